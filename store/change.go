@@ -1,0 +1,30 @@
+package store
+
+import "time"
+
+// Change is what one Tree changed. It is a value: the store never touches it
+// again.
+type Change struct {
+	// Set holds added and changed objects, sorted by key.
+	Set []*Object
+	// Gone holds the keys of removed objects, sorted.
+	Gone []Key
+	// Problems holds every problem that stands now, new or old, in the order
+	// of SortProblems.
+	Problems []Problem
+	// Hold says in one sentence why the Tree was not taken and what served
+	// stays (an emptied or missing folder); "" when it was taken.
+	Hold string
+	// Stats are figures for the summary of a reload.
+	Stats Stats
+}
+
+// Stats are the figures of one Apply.
+type Stats struct {
+	Files        int // files in the Tree
+	FilesChanged int // files whose content differs from the Tree before, or that are new or gone
+	Objects      int // objects held after the Apply
+	Documents    int // documents parsed in this Apply
+	Parse        time.Duration
+	Validate     time.Duration
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Severity says whether a Problem keeps something from working.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // something is not used, or its previous version is
+	Warning Severity = "warning" // it is used, but hardly as meant
+)
+
+// Problem is one mistake of the user's, in the same words wherever it is shown:
+// validate, status, admin pages and log. A Problem is a value, never an error.
+type Problem struct {
+	// Code is a stable name for the sort of mistake, such as UnknownField.
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	// File, Line and Column (from 1; the column counts characters) tell the place.
+	// Translate leaves them empty and names Object and Field; Store.Locate fills them in.
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	// Object is the object it is about; zero when the document could not be read so far.
+	Object Key `json:"object,omitzero"`
+	// Field is the path inside the object: spec.rules[0].matches[1].path.value.
+	Field string `json:"field,omitempty"`
+	// Message says what is wrong; Hint says what to do.
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	// Excerpt is the line with a caret under the column. Never filled for Secrets.
+	Excerpt string `json:"excerpt,omitempty"`
+}
+
+// SortProblems orders problems by place, then object, field, code and message.
+func SortProblems(problems []Problem) {
+	slices.SortFunc(problems, compareProblems)
+}
+
+func compareProblems(a, b Problem) int {
+	return cmp.Or(
+		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+		CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
+		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+}

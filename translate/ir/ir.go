@@ -1,0 +1,206 @@
+// Package ir is plain data between the Gateway API and Envoy: what the rules of
+// translate hand to each other, to xds and to explain. Values are never changed
+// after they were handed on.
+package ir
+
+import (
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// Port is one Envoy listener: all that a Gateway serves on one port.
+type Port struct {
+	// Name is the Envoy listener's name, such as "shop/eg/http-8080".
+	Name string
+	// Gateway is "namespace/name".
+	Gateway string
+	// Addresses are the IP addresses to bind, never empty, sorted.
+	Addresses []string
+	Port      uint32
+	// RouteConfig is the name of the RouteConfiguration served here.
+	RouteConfig string
+}
+
+// PathKind is the way a path is compared. The order of the constants is the
+// order of precedence.
+type PathKind uint8
+
+// The kinds of path match.
+const (
+	PathExact  PathKind = iota // the whole path
+	PathRegex                  // a regular expression over the whole path
+	PathPrefix                 // by whole path segments
+)
+
+// Path is a path match. The value of a PathPrefix has no trailing slash, but
+// for "/" itself.
+type Path struct {
+	Kind  PathKind
+	Value string
+}
+
+// ValueMatch compares one header or query parameter.
+type ValueMatch struct {
+	// Name is in lower case for headers, as written for query parameters.
+	Name  string
+	Value string
+	// Regex tells that Value is a regular expression over the whole value.
+	Regex bool
+}
+
+// Match is the condition of one Rule: all of its parts must hold.
+type Match struct {
+	Path    Path
+	Method  string // "" matches every method
+	Headers []ValueMatch
+	Query   []ValueMatch
+}
+
+// Rule is one flattened route: one match of one rule of one HTTPRoute, below
+// one chain of parents, and what happens to a request that it matches.
+type Rule struct {
+	// Name is stable and unique in its table; object, rule and chain can be
+	// looked up by it: "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
+	Name  string
+	Match Match
+	// Weight is EP-11466's; 0 unless weighted precedence is on.
+	Weight int32
+	// Guard marks a 500 that stands for what could not be resolved; it sorts
+	// behind live rules of equal match (design section 5).
+	Guard bool
+	// Root attaches to the Gateway; Source holds the rule. Both are the same
+	// unless the rule was delegated.
+	Root, Source Origin
+	// Position is the place below Root: rule, match, then reference, child,
+	// rule, match for every level below. It breaks the last tie.
+	Position []int
+	Action   Action
+}
+
+// Origin says who a route is and how old, for ties.
+type Origin struct {
+	Key store.Key
+	// Created is metadata.creationTimestamp as written, zero when not: written
+	// ones come first (design section 3).
+	Created time.Time
+}
+
+// Action is what happens to a matched request: exactly one of Forward, Redirect
+// and Respond is set.
+type Action struct {
+	Forward  *Forward
+	Redirect *Redirect
+	Respond  *Respond
+
+	RequestHeaders  HeaderMods
+	ResponseHeaders HeaderMods
+	Rewrite         *Rewrite
+	Mirrors         []Mirror
+	// RequestTimeout limits the whole exchange, BackendTimeout one attempt;
+	// nil means not set, 0 means no limit.
+	RequestTimeout *time.Duration
+	BackendTimeout *time.Duration
+	Retry          *Retry
+}
+
+// Forward sends to one of several back ends by weight.
+type Forward struct {
+	Backends []Backend
+}
+
+// Backend is one weighted target of a Forward.
+type Backend struct {
+	// Cluster is the xDS cluster's name; "" stands for a reference that could
+	// not be resolved: its share answers 500 (Gateway API, HTTPRouteRule.backendRefs).
+	Cluster         string
+	Weight          uint32
+	RequestHeaders  HeaderMods
+	ResponseHeaders HeaderMods
+}
+
+// Respond answers without a back end.
+type Respond struct {
+	Status uint32
+}
+
+// HeaderMods changes headers: Set replaces, Add appends, Remove deletes.
+// Values are plain text; xds escapes them.
+type HeaderMods struct {
+	Set, Add []Header
+	Remove   []string
+}
+
+// IsZero tells whether nothing is changed.
+func (m HeaderMods) IsZero() bool { return len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
+
+// Header is a name and a plain value.
+type Header struct {
+	Name, Value string
+}
+
+// Redirect answers with a Location. Empty parts are taken from the request.
+type Redirect struct {
+	Scheme   string
+	Hostname string
+	// Port is 0 to take over the request's, else written into the Location.
+	Port   uint32
+	Status uint32
+	Path   *PathChange
+}
+
+// Rewrite changes host or path before forwarding.
+type Rewrite struct {
+	Hostname string
+	Path     *PathChange
+}
+
+// PathChange replaces the full path, or the prefix that the match named.
+type PathChange struct {
+	Full   bool
+	Value  string // for a prefix: without trailing slash, "" for "/"
+	Prefix string // the matched prefix, without trailing slash, "" for "/"
+}
+
+// Mirror copies requests to a cluster; the answer is dropped.
+type Mirror struct {
+	Cluster string
+	// Numerator of Denominator requests are copied.
+	Numerator, Denominator uint32
+}
+
+// Retry repeats failed attempts.
+type Retry struct {
+	Codes    []uint32 // sorted
+	Attempts uint32
+	// Backoff is the least wait between attempts, 0 for Envoy's own.
+	Backoff time.Duration
+}
+
+// Discovery says where a cluster's endpoints come from.
+type Discovery uint8
+
+// The kinds of discovery.
+const (
+	Static Discovery = iota // addresses inside the cluster
+	DNS                     // host names, resolved by Envoy
+	EDS                     // a ClusterLoadAssignment of the same name
+)
+
+// Cluster is one back end: a Service port or a Backend object.
+type Cluster struct {
+	Name      string
+	Discovery Discovery
+	// Endpoints are sorted and unique. For EDS they go into Assignment.
+	Endpoints []Endpoint
+	// HTTP2 tells that the back end speaks HTTP/2 without TLS (h2c).
+	HTTP2 bool
+}
+
+// Endpoint is one address of a cluster.
+type Endpoint struct {
+	Host string // an IP address, or a host name for DNS
+	Port uint32
+	// Draining keeps existing sessions but takes no new requests.
+	Draining bool
+}

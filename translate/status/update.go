@@ -1,0 +1,17 @@
+// Package status builds the status of objects: each condition has one
+// constructor, and the words are those of the Gateway API.
+package status
+
+import "github.com/gatefold/gatefold/store"
+
+// Update is the new status of one object.
+type Update struct {
+	Key        store.Key
+	Generation int64
+	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus or
+	// *gwv1.HTTPRouteStatus; nil when the object is gone. Conditions carry no
+	// transition time (server stamps it), and a Gateway's or listener's
+	// Programmed condition is Unknown/Pending where only Envoy's answer is
+	// missing: server replaces it by what the streams acknowledged.
+	Status any
+}

@@ -1,0 +1,27 @@
+// Package xds turns ir values into Envoy messages: pure functions, content-hash
+// versions, stable names.
+package xds
+
+// Resource is one encoded xDS resource. It is never changed after it was handed
+// out, so that every stream can share its bytes.
+type Resource struct {
+	// Type is the type URL, such as resourcev3.RouteType.
+	Type string
+	// Name is the resource's name on the wire.
+	Name string
+	// Version is the hex hash of Body: equal content has an equal version on
+	// every replica and after every restart.
+	Version string
+	// Body is the serialized message that goes into Any.value.
+	Body []byte
+}
+
+// Update is a change of one resource of one Gateway.
+type Update struct {
+	// Gateway is "namespace/name", as in Envoy's node.cluster.
+	Gateway string
+	Type    string
+	Name    string
+	// Resource is nil when the Gateway does not use it any more.
+	Resource *Resource
+}

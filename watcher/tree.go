@@ -1,0 +1,61 @@
+// Package watcher turns a folder into Trees. It knows files, links and time,
+// and no YAML: what the bytes mean is the store's business.
+package watcher
+
+import "time"
+
+// Hash is a SHA-256 sum.
+type Hash [32]byte
+
+// Tree is one consistent reading of the folder. It is never changed after it
+// was handed out: sorted, bounded by Options.Limits, and hashed.
+type Tree struct {
+	// Root is the folder as the user named it.
+	Root string
+	// Revision is the last element of what Root points to when Root is a
+	// symbolic link (git-sync publishes its revision there), else "".
+	Revision string
+	// Files holds every loadable file, sorted by Path.
+	Files []File
+	// Skipped holds what looked loadable and was not read, sorted by Path.
+	// A skipped file is not a deleted one: its objects stay.
+	Skipped []Skip
+	// Missing tells that Root is not there or not a directory.
+	Missing bool
+	// Hash covers Revision, Files, Skipped and Missing.
+	Hash Hash
+	// Scan is the time that listing and reading took.
+	Scan time.Duration
+	// Noticed is when the first difference from the Tree before was seen.
+	Noticed time.Time
+}
+
+// File is one loadable file of a Tree.
+type File struct {
+	// Path is relative to the root, slash separated.
+	Path string
+	// Content is shared between Trees and must not be changed.
+	Content []byte
+	// Hash is the sum of Content.
+	Hash Hash
+}
+
+// Skip names a file that was not read, and why.
+type Skip struct {
+	Path   string
+	Reason SkipReason
+	// Detail is a sentence for the user: figures, the error of the system.
+	Detail string
+}
+
+// SkipReason says why a file was not read.
+type SkipReason string
+
+// The reasons for a Skip.
+const (
+	TooLarge     SkipReason = "FileTooLarge"   // larger than Limits.FileBytes
+	TreeTooLarge SkipReason = "TreeTooLarge"   // the Tree's bytes or files would exceed Limits
+	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
+	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link to a place outside the root
+	Unreadable   SkipReason = "Unreadable"     // the system refused
+)
