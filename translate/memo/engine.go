@@ -1,0 +1,214 @@
+package memo
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Engine runs the families that were declared on it.
+type Engine struct {
+	families []family
+	// idle are sources that lost their last reader and may be collectable.
+	idle  []collectable
+	trace bool
+	ran   []string
+	epoch uint64
+}
+
+// family is an Input, Index, Rule or Fold as the engine sees it.
+type family interface {
+	// flush settles what is dirty and tells whether anything was.
+	flush() bool
+}
+
+// collectable is a cell that can be dropped when nothing needs it.
+type collectable interface {
+	collect()
+}
+
+// New gives an engine without families. With trace, Flush tells which rules ran.
+func New(trace bool) *Engine { return &Engine{trace: trace} }
+
+func (e *Engine) add(f family) { e.families = append(e.families, f) }
+
+// Flush runs what the changed inputs made necessary, and nothing else. When
+// tracing it returns the rules that ran, as "family key", sorted: a rule that
+// ran twice is named once.
+func (e *Engine) Flush() []string {
+	e.ran = nil
+	for e.settle() || e.collectIdle() {
+	}
+	slices.Sort(e.ran)
+	return slices.Compact(e.ran)
+}
+
+func (e *Engine) settle() bool {
+	any := false
+	for _, f := range e.families {
+		for f.flush() {
+			any = true
+		}
+	}
+	return any
+}
+
+func (e *Engine) collectIdle() bool {
+	any := len(e.idle) > 0
+	for len(e.idle) > 0 {
+		batch := e.idle
+		e.idle = nil
+		for _, c := range batch {
+			c.collect()
+		}
+	}
+	return any
+}
+
+// source is what can be read: it knows its readers.
+type source struct {
+	// one is the only reader in the common case; more holds all when there are
+	// several. The number is the reader's run that read it last.
+	one      *instance
+	oneEpoch uint64
+	more     map[*instance]uint64
+}
+
+// record notes that reader's run epoch read s, and tells whether it is the
+// first time in that run.
+func (s *source) record(reader *instance, epoch uint64) bool {
+	switch {
+	case s.more != nil:
+		first := s.more[reader] != epoch
+		s.more[reader] = epoch
+		return first
+	case s.one == nil || s.one == reader:
+		first := s.one == nil || s.oneEpoch != epoch
+		s.one, s.oneEpoch = reader, epoch
+		return first
+	}
+	s.more = map[*instance]uint64{s.one: s.oneEpoch, reader: epoch}
+	s.one = nil
+	return true
+}
+
+// forget drops reader unless it read s in the run epoch.
+func (s *source) forget(reader *instance, epoch uint64) {
+	switch {
+	case s.more != nil:
+		if s.more[reader] != epoch {
+			delete(s.more, reader)
+		}
+		if len(s.more) == 0 {
+			s.more = nil
+		}
+	case s.one == reader && s.oneEpoch != epoch:
+		s.one = nil
+	}
+}
+
+func (s *source) unread() bool { return s.one == nil && s.more == nil }
+
+// changed makes every reader run again.
+func (s *source) changed() {
+	if s.one != nil {
+		s.one.invalidate()
+	}
+	for reader := range s.more {
+		reader.invalidate()
+	}
+}
+
+// readable is a source with the duty to go when nobody reads it.
+type readable interface {
+	collectable
+	base() *source
+}
+
+// instance is one key of a rule as its sources see it.
+type instance struct {
+	reads   []readable
+	dirty   bool
+	running bool
+	queued  bool
+	enqueue func()
+}
+
+func (i *instance) invalidate() {
+	i.dirty = true
+	i.schedule()
+}
+
+// schedule has a dirty instance looked at by the next flush of its family.
+func (i *instance) schedule() {
+	if i.dirty && !i.queued {
+		i.queued = true
+		i.enqueue()
+	}
+}
+
+// Ctx is how a rule reads. It is valid during one run only.
+type Ctx struct {
+	engine *Engine
+	reader *instance
+	epoch  uint64
+	reads  []readable
+}
+
+func (c *Ctx) record(r readable) {
+	if r.base().record(c.reader, c.epoch) {
+		c.reads = append(c.reads, r)
+	}
+}
+
+// begin opens a run of i.
+func (e *Engine) begin(i *instance) *Ctx {
+	e.epoch++
+	i.running, i.dirty = true, false
+	return &Ctx{engine: e, reader: i, epoch: e.epoch}
+}
+
+// note remembers that a rule ran.
+func (e *Engine) note(name string, key any) {
+	e.ran = append(e.ran, fmt.Sprint(name, " ", key))
+}
+
+// end closes the run: what it read before and did not read now is let go.
+func (e *Engine) end(c *Ctx) {
+	c.reader.running = false
+	e.release(c.reader, c.epoch)
+	c.reader.reads = slices.Clip(c.reads)
+}
+
+// release lets go of all that reader read, except in the run epoch.
+func (e *Engine) release(reader *instance, epoch uint64) {
+	for _, r := range reader.reads {
+		r.base().forget(reader, epoch)
+		if r.base().unread() {
+			e.idle = append(e.idle, r)
+		}
+	}
+	reader.reads = nil
+}
+
+// Keyed is whatever has values by key: an Input, a Rule or a Fold.
+type Keyed[K comparable, V any] interface {
+	// subscribe calls fn whenever the value of a key comes, changes or goes.
+	subscribe(fn func(K, Change[V]))
+}
+
+// Change is a value that came (Had is false), changed, or went (Has is false).
+type Change[V any] struct {
+	Old, New V
+	Had, Has bool
+}
+
+// subscribers tells others of changed values.
+type subscribers[K comparable, V any] []func(K, Change[V])
+
+func (s *subscribers[K, V]) subscribe(fn func(K, Change[V])) { *s = append(*s, fn) }
+
+func (s subscribers[K, V]) tell(k K, c Change[V]) {
+	for _, fn := range s {
+		fn(k, c)
+	}
+}

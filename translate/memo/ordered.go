@@ -1,0 +1,127 @@
+package memo
+
+import "iter"
+
+// Ordered is a persistent ordered set: Insert and Delete return a new set and
+// leave the old one as it was, sharing all but O(log n) of it. Folds keep their
+// members in it. The zero Ordered has no order; start with NewOrdered.
+type Ordered[T any] struct {
+	compare func(a, b T) int
+	root    *branch[T]
+}
+
+// branch is a node of an AVL tree. It is never changed after it was built.
+type branch[T any] struct {
+	item        T
+	left, right *branch[T]
+	height, len int
+}
+
+// NewOrdered gives an empty set in the order of compare, a strict total order:
+// items that compare as 0 are the same item.
+func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
+	return Ordered[T]{compare: compare}
+}
+
+// Len is the number of items.
+func (o Ordered[T]) Len() int { return o.root.size() }
+
+// Insert returns the set with item in it, in the place of an equal one.
+func (o Ordered[T]) Insert(item T) Ordered[T] {
+	return Ordered[T]{o.compare, o.insert(o.root, item)}
+}
+
+// Delete returns the set without the item equal to item.
+func (o Ordered[T]) Delete(item T) Ordered[T] {
+	return Ordered[T]{o.compare, o.remove(o.root, item)}
+}
+
+// Same tells in O(1) whether both are one and the same set; false says nothing.
+func (o Ordered[T]) Same(other Ordered[T]) bool { return o.root == other.root }
+
+// All yields the items in order.
+func (o Ordered[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) { o.root.walk(yield) }
+}
+
+func (b *branch[T]) walk(yield func(T) bool) bool {
+	return b == nil || b.left.walk(yield) && yield(b.item) && b.right.walk(yield)
+}
+
+func (o Ordered[T]) insert(b *branch[T], item T) *branch[T] {
+	if b == nil {
+		return join(nil, item, nil)
+	}
+	switch c := o.compare(item, b.item); {
+	case c < 0:
+		return balance(o.insert(b.left, item), b.item, b.right)
+	case c > 0:
+		return balance(b.left, b.item, o.insert(b.right, item))
+	}
+	return join(b.left, item, b.right)
+}
+
+func (o Ordered[T]) remove(b *branch[T], item T) *branch[T] {
+	if b == nil {
+		return nil
+	}
+	switch c := o.compare(item, b.item); {
+	case c < 0:
+		return balance(o.remove(b.left, item), b.item, b.right)
+	case c > 0:
+		return balance(b.left, b.item, o.remove(b.right, item))
+	case b.left == nil:
+		return b.right
+	case b.right == nil:
+		return b.left
+	}
+	first, rest := takeFirst(b.right)
+	return balance(b.left, first, rest)
+}
+
+func takeFirst[T any](b *branch[T]) (T, *branch[T]) {
+	if b.left == nil {
+		return b.item, b.right
+	}
+	first, rest := takeFirst(b.left)
+	return first, balance(rest, b.item, b.right)
+}
+
+// balance joins two trees whose heights differ by at most two.
+func balance[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
+	switch lean := left.depth() - right.depth(); {
+	case lean > 1 && left.left.depth() >= left.right.depth():
+		return join(left.left, left.item, join(left.right, item, right))
+	case lean > 1:
+		inner := left.right
+		return join(join(left.left, left.item, inner.left), inner.item, join(inner.right, item, right))
+	case lean < -1 && right.right.depth() >= right.left.depth():
+		return join(join(left, item, right.left), right.item, right.right)
+	case lean < -1:
+		inner := right.left
+		return join(join(left, item, inner.left), inner.item, join(inner.right, right.item, right.right))
+	}
+	return join(left, item, right)
+}
+
+func join[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
+	return &branch[T]{
+		item: item, left: left, right: right,
+		height: 1 + max(left.depth(), right.depth()),
+		len:    1 + left.size() + right.size(),
+	}
+}
+
+func (b *branch[T]) depth() int {
+	if b == nil {
+		return 0
+	}
+	return b.height
+}
+
+func (b *branch[T]) size() int {
+	if b == nil {
+		return 0
+	}
+	return b.len
+}

@@ -1,0 +1,135 @@
+package memo
+
+import "fmt"
+
+// Rule computes one value per key.
+type Rule[K comparable, V any] struct {
+	engine *Engine
+	name   string
+	run    func(*Ctx, K) V
+	equal  func(a, b V) bool
+	cells  map[K]*ruleCell[K, V]
+	queue  []*ruleCell[K, V]
+	subscribers[K, V]
+}
+
+type ruleCell[K comparable, V any] struct {
+	source
+	instance
+	rule  *Rule[K, V]
+	key   K
+	value V
+	// ready tells that value was computed at least once.
+	ready bool
+	// pins counts what asks for the value by Each.
+	pins int
+	dead bool
+}
+
+func (c *ruleCell[K, V]) base() *source { return &c.source }
+
+// NewRule declares a rule: run computes the value of a key, equal tells whether
+// two values mean the same. The name appears in Flush's answer.
+func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
+	r := &Rule[K, V]{engine: e, name: name, run: run, equal: equal, cells: map[K]*ruleCell[K, V]{}}
+	e.add(r)
+	return r
+}
+
+// Get reads the value of key, computing it first where that is due.
+func (r *Rule[K, V]) Get(c *Ctx, key K) V {
+	cell := r.cell(key)
+	if cell.running {
+		panic(fmt.Sprintf("memo: %s %v reads itself", r.name, key))
+	}
+	if cell.dirty {
+		r.compute(cell)
+	}
+	c.record(cell)
+	return cell.value
+}
+
+// Each keeps a value for every key of source.
+func Each[K comparable, X, V any](r *Rule[K, V], of Keyed[K, X]) {
+	EachOf(r, of, func(key K, _ X) []K { return []K{key} })
+}
+
+// EachOf keeps a value for every key that keys names for a value of source.
+func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(S, X) []K) {
+	of.subscribe(func(at S, change Change[X]) {
+		if change.Has {
+			for _, key := range keys(at, change.New) {
+				cell := r.cell(key)
+				cell.pins++
+				cell.schedule()
+			}
+		}
+		if change.Had {
+			for _, key := range keys(at, change.Old) {
+				r.unpin(key)
+			}
+		}
+	})
+}
+
+func (r *Rule[K, V]) unpin(key K) {
+	cell := r.cells[key]
+	cell.pins--
+	if cell.pins == 0 && cell.unread() {
+		r.engine.idle = append(r.engine.idle, cell)
+	}
+}
+
+func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
+	cell, ok := r.cells[key]
+	if !ok {
+		cell = &ruleCell[K, V]{rule: r, key: key}
+		cell.enqueue = func() { r.queue = append(r.queue, cell) }
+		cell.invalidate()
+		r.cells[key] = cell
+	}
+	return cell
+}
+
+func (r *Rule[K, V]) flush() bool {
+	queue := r.queue
+	r.queue = nil
+	for _, cell := range queue {
+		cell.queued = false
+		if cell.dirty && !cell.dead && cell.needed() {
+			r.compute(cell)
+		}
+	}
+	return len(queue) > 0
+}
+
+func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
+
+func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
+	ctx := r.engine.begin(&cell.instance)
+	value := r.run(ctx, cell.key)
+	r.engine.end(ctx)
+	if r.engine.trace {
+		r.engine.note(r.name, cell.key)
+	}
+	if cell.ready && r.equal(cell.value, value) {
+		return
+	}
+	change := Change[V]{Old: cell.value, Had: cell.ready, New: value, Has: true}
+	cell.value, cell.ready = value, true
+	cell.changed()
+	r.tell(cell.key, change)
+}
+
+// collect drops a value that nothing reads or asks for.
+func (c *ruleCell[K, V]) collect() {
+	if c.dead || c.needed() {
+		return
+	}
+	c.dead = true
+	delete(c.rule.cells, c.key)
+	c.rule.engine.release(&c.instance, 0)
+	if c.ready {
+		c.rule.tell(c.key, Change[V]{Old: c.value, Had: true})
+	}
+}

@@ -1,0 +1,32 @@
+package memo
+
+// Sink collects what changed in a family since it was last drained.
+type Sink[K comparable, V any] struct {
+	changes map[K]Change[V]
+}
+
+// NewSink declares a sink on a family.
+func NewSink[K comparable, V any](of Keyed[K, V]) *Sink[K, V] {
+	s := &Sink[K, V]{changes: map[K]Change[V]{}}
+	of.subscribe(s.note)
+	return s
+}
+
+// note keeps one change per key, from the first old value to the last new one.
+func (s *Sink[K, V]) note(key K, change Change[V]) {
+	if first, ok := s.changes[key]; ok {
+		change.Old, change.Had = first.Old, first.Had
+	}
+	if !change.Had && !change.Has {
+		delete(s.changes, key)
+		return
+	}
+	s.changes[key] = change
+}
+
+// Drain returns the changes by key and starts anew.
+func (s *Sink[K, V]) Drain() map[K]Change[V] {
+	changes := s.changes
+	s.changes = map[K]Change[V]{}
+	return changes
+}
