@@ -1,0 +1,40 @@
+// Package handler is the echo back end of the examples and of the tests: it
+// answers every request with what it received, so that a reader sees which back
+// end was reached and what the gateway changed on the way.
+package handler
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// BackendHeader is the response header that names the back end that answered.
+const BackendHeader = "X-Echo-Backend"
+
+// Answer is the JSON body of every response: the request as it arrived.
+type Answer struct {
+	Backend string `json:"backend"`
+	Method  string `json:"method"`
+	Host    string `json:"host"`
+	// Path is as it stood on the request line: neither decoded nor normalized.
+	Path string `json:"path"`
+	// Query is what follows the "?", without it.
+	Query   string      `json:"query"`
+	Headers http.Header `json:"headers"`
+}
+
+// Echo answers each request with status 200, its Answer and the name of the
+// back end in BackendHeader.
+func Echo(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, query, _ := strings.Cut(r.RequestURI, "?")
+		body, err := json.Marshal(Answer{name, r.Method, r.Host, path, query, r.Header})
+		if err != nil {
+			panic(err) // strings always marshal
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set(BackendHeader, name)
+		_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
+	})
+}
