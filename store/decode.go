@@ -1,0 +1,287 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The limits of one document (design section 10).
+const (
+	maxDepth      = 64        // mappings and lists inside each other
+	maxAliasNodes = 10_000    // values that aliases add by standing for their anchors
+	maxNodes      = 1_000_000 // values and keys written, estimated before parsing to bound its memory
+	maxMistakes   = 20        // mistakes of YAML listed for one document
+)
+
+// errExtraDocument is about a second document that the splitter did not see,
+// behind a line break that is one to YAML alone.
+var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
+
+// parseYAML gives the root of one document, nil for an empty one. Its nodes
+// are checked by the decoder: the parser lets duplicate keys and alias bombs
+// pass. The parser's panics come back as errors.
+func parseYAML(text io.Reader) (root *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			root, err = nil, fmt.Errorf("yaml: the parser gave up: %v", r)
+		}
+	}()
+	var document, extra yaml.Node
+	parser := yaml.NewDecoder(text)
+	if err := parser.Decode(&document); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := parser.Decode(&extra); err == nil {
+		return nil, errExtraDocument
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return document.Content[0], nil
+}
+
+// estimateNodes gives about the number of nodes that a document's text makes,
+// from the characters that begin nodes.
+func estimateNodes(text []byte) int {
+	n := 0
+	for _, c := range []byte("\n:,[{-?") {
+		n += bytes.Count(text, []byte{c})
+	}
+	return n
+}
+
+// decoder makes nodes into the values that encoding/json would give for them,
+// except that integers are int64. It agrees with sigs.k8s.io/yaml, and so with
+// kubectl, on every value; it refuses the duplicate keys that those overlook.
+type decoder struct {
+	problems []Problem
+	path     fieldPath
+	depth    int
+	expanded int                 // values decoded inside aliases
+	active   map[*yaml.Node]bool // anchors being expanded
+	stopped  bool                // a limit was hit: nothing more is decoded
+}
+
+// decodeYAML gives the value of a document's root. When it returns problems,
+// the value lacks what they are about. Their lines are those of the document.
+func decodeYAML(root *yaml.Node) (any, []Problem) {
+	d := decoder{active: map[*yaml.Node]bool{}}
+	value := d.value(root)
+	return value, d.problems
+}
+
+// report adds a mistake at the node.
+func (d *decoder) report(n *yaml.Node, code, message, hint string) {
+	if d.stopped {
+		return
+	}
+	d.problems = append(d.problems, Problem{
+		Code: code, Severity: Error, Line: n.Line, Column: n.Column,
+		Field: d.path.String(), Message: message, Hint: hint,
+	})
+	d.stopped = len(d.problems) == maxMistakes
+}
+
+// stop reports a limit.
+func (d *decoder) stop(n *yaml.Node, code, message, hint string) {
+	d.report(n, code, message, hint)
+	d.stopped = true
+}
+
+func (d *decoder) value(n *yaml.Node) any {
+	if len(d.active) > 0 {
+		d.expanded++
+	}
+	if d.expanded > maxAliasNodes {
+		d.stop(n, "TooManyAliases", fmt.Sprintf("the document's aliases stand for more than %d values", maxAliasNodes),
+			"write the values out, or use fewer aliases (*name)")
+	}
+	if d.stopped {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return d.scalar(n)
+	case yaml.AliasNode:
+		return d.alias(n, d.value)
+	}
+	return d.collection(n)
+}
+
+// collection decodes a mapping or a list, one level deeper.
+func (d *decoder) collection(n *yaml.Node) any {
+	if d.depth == maxDepth {
+		d.stop(n, "TooDeep", fmt.Sprintf("values are nested more than %d levels deep", maxDepth), "")
+		return nil
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	if n.Kind == yaml.SequenceNode {
+		return d.list(n)
+	}
+	object := make(map[string]any, len(n.Content)/2)
+	d.mapping(n, object)
+	return object
+}
+
+// alias calls then with what the alias stands for, unless the alias is inside it.
+func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
+	if d.active[n.Alias] {
+		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
+		return nil
+	}
+	d.active[n.Alias] = true
+	defer delete(d.active, n.Alias)
+	return then(n.Alias)
+}
+
+func (d *decoder) list(n *yaml.Node) any {
+	list := make([]any, 0, len(n.Content))
+	for i, item := range n.Content {
+		d.path.push(step{index: i})
+		list = append(list, d.value(item))
+		d.path.pop()
+	}
+	return list
+}
+
+// mapping decodes a mapping into object, which holds merged keys already when
+// the mapping is merged into another. Keys override merged ones before them,
+// and merged ones override keys before them, as in sigs.k8s.io/yaml.
+func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
+	seen := object
+	if len(object) > 0 || hasMerge(n) {
+		seen = make(map[string]any, len(n.Content)/2)
+	}
+	for i := 0; i+1 < len(n.Content) && !d.stopped; i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			d.merge(value, object)
+			continue
+		}
+		name, ok := d.key(key)
+		if !ok {
+			continue
+		}
+		if _, twice := seen[name]; twice {
+			d.duplicate(n, i, name)
+			continue
+		}
+		d.path.push(step{key: name, named: true})
+		seen[name] = nil
+		object[name] = d.value(value)
+		d.path.pop()
+	}
+}
+
+// merge adds the keys of a mapping, or of a list of mappings of which the
+// first has precedence, to object.
+func (d *decoder) merge(n *yaml.Node, object map[string]any) {
+	into := func(m *yaml.Node) any {
+		if m.Kind == yaml.MappingNode {
+			d.mapping(m, object)
+		} else {
+			d.report(m, "InvalidMerge", "<< takes a mapping or a list of mappings", "")
+		}
+		return nil
+	}
+	sources := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		sources = n.Content
+	}
+	for i := len(sources) - 1; i >= 0 && !d.stopped; i-- {
+		if source := sources[i]; source.Kind == yaml.AliasNode {
+			d.alias(source, into)
+		} else {
+			into(source)
+		}
+	}
+}
+
+// isMerge tells whether the key is the << of a merge.
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
+}
+
+func hasMerge(n *yaml.Node) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if isMerge(n.Content[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// duplicate reports that the key at n.Content[at] stands in n before.
+func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
+	d.path.push(step{key: name, named: true})
+	defer d.path.pop()
+	first := n.Content[at]
+	for i := 0; i < at; i += 2 {
+		if other, err := keyName(n.Content[i]); err == nil && other == name {
+			first = n.Content[i]
+			break
+		}
+	}
+	d.report(n.Content[at], "DuplicateKey", fmt.Sprintf("%s stands twice, first in line %d", quote(name), first.Line),
+		"remove one of the two; YAML parsers disagree about which would count")
+}
+
+// key gives the name that a key has in JSON.
+func (d *decoder) key(n *yaml.Node) (string, bool) {
+	name, err := keyName(n)
+	if err == nil {
+		return name, true
+	}
+	hint := "write the key as plain or quoted text"
+	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 {
+		hint = "{{ … }} looks like a template: render it first, or put it in quotes"
+	}
+	d.report(n, "InvalidKey", err.Error(), hint)
+	return "", false
+}
+
+// keyName gives the text of a key: numbers and booleans become text as in
+// sigs.k8s.io/yaml.
+func keyName(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return "", errors.New("a mapping or a list cannot be a key")
+	}
+	value, err := resolve(n)
+	if err != nil {
+		return "", err
+	}
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return formatFloatKey(v), nil
+	}
+	return "", errors.New(quote(n.Value) + " cannot be a key")
+}
+
+// scalar gives the value of a scalar as it is in JSON.
+func (d *decoder) scalar(n *yaml.Node) any {
+	value, err := resolve(n)
+	if err == nil {
+		value, err = jsonValue(value)
+	}
+	if err != nil {
+		d.report(n, "InvalidValue", err.Error(), "")
+		return nil
+	}
+	return value
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// step leads from a mapping to the value of a key (named), or from a list to
+// an item.
+type step struct {
+	named bool
+	key   string
+	index int
+}
+
+// fieldPath leads from a document's root to a value.
+type fieldPath []step
+
+func (p *fieldPath) push(s step) { *p = append(*p, s) }
+
+func (p *fieldPath) pop() { *p = (*p)[:len(*p)-1] }
+
+// String writes the path as Kubernetes does: spec.rules[0].name, and
+// metadata.labels[example.com/x] for keys that hold dots.
+func (p fieldPath) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		switch {
+		case !s.named:
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case !isPlainKey(s.key):
+			b.WriteString("[" + clean(s.key) + "]")
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.key)
+		}
+	}
+	return b.String()
+}
+
+func isPlainKey(key string) bool {
+	return key != "" && len(key) <= maxQuoted && !strings.ContainsFunc(key, func(r rune) bool {
+		return r == '.' || r == '[' || r == ']' || !unicode.IsPrint(r)
+	})
+}
+
+// maxQuoted is how many bytes of the user's own text a message repeats.
+const maxQuoted = 80
+
+// quote gives the user's own text for a message: in quotes, cut, and without
+// control characters.
+func quote(text string) string { return strconv.Quote(cut(text)) }
+
+// clean is quote without the quotes.
+func clean(text string) string {
+	quoted := strconv.Quote(cut(text))
+	return quoted[1 : len(quoted)-1]
+}
+
+// cut shortens text to about maxQuoted bytes, between characters.
+func cut(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	end := maxQuoted
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// resolve gives a scalar's value by the rules of YAML 1.1 that kubectl
+// follows: string, bool, int64, uint64 above its range, float64 or nil. Quoted
+// and block scalars are strings unless a tag says otherwise.
+func resolve(n *yaml.Node) (any, error) {
+	tag := ""
+	if n.Style&yaml.TaggedStyle != 0 {
+		tag = n.Tag
+	} else if n.Style != 0 {
+		return n.Value, nil
+	}
+	switch tag {
+	case "":
+		return resolvePlain(n.Value), nil
+	case "!!bool", "!!int", "!!float", "!!null":
+		return resolveTagged(tag, n.Value)
+	case "!!binary":
+		data, err := base64.StdEncoding.DecodeString(n.Value)
+		if err != nil {
+			return nil, errors.New("!!binary is not followed by valid base64")
+		}
+		return string([]rune(string(data))), nil // JSON has no other bytes than UTF-8
+	}
+	return n.Value, nil
+}
+
+// resolveTagged gives the value of a scalar that names its own type.
+func resolveTagged(tag, text string) (any, error) {
+	value := resolvePlain(text)
+	got := ""
+	switch v := value.(type) {
+	case nil:
+		got = "!!null"
+	case bool:
+		got = "!!bool"
+	case int64:
+		if tag == "!!float" {
+			return float64(v), nil
+		}
+		got = "!!int"
+	case uint64:
+		got = "!!int"
+	case float64:
+		got = "!!float"
+	}
+	if got != tag {
+		return nil, fmt.Errorf("%s is no %s", quote(text), tag)
+	}
+	return value, nil
+}
+
+// words are the plain scalars that are no strings by name.
+var words = map[string]any{
+	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true,
+	"true": true, "True": true, "TRUE": true, "on": true, "On": true, "ON": true,
+	"n": false, "N": false, "no": false, "No": false, "NO": false,
+	"false": false, "False": false, "FALSE": false, "off": false, "Off": false, "OFF": false,
+	"": nil, "~": nil, "null": nil, "Null": nil, "NULL": nil,
+	".nan": math.NaN(), ".NaN": math.NaN(), ".NAN": math.NaN(),
+	".inf": math.Inf(1), ".Inf": math.Inf(1), ".INF": math.Inf(1),
+	"+.inf": math.Inf(1), "+.Inf": math.Inf(1), "+.INF": math.Inf(1),
+	"-.inf": math.Inf(-1), "-.Inf": math.Inf(-1), "-.INF": math.Inf(-1),
+}
+
+var decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+
+// resolvePlain gives the value of a plain scalar.
+func resolvePlain(text string) any {
+	if value, ok := words[text]; ok {
+		return value
+	}
+	switch first := text[0]; {
+	case first == '.':
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return f
+		}
+	case first == '+' || first == '-' || '0' <= first && first <= '9':
+		if number := resolveNumber(text); number != nil {
+			return number
+		}
+	}
+	return text
+}
+
+// resolveNumber gives the number that text writes in decimal, 0x, 0o, 0b or,
+// with a leading zero, in octal; nil when it writes none.
+func resolveNumber(text string) any {
+	digits := strings.ReplaceAll(text, "_", "")
+	if i, err := strconv.ParseInt(digits, 0, 64); err == nil {
+		return i
+	}
+	if u, err := strconv.ParseUint(digits, 0, 64); err == nil {
+		return u
+	}
+	if !decimalFloat.MatchString(digits) {
+		return nil
+	}
+	if f, err := strconv.ParseFloat(digits, 64); err == nil {
+		return f
+	}
+	return nil
+}
+
+// jsonValue gives what is left of a value after being written as JSON and read
+// as Kubernetes reads it: a number without fraction or exponent is an int64
+// where it fits, so that 1.0 and 1e3 are integers.
+func jsonValue(value any) (any, error) {
+	switch v := value.(type) {
+	case uint64:
+		return float64(v), nil
+	case float64:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, errors.New("infinity and not-a-number have no place in JSON")
+		}
+		if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			return i, nil
+		}
+	}
+	return value, nil
+}
+
+// formatFloatKey writes a number that is a key as sigs.k8s.io/yaml does.
+func formatFloatKey(f float64) string {
+	switch text := strconv.FormatFloat(f, 'g', -1, 32); text {
+	case "+Inf":
+		return ".inf"
+	case "-Inf":
+		return "-.inf"
+	case "NaN":
+		return ".nan"
+	default:
+		return text
+	}
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"bytes"
+)
+
+// part is the text of one document of a file, as the file has it.
+type part struct {
+	text []byte
+	line int // the line of the file that text begins with, from 1
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// splitDocuments cuts a YAML file into its documents without parsing it, so
+// that a broken document cannot hide the ones behind it. It cuts at every line
+// that begins with "---" or "..." as YAML does: neither can stand at the left
+// margin inside a value, not even in a block scalar. Documents that hold only
+// blank lines and comments are left out.
+func splitDocuments(content []byte) []part {
+	s := splitter{rest: bytes.TrimPrefix(content, byteOrderMark), line: 1}
+	for len(s.rest) > 0 {
+		s.step()
+	}
+	s.cut()
+	return s.parts
+}
+
+// splitter walks over a file line by line. text is what the current document
+// holds so far, and rest what follows it; both are one piece of the content.
+type splitter struct {
+	parts []part
+	text  []byte
+	rest  []byte
+	first int // the line that text begins with
+	line  int // the line that rest begins with
+
+	content    bool // text has something besides blanks, comments and directives
+	directives bool // text has a %YAML or %TAG line, which belongs to the next "---"
+}
+
+// step takes one line.
+func (s *splitter) step() {
+	line := s.rest
+	if end := bytes.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end+1]
+	}
+	switch {
+	case hasMarker(line, "---"):
+		if s.content || !s.directives {
+			s.cut()
+		}
+		s.directives = false
+		inline := !isBlank(line[3:])
+		if !inline && len(s.text) == 0 {
+			s.skip(len(line))
+			return
+		}
+		s.content = s.content || inline
+	case hasMarker(line, "..."):
+		s.cut()
+		s.skip(len(line))
+		return
+	case line[0] == '%' && !s.content:
+		s.directives = true
+	case !isBlank(line):
+		s.content = true
+	}
+	s.take(len(line))
+}
+
+// take adds the next n bytes to the current document.
+func (s *splitter) take(n int) {
+	if len(s.text) == 0 {
+		s.text, s.first = s.rest[:0], s.line
+	}
+	s.text = s.text[:len(s.text)+n]
+	s.skip(n)
+}
+
+// skip leaves the next n bytes, one line, out of every document.
+func (s *splitter) skip(n int) {
+	s.rest = s.rest[n:]
+	s.line++
+}
+
+// cut ends the current document.
+func (s *splitter) cut() {
+	if s.content || s.directives {
+		s.parts = append(s.parts, part{s.text[:len(s.text):len(s.text)], s.first})
+	}
+	s.text, s.content, s.directives = nil, false, false
+}
+
+// hasMarker tells whether the line is the marker, alone or before a blank.
+func hasMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// isBlank tells whether the line holds nothing but blanks and a comment.
+func isBlank(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	return len(line) == 0 || line[0] == '#'
+}
