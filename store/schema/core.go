@@ -1,0 +1,151 @@
+package schema
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// The kinds of the core: the Go type is the schema, and to it come the checks
+// and defaults of the API server that bear on what gatefold does with the kind.
+
+func coreChecker[T any]() *checker {
+	return &checker{root: fromType(reflect.TypeFor[T]())}
+}
+
+func namespaceChecker() *checker { return coreChecker[corev1.Namespace]() }
+
+func configMapChecker() *checker {
+	c := coreChecker[corev1.ConfigMap]()
+	c.root.at("data").keys = worded(validation.IsConfigMapKey)
+	c.root.at("binaryData").keys = worded(validation.IsConfigMapKey)
+	c.more = func(w *walk, object map[string]any) {
+		data, binary := entries(object, "data"), entries(object, "binaryData")
+		for key := range binary {
+			if _, both := data[key]; both {
+				w.addAt(DuplicateEntry, "binaryData["+key+"]", "the key is in data too", "remove one of the two")
+			}
+		}
+	}
+	return c
+}
+
+func secretChecker() *checker {
+	c := coreChecker[corev1.Secret]()
+	c.secret = true
+	c.root.setDefault("type", string(corev1.SecretTypeOpaque))
+	c.root.at("data").keys = worded(validation.IsConfigMapKey)
+	c.root.at("stringData").keys = worded(validation.IsConfigMapKey)
+	c.more = secretRules
+	return c
+}
+
+// secretRules folds stringData into data, as the API server does, and wants
+// what a Secret of type kubernetes.io/tls must hold.
+func secretRules(w *walk, object map[string]any) {
+	if plain := entries(object, "stringData"); len(plain) > 0 {
+		data := entries(object, "data")
+		if data == nil {
+			data = map[string]any{}
+			object["data"] = data
+		}
+		for key, text := range plain {
+			s, _ := text.(string)
+			data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+		}
+	}
+	delete(object, "stringData")
+	if object["type"] != string(corev1.SecretTypeTLS) {
+		return
+	}
+	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
+		if _, found := entries(object, "data")[key]; !found {
+			w.addAt(RequiredField, "data["+key+"]", key+" is missing", "a Secret of type kubernetes.io/tls holds tls.crt and tls.key")
+		}
+	}
+}
+
+func endpointSliceChecker() *checker {
+	c := coreChecker[discoveryv1.EndpointSlice]()
+	c.root.limits.Required = []string{"addressType"}
+	c.root.at("addressType").limits.Enum = enum("IPv4", "IPv6", "FQDN")
+	c.root.at("endpoints").limits.MaxItems = new(int64(1000))
+	c.root.at("endpoints[]").limits.Required = []string{"addresses"}
+	addresses := c.root.at("endpoints[].addresses")
+	addresses.limits.MinItems, addresses.limits.MaxItems = new(int64(1)), new(int64(100))
+	c.root.at("ports").limits.MaxItems = new(int64(20000))
+	port := c.root.at("ports[]")
+	port.setDefault("protocol", "TCP")
+	port.setDefault("name", "")
+	port.at("protocol").limits.Enum = enum("TCP", "UDP", "SCTP")
+	portRange(port.at("port"))
+	ports := c.root.at("ports")
+	ports.listType, ports.listKeys = "map", []string{"name"}
+	c.more = endpointAddresses
+	return c
+}
+
+// endpointAddresses wants each address to be of the slice's type. Unlike the
+// API server it takes loopback addresses: on one machine they are meant.
+func endpointAddresses(w *walk, object map[string]any) {
+	kind, _ := object["addressType"].(string)
+	endpoints, _ := object["endpoints"].([]any)
+	for i, endpoint := range endpoints {
+		e, _ := endpoint.(map[string]any)
+		addresses, _ := e["addresses"].([]any)
+		for j, address := range addresses {
+			text, _ := address.(string)
+			if !isAddress(text, kind) {
+				w.addAt(InvalidValue, fmt.Sprintf("endpoints[%d].addresses[%d]", i, j),
+					fmt.Sprintf("%s is not an address of the type %s", shown(text), kind), addressHint(text))
+			}
+		}
+	}
+}
+
+func isAddress(text, kind string) bool {
+	if kind == string(discoveryv1.AddressTypeFQDN) {
+		return len(validation.IsDNS1123Subdomain(text)) == 0
+	}
+	ip, err := netip.ParseAddr(text)
+	return err == nil && ip.Zone() == "" && ip.Is4() == (kind == string(discoveryv1.AddressTypeIPv4))
+}
+
+// addressHint names the type that the address would fit.
+func addressHint(text string) string {
+	for _, kind := range []string{"IPv4", "IPv6", "FQDN"} {
+		if isAddress(text, kind) {
+			return "it fits addressType: " + kind
+		}
+	}
+	return ""
+}
+
+// addAt records a finding at a path given as text.
+func (w *walk) addAt(code, field, message, hint string) {
+	w.found = append(w.found, Finding{Code: code, Field: field, Message: message, Hint: hint})
+}
+
+// entries gives the free map in a field; nil when it is not there.
+func entries(object map[string]any, name string) map[string]any {
+	m, _ := object[name].(map[string]any)
+	return m
+}
+
+func enum(values ...string) []structural.JSON {
+	all := make([]structural.JSON, len(values))
+	for i, value := range values {
+		all[i].Object = value
+	}
+	return all
+}
+
+func portRange(n *node) {
+	n.limits.Minimum, n.limits.Maximum = new(1.0), new(65535.0)
+}

@@ -1,0 +1,70 @@
+package schema
+
+import (
+	"embed"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+// crds holds copies of the CRDs of sigs.k8s.io/gateway-api, unchanged (a test
+// compares), and our own.
+//
+//go:embed crds
+var crds embed.FS
+
+type version = apiextensionsv1.CustomResourceDefinitionVersion
+
+// readCRD gives the versions of the CRD in an embedded file.
+func readCRD(file string) map[string]version {
+	text, err := crds.ReadFile(file)
+	must(err, file)
+	var crd apiextensionsv1.CustomResourceDefinition
+	must(yaml.UnmarshalStrict(text, &crd), file)
+	versions := map[string]version{}
+	for _, v := range crd.Spec.Versions {
+		versions[v.Name] = v
+	}
+	return versions
+}
+
+// compileVersion makes a version of a CRD ready to check objects. Status is
+// left out: nobody writes it in a file, and its rules would be compiled in vain.
+func compileVersion(v version) *checker {
+	var internal apiextensions.JSONSchemaProps
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &internal, nil)
+	must(err, v.Name)
+	delete(internal.Properties, "status")
+	full, err := structural.NewStructural(&internal)
+	must(err, v.Name)
+	root, err := fromStructural(full)
+	must(err, v.Name)
+	return &checker{
+		root:       root,
+		deprecated: deprecation(v),
+		schema:     full,
+		rules:      cel.NewValidator(full, true, celconfig.PerCallLimit),
+	}
+}
+
+func deprecation(v version) string {
+	switch {
+	case !v.Deprecated:
+		return ""
+	case v.DeprecationWarning != nil:
+		return *v.DeprecationWarning
+	}
+	return "the version " + v.Name + " is deprecated"
+}
+
+// must panics: what is embedded was wrong when it was built in.
+func must(err error, what string) {
+	if err != nil {
+		panic(fmt.Errorf("embedded schema %s: %w", what, err))
+	}
+}

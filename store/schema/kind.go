@@ -1,0 +1,85 @@
+package schema
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// kind is one row of the table of kinds. The table repeats what the CRDs say
+// of scope and versions, so that they need not be read to know it; a test
+// compares.
+type kind struct {
+	schema.GroupKind
+	namespaced bool
+	versions   []string // served; the storage version first
+
+	file string          // kinds with a CRD
+	core func() *checker // kinds of the core
+
+	checks map[string]func() *checker // by version; compiled on the first call
+}
+
+// prepare sets up checks, without compiling.
+func (k *kind) prepare() {
+	k.checks = map[string]func() *checker{}
+	crd := sync.OnceValue(func() map[string]version { return readCRD(k.file) })
+	for _, name := range k.versions {
+		build := k.core
+		if k.file != "" {
+			build = func() *checker { return compileVersion(crd()[name]) }
+		}
+		k.checks[name] = sync.OnceValue(func() *checker {
+			c := build()
+			c.finish(k)
+			return c
+		})
+	}
+}
+
+const gatewayGroup = "gateway.networking.k8s.io"
+
+func crdKinds() []*kind {
+	gateway := func(name, plural string, versions ...string) *kind {
+		return &kind{
+			GroupKind:  schema.GroupKind{Group: gatewayGroup, Kind: name},
+			namespaced: true, versions: versions,
+			file: "crds/" + gatewayGroup + "_" + plural + ".yaml",
+		}
+	}
+	class := gateway("GatewayClass", "gatewayclasses", "v1", "v1beta1")
+	class.namespaced = false
+	return []*kind{
+		class,
+		gateway("Gateway", "gateways", "v1", "v1beta1"),
+		gateway("ListenerSet", "listenersets", "v1"),
+		gateway("HTTPRoute", "httproutes", "v1", "v1beta1"),
+		gateway("GRPCRoute", "grpcroutes", "v1"),
+		gateway("TLSRoute", "tlsroutes", "v1", "v1alpha2", "v1alpha3"),
+		gateway("TCPRoute", "tcproutes", "v1", "v1alpha2"),
+		gateway("UDPRoute", "udproutes", "v1", "v1alpha2"),
+		gateway("ReferenceGrant", "referencegrants", "v1beta1", "v1"),
+		gateway("BackendTLSPolicy", "backendtlspolicies", "v1", "v1alpha3"),
+		{
+			GroupKind:  schema.GroupKind{Group: "gateway.kgateway.dev", Kind: "Backend"},
+			namespaced: true, versions: []string{"v1alpha1"},
+			file: "crds/gateway.kgateway.dev_backends.yaml",
+		},
+	}
+}
+
+func coreKinds() []*kind {
+	core := func(group, name string, namespaced bool, build func() *checker) *kind {
+		return &kind{
+			GroupKind:  schema.GroupKind{Group: group, Kind: name},
+			namespaced: namespaced, versions: []string{"v1"}, core: build,
+		}
+	}
+	return []*kind{
+		core("", "Namespace", false, namespaceChecker),
+		core("", "Service", true, serviceChecker),
+		core("discovery.k8s.io", "EndpointSlice", true, endpointSliceChecker),
+		core("", "Secret", true, secretChecker),
+		core("", "ConfigMap", true, configMapChecker),
+	}
+}

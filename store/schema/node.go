@@ -1,0 +1,128 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// node is one place in a kind's schema, in the form that the walk wants. It is
+// not changed once its checker is finished.
+type node struct {
+	typ         string // object, array, string, integer, number, boolean; "" takes anything
+	nullable    bool
+	intOrString bool
+	preserve    bool // unknown fields are kept
+
+	fields   map[string]*node // of an object
+	defaults []string         // the fields that have a default
+	values   *node            // of a free map
+	items    *node            // of an array
+	listType string           // set, map or atomic
+	listKeys []string         // the fields that tell the items of a list map apart
+
+	def    any // default; nil is none
+	limits structural.ValueValidation
+	regexp *regexp.Regexp              // limits.Pattern
+	valid  func(string) (wrong string) // what a string must be beyond limits, in words
+	keys   func(string) (wrong string) // the same for the keys of a free map
+	rest   *validate.SchemaValidator   // allOf, anyOf, oneOf, not
+}
+
+// fromStructural turns a CRD's schema into nodes.
+func fromStructural(s *structural.Structural) (*node, error) {
+	n := &node{
+		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
+		preserve: s.XPreserveUnknownFields, def: s.Default.Object, listKeys: s.XListMapKeys,
+	}
+	if s.XListType != nil {
+		n.listType = *s.XListType
+	}
+	if err := n.limit(s); err != nil {
+		return nil, err
+	}
+	return n, n.descend(s)
+}
+
+func (n *node) limit(s *structural.Structural) (err error) {
+	if s.ValueValidation == nil {
+		return nil
+	}
+	n.limits = *s.ValueValidation
+	if n.limits.Pattern != "" {
+		if n.regexp, err = regexp.Compile(n.limits.Pattern); err != nil {
+			return fmt.Errorf("pattern: %w", err)
+		}
+	}
+	if v := n.limits; v.AllOf != nil || v.AnyOf != nil || v.OneOf != nil || v.Not != nil {
+		full := s.ToKubeOpenAPI()
+		rest := &spec.Schema{SchemaProps: spec.SchemaProps{
+			AllOf: full.AllOf, AnyOf: full.AnyOf, OneOf: full.OneOf, Not: full.Not,
+		}}
+		n.rest = validate.NewSchemaValidator(rest, nil, "", strfmt.Default)
+	}
+	return nil
+}
+
+func (n *node) descend(s *structural.Structural) (err error) {
+	if s.Items != nil {
+		if n.items, err = fromStructural(s.Items); err != nil {
+			return err
+		}
+	}
+	if more := s.AdditionalProperties; more != nil && more.Structural != nil {
+		if n.values, err = fromStructural(more.Structural); err != nil {
+			return err
+		}
+	}
+	for name, property := range s.Properties {
+		child, err := fromStructural(&property)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		n.add(name, child)
+	}
+	return nil
+}
+
+// add makes child the field name of n.
+func (n *node) add(name string, child *node) {
+	if n.fields == nil {
+		n.fields = map[string]*node{}
+	}
+	n.fields[name] = child
+	if child.def != nil {
+		n.defaults = append(n.defaults, name)
+	}
+}
+
+// child gives the node of a field, or nil when it is unknown.
+func (n *node) child(name string) *node {
+	if field := n.fields[name]; field != nil {
+		return field
+	}
+	return n.values
+}
+
+// at gives the node at a path such as spec.ports[].port, which must exist.
+func (n *node) at(path string) *node {
+	for name := range strings.SplitSeq(path, ".") {
+		name, list := strings.CutSuffix(name, "[]")
+		n = n.fields[name]
+		if list {
+			n = n.items
+		}
+	}
+	return n
+}
+
+// setDefault gives the field name of n a default.
+func (n *node) setDefault(name string, value any) {
+	n.fields[name].def = value
+	n.defaults = append(n.defaults, name)
+}

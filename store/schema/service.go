@@ -1,0 +1,94 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func serviceChecker() *checker {
+	c := coreChecker[corev1.Service]()
+	c.root.limits.Required = []string{"spec"}
+	spec := c.root.at("spec")
+	spec.setDefault("type", string(corev1.ServiceTypeClusterIP))
+	spec.at("type").limits.Enum = enum("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
+	port := spec.at("ports[]")
+	port.limits.Required = []string{"port"}
+	port.setDefault("protocol", string(corev1.ProtocolTCP))
+	port.at("protocol").limits.Enum = enum("TCP", "UDP", "SCTP")
+	port.at("name").valid = func(s string) string {
+		if s == "" {
+			return ""
+		}
+		return worded(validation.IsDNS1123Label)(s)
+	}
+	portRange(port.at("port"))
+	c.more = serviceRules
+	return c
+}
+
+// serviceRules checks what depends on the type and on other ports, and sets
+// targetPort's default, the port itself.
+func serviceRules(w *walk, object map[string]any) {
+	spec := entries(object, "spec")
+	ports, _ := spec["ports"].([]any)
+	if spec["type"] == string(corev1.ServiceTypeExternalName) {
+		externalName(w, spec)
+	} else if len(ports) == 0 {
+		w.addAt(RequiredField, "spec.ports", "ports is missing", "only a Service of type ExternalName has no ports")
+	}
+	names, numbers := map[string]int{}, map[string]int{}
+	for i, item := range ports {
+		port, _ := item.(map[string]any)
+		at := fmt.Sprintf("spec.ports[%d]", i)
+		if _, set := port["targetPort"]; !set {
+			port["targetPort"] = port["port"]
+		}
+		targetPort(w, at, port["targetPort"])
+		name, _ := port["name"].(string)
+		if name == "" && len(ports) > 1 {
+			w.addAt(RequiredField, at+".name", "name is missing", "each port has a name when there are several")
+		}
+		if name != "" {
+			twice(w, names, name, at+".name", i)
+		}
+		twice(w, numbers, fmt.Sprintf("%v/%v", port["port"], port["protocol"]), at, i)
+	}
+}
+
+// twice reports the port number i if an earlier one has the same id.
+func twice(w *walk, first map[string]int, id, at string, i int) {
+	if earlier, found := first[id]; found {
+		w.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")
+		return
+	}
+	first[id] = i
+}
+
+func targetPort(w *walk, at string, target any) {
+	switch target := target.(type) {
+	case int64:
+		if target < 1 || target > 65535 {
+			w.addAt(InvalidValue, at+".targetPort", fmt.Sprintf("targetPort %d is out of range; it must be from 1 to 65535", target), "")
+		}
+	case string:
+		if wrong := validation.IsValidPortName(target); len(wrong) > 0 {
+			w.addAt(InvalidValue, at+".targetPort", "targetPort "+shown(target)+" is not a port name: "+strings.Join(wrong, "; "),
+				"a port number is written without quotes")
+		}
+	}
+}
+
+func externalName(w *walk, spec map[string]any) {
+	name, _ := spec["externalName"].(string)
+	const at = "spec.externalName"
+	if name == "" {
+		w.addAt(RequiredField, at, "externalName is missing", "a Service of type ExternalName names a host")
+		return
+	}
+	if len(validation.IsDNS1123Subdomain(strings.TrimSuffix(name, "."))) > 0 {
+		w.addAt(InvalidValue, at, "externalName "+shown(name)+" is not "+hostname, "")
+	}
+}

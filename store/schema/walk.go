@@ -1,0 +1,189 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// walk goes through one object along its schema, once: it drops unknown fields,
+// fills defaults and checks values. It allocates where it finds something.
+type walk struct {
+	*checker
+	path  []step
+	found []Finding
+}
+
+// step is one part of a path: a field's name, a free map's key or an index.
+type step struct {
+	name  string
+	index int // -1 for a name, -2 for a key
+}
+
+func (w *walk) into(name string, n *node) {
+	kind := -1
+	if n.fields[name] == nil && n.values != nil {
+		kind = -2
+	}
+	w.path = append(w.path, step{name, kind})
+}
+
+func (w *walk) intoItem(index int) { w.path = append(w.path, step{index: index}) }
+
+func (w *walk) out() { w.path = w.path[:len(w.path)-1] }
+
+// add records what is wrong at the present path.
+func (w *walk) add(code, message, hint string) {
+	w.found = append(w.found, Finding{Code: code, Field: pathText(w.path), Message: message, Hint: hint})
+}
+
+func pathText(path []step) string {
+	var text []byte
+	for _, s := range path {
+		switch {
+		case s.index >= 0:
+			text = append(strconv.AppendInt(append(text, '['), int64(s.index), 10), ']')
+		case s.index == -2:
+			text = append(append(append(text, '['), s.name...), ']')
+		case len(text) > 0:
+			text = append(append(text, '.'), s.name...)
+		default:
+			text = append(text, s.name...)
+		}
+	}
+	return string(text)
+}
+
+// value checks v against n. When changed, v is to be replaced by the result.
+func (w *walk) value(n *node, v any) (result any, changed bool) {
+	if whole, ok := integral(v); ok && (n.typ == "integer" || n.intOrString) {
+		v, changed = whole, true
+	}
+	if v == nil && n.nullable {
+		return v, changed
+	}
+	if !n.takes(v) {
+		w.wrongType(n, v)
+		return v, changed
+	}
+	before := len(w.found)
+	switch v := v.(type) {
+	case map[string]any:
+		w.object(n, v)
+	case []any:
+		w.list(n, v)
+	case string:
+		w.text(n, v)
+	default:
+		w.scalar(n, v)
+	}
+	if n.rest != nil && len(w.found) == before && !n.rest.Validate(v).IsValid() {
+		w.noForm(v)
+	}
+	return v, changed
+}
+
+func (w *walk) object(n *node, object map[string]any) {
+	w.fill(n, object)
+	for _, name := range n.limits.Required {
+		if _, found := object[name]; !found {
+			w.missing(n, name)
+		}
+	}
+	w.count(n.limits.MinProperties, n.limits.MaxProperties, len(object), "entries")
+	for name, v := range object {
+		child := n.child(name)
+		switch {
+		case child == nil && n.preserve, n.typ == "":
+			continue
+		case child == nil:
+			w.unknown(n, name)
+			delete(object, name)
+			continue
+		}
+		w.into(name, n)
+		if n.keys != nil {
+			w.key(n, name)
+		}
+		if v, changed := w.value(child, v); changed {
+			object[name] = v
+		}
+		w.out()
+	}
+}
+
+// fill drops nulls and then sets defaults, in the order of the API server: a
+// field that is null has its default.
+func (w *walk) fill(n *node, object map[string]any) {
+	for name, v := range object {
+		if v != nil {
+			continue
+		}
+		if child := n.child(name); child != nil && !child.nullable {
+			delete(object, name)
+		}
+	}
+	for _, name := range n.defaults {
+		if _, found := object[name]; !found {
+			object[name] = runtime.DeepCopyJSONValue(n.fields[name].def)
+		}
+	}
+}
+
+func (w *walk) list(n *node, list []any) {
+	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
+	if n.items == nil {
+		return
+	}
+	for i, v := range list {
+		w.intoItem(i)
+		if v, changed := w.value(n.items, v); changed {
+			list[i] = v
+		}
+		w.out()
+	}
+	w.duplicates(n, list)
+}
+
+// duplicates reports items of sets and list maps that are there twice.
+func (w *walk) duplicates(n *node, list []any) {
+	if len(list) < 2 || (n.listType != "set" && n.listType != "map") {
+		return
+	}
+	first := make(map[string]int, len(list))
+	for i, item := range list {
+		id := identity(item, n.listKeys)
+		at, twice := first[id]
+		if !twice {
+			first[id] = i
+			continue
+		}
+		w.intoItem(i)
+		w.duplicate(n, item, at)
+		w.out()
+	}
+}
+
+// unknown reports the field name, which the object of n does not have.
+func (w *walk) unknown(n *node, name string) {
+	w.path = append(w.path, step{name, -1})
+	hint := nearest(name, n.fields, w.places(), w.path)
+	w.add(UnknownField, "unknown field "+shown(name), hint)
+	w.out()
+}
+
+func (w *walk) missing(n *node, name string) {
+	w.path = append(w.path, step{name, -1})
+	hint := ""
+	if child := n.fields[name]; child != nil && len(child.limits.Enum) > 0 {
+		hint = "it is one of " + enumText(child)
+	}
+	w.add(RequiredField, name+" is missing", hint)
+	w.out()
+}
+
+// blocked tells whether something was found that keeps CEL rules from running.
+func (w *walk) blocked() bool {
+	return slices.ContainsFunc(w.found, func(f Finding) bool { return blocks(f.Code) })
+}

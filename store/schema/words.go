@@ -1,0 +1,272 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// shownLength is how many characters of a value a message shows.
+const shownLength = 60
+
+// shown quotes a string for a message, cut to shownLength characters.
+func shown(s string) string {
+	for i := range s {
+		if utf8.RuneCountInString(s[:i]) == shownLength {
+			return strconv.Quote(s[:i]) + "…"
+		}
+		if i > 4*shownLength {
+			break
+		}
+	}
+	return strconv.Quote(s)
+}
+
+// quoted is the value in a message, after a blank; nothing for a Secret's.
+func (w *walk) quoted(v any) string {
+	if w.secret {
+		return ""
+	}
+	if s, ok := v.(string); ok {
+		return " " + shown(s)
+	}
+	return fmt.Sprintf(" %v", v)
+}
+
+// name is the last part of the present path: weight, hostnames[0].
+func (w *walk) name() string {
+	from := len(w.path) - 1
+	for from > 0 && w.path[from].index != -1 {
+		from--
+	}
+	return pathText(w.path[max(from, 0):])
+}
+
+// sort of value and what is wanted, with articles.
+func describe(v any) string {
+	switch v.(type) {
+	case nil:
+		return "empty"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case int64:
+		return "a number"
+	case float64:
+		return "a number"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "of an unknown type"
+}
+
+func (n *node) wanted() string {
+	switch {
+	case n.intOrString:
+		return "an integer or a string"
+	case n.typ == "array":
+		return "a list"
+	case n.typ == "object", n.typ == "integer":
+		return "an " + n.typ
+	}
+	return "a " + n.typ
+}
+
+func (w *walk) wrongType(n *node, v any) {
+	message := w.name() + " is " + describe(v)
+	switch v.(type) {
+	case string, bool, int64, float64:
+		if !w.secret {
+			message += " (" + strings.TrimSpace(w.quoted(v)) + ")"
+		}
+	}
+	w.add(WrongType, message+", wants "+n.wanted(), w.typeHint(n, v))
+}
+
+// typeHint tells how to write what is wanted instead of v.
+func (w *walk) typeHint(n *node, v any) string {
+	switch n.typ {
+	case "string":
+		return stringHint(v, w.secret)
+	case "array":
+		return "write it as a list: begin each item with \"- \""
+	case "object":
+		if _, isList := v.([]any); isList {
+			return "remove the \"- \": it is one object, not a list"
+		}
+		if names := fieldNames(n); names != "" {
+			return "its fields are " + names
+		}
+		return ""
+	}
+	if s, ok := v.(string); ok && !w.secret && n.takes(plain(s)) {
+		return "write it without quotes: " + s
+	}
+	return ""
+}
+
+func stringHint(v any, secret bool) string {
+	switch v.(type) {
+	case bool:
+		return "put it in quotes; without them YAML reads true, yes, on and their opposites as booleans"
+	case int64, float64:
+		if secret {
+			return "put it in quotes"
+		}
+		return fmt.Sprintf("put it in quotes: \"%v\"", v)
+	}
+	return ""
+}
+
+// plain reads s as a number or boolean; nil when it is neither.
+func plain(s string) any {
+	var v any
+	if json.Unmarshal([]byte(s), &v) != nil {
+		return nil
+	}
+	if whole, ok := integral(v); ok {
+		return whole
+	}
+	return v
+}
+
+func (w *walk) notAllowed(n *node, v any) {
+	hint := ""
+	if s, ok := v.(string); ok && !w.secret {
+		hint = didYouMean(s, n.enumStrings())
+	}
+	w.add(NotAllowedValue, w.name()+w.quoted(v)+" is not allowed; it is one of "+enumText(n), hint)
+}
+
+func (n *node) enumStrings() []string {
+	var values []string
+	for _, allowed := range n.limits.Enum {
+		if s, ok := allowed.Object.(string); ok {
+			values = append(values, s)
+		}
+	}
+	return values
+}
+
+func enumText(n *node) string {
+	var values []string
+	for _, allowed := range n.limits.Enum {
+		values = append(values, fmt.Sprint(allowed.Object))
+	}
+	return strings.Join(values, ", ")
+}
+
+func (w *walk) tooLong(length, most int64) {
+	w.add(TooLong, fmt.Sprintf("%s has %d characters, at most %d are allowed", w.name(), length, most), "")
+}
+
+func (w *walk) tooShort(s string, least int64) {
+	if s == "" {
+		w.add(InvalidValue, w.name()+" must not be empty", "")
+		return
+	}
+	w.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", w.name(), w.quoted(s), least), "")
+}
+
+// count checks how many items or entries there are.
+func (w *walk) count(least, most *int64, n int, what string) {
+	switch count := int64(n); {
+	case most != nil && count > *most:
+		w.add(TooMany, fmt.Sprintf("%s has %d %s, at most %d are allowed", w.name(), count, what, *most), "")
+	case least != nil && count < *least && count == 0:
+		w.add(InvalidValue, w.name()+" must not be empty", "")
+	case least != nil && count < *least:
+		w.add(InvalidValue, fmt.Sprintf("%s has %d %s, at least %d are wanted", w.name(), count, what, *least), "")
+	}
+}
+
+func (w *walk) outOfRange(n *node, v any) {
+	limits := n.limits
+	var bounds string
+	switch {
+	case limits.Minimum != nil && limits.Maximum != nil:
+		bounds = fmt.Sprintf("from %v to %v", *limits.Minimum, *limits.Maximum)
+	case limits.Minimum != nil:
+		bounds = fmt.Sprintf("at least %v", *limits.Minimum)
+	case limits.Maximum != nil:
+		bounds = fmt.Sprintf("at most %v", *limits.Maximum)
+	default:
+		bounds = "a number of 32 bits"
+	}
+	if limits.MultipleOf != nil {
+		bounds += fmt.Sprintf(" and a multiple of %v", *limits.MultipleOf)
+	}
+	w.add(InvalidValue, w.name()+w.quoted(v)+" is out of range; it must be "+bounds, "")
+}
+
+func (w *walk) badFormat(s, format string) {
+	what := "a valid " + format
+	if format == "date-time" {
+		what = "a time such as 2006-01-02T15:04:05Z"
+	}
+	w.add(InvalidValue, w.name()+w.quoted(s)+" is not "+what, "")
+}
+
+func (w *walk) duplicate(n *node, item any, first int) {
+	what := ""
+	if object, ok := item.(map[string]any); ok {
+		for _, key := range n.listKeys {
+			if v, found := object[key]; found {
+				what += " " + key + w.quoted(v)
+			}
+		}
+	} else {
+		what = w.quoted(item)
+	}
+	base := pathText(w.path[:len(w.path)-1])
+	w.add(DuplicateEntry, fmt.Sprintf("%s repeats%s of %s[%d]", w.name(), what, base, first), "remove one of the two, or tell them apart")
+}
+
+// noForm reports a value that fits none of the forms of an anyOf or oneOf. In
+// the CRDs we hold that is a Gateway's address only.
+func (w *walk) noForm(v any) {
+	address, _ := v.(map[string]any)
+	if text, ok := address["value"].(string); ok && address["type"] == "IPAddress" {
+		w.path = append(w.path, step{"value", -1})
+		w.add(InvalidValue, w.name()+w.quoted(text)+" is not an IP address", "for a name write type: Hostname")
+		w.out()
+		return
+	}
+	w.add(InvalidValue, w.name()+" has none of the forms that are allowed", "")
+}
+
+// mismatch reports a string that does not match its pattern.
+func (w *walk) mismatch(s, pattern string) {
+	message := w.name() + w.quoted(s)
+	if at := strings.IndexFunc(s, unicode.IsControl); at >= 0 {
+		w.add(InvalidValue, fmt.Sprintf("%s holds a control character (%s, character %d)",
+			message, controlName(rune(s[at])), utf8.RuneCountInString(s[:at])+1),
+			"remove it; a YAML block (|) ends with a line feed, |- does not")
+		return
+	}
+	if words := patternWords(pattern); words != "" {
+		w.add(InvalidValue, message+" is not "+words, patternHint(s, words))
+		return
+	}
+	w.add(InvalidValue, message+" does not match "+pattern, "")
+}
+
+func controlName(r rune) string {
+	switch r {
+	case '\n':
+		return "line feed"
+	case '\r':
+		return "carriage return"
+	case '\t':
+		return "tab"
+	case 0:
+		return "NUL"
+	}
+	return fmt.Sprintf("%U", r)
+}
