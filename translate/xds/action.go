@@ -1,0 +1,194 @@
+package xds
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	// statusUnresolved answers for what could not be resolved (Gateway API).
+	statusUnresolved = 500
+	// leastBackoff is the finest wait that Envoy knows.
+	leastBackoff = time.Millisecond
+	// backoffGrowth limits the exponential wait between retries.
+	backoffGrowth = 10
+	million       = 1_000_000
+)
+
+// live tells whether any of a Forward's traffic has somewhere to go. All weights
+// zero, no back end, or none resolved answers 500 (Gateway API, backendRefs).
+func live(forward *ir.Forward) bool {
+	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
+		return b.Weight > 0 && b.Cluster != ""
+	})
+}
+
+func routeAction(rule *ir.Rule) *routev3.RouteAction {
+	timeout, idle := timeouts(&rule.Action)
+	action := &routev3.RouteAction{
+		ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR,
+		Timeout:                     durationpb.New(timeout),
+		IdleTimeout:                 idle,
+		RetryPolicy:                 retryPolicy(&rule.Action),
+		RequestMirrorPolicies:       mirrors(rule.Action.Mirrors),
+	}
+	setClusters(action, rule.Action.Forward.Backends)
+	setRewrite(action, &rule.Match, rule.Action.Rewrite)
+	return action
+}
+
+// setClusters names the one cluster, or several by weight. Back ends of weight
+// zero get nothing and are not named.
+func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
+	weighted := &routev3.WeightedCluster{}
+	plain := true
+	for _, backend := range backends {
+		if backend.Weight == 0 {
+			continue
+		}
+		plain = plain && backend.RequestHeaders.IsZero() && backend.ResponseHeaders.IsZero()
+		weighted.Clusters = append(weighted.Clusters, clusterWeight(backend))
+	}
+	if len(weighted.Clusters) == 1 && plain {
+		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: weighted.Clusters[0].Name}
+		return
+	}
+	action.ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: weighted}
+}
+
+func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
+	name := backend.Cluster
+	if name == "" {
+		name = NoCluster
+	}
+	return &routev3.WeightedCluster_ClusterWeight{
+		Name:                    name,
+		Weight:                  wrapperspb.UInt32(backend.Weight),
+		RequestHeadersToAdd:     headersToAdd(backend.RequestHeaders),
+		RequestHeadersToRemove:  backend.RequestHeaders.Remove,
+		ResponseHeadersToAdd:    headersToAdd(backend.ResponseHeaders),
+		ResponseHeadersToRemove: backend.ResponseHeaders.Remove,
+	}
+}
+
+// timeouts gives the limit of the whole exchange and, where the listener's idle
+// limit would cut in before it, the stream's idle limit. 0 means none; that is
+// also the default, as Envoy's own 15 s would cut downloads. A back end's limit
+// without retries is a limit of the one attempt, so the smaller one holds.
+func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
+	limit := action.RequestTimeout
+	if action.Retry == nil {
+		limit = smaller(limit, action.BackendTimeout)
+	}
+	if limit == nil {
+		return 0, nil
+	}
+	if *limit == 0 || *limit > streamIdleTimeout {
+		idle = durationpb.New(*limit)
+	}
+	return *limit, idle
+}
+
+// smaller is the stricter of two limits: nil is not set, 0 is no limit.
+func smaller(a, b *time.Duration) *time.Duration {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || *b == 0:
+		return a
+	case *a == 0 || *b < *a:
+		return b
+	}
+	return a
+}
+
+func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
+	retry := action.Retry
+	if retry == nil {
+		return nil
+	}
+	policy := &routev3.RetryPolicy{
+		RetryOn:    "connect-failure,refused-stream,reset",
+		NumRetries: wrapperspb.UInt32(retry.Attempts),
+	}
+	if len(retry.Codes) > 0 {
+		policy.RetryOn += ",retriable-status-codes"
+		policy.RetriableStatusCodes = retry.Codes
+	}
+	if action.BackendTimeout != nil && *action.BackendTimeout > 0 {
+		policy.PerTryTimeout = durationpb.New(*action.BackendTimeout)
+	}
+	if retry.Backoff > 0 {
+		base := max(retry.Backoff, leastBackoff)
+		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{
+			BaseInterval: durationpb.New(base),
+			MaxInterval:  durationpb.New(min(base, math.MaxInt64/backoffGrowth) * backoffGrowth),
+		}
+	}
+	return policy
+}
+
+// mirrors copies requests; a mirror that could not be resolved copies nothing.
+func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
+	var policies []*routev3.RouteAction_RequestMirrorPolicy
+	for _, mirror := range list {
+		if mirror.Cluster == "" {
+			continue
+		}
+		policies = append(policies, &routev3.RouteAction_RequestMirrorPolicy{
+			Cluster:         mirror.Cluster,
+			RuntimeFraction: &corev3.RuntimeFractionalPercent{DefaultValue: fraction(mirror)},
+		})
+	}
+	return policies
+}
+
+// fraction writes the share in the denominator that Envoy has for it. A
+// denominator of 0 says nothing, which means all (Gateway API, HTTPRequestMirrorFilter).
+func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
+	switch denominator := uint64(mirror.Denominator); {
+	case denominator == 0 || mirror.Numerator >= mirror.Denominator:
+		return &typev3.FractionalPercent{Numerator: 100, Denominator: typev3.FractionalPercent_HUNDRED}
+	case denominator == 100:
+		return &typev3.FractionalPercent{Numerator: mirror.Numerator, Denominator: typev3.FractionalPercent_HUNDRED}
+	default:
+		return &typev3.FractionalPercent{
+			Numerator:   uint32(uint64(mirror.Numerator) * million / denominator),
+			Denominator: typev3.FractionalPercent_MILLION,
+		}
+	}
+}
+
+// headersToAdd are the headers to set and to add. Envoy removes first, then
+// overwrites, then appends, whatever the order here. The Gateway API allows one
+// action for each name, so no pair of them can be told apart by order.
+func headersToAdd(mods ir.HeaderMods) []*corev3.HeaderValueOption {
+	var options []*corev3.HeaderValueOption
+	for _, header := range mods.Set {
+		options = append(options, headerOption(header, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
+	}
+	for _, header := range mods.Add {
+		options = append(options, headerOption(header, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
+	}
+	return options
+}
+
+// headerOption writes a plain value: Envoy would run %COMMANDS% in it, with
+// which one team could read another's headers.
+func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
+	return &corev3.HeaderValueOption{
+		Header:         &corev3.HeaderValue{Key: header.Name, Value: strings.ReplaceAll(header.Value, "%", "%%")},
+		AppendAction:   action,
+		KeepEmptyValue: header.Value == "",
+	}
+}

@@ -1,0 +1,250 @@
+package xds
+
+import (
+	"fmt"
+	"math"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	// refusedCode is the code of every problem of this package.
+	refusedCode = "RefusedByEnvoy"
+	// The limits of a regular expression, in bytes and compiled instructions
+	// (design section 7). Envoy's own limit of 100 is lifted in the bootstrap.
+	maxRegexLength       = 1024
+	maxRegexInstructions = 4096
+	// maxHeaderValue is Envoy's limit on one configured value, in bytes.
+	maxHeaderValue = 16 << 10
+)
+
+// checker gathers what Envoy would refuse in one rule. One bad route makes it
+// refuse the whole table, so that nothing may get by.
+type checker struct {
+	rule     *ir.Rule
+	problems []store.Problem
+}
+
+func check(rule *ir.Rule) []store.Problem {
+	c := checker{rule: rule}
+	c.match(&rule.Match)
+	c.action(&rule.Action)
+	return c.problems
+}
+
+// place names a part of the rule's own object. The last two numbers of Position
+// are the rule and the match inside Source.
+func (c *checker) place(inMatch bool, field string) string {
+	n := len(c.rule.Position)
+	if n < 2 {
+		return "spec.rules"
+	}
+	place := fmt.Sprintf("spec.rules[%d].", c.rule.Position[n-2])
+	if inMatch {
+		place += fmt.Sprintf("matches[%d].", c.rule.Position[n-1])
+	}
+	return place + field
+}
+
+func (c *checker) refuse(field, message, hint string) {
+	c.problems = append(c.problems, store.Problem{
+		Code: refusedCode, Severity: store.Error, Object: c.rule.Source.Key,
+		Field: field, Message: message, Hint: hint,
+	})
+}
+
+// refused tells of a rule that passed check and yet breaks a constraint of the
+// message.
+func refused(rule *ir.Rule, err error) store.Problem {
+	c := checker{rule: rule}
+	c.refuse(strings.TrimSuffix(c.place(false, ""), "."),
+		"Envoy does not accept this rule: "+strings.ReplaceAll(err.Error(), "\n", "; "),
+		"Change the named value.")
+	return c.problems[0]
+}
+
+func (c *checker) match(match *ir.Match) {
+	path := c.place(true, "path.value")
+	switch {
+	case match.Path.Kind == ir.PathRegex:
+		c.regex(path, match.Path.Value)
+	case !strings.HasPrefix(match.Path.Value, "/"):
+		c.refuse(path, fmt.Sprintf("path %q does not begin with a slash", match.Path.Value), `Write "/" in front.`)
+	case strings.ContainsAny(match.Path.Value, "?#"):
+		c.refuse(path, fmt.Sprintf("path %q contains a query or fragment", match.Path.Value),
+			"Compare the query with queryParams.")
+	default:
+		c.text(path, match.Path.Value)
+	}
+	c.text(c.place(true, "method"), match.Method)
+	for i, header := range match.Headers {
+		field := c.place(true, fmt.Sprintf("headers[%d]", i))
+		c.headerName(field+".name", header.Name)
+		c.value(field+".value", header)
+	}
+	for i, parameter := range match.Query {
+		field := c.place(true, fmt.Sprintf("queryParams[%d]", i))
+		if parameter.Name == "" {
+			c.refuse(field+".name", "the name is empty", "Name the query parameter.")
+		}
+		c.text(field+".name", parameter.Name)
+		c.value(field+".value", parameter)
+	}
+}
+
+func (c *checker) value(field string, match ir.ValueMatch) {
+	if match.Regex {
+		c.regex(field, match.Value)
+		return
+	}
+	c.text(field, match.Value)
+}
+
+// regex refuses what Envoy's RE2 does not take or what would be dear to run. Go
+// and RE2 speak almost the same language; the rest is found by the quarantine
+// (design section 7).
+func (c *checker) regex(field, pattern string) {
+	if reason := regexFault(pattern); reason != "" {
+		c.refuse(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
+			"Use the syntax of RE2: https://github.com/google/re2/wiki/Syntax")
+	}
+}
+
+func regexFault(pattern string) string {
+	if pattern == "" {
+		return "is empty"
+	}
+	if len(pattern) > maxRegexLength {
+		return fmt.Sprintf("is %d bytes long, over the limit of %d", len(pattern), maxRegexLength)
+	}
+	if strings.ContainsAny(pattern, "\x00\r\n") || !utf8.ValidString(pattern) {
+		return "contains a line break, a NUL or bytes that are not UTF-8"
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return "is not valid: " + strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return "does not compile: " + err.Error()
+	}
+	if len(program.Inst) > maxRegexInstructions {
+		return fmt.Sprintf("compiles to %d instructions, over the limit of %d", len(program.Inst), maxRegexInstructions)
+	}
+	return ""
+}
+
+func (c *checker) action(action *ir.Action) {
+	filters := c.place(false, "filters")
+	c.headers(filters, action.RequestHeaders)
+	c.headers(filters, action.ResponseHeaders)
+	if action.Redirect != nil {
+		c.redirect(filters, action.Redirect)
+	}
+	if action.Rewrite != nil {
+		c.text(filters, action.Rewrite.Hostname)
+		c.pathChange(filters, action.Rewrite.Path)
+	}
+	if action.Forward != nil {
+		c.backends(action.Forward.Backends)
+	}
+}
+
+func (c *checker) backends(backends []ir.Backend) {
+	var total uint64
+	for i, backend := range backends {
+		total += uint64(backend.Weight)
+		filters := c.place(false, fmt.Sprintf("backendRefs[%d].filters", i))
+		c.headers(filters, backend.RequestHeaders)
+		c.headers(filters, backend.ResponseHeaders)
+	}
+	if total > math.MaxUint32 {
+		c.refuse(c.place(false, "backendRefs"),
+			fmt.Sprintf("the weights add up to %d, over the limit of %d", total, uint32(math.MaxUint32)),
+			"Use smaller weights; only their ratio counts.")
+	}
+}
+
+func (c *checker) redirect(field string, redirect *ir.Redirect) {
+	if _, ok := redirectCodes[redirect.Status]; !ok {
+		c.refuse(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
+			"Use 301, 302, 303, 307 or 308.")
+	}
+	c.text(field, redirect.Scheme)
+	c.text(field, redirect.Hostname)
+	c.pathChange(field, redirect.Path)
+}
+
+// pathChange wants a path that begins with a slash: "Location: http://host" +
+// ".evil.example" would lead to another host.
+func (c *checker) pathChange(field string, change *ir.PathChange) {
+	if change == nil {
+		return
+	}
+	c.text(field, change.Value)
+	if change.Value != "" && !strings.HasPrefix(change.Value, "/") {
+		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", change.Value), `Write "/" in front.`)
+	}
+}
+
+func (c *checker) headers(field string, mods ir.HeaderMods) {
+	for _, list := range [][]ir.Header{mods.Set, mods.Add} {
+		for _, header := range list {
+			c.changedName(field, header.Name)
+			c.text(field, header.Value)
+			if size := len(header.Value) + strings.Count(header.Value, "%"); size > maxHeaderValue {
+				c.refuse(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
+					header.Name, size, maxHeaderValue), "Shorten it.")
+			}
+		}
+	}
+	for _, name := range mods.Remove {
+		c.changedName(field, name)
+	}
+}
+
+// changedName is the name of a header that is to be changed. Envoy refuses to
+// touch Host and the pseudo headers.
+func (c *checker) changedName(field, name string) {
+	if strings.EqualFold(name, "host") {
+		c.refuse(field, "header Host cannot be changed by a header filter", "Use the filter URLRewrite with hostname.")
+		return
+	}
+	c.headerName(field, name)
+}
+
+func (c *checker) headerName(field, name string) {
+	if !isToken(name) {
+		c.refuse(field, fmt.Sprintf("%q is not a legal header name", shorten(name)),
+			"Use letters, digits and - only.")
+	}
+}
+
+// text refuses what no HTTP message can carry and no message of ours encode.
+func (c *checker) text(field, text string) {
+	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
+		c.refuse(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
+			"Remove them.")
+	}
+}
+
+// isToken tells whether a name is an RFC 9110 token.
+func isToken(name string) bool {
+	return name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	}) < 0
+}
+
+// shorten keeps a message readable.
+func shorten(text string) string {
+	const limit = 80
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}

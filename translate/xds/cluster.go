@@ -1,0 +1,126 @@
+package xds
+
+import (
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	httpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	// edsTimeout ends the wait for endpoints that do not come (design section 7).
+	edsTimeout = 5 * time.Second
+	// panicPercent is the share of healthy endpoints below which Envoy uses all
+	// of them. Its own 50 would send new requests to draining ones during every
+	// larger rollout; 1 leaves them as the last resort.
+	panicPercent = 1
+	// bufferLimit bounds what is held for one connection, in bytes.
+	bufferLimit = 32 << 10
+
+	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+)
+
+// Cluster makes the resource of one back end: endpoints inline, by DNS, or by
+// EDS over the same stream (then Assignment holds them). Static endpoints have
+// to be IP addresses.
+func Cluster(c *ir.Cluster) Resource {
+	cluster := &clusterv3.Cluster{
+		Name:                          c.Name,
+		ConnectTimeout:                durationpb.New(connectTimeout),
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
+			HealthyPanicThreshold: &typev3.Percent{Value: panicPercent},
+		},
+		TypedExtensionProtocolOptions: protocolOptions(c),
+	}
+	switch c.Discovery {
+	case ir.Static:
+		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+		cluster.LoadAssignment = loadAssignment(c)
+	case ir.DNS:
+		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
+		cluster.LoadAssignment = loadAssignment(c)
+		cluster.RespectDnsTtl = true
+		// Both families at once would give half of the requests to addresses that
+		// a host without IPv6 cannot reach.
+		cluster.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
+	case ir.EDS:
+		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
+		source := adsSource()
+		source.InitialFetchTimeout = durationpb.New(edsTimeout)
+		cluster.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: source}
+	}
+	return newResource(clusterType, c.Name, marshal(cluster))
+}
+
+// Assignment makes the endpoints of an EDS cluster, a resource of the cluster's
+// name; ok is false for every other kind of discovery.
+func Assignment(c *ir.Cluster) (resource Resource, ok bool) {
+	if c.Discovery != ir.EDS {
+		return Resource{}, false
+	}
+	return newResource(assignmentType, c.Name, marshal(loadAssignment(c))), true
+}
+
+func loadAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
+	assignment := &endpointv3.ClusterLoadAssignment{ClusterName: c.Name}
+	if len(c.Endpoints) == 0 {
+		return assignment
+	}
+	endpoints := make([]*endpointv3.LbEndpoint, len(c.Endpoints))
+	for i, endpoint := range c.Endpoints {
+		endpoints[i] = lbEndpoint(endpoint)
+	}
+	assignment.Endpoints = []*endpointv3.LocalityLbEndpoints{{LbEndpoints: endpoints}}
+	return assignment
+}
+
+func lbEndpoint(e ir.Endpoint) *endpointv3.LbEndpoint {
+	endpoint := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{
+		Endpoint: &endpointv3.Endpoint{Address: socketAddress(e.Host, e.Port)},
+	}}
+	if e.Draining {
+		endpoint.HealthStatus = corev3.HealthStatus_DRAINING
+	}
+	return endpoint
+}
+
+// protocolOptions makes Envoy speak HTTP/2 without TLS; nil is HTTP/1.1.
+func protocolOptions(c *ir.Cluster) map[string]*anypb.Any {
+	if !c.HTTP2 {
+		return nil
+	}
+	return map[string]*anypb.Any{httpOptions: pack(&httpv3.HttpProtocolOptions{
+		UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
+			ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{
+				ProtocolConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+					Http2ProtocolOptions: &corev3.Http2ProtocolOptions{},
+				},
+			},
+		},
+	})}
+}
+
+// adsSource is the stream that the resource itself came on.
+func adsSource() *corev3.ConfigSource {
+	return &corev3.ConfigSource{
+		ResourceApiVersion:    corev3.ApiVersion_V3,
+		ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}},
+	}
+}
+
+func socketAddress(host string, port uint32) *corev3.Address {
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address:       host,
+		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: port},
+	}}}
+}

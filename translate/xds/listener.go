@@ -1,0 +1,127 @@
+package xds
+
+import (
+	"time"
+
+	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	// maxHeadersKB limits all request headers together (design section 4).
+	maxHeadersKB = 60
+	// connectionIdleTimeout closes a connection without requests.
+	connectionIdleTimeout = 15 * time.Minute
+	// streamIdleTimeout ends an exchange in which nothing moves. There is no
+	// limit on its whole length but the route's: an upload may take its time.
+	streamIdleTimeout = 5 * time.Minute
+	// headersTimeout ends a request whose headers trickle in.
+	headersTimeout = 30 * time.Second
+	// HTTP/2 limits after Envoy's advice for the edge.
+	maxStreams           = 100
+	streamWindowSize     = 64 << 10
+	connectionWindowSize = 1 << 20
+)
+
+// Listener makes the resource of one HTTP port (design section 4). Routes come
+// by RDS on the same stream, so that an edit of a route never touches it.
+func Listener(port *ir.Port) Resource {
+	listener := &listenerv3.Listener{
+		Name:                          port.Name,
+		Address:                       socketAddress(port.Addresses[0], port.Port),
+		StatPrefix:                    port.Name,
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		TrafficDirection:              corev3.TrafficDirection_INBOUND,
+		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
+			Name:       "envoy.filters.network.http_connection_manager",
+			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(connectionManager(port))},
+		}}}},
+	}
+	// "::" without ipv4_compat takes IPv6 only and leaves room for "0.0.0.0".
+	for _, address := range port.Addresses[1:] {
+		listener.AdditionalAddresses = append(listener.AdditionalAddresses,
+			&listenerv3.AdditionalAddress{Address: socketAddress(address, port.Port)})
+	}
+	return newResource(listenerType, port.Name, marshal(listener))
+}
+
+// connectionManager holds what is the same for all routes of a port. The Server
+// header is the back end's own: the proxy neither hides nor invents one.
+func connectionManager(port *ir.Port) *hcmv3.HttpConnectionManager {
+	return &hcmv3.HttpConnectionManager{
+		StatPrefix: port.Name,
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
+			ConfigSource: adsSource(), RouteConfigName: port.RouteConfig,
+		}},
+		NormalizePath:                wrapperspb.Bool(true),
+		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_KEEP_UNCHANGED,
+		UseRemoteAddress:             wrapperspb.Bool(true),
+		MaxRequestHeadersKb:          wrapperspb.UInt32(maxHeadersKB),
+		StreamIdleTimeout:            durationpb.New(streamIdleTimeout),
+		RequestHeadersTimeout:        durationpb.New(headersTimeout),
+		ServerHeaderTransformation:   hcmv3.HttpConnectionManager_PASS_THROUGH,
+		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{
+			IdleTimeout:                  durationpb.New(connectionIdleTimeout),
+			HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_DROP_HEADER,
+		},
+		Http2ProtocolOptions: &corev3.Http2ProtocolOptions{
+			MaxConcurrentStreams:        wrapperspb.UInt32(maxStreams),
+			InitialStreamWindowSize:     wrapperspb.UInt32(streamWindowSize),
+			InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindowSize),
+		},
+		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
+		AccessLog:      []*accesslogv3.AccessLog{accessLog()},
+		HttpFilters: []*hcmv3.HttpFilter{{
+			Name:       "envoy.filters.http.router",
+			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&routerv3.Router{})},
+		}},
+	}
+}
+
+// accessLogFields are the members of a line of the access log. The path has no
+// query: tokens are passed there.
+var accessLogFields = map[string]string{
+	"time":             "%START_TIME%",
+	"method":           "%REQ(:METHOD)%",
+	"host":             "%REQ(:AUTHORITY)%",
+	"path":             "%PATH(NQ:ORIG_OR_PATH)%",
+	"protocol":         "%PROTOCOL%",
+	"status":           "%RESPONSE_CODE%",
+	"route":            "%ROUTE_NAME%",
+	"duration_ms":      "%DURATION%",
+	"bytes_received":   "%BYTES_RECEIVED%",
+	"bytes_sent":       "%BYTES_SENT%",
+	"client":           "%DOWNSTREAM_REMOTE_ADDRESS%",
+	"upstream_host":    "%UPSTREAM_HOST%",
+	"upstream_cluster": "%UPSTREAM_CLUSTER_RAW%",
+	"attempts":         "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
+	"flags":            "%RESPONSE_FLAGS%",
+	"details":          "%RESPONSE_CODE_DETAILS%",
+	"request_id":       "%REQ(X-REQUEST-ID)%",
+	"user_agent":       "%REQ(USER-AGENT)%",
+}
+
+func accessLog() *accesslogv3.AccessLog {
+	fields := make(map[string]*structpb.Value, len(accessLogFields))
+	for name, command := range accessLogFields {
+		fields[name] = structpb.NewStringValue(command)
+	}
+	format := &corev3.SubstitutionFormatString{
+		Format: &corev3.SubstitutionFormatString_JsonFormat{JsonFormat: &structpb.Struct{Fields: fields}},
+	}
+	return &accesslogv3.AccessLog{
+		Name: "envoy.access_loggers.stdout",
+		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: pack(&streamv3.StdoutAccessLog{
+			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: format},
+		})},
+	}
+}

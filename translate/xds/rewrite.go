@@ -1,0 +1,96 @@
+package xds
+
+import (
+	"regexp"
+	"strings"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// redirectCodes are the status codes that Envoy can redirect with.
+var redirectCodes = map[uint32]routev3.RedirectAction_RedirectResponseCode{
+	301: routev3.RedirectAction_MOVED_PERMANENTLY,
+	302: routev3.RedirectAction_FOUND,
+	303: routev3.RedirectAction_SEE_OTHER,
+	307: routev3.RedirectAction_TEMPORARY_REDIRECT,
+	308: routev3.RedirectAction_PERMANENT_REDIRECT,
+}
+
+func redirect(match *ir.Match, to *ir.Redirect) *routev3.RedirectAction {
+	action := &routev3.RedirectAction{
+		HostRedirect: to.Hostname,
+		PortRedirect: to.Port,
+		ResponseCode: redirectCodes[to.Status],
+	}
+	if to.Scheme != "" {
+		action.SchemeRewriteSpecifier = &routev3.RedirectAction_SchemeRedirect{SchemeRedirect: to.Scheme}
+	}
+	if to.Path == nil {
+		return action
+	}
+	if to.Path.Full {
+		action.PathRewriteSpecifier = &routev3.RedirectAction_PathRedirect{PathRedirect: fullPath(to.Path)}
+		return action
+	}
+	prefix, substitution := prefixRewrite(match, to.Path)
+	if substitution != nil {
+		action.PathRewriteSpecifier = &routev3.RedirectAction_RegexRewrite{RegexRewrite: substitution}
+	} else {
+		action.PathRewriteSpecifier = &routev3.RedirectAction_PrefixRewrite{PrefixRewrite: prefix}
+	}
+	return action
+}
+
+func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrite) {
+	if rewrite == nil {
+		return
+	}
+	if rewrite.Hostname != "" {
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: rewrite.Hostname}
+	}
+	switch {
+	case rewrite.Path == nil:
+	case rewrite.Path.Full:
+		// A regex rewrite is the one that leaves the query alone. \C is any byte:
+		// a dot would not match bytes that are not UTF-8.
+		action.RegexRewrite = substitute(`^\C*$`, escapeSubstitution(fullPath(rewrite.Path)))
+	default:
+		action.PrefixRewrite, action.RegexRewrite = prefixRewrite(match, rewrite.Path)
+	}
+}
+
+func fullPath(change *ir.PathChange) string {
+	if change.Value == "" {
+		return "/"
+	}
+	return change.Value
+}
+
+// prefixRewrite replaces a matched prefix by whole segments (Gateway API,
+// HTTPPathModifier). Envoy's prefix_rewrite swaps plain text, which is the same
+// unless one of the two sides is "/". A change of a match that is no prefix
+// match (a child's exact path below its parent's prefix) goes by regex as well.
+func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
+	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
+	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix
+	switch {
+	case byPrefix && prefix != "" && value != "":
+		return value, nil
+	case byPrefix && prefix == "":
+		return value + "/", nil
+	case value == "":
+		return "", substitute(`^`+regexp.QuoteMeta(prefix)+`(?:/(\C*))?$`, `/\1`)
+	default:
+		return "", substitute(`^`+regexp.QuoteMeta(prefix)+`(/\C*)?$`, escapeSubstitution(value)+`\1`)
+	}
+}
+
+// escapeSubstitution keeps Envoy from reading group references in plain text.
+func escapeSubstitution(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }
+
+func substitute(pattern, substitution string) *matcherv3.RegexMatchAndSubstitute {
+	return &matcherv3.RegexMatchAndSubstitute{Pattern: regex(pattern), Substitution: substitution}
+}

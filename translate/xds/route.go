@@ -1,0 +1,111 @@
+package xds
+
+import (
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Route encodes a rule as one envoy.config.route.v3.Route, named as the rule.
+// A rule that Envoy would refuse gives its problems and no bytes: serve Closed
+// in its place. Equal rules give equal bytes.
+func Route(rule *ir.Rule) ([]byte, []store.Problem) {
+	if problems := check(rule); len(problems) > 0 {
+		return nil, problems
+	}
+	route := newRoute(rule)
+	if err := route.ValidateAll(); err != nil {
+		return nil, []store.Problem{refused(rule, err)}
+	}
+	return marshal(route), nil
+}
+
+// Closed is what stands for a rule that Envoy would refuse: the same place and
+// match, answered with 500. When Route refuses that as well, the match itself
+// is at fault and the rule has to be left out.
+func Closed(rule *ir.Rule) *ir.Rule {
+	closed := *rule
+	closed.Action = ir.Action{Respond: &ir.Respond{Status: statusUnresolved}}
+	return &closed
+}
+
+func newRoute(rule *ir.Rule) *routev3.Route {
+	action := &rule.Action
+	route := &routev3.Route{
+		Name:                    rule.Name,
+		Match:                   routeMatch(&rule.Match),
+		RequestHeadersToAdd:     headersToAdd(action.RequestHeaders),
+		RequestHeadersToRemove:  action.RequestHeaders.Remove,
+		ResponseHeadersToAdd:    headersToAdd(action.ResponseHeaders),
+		ResponseHeadersToRemove: action.ResponseHeaders.Remove,
+	}
+	switch {
+	case action.Redirect != nil:
+		route.Action = &routev3.Route_Redirect{Redirect: redirect(&rule.Match, action.Redirect)}
+	case action.Respond != nil:
+		route.Action = respond(action.Respond.Status)
+	case live(action.Forward):
+		route.Action = &routev3.Route_Route{Route: routeAction(rule)}
+	default:
+		route.Action = respond(statusUnresolved)
+	}
+	return route
+}
+
+func respond(status uint32) *routev3.Route_DirectResponse {
+	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: status}}
+}
+
+func routeMatch(match *ir.Match) *routev3.RouteMatch {
+	m := &routev3.RouteMatch{}
+	switch path := match.Path; {
+	case path.Kind == ir.PathExact:
+		m.PathSpecifier = &routev3.RouteMatch_Path{Path: path.Value}
+	case path.Kind == ir.PathRegex:
+		m.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: regex(path.Value)}
+	case path.Value == "/": // path_separated_prefix may not end in a slash
+		m.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
+	default:
+		m.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: path.Value}
+	}
+	if match.Method != "" {
+		m.Headers = append(m.Headers, headerMatch(ir.ValueMatch{Name: ":method", Value: match.Method}))
+	}
+	for _, header := range match.Headers {
+		m.Headers = append(m.Headers, headerMatch(header))
+	}
+	for _, parameter := range match.Query {
+		m.QueryParameters = append(m.QueryParameters, &routev3.QueryParameterMatcher{
+			Name: parameter.Name,
+			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{
+				StringMatch: stringMatch(parameter),
+			},
+		})
+	}
+	return m
+}
+
+// headerMatch compares one header. Envoy knows Host as ":authority" only.
+func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
+	name := match.Name
+	if name == "host" {
+		name = ":authority"
+	}
+	return &routev3.HeaderMatcher{
+		Name:                 name,
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: stringMatch(match)},
+	}
+}
+
+func stringMatch(match ir.ValueMatch) *matcherv3.StringMatcher {
+	if match.Regex {
+		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: regex(match.Value)}}
+	}
+	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: match.Value}}
+}
+
+// regex is matched by Envoy against the whole value.
+func regex(pattern string) *matcherv3.RegexMatcher { return &matcherv3.RegexMatcher{Regex: pattern} }
