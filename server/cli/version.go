@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/gateway-api/pkg/consts"
+)
+
+// version is set by the linker in a release: -X …/server/cli.version=v1.2.3.
+var version string
+
+// envoyVersion is the Envoy that the messages are made for and the tests run.
+const envoyVersion = "1.40.0"
+
+// build is what is known about this binary.
+type build struct {
+	Version    string `json:"version"`
+	Commit     string `json:"commit,omitempty"`
+	Go         string `json:"go"`
+	GatewayAPI string `json:"gatewayAPI"`
+	Envoy      string `json:"envoy"`
+}
+
+func versionCommand() *cobra.Command {
+	var format outputFormat
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of gatefold, and of the Gateway API and Envoy it is made for",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := readBuild()
+			if format != formatText {
+				return writeValue(cmd.OutOrStdout(), format, b)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintf(w, "gatefold\t%s\ncommit\t%s\nGo\t%s\nGateway API\t%s\nEnvoy\t%s\n",
+				b.Version, orDash(b.Commit), b.Go, b.GatewayAPI, b.Envoy)
+			return w.Flush()
+		},
+	}
+	format.register(cmd.Flags(), formatText, formatJSON, formatYAML)
+	return cmd
+}
+
+// readBuild asks the linker's value first, then what Go recorded.
+func readBuild() build {
+	b := build{Version: version, GatewayAPI: consts.BundleVersion, Envoy: envoyVersion}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Go = info.GoVersion
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			b.Commit = setting.Value
+		}
+	}
+	return b
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
