@@ -64,6 +64,7 @@ func rootCommand() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.AddCommand(
+		bootstrapCommand(),
 		completionCommand(),
 		versionCommand(),
 	)
@@ -84,14 +85,23 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 // exactly is the rule for a command's arguments, told in one line by their names.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
+		if len(args) < len(names) {
 			return fmt.Errorf("%s needs %s; see '%s --help'", cmd.Name(), strings.Join(names[len(args):], " and "), cmd.CommandPath())
-		case len(args) > len(names):
-			return fmt.Errorf("%s takes no further argument, but got %q; see '%s --help'", cmd.Name(), args[len(names)], cmd.CommandPath())
 		}
+		return noMore(cmd, args, len(names))
+	}
+}
+
+// atMost allows n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error { return noMore(cmd, args, n) }
+}
+
+func noMore(cmd *cobra.Command, args []string, n int) error {
+	if len(args) <= n {
 		return nil
 	}
+	return fmt.Errorf("%s takes no further argument, but got %q; see '%s --help'", cmd.Name(), args[n], cmd.CommandPath())
 }
 
 // explainFlagError adds the flag that was probably meant and where the flags
