@@ -1,0 +1,165 @@
+package server
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// admin makes the pages: JSON but for the metrics, GET only (design section 8).
+func (s *Server) admin(address net.Addr) http.Handler {
+	pages := http.NewServeMux()
+	pages.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, word{Status: "ok"})
+	})
+	pages.HandleFunc("/readyz", s.readyPage)
+	pages.Handle("/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	pages.HandleFunc("/api/v1/problems", s.problemsPage)
+	pages.HandleFunc("/api/v1/xds", s.xdsPage)
+	pages.HandleFunc("/api/v1/status", s.statusPage)
+	pages.HandleFunc("/api/v1/status/{kind}", s.statusPage)
+	pages.HandleFunc("/api/v1/status/{kind}/{name}", s.statusPage) // cluster-scoped
+	pages.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", s.statusPage)
+	pages.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, http.StatusNotFound, word{Error: "there is no page " + r.URL.Path})
+	})
+	return guard(pages, address)
+}
+
+// word is the answer of a page that has nothing to show.
+type word struct {
+	Status string `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// guard lets only reading requests pass, and on a loopback address only those
+// that name it: a web page that makes its own name point here (DNS rebinding)
+// must not read this host's configuration.
+func guard(pages http.Handler, address net.Addr) http.Handler {
+	tcp, ok := address.(*net.TCPAddr)
+	loopback := ok && tcp.IP.IsLoopback()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case loopback && !namesAddress(r.Host):
+			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			answer(w, http.StatusMethodNotAllowed, word{Error: r.Method + " is not allowed: these pages are for reading"})
+		default:
+			pages.ServeHTTP(w, r)
+		}
+	})
+}
+
+// namesAddress tells whether a Host header is an address or localhost, neither
+// of which another's DNS can answer for.
+func namesAddress(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || host == "localhost"
+}
+
+// answer writes body as JSON. An error of the client's connection is nobody's.
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(body)
+}
+
+func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	ready := s.published
+	s.mu.Unlock()
+	if !ready {
+		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})
+		return
+	}
+	answer(w, http.StatusOK, word{Status: "ready"})
+}
+
+// problemList is the page /api/v1/problems.
+type problemList struct {
+	// Hold says why the folder is not followed now.
+	Hold     string          `json:"hold,omitempty"`
+	Problems []store.Problem `json:"problems"`
+}
+
+func (s *Server) problemsPage(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	list := problemList{Hold: s.hold, Problems: s.problems}
+	s.mu.Unlock()
+	if list.Problems == nil {
+		list.Problems = []store.Problem{}
+	}
+	answer(w, http.StatusOK, list)
+}
+
+// statusList is a v1 List, as kubectl prints it.
+type statusList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []statusObject `json:"items"`
+}
+
+type statusObject struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        statusMeta `json:"metadata"`
+	Status          any        `json:"status"`
+}
+
+type statusMeta struct {
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
+	kind, namespace, name := r.PathValue("kind"), r.PathValue("namespace"), r.PathValue("name")
+	list := s.statuses(func(key store.Key) bool {
+		return (kind == "" || strings.EqualFold(kind, key.Kind)) &&
+			(name == "" || name == key.Name && namespace == key.Namespace)
+	})
+	if name != "" && len(list.Items) == 0 {
+		wanted := store.Key{Kind: kind, Namespace: namespace, Name: name}
+		answer(w, http.StatusNotFound, word{Error: "there is no " + wanted.String()})
+		return
+	}
+	answer(w, http.StatusOK, list)
+}
+
+// statuses lists the objects that want names, sorted by key. All kinds that
+// have a status are shown in version v1.
+func (s *Server) statuses(want func(store.Key) bool) statusList {
+	s.mu.Lock()
+	keys := []store.Key{}
+	for key := range s.board.objects {
+		if want(key) {
+			keys = append(keys, key)
+		}
+	}
+	items := make([]statusObject, len(keys))
+	slices.SortFunc(keys, store.CompareKeys)
+	for i, key := range keys {
+		o := s.board.objects[key]
+		items[i] = statusObject{
+			TypeMeta: metav1.TypeMeta{APIVersion: key.Group + "/v1", Kind: key.Kind},
+			Metadata: statusMeta{Name: key.Name, Namespace: key.Namespace, Generation: o.update.Generation},
+			Status:   o.shown,
+		}
+	}
+	s.mu.Unlock()
+	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
+}

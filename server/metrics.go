@@ -1,0 +1,125 @@
+package server
+
+import (
+	"path"
+	"time"
+
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// metrics are the figures of one server, in a registry of its own.
+type metrics struct {
+	registry   *prometheus.Registry
+	streams    prometheus.Gauge
+	resources  *prometheus.GaugeVec
+	pushes     *prometheus.CounterVec
+	acks       *prometheus.CounterVec
+	nacks      *prometheus.CounterVec
+	bytes      *prometheus.CounterVec
+	problems   *prometheus.GaugeVec
+	reloads    *prometheus.CounterVec
+	reloadOK   prometheus.Gauge
+	reloadTime prometheus.Gauge
+	hold       prometheus.Gauge
+	stages     *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := promauto.With(registry)
+	gauge := func(name, help string) prometheus.Gauge {
+		return f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	gauges := func(name, help, label string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})
+	}
+	counters := func(name, help, label string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	}
+	return &metrics{
+		registry:   registry,
+		streams:    gauge("gatefold_xds_streams", "Connected Envoys."),
+		resources:  gauges("gatefold_xds_resources", "Resources that are to be served, by type.", "type"),
+		pushes:     counters("gatefold_xds_pushes_total", "Responses sent, by type.", "type"),
+		acks:       counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
+		nacks:      counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
+		bytes:      counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
+		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),
+		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
+		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
+		reloadTime: gauge("gatefold_last_reload_success_timestamp_seconds", "When the last successful reload was, in Unix time."),
+		hold:       gauge("gatefold_hold", "1 while the folder is not followed because it was emptied or is gone, else 0."),
+		stages: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gatefold_stage_duration_seconds", Help: "Time that a step of a reload took.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
+		}, []string{"stage"}),
+	}
+}
+
+// published counts what is to be served.
+func (m *metrics) published(union *scope) {
+	for _, typ := range servedTypes() {
+		m.resources.WithLabelValues(shortType(typ)).Set(float64(len(union.target[typ])))
+	}
+}
+
+func (m *metrics) sent(typ string, bytes int) {
+	m.pushes.WithLabelValues(shortType(typ)).Inc()
+	m.bytes.WithLabelValues(shortType(typ)).Add(float64(bytes))
+}
+
+func (m *metrics) answered(typ string, nack bool) {
+	if nack {
+		m.nacks.WithLabelValues(shortType(typ)).Inc()
+		return
+	}
+	m.acks.WithLabelValues(shortType(typ)).Inc()
+}
+
+func (m *metrics) countProblems(count map[store.Severity]int) {
+	for severity, n := range count {
+		m.problems.WithLabelValues(string(severity)).Set(float64(n))
+	}
+}
+
+func (m *metrics) reloaded(r Reload) {
+	m.reloads.WithLabelValues(r.Result).Inc()
+	m.reloadOK.Set(number(r.OK))
+	m.hold.Set(number(r.Hold != ""))
+	if r.OK {
+		m.reloadTime.Set(float64(time.Now().UnixMilli()) / 1000)
+	}
+	for stage, took := range r.Stages {
+		m.stages.WithLabelValues(stage).Observe(took.Seconds())
+	}
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// shortType gives "Cluster" for its type URL, as pages, logs and metrics say it.
+func shortType(typ string) string {
+	switch typ {
+	case resourcev3.ClusterType:
+		return "Cluster"
+	case resourcev3.EndpointType:
+		return "ClusterLoadAssignment"
+	case resourcev3.ListenerType:
+		return "Listener"
+	case resourcev3.RouteType:
+		return "RouteConfiguration"
+	case resourcev3.SecretType:
+		return "Secret"
+	}
+	return path.Base(typ)
+}

@@ -1,0 +1,307 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+)
+
+// The bounds of one response whose resources are new to the stream (design
+// section 7).
+const (
+	batchNames = 500
+	batchBytes = 1 << 20
+)
+
+// wildcard is the name that asks for everything.
+const wildcard = "*"
+
+// plan decides what a stream is sent next. The target is the scope's newest
+// resources, what is held is what the stream acknowledged, and every message is
+// computed from both anew: a newer target replaces what was not sent yet.
+//
+// The order is design section 7's: secrets, clusters and their endpoints, a
+// bounded wait for the answer to the clusters, listeners, routes, and removals
+// last. Removed listeners go with the new ones, because a new listener may need
+// their address; Envoy removes first.
+type plan struct {
+	scope   *scope
+	opened  time.Time
+	wait    time.Duration // for the CDS ACK
+	ordered bool          // false sends everything at once: for tests
+	ledgers map[string]*ledger
+	nonce   uint64
+	// barrier holds the clusters that listeners and routes wait for, and when
+	// they were sent: unanswered, or rejected with no older form to serve on.
+	barrier map[string]time.Time
+	// blocked is since when something waits for the barrier.
+	blocked time.Time
+}
+
+// known tells the types that are served; sorted in the order of sending.
+func servedTypes() []string {
+	return []string{
+		resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType,
+		resourcev3.ListenerType, resourcev3.RouteType,
+	}
+}
+
+// next gives the next response, or nil and the time at which to ask again; the
+// zero time means that nothing will happen without an answer or an edit.
+func (p *plan) next(now time.Time) (*response, time.Time) {
+	if !p.scope.known {
+		return nil, time.Time{}
+	}
+	if !p.ordered {
+		return p.first(p.fill, servedTypes()...), time.Time{}
+	}
+	if r := p.first(p.fill, resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType); r != nil {
+		return r, time.Time{}
+	}
+	if until := p.gate(now); !until.IsZero() {
+		return nil, until
+	}
+	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.RouteType); r != nil {
+		return r, time.Time{}
+	}
+	return p.removals(now)
+}
+
+// first gives the first response that make has for types.
+func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
+	for _, typ := range types {
+		l := p.ledgers[typ]
+		if l == nil {
+			continue
+		}
+		if r := fill(l); r != nil {
+			p.nonce++
+			r.nonce = strconv.FormatUint(p.nonce, 36)
+			l.book(r)
+			return r
+		}
+	}
+	return nil
+}
+
+// gate gives the time until which listeners and routes wait, zero when they may
+// go. Envoy withholds the CDS ACK until every cluster is warm, which a silent
+// resolver delays for a minute: no cluster is waited for longer than p.wait, and
+// nothing waits longer than that however often clusters change.
+//
+// A cluster that Envoy rejected and has no older form of is waited for alike:
+// an edit that mends it in time keeps its routes from being sent too early.
+// After that they go, because only the routes that name it are hurt, and
+// holding them would keep everybody else's edits back.
+func (p *plan) gate(now time.Time) time.Time {
+	maps.DeleteFunc(p.barrier, func(_ string, sent time.Time) bool { return now.Sub(sent) >= p.wait })
+	if len(p.barrier) == 0 || p.rest(resourcev3.ListenerType) && p.rest(resourcev3.RouteType) {
+		p.blocked = time.Time{}
+		return time.Time{}
+	}
+	if p.blocked.IsZero() {
+		p.blocked = now
+	}
+	last := slices.MaxFunc(slices.Collect(maps.Values(p.barrier)), time.Time.Compare)
+	if p.blocked.Before(last) {
+		last = p.blocked
+	}
+	if until := last.Add(p.wait); now.Before(until) {
+		return until
+	}
+	clear(p.barrier)
+	p.blocked = time.Time{}
+	return time.Time{}
+}
+
+// rest tells that nothing of a type is to be sent.
+func (p *plan) rest(typ string) bool {
+	l := p.ledgers[typ]
+	return l == nil || l.due.empty()
+}
+
+// removals takes away what the target no longer has. It waits until all that
+// was sent is accepted, because what Envoy still serves by may use it; also by
+// a listener or table of which Envoy rejected the new form. A stream that has
+// not asked for listeners or routes yet may hold some from a stream before,
+// which use clusters too; it is given the time of one barrier to say so.
+func (p *plan) removals(now time.Time) (*response, time.Time) {
+	asked := true
+	for _, typ := range servedTypes() {
+		l := p.ledgers[typ]
+		if l != nil && !l.idle() {
+			return nil, time.Time{}
+		}
+		if typ != resourcev3.ListenerType && typ != resourcev3.RouteType {
+			continue
+		}
+		if l != nil && l.stale() {
+			return nil, time.Time{}
+		}
+		asked = asked && l != nil
+	}
+	if until := p.opened.Add(p.wait); !asked && now.Before(until) {
+		return nil, until
+	}
+	return p.first(p.drain, resourcev3.ClusterType, resourcev3.EndpointType,
+		resourcev3.RouteType, resourcev3.SecretType), time.Time{}
+}
+
+// drain takes the removals that wait, without those that came back.
+func (p *plan) drain(l *ledger) *response {
+	r := &response{typ: l.typ}
+	for len(r.removed) < batchNames {
+		name, ok := l.gone.peek()
+		if !ok {
+			break
+		}
+		l.gone.pop()
+		if p.scope.entry(l.typ, name) == nil {
+			r.removed = append(r.removed, name)
+		}
+	}
+	if len(r.removed) == 0 {
+		return nil
+	}
+	return r
+}
+
+// fill makes a response of what is due.
+func (p *plan) fill(l *ledger) *response {
+	r := &response{typ: l.typ}
+	for size := 0; size < batchBytes && len(r.set)+len(r.removed) < batchNames; {
+		name, ok := l.due.peek()
+		if !ok {
+			break
+		}
+		e := p.scope.entry(l.typ, name)
+		does := l.decide(name, e, p.ordered)
+		alone := (does == set || does == remove) && l.goesAlone(name)
+		if alone && len(r.set)+len(r.removed) > 0 {
+			return r
+		}
+		l.due.pop()
+		switch does {
+		case set:
+			r.set = append(r.set, e)
+			size += e.size()
+			p.follow(l, name)
+		case remove:
+			r.removed = append(r.removed, name)
+		case removeLast:
+			l.gone.push(name)
+		}
+		if alone {
+			return r
+		}
+	}
+	if len(r.set)+len(r.removed) == 0 {
+		return nil
+	}
+	return r
+}
+
+// follow notes what sending a cluster brings with it: the wait for its ACK, and
+// its endpoints behind it, though they are held. An updated cluster becomes warm
+// again only with endpoints that come after it, and Envoy does not ask for them
+// (Envoy notes, section 5, "Warming rules seen").
+func (p *plan) follow(l *ledger, name string) {
+	if l.typ != resourcev3.ClusterType {
+		return
+	}
+	p.barrier[name] = time.Now()
+	endpoints := p.ledgers[resourcev3.EndpointType]
+	if _, update := l.held[name]; update && endpoints != nil && endpoints.wants(name) {
+		endpoints.force[name] = struct{}{}
+		endpoints.mark(name)
+	}
+}
+
+// answer books an ACK, or with words a NACK, and gives the response it is for;
+// nil when the nonce is not known.
+func (p *plan) answer(l *ledger, nonce string, nack bool, words string) *response {
+	r := l.flight[nonce]
+	if r == nil {
+		return nil
+	}
+	if nack {
+		l.reject(nonce, words)
+	} else {
+		l.accept(nonce)
+	}
+	if l.typ == resourcev3.ClusterType {
+		p.release(l, r)
+	}
+	return r
+}
+
+// release lets go of the barrier what need not be waited for any more.
+func (p *plan) release(l *ledger, r *response) {
+	for _, e := range r.set {
+		_, again := l.due.in[e.Name]
+		_, held := l.held[e.Name]
+		_, rejected := l.rejected[e.Name]
+		if !again && (held || !rejected) {
+			delete(p.barrier, e.Name)
+		}
+	}
+}
+
+// action is what is done about one name.
+type action int
+
+const (
+	nothing    action = iota
+	set               // send it
+	remove            // say that it is not there
+	removeLast        // say so when nothing can use it any more
+)
+
+// decide compares what the stream has of name with the target e.
+func (l *ledger) decide(name string, e *entry, ordered bool) action {
+	_, forced := l.force[name]
+	version, held := l.held[name]
+	refused, rejected := l.rejected[name]
+	if e != nil {
+		l.gone.drop(name)
+		if rejected && refused.version == e.Version {
+			return nothing
+		}
+		delete(l.rejected, name)
+		if held && version == e.Version && !forced {
+			return nothing
+		}
+		return set
+	}
+	delete(l.force, name)
+	delete(l.rejected, name)
+	_, named := l.names[name]
+	switch {
+	case held && ordered && l.typ != resourcev3.ListenerType:
+		return removeLast
+	case held, named:
+		// A name that does not exist is answered, so that Envoy does not wait
+		// for it (xDS protocol, "Deleting Resources").
+		return remove
+	}
+	return nothing
+}
+
+// goesAlone tells whether a name has a response of its own: what replaces an
+// accepted form, for of several RouteConfigurations, assignments or secrets
+// Envoy applies an arbitrary part when one is bad (Envoy notes, section 8), and
+// what was in a rejected response. Of clusters and listeners Envoy applies all
+// good ones.
+func (l *ledger) goesAlone(name string) bool {
+	if _, ok := l.alone[name]; ok {
+		return true
+	}
+	if l.typ == resourcev3.ClusterType || l.typ == resourcev3.ListenerType {
+		return false
+	}
+	_, held := l.held[name]
+	return held
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// scope is what the Envoys of one Gateway, or of all of them, are to hold. It
+// is guarded by Server.mu.
+type scope struct {
+	// name is "namespace/name", "" for the union of all Gateways.
+	name string
+	// known is false until the scope had its first resource. Nothing is
+	// answered before: what an Envoy holds is not taken away by a server that
+	// does not know better.
+	known   bool
+	target  map[string]map[string][]owned // type → name → by Gateway
+	streams map[*stream]struct{}
+}
+
+// owned is a Gateway's form of a resource. In a union two Gateways may have one
+// of the same name, as they do of shared clusters; the first Gateway's is sent.
+type owned struct {
+	gateway string
+	*entry
+}
+
+func newScope(name string) *scope {
+	return &scope{name: name, target: map[string]map[string][]owned{}, streams: map[*stream]struct{}{}}
+}
+
+// entry gives the resource to send, nil when there is none.
+func (c *scope) entry(typ, name string) *entry {
+	if owners := c.target[typ][name]; len(owners) > 0 {
+		return owners[0].entry
+	}
+	return nil
+}
+
+// owns tells whether gateway has a resource of this name.
+func (c *scope) owns(gateway, typ, name string) bool {
+	return slices.ContainsFunc(c.target[typ][name], func(o owned) bool { return o.gateway == gateway })
+}
+
+// put takes over one update and marks it for every stream; e nil removes.
+func (c *scope) put(u update) {
+	names := c.target[u.typ]
+	if names == nil {
+		names = map[string][]owned{}
+		c.target[u.typ] = names
+	}
+	owners := names[u.name]
+	at, found := slices.BinarySearchFunc(owners, u.gateway,
+		func(o owned, gateway string) int { return strings.Compare(o.gateway, gateway) })
+	switch {
+	case u.entry == nil && found:
+		owners = slices.Delete(slices.Clone(owners), at, at+1)
+	case u.entry != nil && found:
+		owners = slices.Clone(owners)
+		owners[at].entry = u.entry
+	case u.entry != nil:
+		owners = slices.Insert(slices.Clone(owners), at, owned{u.gateway, u.entry})
+	}
+	if names[u.name] = owners; len(owners) == 0 {
+		delete(names, u.name)
+	}
+	c.known = c.known || u.entry != nil
+	for st := range c.streams {
+		st.mark(u.typ, u.name)
+	}
+}
+
+// update is an xds.Update, encoded.
+type update struct {
+	gateway, typ, name string
+	entry              *entry // nil when gone
+}
+
+// scopeOf gives the scope of a Gateway, new when it is not there yet.
+func (s *Server) scopeOf(gateway string) *scope {
+	c := s.scopes[gateway]
+	if c == nil {
+		c = newScope(gateway)
+		s.scopes[gateway] = c
+	}
+	return c
+}
+
+// Publish makes result what every Envoy is to hold, and what the admin pages
+// show. It costs what result changes, and waits for no stream. Before the first
+// call no stream is answered and /readyz says no. Publish may not be called
+// from two goroutines at once.
+func (s *Server) Publish(result translate.Result) {
+	updates := make([]update, len(result.Delta))
+	for i, u := range result.Delta {
+		updates[i] = update{gateway: u.Gateway, typ: u.Type, name: u.Name}
+		if u.Resource != nil {
+			updates[i].entry = newEntry(u.Resource)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	touched := map[string]bool{} // Gateway → its listeners changed
+	for _, u := range updates {
+		s.scopeOf(u.gateway).put(u)
+		s.union.put(u)
+		touched[u.gateway] = touched[u.gateway] || u.typ == resourcev3.ListenerType
+	}
+	for _, u := range result.Status {
+		if gateway, ok := gatewayOf(u.Key); ok {
+			touched[gateway] = touched[gateway] || false
+		}
+	}
+	for gateway, listeners := range touched {
+		s.judge(gateway, listeners)
+	}
+	for _, u := range result.Status {
+		s.board.set(u)
+	}
+	s.setProblems(result.Problems)
+	s.metrics.published(s.union)
+	if !s.published {
+		s.published = true
+		s.setServing()
+	}
+}
+
+// setProblems takes over what the problems page shows.
+func (s *Server) setProblems(problems []store.Problem) {
+	s.problems = problems
+	count := map[store.Severity]int{store.Error: 0, store.Warning: 0}
+	for _, p := range problems {
+		count[p.Severity]++
+	}
+	s.metrics.countProblems(count)
+}

@@ -1,0 +1,285 @@
+package server
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// board holds the newest status of every object, as it is shown: Programmed is
+// joined with what Envoy answered, and transitions are stamped. It is guarded by
+// Server.mu.
+type board struct {
+	objects  map[store.Key]*object
+	verdicts map[string]verdict // by Gateway
+}
+
+// object is one object's status. Neither part is changed once it is stored.
+type object struct {
+	update status.Update
+	shown  any
+}
+
+// verdict is what the Envoys of a Gateway say of it.
+type verdict struct {
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+func newBoard() board {
+	return board{objects: map[store.Key]*object{}, verdicts: map[string]verdict{}}
+}
+
+// set takes over a new status.
+func (b *board) set(u status.Update) {
+	if u.Status == nil {
+		delete(b.objects, u.Key)
+		if gateway, ok := gatewayOf(u.Key); ok {
+			delete(b.verdicts, gateway)
+		}
+		return
+	}
+	o := b.objects[u.Key]
+	if o == nil {
+		o = &object{}
+		b.objects[u.Key] = o
+	}
+	o.update = u
+	b.show(u.Key)
+}
+
+// show makes an object's status anew from its parts.
+func (b *board) show(key store.Key) {
+	o := b.objects[key]
+	if o == nil {
+		return
+	}
+	fresh := copyStatus(o.update.Status)
+	if gateway, ok := gatewayOf(key); ok {
+		b.verdicts[gateway].join(fresh)
+	}
+	stamp(fresh, o.shown, time.Now())
+	o.shown = fresh
+}
+
+// join replaces the conditions that only Envoy can decide.
+func (v verdict) join(status any) {
+	for _, list := range conditionLists(status) {
+		for i := range list {
+			c := &list[i]
+			if c.Type == string(gwv1.GatewayConditionProgrammed) && c.Status == metav1.ConditionUnknown &&
+				c.Reason == string(gwv1.GatewayReasonPending) {
+				c.Status, c.Reason, c.Message = v.status, v.reason, v.message
+			}
+		}
+	}
+}
+
+// stamp sets the transition times: that of before while the status is the same.
+func stamp(fresh, before any, now time.Time) {
+	old := conditionLists(before)
+	for name, list := range conditionLists(fresh) {
+		for i := range list {
+			c := &list[i]
+			c.LastTransitionTime = metav1.NewTime(now)
+			at := slices.IndexFunc(old[name], func(o metav1.Condition) bool {
+				return o.Type == c.Type && o.Status == c.Status
+			})
+			if at >= 0 {
+				c.LastTransitionTime = old[name][at].LastTransitionTime
+			}
+		}
+	}
+}
+
+// copyStatus copies a status deeply, so that its conditions may be changed.
+func copyStatus(status any) any {
+	switch s := status.(type) {
+	case *gwv1.GatewayClassStatus:
+		return s.DeepCopy()
+	case *gwv1.GatewayStatus:
+		return s.DeepCopy()
+	case *gwv1.HTTPRouteStatus:
+		return s.DeepCopy()
+	}
+	panic(fmt.Sprintf("status of an unknown type %T", status))
+}
+
+// conditionLists gives every list of conditions of a status, under a name that
+// stays the same from one status to the next.
+func conditionLists(status any) map[string][]metav1.Condition {
+	lists := map[string][]metav1.Condition{}
+	switch s := status.(type) {
+	case *gwv1.GatewayClassStatus:
+		lists[""] = s.Conditions
+	case *gwv1.GatewayStatus:
+		lists[""] = s.Conditions
+		for _, l := range s.Listeners {
+			lists[string(l.Name)] = l.Conditions
+		}
+	case *gwv1.HTTPRouteStatus:
+		for _, p := range s.Parents {
+			ref, err := json.Marshal(p.ParentRef)
+			if err != nil {
+				panic(err) // strings and numbers
+			}
+			lists[string(ref)] = p.Conditions
+		}
+	}
+	return lists
+}
+
+// gatewayOf gives "namespace/name" of a Gateway's key.
+func gatewayOf(key store.Key) (string, bool) {
+	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
+}
+
+func gatewayKey(gateway string) store.Key {
+	namespace, name, _ := strings.Cut(gateway, "/")
+	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
+}
+
+// state is what matters of a stream to Programmed.
+type state struct {
+	// settled tells that the Envoy answered to all that its Gateways want.
+	settled    bool
+	rejections int
+}
+
+// settle finds the stream's state and judges its Gateways when it matters: that
+// a stream has something to do never changes a verdict by itself.
+func (s *Server) settle(st *stream) {
+	was := st.state
+	st.state = st.current()
+	if st.state.settled && !was.settled || st.state.rejections != was.rejections {
+		s.judgeScope(st.scope)
+	}
+}
+
+// current looks at what is asked for, due and unanswered.
+func (p *plan) current() state {
+	now := state{settled: p.ledgers[resourcev3.ClusterType] != nil && p.ledgers[resourcev3.ListenerType] != nil}
+	for _, l := range p.ledgers {
+		now.settled = now.settled && l.idle()
+		now.rejections += len(l.rejected)
+	}
+	tables := p.ledgers[resourcev3.RouteType]
+	for name := range p.scope.target[resourcev3.RouteType] {
+		now.settled = now.settled && tables != nil && tables.wants(name)
+	}
+	return now
+}
+
+// judgeScope judges the Gateways whose Envoys' answers changed.
+func (s *Server) judgeScope(c *scope) {
+	if c != s.union {
+		s.judge(c.name, false)
+		return
+	}
+	for gateway := range s.scopes {
+		s.judge(gateway, false)
+	}
+}
+
+// judge finds a Gateway's verdict anew; listeners tells that its listeners
+// changed just now. Programmed speaks of listeners: while an edit of routes or
+// back ends is on its way, a Gateway stays programmed.
+func (s *Server) judge(gateway string, listeners bool) {
+	before, judged := s.board.verdicts[gateway]
+	now := s.verdict(gateway)
+	pending := now.reason == string(gwv1.GatewayReasonPending)
+	if pending && s.connected(gateway) > 0 && before.status == metav1.ConditionTrue && !listeners {
+		return
+	}
+	if judged && now == before {
+		return
+	}
+	s.board.verdicts[gateway] = now
+	s.board.show(gatewayKey(gateway))
+}
+
+// audience gives the streams that serve a Gateway.
+func (s *Server) audience(gateway string) []*stream {
+	streams := slices.Collect(maps.Keys(s.union.streams))
+	if c := s.scopes[gateway]; c != nil {
+		streams = slices.AppendSeq(streams, maps.Keys(c.streams))
+	}
+	return streams
+}
+
+func (s *Server) connected(gateway string) int {
+	count := len(s.union.streams)
+	if c := s.scopes[gateway]; c != nil {
+		count += len(c.streams)
+	}
+	return count
+}
+
+// verdict looks at every Envoy of a Gateway.
+func (s *Server) verdict(gateway string) verdict {
+	streams := s.audience(gateway)
+	if len(streams) == 0 {
+		return pendingVerdict("No Envoy is connected for this Gateway.")
+	}
+	waiting := 0
+	var refusals []string
+	for _, st := range streams {
+		if st.state.rejections > 0 {
+			refusals = append(refusals, st.refusals(gateway)...)
+		}
+		if !st.state.settled {
+			waiting++
+		}
+	}
+	switch {
+	case len(refusals) > 0:
+		return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonInvalid), sumUp(refusals)}
+	case waiting > 0:
+		return pendingVerdict(fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams)))
+	}
+	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration."}
+}
+
+func pendingVerdict(message string) verdict {
+	return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonPending), message}
+}
+
+// refusals says what of gateway this stream rejected.
+func (st *stream) refusals(gateway string) []string {
+	var said []string
+	for typ, l := range st.ledgers {
+		for name, r := range l.rejected {
+			if st.scope.owns(gateway, typ, name) {
+				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s",
+					cmp.Or(st.node, st.peer), shortType(typ), name, r.words))
+			}
+		}
+	}
+	return said
+}
+
+// maxRefusals bounds how many rejections a condition tells; its message is
+// limited to 32,768 bytes by the Kubernetes API.
+const maxRefusals = 5
+
+// sumUp joins rejections into one message, in an order that stays.
+func sumUp(refusals []string) string {
+	slices.Sort(refusals)
+	more := len(refusals) - maxRefusals
+	if more > 0 {
+		refusals = append(refusals[:maxRefusals:maxRefusals], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(refusals, "; ")
+}

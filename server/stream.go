@@ -1,0 +1,305 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// maxWarned bounds how many unknown names are warned about in one run.
+const maxWarned = 1000
+
+// stream is one Envoy's discovery stream. Its fields are guarded by Server.mu
+// but for wake; the stream's own goroutine alone sends.
+type stream struct {
+	plan
+	id      uint64
+	node    string // node.id: for people only
+	cluster string // node.cluster: names the Gateway
+	version string // of Envoy, "" when it did not tell
+	peer    string
+	wake    chan struct{} // capacity 1
+	state   state
+}
+
+// mark notes that a resource of the target changed.
+func (st *stream) mark(typ, name string) {
+	if l := st.ledgers[typ]; l != nil {
+		l.mark(name)
+		st.state.settled = false
+		st.poke()
+	}
+}
+
+// poke wakes the stream's goroutine without waiting for it.
+func (st *stream) poke() {
+	select {
+	case st.wake <- struct{}{}:
+	default:
+	}
+}
+
+type deltaRequest = discoveryv3.DeltaDiscoveryRequest
+
+// StreamAggregatedResources refuses the state-of-the-world protocol.
+func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return status.Error(codes.Unimplemented,
+		"gatefold speaks the incremental protocol only: set api_type to DELTA_GRPC in Envoy's ads_config; `gatefold bootstrap` prints it")
+}
+
+// DeltaAggregatedResources serves one Envoy until it leaves, its stream fails or
+// the server stops.
+func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	ctx := wire.Context()
+	requests, failed := receive(ctx, wire)
+	var st *stream
+	select {
+	case request := <-requests:
+		opened, err := s.open(ctx, request)
+		if err != nil {
+			return err
+		}
+		st = opened
+		defer s.leave(st)
+		s.handle(st, request)
+	case err := <-failed:
+		return err
+	case <-s.stopping:
+		return errStopping
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		wait, err := s.flush(st, wire)
+		if err != nil {
+			return err
+		}
+		timer.Reset(wait)
+		select {
+		case request := <-requests:
+			s.handle(st, request)
+		case <-st.wake:
+		case <-timer.C:
+		case err := <-failed:
+			return err
+		case <-s.stopping:
+			return errStopping
+		}
+	}
+}
+
+var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
+
+// receive reads requests until the stream ends; the goroutine ends with it.
+func receive(ctx context.Context, wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (<-chan *deltaRequest, <-chan error) {
+	requests, failed := make(chan *deltaRequest), make(chan error, 1)
+	go func() {
+		for {
+			request, err := wire.Recv()
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case requests <- request:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return requests, failed
+}
+
+// open finds the scope that the node may have.
+func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error) {
+	node := first.GetNode()
+	if first.GetTypeUrl() == "" {
+		return nil, status.Error(codes.InvalidArgument, "the first request has no type_url")
+	}
+	from := "unknown"
+	local := false
+	if p, ok := peer.FromContext(ctx); ok {
+		from, local = p.Addr.String(), isLocal(p.Addr)
+	}
+	gateway := node.GetCluster()
+	if !strings.Contains(gateway, "/") && !local {
+		return nil, status.Errorf(codes.PermissionDenied,
+			"node.cluster is %q: name one Gateway as namespace/name; all Gateways are served over loopback or a unix socket only", gateway)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streamID++
+	st := &stream{
+		id: s.streamID, node: node.GetId(), cluster: gateway, version: envoyVersion(first), peer: from,
+		wake: make(chan struct{}, 1),
+		plan: plan{
+			opened: time.Now(), wait: s.options.BarrierWait, ordered: !s.options.Unordered,
+			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
+		},
+	}
+	st.scope = s.union
+	if strings.Contains(gateway, "/") {
+		st.scope = s.scopeOf(gateway)
+	}
+	st.scope.streams[st] = struct{}{}
+	s.metrics.streams.Inc()
+	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", from).Str("envoy", st.version).Msg("Envoy connected")
+	s.warnUnknown(st)
+	s.judgeScope(st.scope)
+	return st, nil
+}
+
+// warnUnknown says once that a name has nothing to serve.
+func (s *Server) warnUnknown(st *stream) {
+	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
+		return
+	}
+	s.warned[st.cluster] = true
+	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).
+		Msg("an Envoy asks for a Gateway that has nothing to serve; it is sent nothing")
+}
+
+// leave ends what the server knows of a stream.
+func (s *Server) leave(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(st.scope.streams, st)
+	if !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
+		delete(s.scopes, st.scope.name)
+	}
+	s.metrics.streams.Dec()
+	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
+	s.judgeScope(st.scope)
+}
+
+// handle books one request: an answer, a change of what is asked for, or both.
+func (s *Server) handle(st *stream, request *deltaRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, first := st.ledger(request)
+	if l == nil {
+		s.log.Warn().Str("node", st.node).Str("type", shortType(request.GetTypeUrl())).
+			Msg("an Envoy asks for a type that is not served")
+		return
+	}
+	if request.GetResponseNonce() != "" {
+		s.answer(st, l, request)
+	}
+	all := l.wildcard && !first
+	l.subscribe(request.GetResourceNamesSubscribe(), request.GetInitialResourceVersions())
+	l.unsubscribe(request.GetResourceNamesUnsubscribe())
+	if first {
+		l.resume(request.GetInitialResourceVersions())
+	}
+	if l.wildcard && !all {
+		for _, name := range slices.Sorted(maps.Keys(st.scope.target[l.typ])) {
+			l.mark(name)
+		}
+	}
+	s.settle(st)
+}
+
+// ledger finds the ledger of a request's type, new on the first request of the
+// type; nil when the type is not served. An empty first request for clusters or
+// listeners asks for all of them (xDS protocol, "How the client specifies what
+// resources to return").
+func (st *stream) ledger(request *deltaRequest) (l *ledger, first bool) {
+	typ := request.GetTypeUrl()
+	if l = st.ledgers[typ]; l != nil || !slices.Contains(servedTypes(), typ) {
+		return l, false
+	}
+	l = newLedger(typ)
+	l.wildcard = len(request.GetResourceNamesSubscribe()) == 0 &&
+		(typ == resourcev3.ClusterType || typ == resourcev3.ListenerType)
+	st.ledgers[typ] = l
+	return l, true
+}
+
+// resume takes over what the Envoy holds from a stream before.
+func (l *ledger) resume(versions map[string]string) {
+	for name, version := range versions {
+		if l.wants(name) {
+			l.held[name] = version
+			l.mark(name)
+		}
+	}
+}
+
+// answer books an ACK or NACK.
+func (s *Server) answer(st *stream, l *ledger, request *deltaRequest) {
+	detail := request.GetErrorDetail()
+	words := plainWords(l.typ, detail.GetMessage())
+	r := st.answer(l, request.GetResponseNonce(), detail != nil, words)
+	if r == nil {
+		return
+	}
+	s.metrics.answered(l.typ, detail != nil)
+	if detail == nil {
+		return
+	}
+	event := s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(l.typ))
+	if len(r.set) == 1 {
+		event = event.Str("name", r.set[0].Name)
+	}
+	event.Int("resources", len(r.set)).Str("envoy", words).Msg("an Envoy rejected an update and serves on with the last accepted one")
+}
+
+// flush sends all that may be sent now and gives the time until there may be
+// more. The lock is never held while sending.
+func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.Duration, error) {
+	for {
+		s.mu.Lock()
+		now := time.Now()
+		r, until := st.next(now)
+		if r == nil {
+			s.settle(st)
+		}
+		s.mu.Unlock()
+		if r == nil {
+			return waitFor(until, now), nil
+		}
+		f := r.frame()
+		if err := wire.SendMsg(f); err != nil {
+			return 0, err
+		}
+		s.metrics.sent(r.typ, f.buffers.Len())
+	}
+}
+
+// waitFor gives the time to until, an hour when nothing is planned.
+func waitFor(until, now time.Time) time.Duration {
+	if until.IsZero() {
+		return time.Hour
+	}
+	return max(until.Sub(now), time.Millisecond)
+}
+
+// isLocal tells whether a peer is on this host.
+func isLocal(address net.Addr) bool {
+	switch a := address.(type) {
+	case *net.UnixAddr:
+		return true
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	}
+	return false
+}
+
+// envoyVersion gives "1.40.0", or what the node calls itself.
+func envoyVersion(request *deltaRequest) string {
+	build := request.GetNode().GetUserAgentBuildVersion().GetVersion()
+	if build == nil {
+		return request.GetNode().GetUserAgentVersion()
+	}
+	return fmt.Sprintf("%d.%d.%d", build.GetMajorNumber(), build.GetMinorNumber(), build.GetPatch())
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"github.com/gatefold/gatefold/translate/xds"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that stockCodec names
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Field numbers of envoy.service.discovery.v3 and google.protobuf.Any.
+const (
+	responseResources protowire.Number = 2
+	responseTypeURL   protowire.Number = 4
+	responseNonce     protowire.Number = 5
+	responseRemoved   protowire.Number = 6
+
+	resourceVersion protowire.Number = 1
+	resourceAny     protowire.Number = 2
+	resourceName    protowire.Number = 3
+
+	anyTypeURL protowire.Number = 1
+	anyValue   protowire.Number = 2
+)
+
+// entry is one resource with the bytes that go before its Body on the wire. A
+// protobuf message may hold its fields in any order, so Body is put last: head
+// and Body one after the other are the whole field of a DeltaDiscoveryResponse,
+// and every stream sends the same two slices.
+type entry struct {
+	*xds.Resource
+	head []byte
+}
+
+func newEntry(r *xds.Resource) *entry {
+	value := appendLength(appendText(nil, anyTypeURL, r.Type), anyValue, len(r.Body))
+	inner := appendText(nil, resourceVersion, r.Version)
+	inner = appendText(inner, resourceName, r.Name)
+	inner = appendLength(inner, resourceAny, len(value)+len(r.Body))
+	inner = append(inner, value...)
+	head := appendLength(nil, responseResources, len(inner)+len(r.Body))
+	return &entry{Resource: r, head: append(head, inner...)}
+}
+
+func (e *entry) size() int { return len(e.head) + len(e.Body) }
+
+func appendText(to []byte, field protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
+}
+
+func appendLength(to []byte, field protowire.Number, length int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.BytesType), uint64(length))
+}
+
+// response is one DeltaDiscoveryResponse before it is put on the wire.
+type response struct {
+	typ     string
+	nonce   string
+	set     []*entry
+	removed []string // names
+}
+
+// frame is a message that is encoded already. Its buffers are shared between
+// streams and never changed.
+type frame struct{ buffers mem.BufferSlice }
+
+func (r *response) frame() frame {
+	tail := appendText(appendText(nil, responseTypeURL, r.typ), responseNonce, r.nonce)
+	for _, name := range r.removed {
+		tail = appendText(tail, responseRemoved, name)
+	}
+	buffers := make(mem.BufferSlice, 0, 2*len(r.set)+1)
+	for _, e := range r.set {
+		buffers = append(buffers, mem.SliceBuffer(e.head), mem.SliceBuffer(e.Body))
+	}
+	return frame{append(buffers, mem.SliceBuffer(tail))}
+}
+
+// frameCodec is gRPC's own protobuf codec, but for a frame, which it passes on.
+type frameCodec struct{ encoding.CodecV2 }
+
+func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2("proto")} }
+
+func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
+	if f, ok := message.(frame); ok {
+		return f.buffers, nil
+	}
+	return c.CodecV2.Marshal(message)
+}
