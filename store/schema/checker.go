@@ -1,11 +1,8 @@
 package schema
 
 import (
-	"context"
 	"sync"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
@@ -15,12 +12,8 @@ type checker struct {
 	deprecated string // a warning for people, or ""
 	secret     bool   // values must not be shown
 
-	// Kinds with a CRD:
-	schema *structural.Structural
-	rules  *cel.Validator // nil when there are none
-
-	// Kinds of the core: what the schema cannot say. It is called unless a
-	// blocking finding was made, so types and required fields can be relied on.
+	// more is what the schema of a kind of the core cannot say. It is called
+	// unless a blocking finding was made: types and required fields are right.
 	more func(*walk, map[string]any)
 
 	// places lists where a field of a name may stand.
@@ -43,7 +36,7 @@ func (c *checker) finish(k *kind) {
 // run checks one object in place; the findings are not sorted.
 func (c *checker) run(object map[string]any) []Finding {
 	dropSilently(object)
-	w := &walk{checker: c, path: make([]step, 0, 16)}
+	w := &walk{checker: c, path: make([]step, 0, 16), budget: celconfig.RuntimeCELCostBudget}
 	if c.deprecated != "" {
 		w.found = append(w.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
 	}
@@ -54,7 +47,8 @@ func (c *checker) run(object map[string]any) []Finding {
 	if c.more != nil {
 		c.more(w, object)
 	}
-	return append(w.found, c.violations(object)...)
+	w.obey(c.root, object)
+	return w.found
 }
 
 // dropSilently removes what kubectl prints and only a cluster can mean.
@@ -64,18 +58,4 @@ func dropSilently(object map[string]any) {
 		delete(metadata, "managedFields")
 		delete(metadata, "resourceVersion")
 	}
-}
-
-// violations runs the CEL rules, within the cost that the API server grants
-// one object.
-func (c *checker) violations(object map[string]any) []Finding {
-	if c.rules == nil {
-		return nil
-	}
-	var found []Finding
-	errs, _ := c.rules.Validate(context.Background(), nil, c.schema, object, nil, celconfig.RuntimeCELCostBudget)
-	for _, err := range errs {
-		found = append(found, Finding{Code: RuleViolated, Field: err.Field, Message: err.Detail})
-	}
-	return found
 }

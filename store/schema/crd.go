@@ -7,8 +7,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 )
 
@@ -42,14 +40,9 @@ func compileVersion(v version) *checker {
 	delete(internal.Properties, "status")
 	full, err := structural.NewStructural(&internal)
 	must(err, v.Name)
-	root, err := fromStructural(full)
+	root, err := fromStructural(full, true)
 	must(err, v.Name)
-	return &checker{
-		root:       root,
-		deprecated: deprecation(v),
-		schema:     full,
-		rules:      cel.NewValidator(full, true, celconfig.PerCallLimit),
-	}
+	return &checker{root: root, deprecated: deprecation(v)}
 }
 
 func deprecation(v version) string {

@@ -3,9 +3,11 @@ package schema
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
@@ -32,10 +34,16 @@ type node struct {
 	valid  func(string) (wrong string) // what a string must be beyond limits, in words
 	keys   func(string) (wrong string) // the same for the keys of a free map
 	rest   *validate.SchemaValidator   // allOf, anyOf, oneOf, not
+
+	rules []rule        // CEL
+	self  common.Schema // what the rules' self is; nil without rules
+	ruled bool          // there are rules here or below
+
+	ruledFields []string // the fields that are ruled, sorted
 }
 
-// fromStructural turns a CRD's schema into nodes.
-func fromStructural(s *structural.Structural) (*node, error) {
+// fromStructural turns a CRD's schema into nodes; root is the whole object's.
+func fromStructural(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
 		preserve: s.XPreserveUnknownFields, def: s.Default.Object, listKeys: s.XListMapKeys,
@@ -46,6 +54,10 @@ func fromStructural(s *structural.Structural) (*node, error) {
 	if err := n.limit(s); err != nil {
 		return nil, err
 	}
+	if err := n.compileRules(s, root); err != nil {
+		return nil, fmt.Errorf("rules: %w", err)
+	}
+	n.ruled = len(n.rules) > 0
 	return n, n.descend(s)
 }
 
@@ -71,22 +83,28 @@ func (n *node) limit(s *structural.Structural) (err error) {
 
 func (n *node) descend(s *structural.Structural) (err error) {
 	if s.Items != nil {
-		if n.items, err = fromStructural(s.Items); err != nil {
+		if n.items, err = fromStructural(s.Items, false); err != nil {
 			return err
 		}
+		n.ruled = n.ruled || n.items.ruled
 	}
 	if more := s.AdditionalProperties; more != nil && more.Structural != nil {
-		if n.values, err = fromStructural(more.Structural); err != nil {
+		if n.values, err = fromStructural(more.Structural, false); err != nil {
 			return err
 		}
+		n.ruled = n.ruled || n.values.ruled
 	}
 	for name, property := range s.Properties {
-		child, err := fromStructural(&property)
+		child, err := fromStructural(&property, false)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		n.add(name, child)
+		if child.ruled {
+			n.ruled, n.ruledFields = true, append(n.ruledFields, name)
+		}
 	}
+	slices.Sort(n.ruledFields)
 	return nil
 }
 

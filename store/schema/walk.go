@@ -11,8 +11,9 @@ import (
 // fills defaults and checks values. It allocates where it finds something.
 type walk struct {
 	*checker
-	path  []step
-	found []Finding
+	path   []step
+	found  []Finding
+	budget int64 // what CEL rules may still cost, as the API server counts
 }
 
 // step is one part of a path: a field's name, a free map's key or an index.

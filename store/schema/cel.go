@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// The rules (x-kubernetes-validations) are compiled by the API server's
+// library. They are run here, not by its Validator: that one makes the map of
+// a schema's properties anew for each field a rule reads, which is most of its
+// time. A test holds both against each other.
+
+// rule is one compiled CEL rule of a node.
+type rule struct {
+	program celgo.Program
+	message string
+	field   string // where it points below the node; "" is the node
+}
+
+// compileRules gives n the rules of s. A rule about the value before (oldSelf)
+// is left out: there is none, every Check is a create.
+func (n *node) compileRules(s *structural.Structural, root bool) error {
+	if len(s.XValidations) == 0 {
+		return nil
+	}
+	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
+		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
+	if err != nil {
+		return err
+	}
+	for i, result := range results {
+		if result.Error != nil {
+			return result.Error
+		}
+		if result.Program == nil || result.UsesOldSelf {
+			continue
+		}
+		message := strings.TrimSpace(s.XValidations[i].Message)
+		if message == "" {
+			message = "against the rule " + strings.TrimSpace(s.XValidations[i].Rule)
+		}
+		n.rules = append(n.rules, rule{result.Program, message, result.NormalizedRuleFieldPath})
+	}
+	if root {
+		s = model.WithTypeAndObjectMeta(s)
+	}
+	n.self = memoize(&model.Structural{Structural: s})
+	return nil
+}
+
+// memoized is a schema whose parts are made once.
+type memoized struct {
+	common.Schema
+	properties map[string]common.Schema
+	items      common.Schema
+	additional common.SchemaOrBool
+}
+
+type memoizedValues struct {
+	common.SchemaOrBool
+	schema common.Schema
+}
+
+func (m *memoized) Properties() map[string]common.Schema      { return m.properties }
+func (m *memoized) Items() common.Schema                      { return m.items }
+func (m *memoized) AdditionalProperties() common.SchemaOrBool { return m.additional }
+func (m *memoizedValues) Schema() common.Schema               { return m.schema }
+
+func memoize(s common.Schema) common.Schema {
+	m := &memoized{Schema: s, properties: s.Properties()}
+	for name, property := range m.properties {
+		m.properties[name] = memoize(property)
+	}
+	if items := s.Items(); items != nil {
+		m.items = memoize(items)
+	}
+	if additional := s.AdditionalProperties(); additional != nil {
+		values := &memoizedValues{SchemaOrBool: additional}
+		if schema := additional.Schema(); schema != nil {
+			values.schema = memoize(schema)
+		}
+		m.additional = values
+	}
+	return m
+}
+
+// self is what a rule sees: one name, self.
+type self struct{ value ref.Val }
+
+func (s *self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
+func (s *self) Parent() celgo.Activation            { return nil }
+
+// obey runs the rules on v and what is in it, while the budget lasts.
+func (w *walk) obey(n *node, v any) {
+	if !n.ruled || v == nil || w.budget < 0 {
+		return
+	}
+	if len(n.rules) > 0 {
+		w.run(n, v)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range n.ruledNames(v) {
+			w.into(name, n)
+			w.obey(n.child(name), v[name])
+			w.out()
+		}
+	case []any:
+		if n.items == nil || !n.items.ruled {
+			return
+		}
+		for i, item := range v {
+			w.intoItem(i)
+			w.obey(n.items, item)
+			w.out()
+		}
+	}
+}
+
+// ruledNames gives, in a fixed order, the names in object below which there
+// are rules: where the budget ends must not depend on chance.
+func (n *node) ruledNames(object map[string]any) []string {
+	if n.values != nil && n.values.ruled {
+		return slices.Sorted(maps.Keys(object))
+	}
+	return n.ruledFields
+}
+
+// run evaluates the rules of one node.
+func (w *walk) run(n *node, v any) {
+	activation := &self{common.UnstructuredToVal(v, n.self)}
+	for _, rule := range n.rules {
+		result, details, err := rule.program.Eval(activation)
+		if cost := details.ActualCost(); cost != nil {
+			w.budget -= int64(min(*cost, celconfig.RuntimeCELCostBudget+1))
+		}
+		switch {
+		case w.budget < 0:
+			w.violated(rule, "the object is too large for its rules to be checked", "split it into several")
+			return
+		case err != nil:
+			w.violated(rule, fmt.Sprintf("%s (the rule could not be checked: %v)", rule.message, err), "")
+		case result != types.True:
+			w.violated(rule, rule.message, "")
+		}
+	}
+}
+
+// violated records that a rule of the node at the present path is broken.
+func (w *walk) violated(r rule, message, hint string) {
+	field := pathText(w.path)
+	if r.field != "" {
+		field += "." + r.field
+	}
+	w.addAt(RuleViolated, field, message, hint)
+}
