@@ -1,0 +1,165 @@
+// Package envoy holds what an Envoy needs before it knows gatefold: its
+// bootstrap configuration, and beside it get-envoy, the script that fetches the
+// supported binary.
+package envoy
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+	"unicode/utf8"
+)
+
+// DefaultAdminAddress is where Envoy's admin interface listens unless told otherwise.
+const DefaultAdminAddress = "127.0.0.1:9901"
+
+// maxSocketPath is the longest path of a unix socket on Linux, in bytes.
+const maxSocketPath = 107
+
+// Options says who an Envoy is and where it finds gatefold.
+type Options struct {
+	// XDSAddress is gatefold's: "host:port" with an IP address or a DNS name,
+	// or "unix:/absolute/path".
+	XDSAddress string
+	// AdminAddress is the "ip:port" of Envoy's admin interface, or "" for
+	// DefaultAdminAddress. Port 0 picks a free one.
+	AdminAddress string
+	// NodeID names this one Envoy in gatefold's status.
+	NodeID string
+	// NodeCluster is the Gateway to serve, as "namespace/name", or a name
+	// without "/" for all Gateways (design section 4).
+	NodeCluster string
+}
+
+//go:embed bootstrap.yaml
+var bootstrapYAML string
+
+// Bootstrap returns Envoy's configuration file, as YAML with comments. Every
+// value of the options ends up as a quoted string, whatever it holds. The error
+// names the option that cannot be used.
+func Bootstrap(options Options) ([]byte, error) {
+	values, err := options.values()
+	if err != nil {
+		return nil, err
+	}
+	// JSON strings and objects are YAML, too, and need no care about quoting.
+	functions := template.FuncMap{"json": func(value any) (string, error) {
+		text, err := json.Marshal(value)
+		return string(text), err
+	}}
+	bootstrap := template.Must(template.New("bootstrap.yaml").Funcs(functions).Parse(bootstrapYAML))
+	var out bytes.Buffer
+	if err := bootstrap.Execute(&out, values); err != nil {
+		panic(fmt.Sprintf("bootstrap.yaml does not fit its values: %v", err))
+	}
+	return out.Bytes(), nil
+}
+
+// values is what bootstrap.yaml refers to.
+type values struct {
+	NodeID, NodeCluster string
+	Admin, XDS          address
+	// ClusterType is the discovery type that suits the kind of XDS.
+	ClusterType string
+}
+
+func (o Options) values() (values, error) {
+	if o.AdminAddress == "" {
+		o.AdminAddress = DefaultAdminAddress
+	}
+	admin, adminErr := parseAdmin(o.AdminAddress)
+	xds, clusterType, xdsErr := parseXDS(o.XDSAddress)
+	err := errors.Join(checkNode("node id", o.NodeID), checkNode("node cluster", o.NodeCluster), adminErr, xdsErr)
+	return values{o.NodeID, o.NodeCluster, admin, xds, clusterType}, err
+}
+
+// checkNode refuses what Envoy or its YAML parser would refuse or garble.
+func checkNode(what, name string) error {
+	if name == "" {
+		return fmt.Errorf("%s is empty", what)
+	}
+	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("%s %q is not UTF-8 text", what, name)
+	}
+	return nil
+}
+
+// address is Envoy's config.core.v3.Address: one of its two fields is set.
+type address struct {
+	Socket *socket `json:"socket_address,omitempty"`
+	Pipe   *pipe   `json:"pipe,omitempty"`
+}
+
+type socket struct {
+	Address string `json:"address"`
+	Port    uint16 `json:"port_value"`
+}
+
+type pipe struct {
+	Path string `json:"path"`
+}
+
+// parseXDS returns gatefold's address and the type of the cluster for it.
+func parseXDS(text string) (address, string, error) {
+	if path, ok := strings.CutPrefix(text, "unix:"); ok {
+		pipe, err := parsePipe(path)
+		return pipe, "STATIC", err
+	}
+	host, port, err := splitHostPort(text)
+	if err == nil && port == 0 {
+		err = errors.New("the port is 0")
+	}
+	if err != nil {
+		return address{}, "", fmt.Errorf("xDS address %q: %w", text, err)
+	}
+	result := address{Socket: &socket{host, port}}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return result, "STATIC", nil
+	}
+	if !dnsName.MatchString(host) {
+		return address{}, "", fmt.Errorf("xDS address %q: %q is neither an IP address nor a DNS name", text, host)
+	}
+	return result, "LOGICAL_DNS", nil
+}
+
+// dnsName is wider than RFC 1123 by the underscore, which container networks use.
+var dnsName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?$`)
+
+func parsePipe(path string) (address, error) {
+	if !filepath.IsAbs(path) || len(path) > maxSocketPath || !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
+		return address{}, fmt.Errorf("xDS address \"unix:%s\": the path of a socket is absolute and at most %d bytes long", path, maxSocketPath)
+	}
+	return address{Pipe: &pipe{path}}, nil
+}
+
+func parseAdmin(text string) (address, error) {
+	host, port, err := splitHostPort(text)
+	if err == nil {
+		_, err = netip.ParseAddr(host)
+	}
+	if err != nil {
+		return address{}, fmt.Errorf("admin address %q: %w", text, err)
+	}
+	return address{Socket: &socket{host, port}}, nil
+}
+
+func splitHostPort(text string) (string, uint16, error) {
+	host, portText, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", 0, errors.New("it is not host:port")
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q is not a port", portText)
+	}
+	return host, uint16(port), nil
+}

@@ -1,0 +1,65 @@
+// Package envoytest runs a real Envoy in tests, with echo back ends behind it and
+// constant load before it. There is no stand-in for Envoy here: what these tests
+// claim, an Envoy did.
+package envoytest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Binary returns the path of the Envoy binary that envoy/get-envoy prints. A
+// machine that cannot have it skips the test and says so on stderr, where no
+// flag hides it; with CI=true the test fails instead.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := locate()
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("no Envoy to test with: %v", err)
+	}
+	fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED, no Envoy to test with: %v\n\n", t.Name(), err)
+	t.Skipf("no Envoy to test with: %v", err)
+	return ""
+}
+
+// locate runs get-envoy once per test binary.
+var locate = sync.OnceValues(func() (string, error) {
+	script, err := findScript()
+	if err != nil {
+		return "", err
+	}
+	var stderr strings.Builder
+	command := exec.Command(script)
+	command.Stderr = &stderr
+	path, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(string(path)), nil
+})
+
+// findScript looks for envoy/get-envoy from the folder of the test upwards, so
+// that modules inside this repository find it as well.
+func findScript() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for folder := start; ; folder = filepath.Dir(folder) {
+		script := filepath.Join(folder, "envoy", "get-envoy")
+		if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() {
+			return script, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", fmt.Errorf("envoy/get-envoy is not in %s nor above it", start)
+		}
+	}
+}

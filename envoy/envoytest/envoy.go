@@ -1,0 +1,283 @@
+package envoytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/envoy"
+)
+
+// stopGrace is how long an Envoy may take to end by itself.
+const stopGrace = 10 * time.Second
+
+// shownLog is how many lines of the end of Envoy's log a failed test shows.
+const shownLog = 60
+
+// Options says which Envoy to start.
+type Options struct {
+	// XDSAddress, NodeID and NodeCluster go to envoy.Bootstrap. The defaults of
+	// the last two are the test's name and "test", which means all Gateways.
+	XDSAddress  string
+	NodeID      string
+	NodeCluster string
+	// Config replaces the bootstrap by a whole configuration of one's own. It
+	// needs an admin address on loopback with port 0.
+	Config []byte
+	// Args are more arguments, such as "--component-log-level", "upstream:debug".
+	Args []string
+}
+
+// Envoy is one Envoy process, which ends with its test.
+type Envoy struct {
+	t       testing.TB
+	binary  string
+	args    []string
+	folder  string
+	command *exec.Cmd
+	exited  chan struct{} // closed when command has ended
+	admin   string
+}
+
+// Start starts an Envoy with one worker thread and returns once its admin
+// interface answers; WaitReady and WaitListener wait for more. The test skips
+// or fails where there is no binary, see Binary. When the test fails, the end
+// of Envoy's log is shown.
+func Start(t testing.TB, options Options) *Envoy {
+	t.Helper()
+	e := &Envoy{t: t, binary: Binary(t), folder: t.TempDir()}
+	config := filepath.Join(e.folder, "envoy.yaml")
+	if err := os.WriteFile(config, options.config(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.args = append([]string{
+		"--config-path", config,
+		"--admin-address-path", e.adminFile(),
+		"--concurrency", "1",
+		// No shared memory: any number of Envoys run beside each other.
+		"--disable-hot-restart",
+	}, options.Args...)
+	t.Cleanup(e.finish)
+	e.launch()
+	return e
+}
+
+func (o Options) config(t testing.TB) []byte {
+	t.Helper()
+	if o.Config != nil {
+		return o.Config
+	}
+	if o.NodeID == "" {
+		o.NodeID = t.Name()
+	}
+	if o.NodeCluster == "" {
+		o.NodeCluster = "test"
+	}
+	config, err := envoy.Bootstrap(envoy.Options{
+		XDSAddress:   o.XDSAddress,
+		AdminAddress: "127.0.0.1:0",
+		NodeID:       o.NodeID,
+		NodeCluster:  o.NodeCluster,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+func (e *Envoy) adminFile() string { return filepath.Join(e.folder, "admin") }
+func (e *Envoy) logFile() string   { return filepath.Join(e.folder, "envoy.log") }
+
+// launch starts the process and waits for its admin interface.
+func (e *Envoy) launch() {
+	e.t.Helper()
+	_ = os.Remove(e.adminFile())
+	// Not --log-path, which Envoy flushes seconds later.
+	log, err := os.OpenFile(e.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer log.Close()
+	e.command = exec.Command(e.binary, e.args...)
+	e.command.Stdout, e.command.Stderr = log, log
+	e.command.SysProcAttr = dieWithParent()
+	if err := e.command.Start(); err != nil {
+		e.t.Fatal(err)
+	}
+	e.exited = make(chan struct{})
+	go func(command *exec.Cmd, exited chan struct{}) {
+		_ = command.Wait() // how it ended is in the log
+		close(exited)
+	}(e.command, e.exited)
+
+	Wait(e.t, "Envoy's admin interface", func() error {
+		address, err := os.ReadFile(e.adminFile())
+		if err == nil {
+			e.admin = string(address)
+			_, err = e.get("/server_info")
+		}
+		return e.alive(err)
+	})
+}
+
+func (e *Envoy) ended() bool {
+	select {
+	case <-e.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Pid returns the process id, another one after Restart.
+func (e *Envoy) Pid() int { return e.command.Process.Pid }
+
+// AdminAddress returns the "ip:port" of the admin interface, another one after Restart.
+func (e *Envoy) AdminAddress() string { return e.admin }
+
+// AdminGet returns the body of the admin page at path, such as "/clusters". The
+// test fails unless the answer is 200.
+func (e *Envoy) AdminGet(path string) string {
+	e.t.Helper()
+	body, err := e.get(path)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return body
+}
+
+func (e *Envoy) get(path string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.admin+path, nil)
+	if err != nil {
+		return "", err
+	}
+	request.Close = true // the next Envoy has another port
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("admin %s: %s: %s", path, response.Status, body)
+	}
+	return string(body), err
+}
+
+// ConfigDump returns all that Envoy holds, endpoints included, as JSON.
+func (e *Envoy) ConfigDump() string {
+	e.t.Helper()
+	return e.AdminGet("/config_dump?include_eds")
+}
+
+// Stat returns the counter or gauge of that name, 0 where Envoy has none yet.
+func (e *Envoy) Stat(name string) uint64 {
+	e.t.Helper()
+	var answer struct {
+		Stats []struct {
+			Name  string `json:"name"`
+			Value uint64 `json:"value"`
+		} `json:"stats"`
+	}
+	page := e.AdminGet("/stats?format=json&type=All&filter=" + name)
+	// A page of nothing but histograms, which are objects, does not decode.
+	if err := json.Unmarshal([]byte(page), &answer); err != nil {
+		e.t.Fatalf("statistics of %s: %v", name, err)
+	}
+	for _, stat := range answer.Stats {
+		if stat.Name == name {
+			return stat.Value
+		}
+	}
+	return 0
+}
+
+// WaitReady waits until Envoy has its first clusters and listeners.
+func (e *Envoy) WaitReady() {
+	e.t.Helper()
+	Wait(e.t, "Envoy to be ready", func() error {
+		_, err := e.get("/ready")
+		return e.alive(err)
+	})
+}
+
+// WaitListener waits until the "ip:port" accepts connections.
+func (e *Envoy) WaitListener(address string) {
+	e.t.Helper()
+	Wait(e.t, "Envoy to listen on "+address, func() error {
+		connection, err := net.DialTimeout("tcp", address, requestTimeout)
+		if err == nil {
+			err = connection.Close()
+		}
+		return e.alive(err)
+	})
+}
+
+// alive ends the test when Envoy ended: waiting for it is of no use then.
+func (e *Envoy) alive(err error) error {
+	e.t.Helper()
+	if e.ended() {
+		e.t.Fatalf("Envoy ended: %s", e.command.ProcessState)
+	}
+	return err
+}
+
+// Stop ends Envoy and returns when its process is gone.
+func (e *Envoy) Stop() {
+	_ = e.command.Process.Signal(syscall.SIGTERM) // an error means that it has ended
+	select {
+	case <-e.exited:
+	case <-time.After(stopGrace):
+		_ = e.command.Process.Kill()
+		<-e.exited
+	}
+}
+
+// Restart stops Envoy, where it runs, and starts it again with the same
+// configuration and an empty memory.
+func (e *Envoy) Restart() {
+	e.t.Helper()
+	e.Stop()
+	e.launch()
+}
+
+// Log returns what Envoy has logged since Start, access logs to stdout included.
+func (e *Envoy) Log() string {
+	e.t.Helper()
+	log, err := os.ReadFile(e.logFile())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		e.t.Fatal(err)
+	}
+	return string(log)
+}
+
+// finish is the end of the test.
+func (e *Envoy) finish() {
+	if e.exited != nil {
+		e.Stop()
+	}
+	if !e.t.Failed() {
+		return
+	}
+	var shown []string
+	for line := range strings.Lines(e.Log()) {
+		if !strings.Contains(line, "[info][main]") { // mostly the list of extensions
+			shown = append(shown, line)
+		}
+	}
+	shown = shown[max(0, len(shown)-shownLog):]
+	e.t.Logf("the end of Envoy's log:\n%s", strings.Join(shown, ""))
+}

@@ -1,0 +1,280 @@
+package envoytest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Target is one kind of request that a Load sends over and over.
+type Target struct {
+	// Name stands in results.
+	Name string
+	// Request must be safe to send twice, see Result.Resent.
+	Request Request
+	// Check says what is wrong with a response; nil asks for status 200. It is
+	// called by many goroutines at once.
+	Check func(*Response) error
+}
+
+// LoadOptions says what to send. The load ends at Requests or after Duration,
+// whatever comes first.
+type LoadOptions struct {
+	Targets []Target // in turn
+	// Rate is in requests per second over all targets, 1,000 where 0.
+	Rate int
+	// Requests is 1,000,000 where 0, Duration 5 minutes.
+	Requests int
+	Duration time.Duration
+	// FreshEvery sends each n-th request to a target on a connection of its
+	// own; the others are kept alive. 4 where 0, 1 keeps none alive.
+	FreshEvery int
+}
+
+// workers is how many requests may be on their way at once, and how many
+// connections to each address are kept alive.
+const workers = 16
+
+// keptFailures bounds Result.Failures: the first ones tell what went wrong.
+const keptFailures = 20
+
+// Load sends requests at a constant rate from the moment that StartLoad returns.
+// A late response delays no request of another worker; what could not go out in
+// time goes out as soon as possible, so that the rate holds on average.
+type Load struct {
+	options LoadOptions
+	encoded [][]byte // the targets' requests
+	started time.Time
+	next    atomic.Int64 // number of the next request
+	stop    chan struct{}
+	once    sync.Once
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	result Result
+}
+
+// Result is what has come of a Load.
+type Result struct {
+	Requests, Failed int
+	// Fresh is how many requests had a connection of their own.
+	Fresh int
+	// Resent counts requests sent again as a kept-alive connection turned out
+	// to be closed before any byte of a response. They are no failures.
+	Resent int
+	// Targets has the counts by Target.Name.
+	Targets map[string]Count
+	// Failures are the first 20.
+	Failures []Failure
+	Elapsed  time.Duration
+	Slowest  time.Duration
+}
+
+// Count is a part of a Result.
+type Count struct{ Requests, Failed int }
+
+// Failure is one request that did not get the right response.
+type Failure struct {
+	Target string
+	// At is the time since the start of the load.
+	At    time.Duration
+	Fresh bool
+	Err   error
+}
+
+// String tells the counts and the first failures.
+func (r Result) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d requests in %.1fs (%d on fresh connections, %d sent again, slowest %v), %d failed",
+		r.Requests, r.Elapsed.Seconds(), r.Fresh, r.Resent, r.Slowest.Round(time.Microsecond), r.Failed)
+	for _, f := range r.Failures {
+		fmt.Fprintf(&out, "\n  %v %s (fresh connection: %t): %v", f.At.Round(time.Millisecond), f.Target, f.Fresh, f.Err)
+	}
+	return out.String()
+}
+
+// StartLoad starts a load, which ends with the test at the latest.
+func StartLoad(t testing.TB, options LoadOptions) *Load {
+	t.Helper()
+	if len(options.Targets) == 0 {
+		t.Fatal("a load without targets")
+	}
+	options.Rate = orDefault(options.Rate, 1000)
+	options.Requests = orDefault(options.Requests, 1_000_000)
+	options.Duration = orDefault(options.Duration, 5*time.Minute)
+	options.FreshEvery = orDefault(options.FreshEvery, 4)
+	l := &Load{options: options, stop: make(chan struct{}), started: time.Now()}
+	l.result.Targets = map[string]Count{}
+	for _, target := range options.Targets {
+		l.encoded = append(l.encoded, target.Request.encode())
+	}
+	for range workers {
+		l.running.Go(l.work)
+	}
+	t.Cleanup(func() { l.Stop() })
+	return l
+}
+
+func orDefault[T int | time.Duration](value, otherwise T) T {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// Stop ends the load, lets requests on their way end, and returns the result.
+// Further calls return it again.
+func (l *Load) Stop() Result {
+	l.once.Do(func() { close(l.stop) })
+	return l.Wait()
+}
+
+// Wait returns the result once the load has sent all that its bounds allow.
+func (l *Load) Wait() Result {
+	l.running.Wait()
+	return l.Result()
+}
+
+// Result returns what has come of the load so far.
+func (l *Load) Result() Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	result := l.result
+	result.Failures = slices.Clone(result.Failures)
+	result.Targets = make(map[string]Count, len(l.result.Targets))
+	for name, count := range l.result.Targets {
+		result.Targets[name] = count
+	}
+	return result
+}
+
+// work sends each request that it draws when it is due.
+func (l *Load) work() {
+	w := worker{load: l, kept: map[string]*conn{}}
+	defer w.close()
+	interval := time.Second / time.Duration(l.options.Rate)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		number := int(l.next.Add(1)) - 1
+		due := time.Duration(number) * interval
+		if number >= l.options.Requests || due >= l.options.Duration {
+			return
+		}
+		timer.Reset(due - time.Since(l.started))
+		select {
+		case <-l.stop:
+			return
+		case <-timer.C:
+		}
+		if time.Since(l.started) >= l.options.Duration {
+			return
+		}
+		w.send(number)
+	}
+}
+
+// worker sends one request after the other.
+type worker struct {
+	load *Load
+	kept map[string]*conn // by address
+}
+
+func (w *worker) close() {
+	for _, c := range w.kept {
+		_ = c.Close()
+	}
+}
+
+// send sends the request of that number and books what came of it.
+func (w *worker) send(number int) {
+	l := w.load
+	index := number % len(l.options.Targets)
+	target := l.options.Targets[index]
+	fresh := number/len(l.options.Targets)%l.options.FreshEvery == 0
+
+	began := time.Now()
+	response, resent, err := w.exchange(target.Request, l.encoded[index], fresh)
+	took := time.Since(began)
+	if err == nil {
+		err = check(target, response)
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.result.book(Failure{target.Name, began.Sub(l.started), fresh, err})
+	l.result.Slowest = max(l.result.Slowest, took)
+	l.result.Elapsed = time.Since(l.started)
+	if resent {
+		l.result.Resent++
+	}
+}
+
+// book counts one request, which has failed when f.Err is set.
+func (r *Result) book(f Failure) {
+	count := r.Targets[f.Target]
+	r.Requests++
+	count.Requests++
+	if f.Fresh {
+		r.Fresh++
+	}
+	if f.Err != nil {
+		r.Failed++
+		count.Failed++
+		if len(r.Failures) < keptFailures {
+			r.Failures = append(r.Failures, f)
+		}
+	}
+	r.Targets[f.Target] = count
+}
+
+func check(target Target, response *Response) error {
+	if target.Check != nil {
+		return target.Check(response)
+	}
+	if response.Status != http.StatusOK {
+		return fmt.Errorf("status %d: %s", response.Status, response.Body)
+	}
+	return nil
+}
+
+// exchange sends a request, on a kept-alive connection unless fresh, and tells
+// whether it had to be sent twice.
+func (w *worker) exchange(request Request, encoded []byte, fresh bool) (response *Response, resent bool, err error) {
+	c, err := w.take(request.Address, fresh)
+	if err != nil {
+		return nil, false, err
+	}
+	response, err = c.exchange(request.method(), encoded)
+	if errors.Is(err, errStale) {
+		_ = c.Close()
+		resent = true
+		if c, err = dial(request.Address); err != nil {
+			return nil, resent, err
+		}
+		response, err = c.exchange(request.method(), encoded)
+	}
+	if fresh || err != nil || c.closing {
+		_ = c.Close()
+	} else {
+		w.kept[request.Address] = c
+	}
+	return response, resent, err
+}
+
+// take returns a new connection where fresh, else the kept one, which is not
+// kept any more, or a new one.
+func (w *worker) take(address string, fresh bool) (*conn, error) {
+	c := w.kept[address]
+	if fresh || c == nil {
+		return dial(address)
+	}
+	delete(w.kept, address)
+	return c, nil
+}

@@ -1,0 +1,204 @@
+package envoytest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestLoadCountsWhatItSends(t *testing.T) {
+	backend := Echo(t, "a", "")
+	_, address := startStatic(t, backend)
+
+	result := StartLoad(t, LoadOptions{
+		Targets: []Target{
+			{Name: "echo", Request: Request{Address: address, Path: "/x"}, Check: wantBackend("a")},
+			{Name: "direct", Request: Request{Address: address, Path: "/direct"}, Check: wantStatus(418)},
+		},
+		Requests: 1000,
+	}).Wait()
+	t.Log(result)
+	want := Result{Requests: 1000, Fresh: 250}
+	if result.Requests != want.Requests || result.Failed != 0 || result.Fresh != want.Fresh || result.Resent != 0 {
+		t.Errorf("got %v; want %v", result, want)
+	}
+	if got, want := fmt.Sprint(result.Targets), "map[direct:{500 0} echo:{500 0}]"; got != want {
+		t.Errorf("by target %s, want %s", got, want)
+	}
+	if got := backend.Requests(); got != 500 {
+		t.Errorf("the back end counted %d requests, want 500", got)
+	}
+}
+
+func TestLoadKeepsConnectionsAlive(t *testing.T) {
+	e, address := startStatic(t, Echo(t, "a", ""))
+	before := e.Stat("listener." + strings.ReplaceAll(address, ":", "_") + ".downstream_cx_total")
+	StartLoad(t, LoadOptions{
+		Targets:    []Target{{Name: "echo", Request: Request{Address: address}}},
+		Requests:   1000,
+		FreshEvery: 10,
+	}).Wait()
+	Wait(t, "the connections in the statistics", func() error {
+		// 100 fresh ones, and one for each worker at most.
+		count := e.Stat("listener."+strings.ReplaceAll(address, ":", "_")+".downstream_cx_total") - before
+		if count < 101 || count > 100+workers {
+			return fmt.Errorf("%d connections", count)
+		}
+		return nil
+	})
+}
+
+func TestLoadTellsOfFailures(t *testing.T) {
+	_, address := startStatic(t, Echo(t, "a", ""))
+	var good atomic.Bool
+	result := StartLoad(t, LoadOptions{
+		Targets: []Target{
+			{Name: "status", Request: Request{Address: address, Path: "/direct"}},
+			{Name: "check", Request: Request{Address: address}, Check: func(*Response) error {
+				if good.Swap(true) {
+					return nil
+				}
+				return errors.New("only the first is wrong")
+			}},
+			{Name: "refused", Request: Request{Address: fmt.Sprintf("127.0.0.1:%d", FreePort(t))}},
+		},
+		Requests: 300,
+	}).Wait()
+	if got, want := fmt.Sprint(result.Targets), "map[check:{100 1} refused:{100 100} status:{100 100}]"; got != want {
+		t.Errorf("by target %s, want %s", got, want)
+	}
+	if result.Failed != 201 || len(result.Failures) != keptFailures {
+		t.Errorf("%d failed, %d of them told; want 201 and %d", result.Failed, len(result.Failures), keptFailures)
+	}
+	for _, part := range []string{"201 failed", "status 418", "only the first", "connection refused"} {
+		if !strings.Contains(result.String(), part) {
+			t.Errorf("the result does not tell %q:\n%v", part, result)
+		}
+	}
+}
+
+func TestLoadStops(t *testing.T) {
+	_, address := startStatic(t, Echo(t, "a", ""))
+	load := StartLoad(t, LoadOptions{Targets: []Target{{Name: "echo", Request: Request{Address: address}}}})
+	Wait(t, "100 requests", func() error {
+		if got := load.Result().Requests; got < 100 {
+			return fmt.Errorf("%d requests", got)
+		}
+		return nil
+	})
+	result := load.Stop()
+	if result.Failed != 0 {
+		t.Error(result)
+	}
+	if again := load.Stop(); again.Requests != result.Requests {
+		t.Errorf("%d requests, then %d after the stop", result.Requests, again.Requests)
+	}
+
+	short := LoadOptions{Targets: load.options.Targets, Duration: 50 * time.Millisecond}
+	if got := StartLoad(t, short).Wait().Requests; got == 0 || got > 50 {
+		t.Errorf("%d requests in 50 ms at 1,000 a second", got)
+	}
+}
+
+// A server may close a kept-alive connection at any time; no client calls that
+// a failed request, unless a part of the response had come.
+func TestLoadSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
+	for _, test := range []struct {
+		second         string // what the second request of a connection gets
+		resent, failed int
+	}{
+		{"", 5, 0},
+		{"HTTP/1.1 200", 0, 5},
+	} {
+		address := serveTwice(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", test.second)
+		load := &Load{options: LoadOptions{FreshEvery: 1_000_000}, result: Result{Targets: map[string]Count{}}}
+		load.options.Targets = []Target{{Name: "twice", Request: Request{Address: address}}}
+		load.encoded = [][]byte{load.options.Targets[0].Request.encode()}
+		w := worker{load: load, kept: map[string]*conn{}}
+		defer w.close()
+		for number := range 6 + test.failed {
+			w.send(number + 1) // request 0 is a fresh one
+		}
+		if result := load.Result(); result.Resent != test.resent || result.Failed != test.failed {
+			t.Errorf("the second response is %q: %v; want %d sent again, %d failed", test.second, result, test.resent, test.failed)
+		}
+	}
+}
+
+// serveTwice answers the first request of each connection by first, the second
+// by second, and closes it then.
+func serveTwice(t *testing.T, first, second string) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				request := make([]byte, 4096)
+				for _, answer := range []string{first, second} {
+					if _, err := c.Read(request); err != nil {
+						return
+					}
+					_, _ = c.Write([]byte(answer))
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// Envoy says "connection: close" while it drains; that costs no request.
+func TestLoadHonoursConnectionClose(t *testing.T) {
+	_, address := startStatic(t, Echo(t, "a", ""))
+	result := StartLoad(t, LoadOptions{
+		Targets:  []Target{{Name: "close", Request: Request{Address: address, Path: "/close"}}},
+		Requests: 200,
+	}).Wait()
+	if result.Failed != 0 || result.Resent != 0 {
+		t.Error(result)
+	}
+}
+
+func wantBackend(name string) func(*Response) error {
+	return func(r *Response) error {
+		if r.Backend != name {
+			return fmt.Errorf("status %d from %q, want %s", r.Status, r.Backend, name)
+		}
+		return nil
+	}
+}
+
+func wantStatus(status int) func(*Response) error {
+	return func(r *Response) error {
+		if r.Status != status {
+			return fmt.Errorf("status %d, want %d", r.Status, status)
+		}
+		return nil
+	}
+}
+
+// BenchmarkLoad tells what one request costs the process that sends it and
+// answers it, without an Envoy between.
+func BenchmarkLoad(b *testing.B) {
+	backend := Echo(b, "a", "")
+	result := StartLoad(b, LoadOptions{
+		Targets:  []Target{{Name: "echo", Request: Request{Address: backend.Address()}}},
+		Rate:     1_000_000,
+		Requests: b.N,
+	}).Wait()
+	if result.Failed != 0 {
+		b.Fatal(result)
+	}
+}

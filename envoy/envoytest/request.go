@@ -1,0 +1,170 @@
+package envoytest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/examples/echo/handler"
+)
+
+// requestTimeout bounds one exchange, connecting included.
+const requestTimeout = 30 * time.Second
+
+// Request is one HTTP/1.1 request. It goes out as written: nothing is cleaned,
+// escaped or added but Host and Content-Length.
+type Request struct {
+	// Address is the "ip:port" to connect to.
+	Address string
+	// Method is GET where empty.
+	Method string
+	// Host is the Host header, Address where empty.
+	Host string
+	// Path is the request target with its query, "/" where empty.
+	Path    string
+	Headers http.Header
+	Body    string
+}
+
+// Response is the answer to a Request.
+type Response struct {
+	Status  int
+	Headers http.Header
+	Body    []byte
+	// Backend names the echo back end that answered, "" where none did.
+	Backend string
+}
+
+// Echoed returns the request as the back end received it, and an error where
+// the response does not come from an echo back end.
+func (r *Response) Echoed() (handler.Answer, error) {
+	var answer handler.Answer
+	if r.Backend == "" {
+		return answer, fmt.Errorf("status %d did not come from an echo back end: %s", r.Status, r.Body)
+	}
+	return answer, json.Unmarshal(r.Body, &answer)
+}
+
+// Do sends the request on a connection of its own. The test fails when no
+// response comes.
+func Do(t testing.TB, request Request) *Response {
+	t.Helper()
+	response, err := Try(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
+// Try is Do for conditions that may not hold yet, see Wait.
+func Try(request Request) (*Response, error) {
+	c, err := dial(request.Address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.exchange(request.method(), request.encode())
+}
+
+func (r Request) method() string {
+	if r.Method == "" {
+		return http.MethodGet
+	}
+	return r.Method
+}
+
+// encode returns the bytes of the request.
+func (r Request) encode() []byte {
+	host, path := r.Host, r.Path
+	if host == "" {
+		host = r.Address
+	}
+	if path == "" {
+		path = "/"
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.method(), path, host)
+	for name, values := range r.Headers {
+		for _, value := range values {
+			fmt.Fprintf(&out, "%s: %s\r\n", name, value)
+		}
+	}
+	if r.Body != "" {
+		fmt.Fprintf(&out, "Content-Length: %d\r\n", len(r.Body))
+	}
+	out.WriteString("\r\n" + r.Body)
+	return out.Bytes()
+}
+
+// conn is one HTTP/1.1 connection. It is lighter than net/http's client, which
+// also cleans paths and hides on which connection a request went.
+type conn struct {
+	net.Conn
+	reader *bufio.Reader
+	// used tells that an exchange ended well here before.
+	used bool
+	// closing tells that the server takes no further request.
+	closing bool
+}
+
+func dial(address string) (*conn, error) {
+	c, err := net.DialTimeout("tcp", address, requestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, reader: bufio.NewReader(c)}, nil
+}
+
+// errStale tells that the server closed an idle connection just when the next
+// request was on its way: HTTP asks the client to send it again on another one
+// (RFC 9112, section 9.3.1), and all clients do.
+var errStale = errors.New("the server had closed the idle connection")
+
+// exchange sends an encoded request and reads the whole response.
+func (c *conn) exchange(method string, request []byte) (*Response, error) {
+	if err := c.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+		return nil, err
+	}
+	_, err := c.Write(request)
+	if err == nil {
+		_, err = c.reader.Peek(1)
+	}
+	if c.used && closed(err) {
+		return nil, errStale
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.read(method)
+}
+
+func (c *conn) read(method string) (*Response, error) {
+	response, err := http.ReadResponse(c.reader, &http.Request{Method: method})
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("status %d, then in the body: %w", response.StatusCode, err)
+	}
+	c.used, c.closing = true, response.Close
+	return &Response{
+		Status:  response.StatusCode,
+		Headers: response.Header,
+		Body:    body,
+		Backend: response.Header.Get(handler.BackendHeader),
+	}, nil
+}
+
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}

@@ -1,0 +1,68 @@
+package envoytest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// waitLimit is how long Wait waits: far longer than a busy machine needs, since
+// no test measures time by it.
+const waitLimit = 60 * time.Second
+
+// Wait calls condition until it returns nil. After a minute the test fails, with
+// what was waited for and the last error. Call it from the test's goroutine.
+func Wait(t testing.TB, what string, condition func() error) {
+	t.Helper()
+	limit := time.Now().Add(waitLimit)
+	err := condition()
+	for err != nil && time.Now().Before(limit) {
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("the test ended while waiting for %s: %v", what, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+		err = condition()
+	}
+	if err != nil {
+		t.Fatalf("waited %v for %s: %v", waitLimit, what, err)
+	}
+}
+
+// FreePort returns a TCP port of 127.0.0.1 that nobody listens on. It lies below
+// the range that systems take the ports of outgoing connections from, so that
+// connections made by a test do not take it.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	const low, high, tries = 10_000, 32_768, 100
+	for range tries {
+		port := low + rand.IntN(high-low)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
+	}
+	t.Fatalf("%d ports tried, none is free", tries)
+	return 0
+}
+
+// loopbacks counts the addresses given out by LoopbackAddress.
+var loopbacks atomic.Uint32
+
+// LoopbackAddress returns another 127.x.y.z at each call, so that tests can use
+// fixed ports beside each other, in one process or in several. On Linux all of
+// 127.0.0.0/8 is local; elsewhere such an address must be set up first.
+func LoopbackAddress() string {
+	const callBits = 9 // of the 24: 510 calls in each of 32,768 processes
+	call := (loopbacks.Add(1)-1)%(1<<callBits-2) + 1
+	host := uint32(os.Getpid())<<callBits | call
+	return fmt.Sprintf("127.%d.%d.%d", byte(host>>16), byte(host>>8), byte(host))
+}
