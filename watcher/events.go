@@ -1,0 +1,257 @@
+package watcher
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/rs/zerolog"
+)
+
+// maxNames bounds the names remembered between two looks; beyond, everything
+// is looked at.
+const maxNames = 10_000
+
+// events turns the system's events into hints. They may be missing, late,
+// doubled or wrong: nothing is concluded from one but where to look.
+//
+// Only drain runs on another goroutine than its owner.
+type events struct {
+	log zerolog.Logger
+	fs  *fsnotify.Watcher // nil when there are no events
+	// wake has an element when there is something to take.
+	wake chan struct{}
+
+	mu    sync.Mutex
+	names map[string]fsnotify.Op
+	full  bool // events were lost
+
+	watched map[string]identity // by the path given to fsnotify
+	byID    map[identity]string // fsnotify forgets a second path to one directory
+	live    map[string]bool     // in a full scan: what fsnotify still has
+	entered map[string]bool     // in a full scan: what was asked for
+	via     map[string]bool     // place.via
+	failed  bool                // a directory has no events
+	warned  bool
+}
+
+// newEvents starts listening. Without inotify instances left it warns once,
+// and the folder is watched by scans.
+func newEvents(poll bool, log zerolog.Logger) *events {
+	e := &events{
+		log:     log,
+		wake:    make(chan struct{}, 1),
+		names:   map[string]fsnotify.Op{},
+		watched: map[string]identity{},
+		byID:    map[identity]string{},
+		entered: map[string]bool{},
+	}
+	if poll {
+		return e
+	}
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		e.warn(err)
+		return e
+	}
+	e.fs = w
+	return e
+}
+
+// blind tells whether changes may come without events.
+func (e *events) blind() bool { return e.fs == nil || e.failed }
+
+func (e *events) warn(err error) {
+	e.failed = true
+	if e.warned {
+		return
+	}
+	e.warned = true
+	e.log.Warn().Err(err).Msg("the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
+}
+
+// drain reads events and errors until close: a full channel would stop
+// fsnotify for good.
+func (e *events) drain() {
+	if e.fs == nil {
+		return
+	}
+	evs, errs := e.fs.Events, e.fs.Errors
+	for evs != nil || errs != nil {
+		select {
+		case ev, ok := <-evs:
+			if !ok {
+				evs = nil
+				continue
+			}
+			e.add(ev)
+		case _, ok := <-errs:
+			if !ok {
+				errs = nil
+				continue
+			}
+			e.lost()
+		}
+	}
+}
+
+func (e *events) add(ev fsnotify.Event) {
+	if ev.Name == "" {
+		return // fsnotify's bookkeeping
+	}
+	e.mu.Lock()
+	if len(e.names) >= maxNames {
+		e.full = true
+	} else {
+		e.names[ev.Name] |= ev.Op
+	}
+	e.mu.Unlock()
+	e.signal()
+}
+
+// lost notes an overflow or another error: some event did not arrive.
+func (e *events) lost() {
+	e.mu.Lock()
+	e.full = true
+	e.mu.Unlock()
+	e.signal()
+}
+
+func (e *events) signal() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hints is where to look.
+type hints struct {
+	dirs map[identity]bool
+	root bool // the way to the root may have changed
+	full bool
+}
+
+func (h hints) any() bool { return h.full || h.root || len(h.dirs) > 0 }
+
+// take returns what came since the last take.
+func (e *events) take() hints {
+	e.mu.Lock()
+	names, full := e.names, e.full
+	e.names, e.full = map[string]fsnotify.Op{}, false
+	e.mu.Unlock()
+	h := hints{dirs: map[identity]bool{}, full: full}
+	for name, op := range names {
+		if id, ok := e.watched[filepath.Dir(name)]; ok {
+			h.dirs[id] = true
+		}
+		h.root = h.root || e.via[name]
+		id, self := e.watched[name]
+		switch {
+		case self && op.Has(fsnotify.Remove|fsnotify.Rename):
+			h.full = true // its watch is gone
+		case self:
+			h.dirs[id] = true
+		}
+	}
+	return h
+}
+
+// begin opens a full scan: every directory that is still there will enter.
+func (e *events) begin() {
+	if e.fs == nil {
+		return
+	}
+	e.failed = false
+	e.entered = map[string]bool{}
+	e.live = map[string]bool{}
+	for _, dir := range e.fs.WatchList() {
+		e.live[dir] = true
+	}
+}
+
+// end closes a full scan: directories that did not enter are let go.
+func (e *events) end() {
+	for dir := range maps.Clone(e.watched) {
+		if !e.entered[dir] {
+			e.forget(dir)
+		}
+	}
+	e.entered, e.live = map[string]bool{}, nil
+}
+
+// enter watches the directory id at the path dir.
+func (e *events) enter(dir string, id identity) {
+	if e.fs == nil {
+		return
+	}
+	e.entered[dir] = true
+	other, known := e.byID[id]
+	if known && other != dir && e.entered[other] {
+		return // two paths to one directory: events under the first serve both
+	}
+	if e.live[dir] && e.watched[dir] == id {
+		return
+	}
+	if known {
+		e.forget(other)
+	}
+	e.forget(dir) // Add on a path whose directory changed would leak the old watch
+	err := e.fs.Add(dir)
+	if err == nil {
+		e.watched[dir], e.byID[id] = id, dir
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		e.warn(err)
+	}
+}
+
+func (e *events) forget(dir string) {
+	if id, ok := e.watched[dir]; ok {
+		_ = e.fs.Remove(dir) // an error says that it is gone already
+		delete(e.watched, dir)
+		delete(e.live, dir)
+		if e.byID[id] == dir {
+			delete(e.byID, id)
+		}
+	}
+}
+
+// follow watches the directories in which the way to the root can change. It
+// returns true when there is a new one, whose last change made no event.
+func (e *events) follow(via []string) (again bool) {
+	if e.fs == nil {
+		return false
+	}
+	want := map[string]bool{}
+	for _, path := range via {
+		want[path] = true
+	}
+	if maps.Equal(want, e.via) {
+		return false
+	}
+	e.via = want
+	e.watchVia()
+	return true
+}
+
+// watchVia (re)adds the watches of follow.
+func (e *events) watchVia() {
+	have := map[string]bool{}
+	for _, dir := range e.fs.WatchList() {
+		have[dir] = true
+	}
+	for path := range e.via {
+		if dir := filepath.Dir(path); !have[dir] {
+			_ = e.fs.Add(dir) // what cannot be watched is looked at by scans
+		}
+	}
+}
+
+// close ends drain.
+func (e *events) close() {
+	if e.fs != nil {
+		_ = e.fs.Close() // nothing is left to do about it
+	}
+}

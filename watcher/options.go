@@ -1,0 +1,90 @@
+package watcher
+
+import "time"
+
+// Limits bound one Tree, so that no folder can exhaust memory (design
+// section 10). What does not fit becomes a Skip, never an error.
+type Limits struct {
+	// FileBytes is the largest file that is read.
+	FileBytes int64
+	// TreeBytes is the largest sum of file sizes in a Tree.
+	TreeBytes int64
+	// Files is the largest number of files in a Tree.
+	Files int
+	// Dirs is the largest number of directories walked. A directory counts
+	// once for every path that leads to it, so that links cannot multiply.
+	Dirs int
+	// Depth is the deepest nesting of directories walked.
+	Depth int
+}
+
+// DefaultLimits returns the limits of design section 10.
+func DefaultLimits() Limits {
+	return Limits{
+		FileBytes: 16 << 20,
+		TreeBytes: 256 << 20,
+		Files:     500_000,
+		Dirs:      100_000,
+		Depth:     64,
+	}
+}
+
+// Options say what is read or watched, and how patiently. The zero value of
+// every field but Root means the design's default.
+type Options struct {
+	// Root is the folder, or a symbolic link to it.
+	Root string
+	// Limits bound each Tree.
+	Limits Limits
+	// RenameQuiet is the quiet time after one file was replaced by a rename,
+	// which is atomic: 20 ms.
+	RenameQuiet time.Duration
+	// Quiet is the quiet time after any other change: 100 ms.
+	Quiet time.Duration
+	// MaxAdd is the longest that additions and changes wait for quiet: 1 s.
+	MaxAdd time.Duration
+	// MaxRemove is the longest that removals wait for quiet: 10 s.
+	MaxRemove time.Duration
+	// MaxLock is the longest wait for .git/index.lock to go: 30 s.
+	MaxLock time.Duration
+	// FallbackScan is the shortest time between scans of the whole tree that
+	// no event asked for: 2 s.
+	FallbackScan time.Duration
+	// Poll runs on scans alone, without events of the system.
+	Poll bool
+	// Rescan asks for a scan of the whole tree whose result does not wait
+	// for quiet. A nil channel never asks.
+	Rescan <-chan struct{}
+}
+
+// withDefaults fills in what was left zero.
+func (o Options) withDefaults() Options {
+	o.Limits = o.Limits.withDefaults()
+	o.RenameQuiet = orElse(o.RenameQuiet, 20*time.Millisecond)
+	o.Quiet = orElse(o.Quiet, 100*time.Millisecond)
+	o.MaxAdd = orElse(o.MaxAdd, time.Second)
+	o.MaxRemove = orElse(o.MaxRemove, 10*time.Second)
+	o.MaxLock = orElse(o.MaxLock, 30*time.Second)
+	o.FallbackScan = orElse(o.FallbackScan, 2*time.Second)
+	return o
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	return Limits{
+		FileBytes: orElse(l.FileBytes, d.FileBytes),
+		TreeBytes: orElse(l.TreeBytes, d.TreeBytes),
+		Files:     orElse(l.Files, d.Files),
+		Dirs:      orElse(l.Dirs, d.Dirs),
+		Depth:     orElse(l.Depth, d.Depth),
+	}
+}
+
+// orElse returns v, or d when v is zero.
+func orElse[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}

@@ -1,0 +1,93 @@
+package watcher
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// errNotDir is the system's word for a root that is a file.
+const errNotDir = syscall.ENOTDIR
+
+// maxHops is how many links may lie on the way to the root, as in the kernel.
+const maxHops = 40
+
+// place is where the root's name leads at one moment. Everything of one
+// reading happens below it, however the links move meanwhile.
+type place struct {
+	// path is the real path, free of links.
+	path string
+	// id tells this directory from another one of the same path.
+	id identity
+	// revision is the last element of path when the root is a link.
+	revision string
+	// via holds the paths whose replacement leads the name elsewhere: the
+	// links on the way, and last the root itself or the first missing part.
+	via []string
+}
+
+// same tells whether both are one directory, reached by the same real path.
+func (p place) same(q place) bool { return p.path == q.path && p.id == q.id }
+
+// openRoot resolves name once and opens what it leads to. On an error the
+// place still holds via.
+func openRoot(name string) (*os.Root, place, error) {
+	at, err := resolve(name)
+	if err != nil {
+		return nil, at, err
+	}
+	root, err := os.OpenRoot(at.path)
+	if err != nil {
+		return nil, at, err
+	}
+	info, err := root.Stat(".")
+	if err != nil {
+		root.Close()
+		return nil, at, err
+	}
+	at.id = signatureOf(info).identity
+	return root, at, nil
+}
+
+// resolve follows the links of name one by one, to learn by which ones it goes.
+func resolve(name string) (place, error) {
+	at := place{path: "/"}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return at, err
+	}
+	hops, rest := 0, parts(abs)
+	for len(rest) > 0 {
+		next := filepath.Join(at.path, rest[0]) // ".." is safe: at.path is free of links
+		rest = rest[1:]
+		target, err := os.Readlink(next)
+		if err == nil {
+			at.via = append(at.via, next)
+			if hops++; hops > maxHops {
+				return at, &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
+			}
+			if filepath.IsAbs(target) {
+				at.path = "/"
+			}
+			rest = append(parts(target), rest...)
+			continue
+		}
+		if _, err := os.Lstat(next); err != nil {
+			at.via = append(at.via, next)
+			return at, err
+		}
+		at.path = next
+	}
+	at.via = append(at.via, at.path)
+	if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		at.revision = filepath.Base(at.path)
+	}
+	return at, nil
+}
+
+// parts splits a path into its elements, without the empty ones.
+func parts(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
+}

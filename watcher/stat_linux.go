@@ -1,0 +1,30 @@
+package watcher
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// signatureOf takes the signature from what the system said of a file.
+func signatureOf(info fs.FileInfo) signature {
+	st := info.Sys().(*syscall.Stat_t)
+	return signature{
+		identity: identity{dev: uint64(st.Dev), ino: st.Ino},
+		size:     st.Size,
+		mtime:    st.Mtim.Nano(),
+		ctime:    st.Ctim.Nano(),
+		kind:     info.Mode().Type(),
+	}
+}
+
+// threadTime is the CPU time that the calling thread has used so far.
+func threadTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
