@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -82,15 +83,20 @@ func (o Options) values() (values, error) {
 	return values{o.NodeID, o.NodeCluster, admin, xds, clusterType}, err
 }
 
-// checkNode refuses what Envoy or its YAML parser would refuse or garble.
 func checkNode(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is empty", what)
 	}
-	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return fmt.Errorf("%s %q is not UTF-8 text", what, name)
+	if !printable(name) {
+		return fmt.Errorf("%s %q holds more than printable UTF-8", what, name)
 	}
 	return nil
+}
+
+// printable refuses what a parser of YAML may refuse or garble.
+func printable(text string) bool {
+	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) }
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable)
 }
 
 // address is Envoy's config.core.v3.Address: one of its two fields is set.
@@ -135,8 +141,8 @@ func parseXDS(text string) (address, string, error) {
 var dnsName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?$`)
 
 func parsePipe(path string) (address, error) {
-	if !filepath.IsAbs(path) || len(path) > maxSocketPath || !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
-		return address{}, fmt.Errorf("xDS address \"unix:%s\": the path of a socket is absolute and at most %d bytes long", path, maxSocketPath)
+	if !filepath.IsAbs(path) || len(path) > maxSocketPath || !printable(path) {
+		return address{}, fmt.Errorf("xDS address %q: the path of a socket is absolute, printable and at most %d bytes long", "unix:"+path, maxSocketPath)
 	}
 	return address{Pipe: &pipe{path}}, nil
 }
