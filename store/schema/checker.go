@@ -41,7 +41,7 @@ func (c *checker) run(object map[string]any) []Finding {
 		w.found = append(w.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
 	}
 	w.object(c.root, object)
-	if w.blocked() {
+	if w.blocked {
 		return w.found
 	}
 	if c.more != nil {

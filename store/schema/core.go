@@ -127,11 +127,6 @@ func addressHint(text string) string {
 	return ""
 }
 
-// addAt records a finding at a path given as text.
-func (w *walk) addAt(code, field, message, hint string) {
-	w.found = append(w.found, Finding{Code: code, Field: field, Message: message, Hint: hint})
-}
-
 // entries gives the free map in a field; nil when it is not there.
 func entries(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -11,10 +12,15 @@ import (
 // fills defaults and checks values. It allocates where it finds something.
 type walk struct {
 	*checker
-	path   []step
-	found  []Finding
-	budget int64 // what CEL rules may still cost, as the API server counts
+	path    []step
+	found   []Finding
+	blocked bool  // something was found that keeps CEL rules from running
+	budget  int64 // what CEL rules may still cost, as the API server counts
 }
+
+// maxFindings is how many findings one object gets at most: a file that is no
+// YAML for us may be all unknown fields.
+const maxFindings = 200
 
 // step is one part of a path: a field's name, a free map's key or an index.
 type step struct {
@@ -36,7 +42,15 @@ func (w *walk) out() { w.path = w.path[:len(w.path)-1] }
 
 // add records what is wrong at the present path.
 func (w *walk) add(code, message, hint string) {
-	w.found = append(w.found, Finding{Code: code, Field: pathText(w.path), Message: message, Hint: hint})
+	w.addAt(code, pathText(w.path), message, hint)
+}
+
+// addAt records what is wrong at a path given as text.
+func (w *walk) addAt(code, field, message, hint string) {
+	w.blocked = w.blocked || blocks(code)
+	if len(w.found) < maxFindings {
+		w.found = append(w.found, Finding{Code: code, Field: field, Message: message, Hint: hint})
+	}
 }
 
 func pathText(path []step) string {
@@ -93,8 +107,8 @@ func (w *walk) object(n *node, object map[string]any) {
 		}
 	}
 	w.count(n.limits.MinProperties, n.limits.MaxProperties, len(object), "entries")
-	for name, v := range object {
-		child := n.child(name)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		v, child := object[name], n.child(name)
 		switch {
 		case child == nil && n.preserve, n.typ == "":
 			continue
@@ -160,6 +174,10 @@ func (w *walk) duplicates(n *node, list []any) {
 			first[id] = i
 			continue
 		}
+		if at < 0 {
+			continue // told already
+		}
+		first[id] = -1
 		w.intoItem(i)
 		w.duplicate(n, item, at)
 		w.out()
@@ -182,9 +200,4 @@ func (w *walk) missing(n *node, name string) {
 	}
 	w.add(RequiredField, name+" is missing", hint)
 	w.out()
-}
-
-// blocked tells whether something was found that keeps CEL rules from running.
-func (w *walk) blocked() bool {
-	return slices.ContainsFunc(w.found, func(f Finding) bool { return blocks(f.Code) })
 }
