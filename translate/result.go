@@ -1,24 +1,27 @@
-// Package translate turns store.Change into Result.
 package translate
 
 import (
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Result is what one Change made of the configuration.
+// Result is what one Change made of the configuration. It is never changed
+// after it was handed out.
 type Result struct {
-	// Delta holds the resources that changed, and no others.
+	// Delta holds the resources that changed, and no others, sorted by Gateway,
+	// type and name.
 	Delta []xds.Update
-	// Status holds the status of objects that changed.
+	// Status holds the changed statuses, sorted by key.
 	Status []status.Update
-	// Problems holds every problem that stands now.
+	// Problems holds every problem that stands now, sorted. They name object
+	// and field; store.Locate adds file and line.
 	Problems []store.Problem
-	View     *View
-	// Rebuilt names the rules that ran.
+	// View gives the routes as they are tried, for explain. It is built when
+	// asked for the first time, may be called from any goroutine, and always
+	// shows the state after this Result.
+	View func() *ir.View
+	// Rebuilt names the rules that ran, when Options.Trace is set.
 	Rebuilt []string
 }
-
-// View is a reading of the routes.
-type View struct{}

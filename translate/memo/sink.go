@@ -30,3 +30,8 @@ func (s *Sink[K, V]) Drain() map[K]Change[V] {
 	s.changes = map[K]Change[V]{}
 	return changes
 }
+
+// Watch calls fn with each new value of a family, the zero V when it goes.
+func Watch[K comparable, V any](of Keyed[K, V], fn func(K, V)) {
+	of.subscribe(func(key K, change Change[V]) { fn(key, change.New) })
+}

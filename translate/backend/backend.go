@@ -1,0 +1,189 @@
+// Package backend resolves what routes send to: Services with their
+// EndpointSlices, ExternalName Services and Backend objects.
+package backend
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Key names a back end: one port of a Service, or a Backend object (port 0).
+type Key struct {
+	Object store.Key
+	Port   int32
+}
+
+// Cluster is the name of the back end's cluster, such as
+// "Service/default/echo/8080" or "Backend/default/echo".
+func (k Key) Cluster() string {
+	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
+	if k.Port != 0 {
+		name += fmt.Sprint("/", k.Port)
+	}
+	return name
+}
+
+// CompareKeys orders keys by object and port.
+func CompareKeys(a, b Key) int {
+	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port))
+}
+
+// Resolution is what a reference leads to. Reason is empty when it can be sent
+// to, else the reason of the ResolvedRefs condition.
+type Resolution struct {
+	Key     Key
+	Reason  gwv1.RouteConditionReason
+	Message string
+	Hint    string
+}
+
+// OK tells whether requests can be sent there.
+func (r Resolution) OK() bool { return r.Reason == "" }
+
+// Reference is a back end reference with its defaults filled in, and who makes
+// it.
+type Reference struct {
+	From store.Key
+	To   store.Key
+	// Port is 0 when the reference has none.
+	Port int32
+}
+
+// Refer completes a reference made by from (Gateway API: group "", kind
+// Service, the referrer's namespace).
+func Refer(from store.Key, ref gwv1.BackendObjectReference) Reference {
+	to := store.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
+	if ref.Group != nil {
+		to.Group = string(*ref.Group)
+	}
+	if ref.Kind != nil {
+		to.Kind = string(*ref.Kind)
+	}
+	if ref.Namespace != nil && *ref.Namespace != "" {
+		to.Namespace = string(*ref.Namespace)
+	}
+	r := Reference{From: from, To: to}
+	if ref.Port != nil {
+		r.Port = int32(*ref.Port)
+	}
+	return r
+}
+
+// Known tells whether the reference's kind can be a back end.
+func (r Reference) Known() bool { return r.IsService() || r.IsBackend() }
+
+// IsService tells whether the reference is to a Service.
+func (r Reference) IsService() bool { return r.To.Group == "" && r.To.Kind == "Service" }
+
+// IsBackend tells whether the reference is to a Backend object.
+func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == "Backend" }
+
+// Granted tells whether one of the ReferenceGrants of the target's namespace
+// lets the reference cross namespaces (Gateway API, ReferenceGrant).
+func (r Reference) Granted(grants []*gwv1.ReferenceGrant) bool {
+	for _, grant := range grants {
+		if grantsFrom(grant.Spec.From, r.From) && grantsTo(grant.Spec.To, r.To) {
+			return true
+		}
+	}
+	return false
+}
+
+func grantsFrom(from []gwv1.ReferenceGrantFrom, key store.Key) bool {
+	for _, f := range from {
+		if string(f.Group) == key.Group && string(f.Kind) == key.Kind && string(f.Namespace) == key.Namespace {
+			return true
+		}
+	}
+	return false
+}
+
+func grantsTo(to []gwv1.ReferenceGrantTo, key store.Key) bool {
+	for _, t := range to {
+		named := t.Name == nil || *t.Name == "" || string(*t.Name) == key.Name
+		if string(t.Group) == key.Group && string(t.Kind) == key.Kind && named {
+			return true
+		}
+	}
+	return false
+}
+
+// UnknownKind refuses a reference to something that is no back end.
+func (r Reference) UnknownKind() Resolution {
+	return Resolution{
+		Reason:  gwv1.RouteReasonInvalidKind,
+		Message: fmt.Sprintf("kind %s of group %q is not a back end", r.To.Kind, r.To.Group),
+		Hint:    fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group),
+	}
+}
+
+// NotGranted refuses a reference into another namespace.
+func (r Reference) NotGranted() Resolution {
+	return Resolution{
+		Reason:  gwv1.RouteReasonRefNotPermitted,
+		Message: fmt.Sprintf("%s is in another namespace, and no ReferenceGrant there permits it", r.To),
+		Hint: fmt.Sprintf("add a ReferenceGrant in namespace %s: from %s of namespace %s, to %s",
+			r.To.Namespace, r.From.Kind, r.From.Namespace, r.To.Kind),
+	}
+}
+
+func (r Reference) notFound(message, hint string) Resolution {
+	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
+}
+
+// Missing refuses a reference to an object that does not exist.
+func (r Reference) Missing() Resolution {
+	return r.notFound(r.To.String()+" does not exist", "create it, or correct the name or namespace")
+}
+
+// ToService resolves a reference to an existing Service.
+func (r Reference) ToService(service *corev1.Service) Resolution {
+	if r.Port == 0 {
+		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
+	}
+	for _, port := range service.Spec.Ports {
+		if port.Port == r.Port {
+			return Resolution{Key: Key{r.To, r.Port}}
+		}
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName && len(service.Spec.Ports) == 0 {
+		return Resolution{Key: Key{r.To, r.Port}}
+	}
+	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
+}
+
+func portList(service *corev1.Service) string {
+	var ports []string
+	for _, port := range service.Spec.Ports {
+		ports = append(ports, fmt.Sprint(port.Port))
+	}
+	return cmp.Or(strings.Join(ports, ", "), "none")
+}
+
+// ToBackend resolves a reference to an existing Backend object.
+func (r Reference) ToBackend() Resolution {
+	return Resolution{Key: Key{Object: r.To}}
+}
+
+// FromBackend gives the cluster of a Backend object.
+func FromBackend(key Key, b *api.Backend) *ir.Cluster {
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static}
+	if b.Spec.Static == nil {
+		return cluster
+	}
+	for _, host := range b.Spec.Static.Hosts {
+		cluster.Endpoints = append(cluster.Endpoints, ir.Endpoint{Host: host.Host, Port: uint32(host.Port)})
+	}
+	if p := b.Spec.Static.AppProtocol; p != nil {
+		cluster.HTTP2 = speaksHTTP2(string(*p))
+	}
+	return finish(cluster)
+}

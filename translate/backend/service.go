@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// FromService gives the cluster of one port of a Service: by DNS for
+// ExternalName, else from its EndpointSlices by EDS. Slices belong to a Service
+// by their label kubernetes.io/service-name (design section 3).
+func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
+	port := servicePort(service, key.Port)
+	if port.AppProtocol != nil {
+		cluster.HTTP2 = speaksHTTP2(*port.AppProtocol)
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
+		cluster.Discovery = ir.DNS
+		cluster.Endpoints = []ir.Endpoint{{Host: service.Spec.ExternalName, Port: uint32(key.Port)}}
+		return cluster
+	}
+	for _, slice := range sliceList {
+		cluster.Endpoints = append(cluster.Endpoints, sliceEndpoints(slice, port.Name)...)
+	}
+	cluster.Endpoints = unique(cluster.Endpoints)
+	return cluster
+}
+
+func servicePort(service *corev1.Service, number int32) corev1.ServicePort {
+	for _, port := range service.Spec.Ports {
+		if port.Port == number {
+			return port
+		}
+	}
+	return corev1.ServicePort{}
+}
+
+// sliceEndpoints gives the endpoints of a slice for the Service port of that
+// name. Conditions: an endpoint that is ready takes requests; one that
+// terminates but still serves drains; others are left out.
+func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string) []ir.Endpoint {
+	var out []ir.Endpoint
+	for _, port := range slice.Ports {
+		if port.Port == nil || deref(port.Name) != portName {
+			continue
+		}
+		for _, endpoint := range slice.Endpoints {
+			ready, draining := endpointState(endpoint.Conditions)
+			if !ready && !draining {
+				continue
+			}
+			for _, address := range endpoint.Addresses {
+				out = append(out, ir.Endpoint{Host: address, Port: uint32(*port.Port), Draining: draining})
+			}
+		}
+	}
+	return out
+}
+
+// endpointState reads conditions as Kubernetes defines them: ready defaults to
+// true, serving to ready, terminating to false.
+func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
+	ready = c.Ready == nil || *c.Ready
+	serving := c.Serving == nil && ready || c.Serving != nil && *c.Serving
+	terminating := c.Terminating != nil && *c.Terminating
+	return ready && !terminating, serving && terminating
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// speaksHTTP2 reads an appProtocol (Kubernetes KEP-3726, and gRPC which
+// implies it).
+func speaksHTTP2(protocol string) bool {
+	return slices.Contains([]string{"kubernetes.io/h2c", "http2", "h2c", "grpc"}, protocol)
+}
+
+// finish sorts the endpoints and chooses DNS when one of them is a host name.
+func finish(cluster *ir.Cluster) *ir.Cluster {
+	cluster.Endpoints = unique(cluster.Endpoints)
+	for _, endpoint := range cluster.Endpoints {
+		if _, err := netip.ParseAddr(endpoint.Host); err != nil {
+			cluster.Discovery = ir.DNS
+		}
+	}
+	return cluster
+}
+
+func unique(endpoints []ir.Endpoint) []ir.Endpoint {
+	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), compareBool(a.Draining, b.Draining))
+	})
+	return slices.CompactFunc(endpoints, func(a, b ir.Endpoint) bool { return a.Host == b.Host && a.Port == b.Port })
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,172 @@
+// Package cases reads behaviour cases: text archives that state a sentence of a
+// specification, the files of a folder, and by hand what must happen to
+// requests. Tests run each case through the View and through a real Envoy.
+//
+// The comment of an archive is its heading: the sentence it proves, and where
+// that stands. Its files are
+//
+//	in/NAME             a file of the folder
+//	requests            what must happen to requests, a line each
+//	want/xds.yaml       the resources, in protobuf JSON (only where present)
+//	want/status.yaml    the statuses (only where present)
+//	want/problems       the problems (only where present)
+//	edit N/in/NAME      a file that edit N writes; an empty one is removed
+//	edit N/requests, edit N/want/…  as above, after edit N
+//	edit N/rebuilt      the rules that ran for the edit (only where present)
+//
+// With -update, tests rewrite wants and rebuilt, and never requests. Addresses
+// of back ends are written as 127.9.0.N; tests move them to a free network.
+package cases
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// Network is how the case files write the network of back ends.
+const Network = "127.9."
+
+// Case is one archive.
+type Case struct {
+	Name    string
+	Heading string
+	// Steps are the start and every edit.
+	Steps   []Step
+	path    string
+	archive *txtar.Archive
+}
+
+// Step is the state of the folder after one edit.
+type Step struct {
+	// Prefix is "" for the start, else "edit N/".
+	Prefix   string
+	Files    map[string]string // the whole folder
+	Requests []Request
+}
+
+// Load reads the archives of a folder, in the order of their names.
+func Load(folder string) ([]*Case, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
+	if err != nil {
+		return nil, fmt.Errorf("list cases: %w", err)
+	}
+	var out []*Case
+	for _, path := range paths {
+		c, err := read(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func read(path string) (*Case, error) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{
+		Name: strings.TrimSuffix(filepath.Base(path), ".txtar"), Heading: strings.TrimSpace(string(archive.Comment)),
+		path: path, archive: archive,
+	}
+	if c.Heading == "" {
+		return nil, fmt.Errorf("no heading: name the sentence that the case proves")
+	}
+	files := map[string]string{}
+	for _, prefix := range c.prefixes() {
+		step, err := c.step(prefix, files)
+		if err != nil {
+			return nil, err
+		}
+		files = step.Files
+		c.Steps = append(c.Steps, step)
+	}
+	return c, nil
+}
+
+func (c *Case) prefixes() []string {
+	out := []string{""}
+	for n := 1; ; n++ {
+		prefix := fmt.Sprintf("edit %d/", n)
+		if !slices.ContainsFunc(c.archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, prefix) }) {
+			return out
+		}
+		out = append(out, prefix)
+	}
+}
+
+func (c *Case) step(prefix string, before map[string]string) (Step, error) {
+	step := Step{Prefix: prefix, Files: maps.Clone(before)}
+	for _, file := range c.archive.Files {
+		if name, ok := strings.CutPrefix(file.Name, prefix+"in/"); ok {
+			step.Files[name] = string(file.Data)
+			if len(file.Data) == 0 {
+				delete(step.Files, name)
+			}
+		}
+	}
+	text, _ := c.File(prefix + "requests")
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		request, err := parseRequest(line)
+		if err != nil {
+			return step, fmt.Errorf("%srequests:%d: %w", prefix, i+1, err)
+		}
+		step.Requests = append(step.Requests, request)
+	}
+	return step, nil
+}
+
+// File gives a file of the archive by its whole name.
+func (c *Case) File(name string) (text string, ok bool) {
+	for _, file := range c.archive.Files {
+		if file.Name == name {
+			return string(file.Data), true
+		}
+	}
+	return "", false
+}
+
+// Update replaces a file of the archive on disk.
+func (c *Case) Update(name, text string) error {
+	for i := range c.archive.Files {
+		if c.archive.Files[i].Name == name {
+			c.archive.Files[i].Data = []byte(text)
+		}
+	}
+	return writeFile(c.path, txtar.Format(c.archive))
+}
+
+// Tree gives the step's folder with the network of back ends moved to network,
+// such as "127.31.".
+func (s Step) Tree(network string) watcher.Tree {
+	files := map[string][]byte{}
+	for name, text := range s.Files {
+		files[name] = []byte(strings.ReplaceAll(text, Network, network))
+	}
+	return Tree(files)
+}
+
+// Tree makes a Tree of files by path.
+func Tree(files map[string][]byte) watcher.Tree {
+	tree := watcher.Tree{Root: "."}
+	sum := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		file := watcher.File{Path: path, Content: files[path], Hash: sha256.Sum256(files[path])}
+		tree.Files = append(tree.Files, file)
+		fmt.Fprintf(sum, "%q %x\n", path, file.Hash)
+	}
+	sum.Sum(tree.Hash[:0])
+	return tree
+}

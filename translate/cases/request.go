@@ -1,0 +1,142 @@
+package cases
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Request is one line of requests:
+//
+//	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
+//
+// OUTCOME is a status (404), a status with a Location (302 http://…), the name
+// of a back end, or several with their weights (a=90 b=10). A DETAIL is one of
+//
+//	path /x?y          what the back end gets as path and query
+//	host h             what it gets as host
+//	request N: V       a request header that it gets; "-" in place of V for none
+//	response N: V      a header of the answer; "-" for none
+type Request struct {
+	Line    string
+	Method  string
+	URL     *url.URL
+	Target  string // path and query as written
+	Headers http.Header
+	// Status is what is answered, 0 for a back end's answer.
+	Status   int
+	Location string
+	// Backends are the weights by name.
+	Backends map[string]int
+	Path     string
+	Host     string
+	// ToBackend and Answer are headers; "-" means absent.
+	ToBackend, Answer map[string]string
+}
+
+func parseRequest(line string) (Request, error) {
+	r := Request{
+		Line: line, Headers: http.Header{}, Backends: map[string]int{},
+		ToBackend: map[string]string{}, Answer: map[string]string{},
+	}
+	question, answer, ok := strings.Cut(line, " -> ")
+	words := strings.Fields(question)
+	if !ok || len(words) < 2 {
+		return r, fmt.Errorf("want METHOD URL [NAME:VALUE]... -> OUTCOME, got %q", line)
+	}
+	if err := r.parseURL(words[0], words[1]); err != nil {
+		return r, err
+	}
+	for _, word := range words[2:] {
+		name, value, ok := strings.Cut(word, ":")
+		if !ok {
+			return r, fmt.Errorf("want NAME:VALUE, got %q", word)
+		}
+		r.Headers.Add(name, value)
+	}
+	parts := strings.Split(answer, " | ")
+	if err := r.parseOutcome(strings.Fields(parts[0])); err != nil {
+		return r, err
+	}
+	for _, detail := range parts[1:] {
+		if err := r.parseDetail(detail); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// parseURL keeps the path as written: "//" and ".." are part of the question.
+func (r *Request) parseURL(method, text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return err
+	}
+	if u.Port() == "" {
+		return fmt.Errorf("the URL needs a port: %s", text)
+	}
+	_, rest, _ := strings.Cut(text, "://")
+	r.Method, r.URL, r.Target = method, u, "/"
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		r.Target = rest[i:]
+	}
+	return nil
+}
+
+func (r *Request) parseOutcome(words []string) error {
+	if len(words) == 0 {
+		return fmt.Errorf("no outcome")
+	}
+	if status, err := strconv.Atoi(words[0]); err == nil {
+		r.Status = status
+		if len(words) > 1 {
+			r.Location = words[1]
+		}
+		return nil
+	}
+	for _, word := range words {
+		name, weight, ok := strings.Cut(word, "=")
+		if !ok {
+			weight = "1"
+		}
+		n, err := strconv.Atoi(weight)
+		if err != nil {
+			return fmt.Errorf("weight %q: %w", word, err)
+		}
+		r.Backends[name] = n
+	}
+	return nil
+}
+
+func (r *Request) parseDetail(detail string) error {
+	kind, rest, _ := strings.Cut(strings.TrimSpace(detail), " ")
+	name, value, isHeader := strings.Cut(rest, ": ")
+	switch {
+	case kind == "path":
+		r.Path = rest
+	case kind == "host":
+		r.Host = rest
+	case kind == "request" && isHeader:
+		r.ToBackend[name] = value
+	case kind == "response" && isHeader:
+		r.Answer[name] = value
+	default:
+		return fmt.Errorf("unknown detail %q", detail)
+	}
+	return nil
+}
+
+// BackendNames gives the names of the outcome, sorted.
+func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Backends)) }
+
+func writeFile(path string, data []byte) error {
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("update case: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package translate
+
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// objects is the input of one kind.
+type objects = memo.Input[store.Key, *store.Object]
+
+// inputs hold the objects, by kind.
+type inputs struct {
+	classes, gateways, httpRoutes, grants        *objects
+	namespaces, services, slices, staticBackends *objects
+	byKind                                       map[[2]string]*objects
+	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
+	// namespace.
+	sliceIndex *memo.Index[store.Key, store.Key]
+	grantIndex *memo.Index[string, store.Key]
+}
+
+func newInputs(e *memo.Engine) *inputs {
+	in := &inputs{byKind: map[[2]string]*objects{}}
+	kind := func(group, name string) *objects {
+		input := memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Hash == b.Hash })
+		in.byKind[[2]string{group, name}] = input
+		return input
+	}
+	in.classes = kind(gwv1.GroupName, "GatewayClass")
+	in.gateways = kind(gwv1.GroupName, "Gateway")
+	in.httpRoutes = kind(gwv1.GroupName, "HTTPRoute")
+	in.grants = kind(gwv1.GroupName, "ReferenceGrant")
+	in.namespaces = kind("", "Namespace")
+	in.services = kind("", "Service")
+	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
+	in.staticBackends = kind(api.Group, "Backend")
+	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
+	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
+		return []string{key.Namespace}
+	}, store.CompareKeys)
+	return in
+}
+
+// serviceOfSlice names the Service that an EndpointSlice belongs to.
+func serviceOfSlice(key store.Key, slice *store.Object) []store.Key {
+	name := slice.Value.GetLabels()[discoveryv1.LabelServiceName]
+	if name == "" {
+		return nil
+	}
+	return []store.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
+}
+
+// set takes in an object; kinds without rules are of no consequence.
+func (in *inputs) set(object *store.Object) {
+	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
+		input.Set(object.Key, object)
+	}
+}
+
+func (in *inputs) remove(key store.Key) {
+	if input, ok := in.byKind[[2]string{key.Group, key.Kind}]; ok {
+		input.Delete(key)
+	}
+}

@@ -1,0 +1,195 @@
+package listen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// Route is what attaching needs to know of a route.
+type Route struct {
+	Kind      gwv1.RouteGroupKind
+	Namespace string
+	// NamespaceLabels are the labels of Namespace, with
+	// kubernetes.io/metadata.name among them.
+	NamespaceLabels map[string]string
+	Hostnames       []string // in lower case; none is every host
+}
+
+// Place is where rules of a route serve: a virtual host on a port.
+type Place struct {
+	Port   int32
+	Domain string // "*" is every host
+}
+
+// Attachment is what one parentRef to a Gateway comes to.
+type Attachment struct {
+	// Refused is zero when the route attached.
+	Refused Verdict[gwv1.RouteConditionReason]
+	Hint    string
+	// Listeners are the names of those the route is attached to.
+	Listeners []string
+	Places    []Place
+}
+
+func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
+	return Attachment{Refused: Verdict[gwv1.RouteConditionReason]{reason, message}, Hint: hint}
+}
+
+// NoGateway is the attachment to a Gateway that does not exist.
+func NoGateway(name string) Attachment {
+	return refuse(gwv1.RouteReasonNoMatchingParent, "Gateway "+name+" does not exist",
+		"create it, or correct the name or namespace of the parentRef")
+}
+
+// Attach finds the listeners that ref names and that admit the route (spec 004,
+// Outline 2: section name, allowed kinds and namespaces, hostnames).
+func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
+	named := g.named(ref)
+	if len(named) == 0 {
+		return refuse(gwv1.RouteReasonNoMatchingParent,
+			fmt.Sprintf("Gateway %s has no listener%s", g.Name, wanted(ref)), "its listeners are: "+g.listenerNames())
+	}
+	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(g, r) })
+	if len(admitting) == 0 {
+		return refuse(gwv1.RouteReasonNotAllowedByListeners,
+			fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Kind.Kind, r.Namespace),
+			"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
+	}
+	out := Attachment{}
+	for _, l := range admitting {
+		domains := intersect(l.Hostname, r.Hostnames)
+		if len(domains) > 0 {
+			out.Listeners = append(out.Listeners, l.Name)
+		}
+		for _, domain := range domains {
+			if l.Serves() && g.owner(l.Port, domain) == l {
+				out.Places = append(out.Places, Place{l.Port, domain})
+			}
+		}
+	}
+	if len(out.Listeners) == 0 {
+		return refuse(gwv1.RouteReasonNoMatchingListenerHostname,
+			fmt.Sprintf("none of the hostnames %s lies within the listeners of Gateway %s", strings.Join(r.Hostnames, ", "), g.Name),
+			"correct spec.hostnames, or the listener's hostname")
+	}
+	return out
+}
+
+// named gives the listeners that a parentRef means: all, or those of its
+// sectionName and port.
+func (g *Gateway) named(ref gwv1.ParentReference) []*Listener {
+	var out []*Listener
+	for _, l := range g.Listeners {
+		section := ref.SectionName == nil || *ref.SectionName == "" || string(*ref.SectionName) == l.Name
+		if section && (ref.Port == nil || int32(*ref.Port) == l.Port) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func wanted(ref gwv1.ParentReference) string {
+	var out string
+	if ref.SectionName != nil {
+		out += fmt.Sprintf(" named %s", *ref.SectionName)
+	}
+	if ref.Port != nil {
+		out += fmt.Sprintf(" on port %d", *ref.Port)
+	}
+	return out
+}
+
+func (g *Gateway) listenerNames() string {
+	var names []string
+	for _, l := range g.Listeners {
+		names = append(names, fmt.Sprintf("%s (port %d)", l.Name, l.Port))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (l *Listener) admits(g *Gateway, r Route) bool {
+	kind := slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.Kind) })
+	return kind && l.admitsNamespace(g, r)
+}
+
+func (l *Listener) admitsNamespace(g *Gateway, r Route) bool {
+	switch l.From {
+	case gwv1.NamespacesFromAll:
+		return true
+	case gwv1.NamespacesFromSame:
+		return r.Namespace == g.Origin.Key.Namespace
+	case gwv1.NamespacesFromSelector:
+		selector, err := metav1.LabelSelectorAsSelector(l.Selector)
+		return err == nil && selector.Matches(labels.Set(r.NamespaceLabels))
+	}
+	return false
+}
+
+// intersect gives the hosts that a listener and a route have in common, the
+// more specific of each pair, sorted and unique.
+func intersect(listener string, hostnames []string) []string {
+	var out []string
+	if len(hostnames) == 0 {
+		hostnames = []string{""}
+	}
+	for _, hostname := range hostnames {
+		switch {
+		case covers(listener, hostname):
+			out = append(out, domain(hostname))
+		case covers(hostname, listener):
+			out = append(out, domain(listener))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func domain(hostname string) string {
+	if hostname == "" {
+		return "*"
+	}
+	return hostname
+}
+
+// covers tells whether every host of b is a host of a. A wildcard covers one
+// label or more before its suffix (Gateway API, Listener.hostname).
+func covers(a, b string) bool {
+	suffix, wild := strings.CutPrefix(a, "*")
+	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""
+}
+
+// owner gives the listener of a port that serves a domain: the most specific
+// one (Gateway API, listener isolation).
+func (g *Gateway) owner(port int32, domain string) *Listener {
+	var best *Listener
+	host := domain
+	if domain == "*" {
+		host = ""
+	}
+	for _, l := range g.Listeners {
+		if l.Port != port || !l.Serves() || !covers(l.Hostname, host) {
+			continue
+		}
+		if best == nil || l.Hostname == host || best.Hostname != host && len(l.Hostname) > len(best.Hostname) {
+			best = l
+		}
+	}
+	return best
+}
+
+// Places gives the virtual hosts that exist even when no route attaches: a host
+// that a listener claims answers 404, and no other listener's routes.
+func (g *Gateway) Places() []Place {
+	var out []Place
+	for _, l := range g.Listeners {
+		if l.Serves() {
+			out = append(out, Place{l.Port, domain(l.Hostname)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,227 @@
+// Package listen reads Gateways: listeners, their conflicts, what may attach to
+// them, and where. Every function is pure.
+package listen
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// Gateway is a Gateway object after its listeners were judged.
+type Gateway struct {
+	Origin ir.Origin
+	// Name is "namespace/name", as in Envoy's node.cluster.
+	Name       string
+	Generation int64
+	// Addresses are the IP addresses to bind, sorted.
+	Addresses []string
+	Listeners []*Listener
+	// Unusable says why no address can be used; its zero value that one can.
+	Unusable Verdict[gwv1.GatewayConditionReason]
+	Problems []store.Problem
+}
+
+// Verdict is the reason and words of a condition that is not as one would wish;
+// the zero Verdict is a good one.
+type Verdict[R ~string] struct {
+	Reason  R
+	Message string
+}
+
+// Good tells whether there is nothing to complain of.
+func (v Verdict[R]) Good() bool { return v.Reason == "" }
+
+// Listener is one listener of a Gateway.
+type Listener struct {
+	Name     string
+	Hostname string // "" is every host
+	Port     int32
+	Protocol gwv1.ProtocolType
+	// Kinds are the kinds of route that may attach.
+	Kinds []gwv1.RouteGroupKind
+	// From and Selector say from which namespaces.
+	From     gwv1.FromNamespaces
+	Selector *metav1.LabelSelector
+
+	Accepted   Verdict[gwv1.ListenerConditionReason]
+	Conflicted Verdict[gwv1.ListenerConditionReason]
+	Resolved   Verdict[gwv1.ListenerConditionReason]
+	// Taken says who holds the port, when it is another Gateway.
+	Taken Verdict[gwv1.ListenerConditionReason]
+}
+
+// Serves tells whether the listener can be programmed.
+func (l *Listener) Serves() bool {
+	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good()
+}
+
+// Read judges the listeners of a Gateway. bind are the addresses for a Gateway
+// that names none: all interfaces.
+func Read(object *store.Object, bind []string) *Gateway {
+	gateway, _ := store.As[*gwv1.Gateway](object)
+	g := &Gateway{
+		Origin:     route.OriginOf(object),
+		Name:       object.Key.Namespace + "/" + object.Key.Name,
+		Generation: gateway.Generation,
+	}
+	g.addresses(gateway.Spec.Addresses, bind)
+	for i := range gateway.Spec.Listeners {
+		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i]))
+	}
+	resolveConflicts(g.Listeners)
+	g.reportConflicts()
+	return g
+}
+
+func (g *Gateway) problem(code, field, message, hint string) {
+	g.Problems = append(g.Problems, store.Problem{
+		Code: code, Severity: store.Error, Object: g.Origin.Key, Field: field, Message: message, Hint: hint,
+	})
+}
+
+// addresses takes the IP addresses of the spec, or bind when there are none
+// (design section 4).
+func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, bind []string) {
+	for i, address := range list {
+		field := fmt.Sprintf("spec.addresses[%d]", i)
+		if address.Type != nil && *address.Type != gwv1.IPAddressType {
+			g.refuseAddress(field+".type", fmt.Sprintf("address type %s is not supported", *address.Type))
+			continue
+		}
+		ip, err := netip.ParseAddr(address.Value)
+		if err != nil {
+			g.refuseAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
+			continue
+		}
+		g.Addresses = append(g.Addresses, ip.String())
+	}
+	if len(list) == 0 {
+		g.Addresses = slices.Clone(bind)
+	}
+	slices.Sort(g.Addresses)
+	g.Addresses = slices.Compact(g.Addresses)
+}
+
+func (g *Gateway) refuseAddress(field, message string) {
+	g.problem("UnsupportedAddress", field, message, "use type IPAddress with an address of the machine that Envoy runs on")
+	if g.Unusable.Good() {
+		g.Unusable = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonUnsupportedAddress, message}
+	}
+}
+
+// listener runs the validators over one listener.
+func (g *Gateway) listener(i int, from *gwv1.Listener) *Listener {
+	l := &Listener{Name: string(from.Name), Port: int32(from.Port), Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
+	if from.Hostname != nil {
+		l.Hostname = strings.ToLower(string(*from.Hostname))
+	}
+	field := fmt.Sprintf("spec.listeners[%d]", i)
+	g.judgeProtocol(field, l)
+	g.judgeKinds(field, l, from.AllowedRoutes)
+	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
+		g.readNamespaces(field, l, from.AllowedRoutes.Namespaces)
+	}
+	return l
+}
+
+func (g *Gateway) judgeProtocol(field string, l *Listener) {
+	if l.Protocol == gwv1.HTTPProtocolType {
+		l.Kinds = []gwv1.RouteGroupKind{httpRouteKind()}
+		return
+	}
+	message := fmt.Sprintf("protocol %s is not supported yet", l.Protocol)
+	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedProtocol, message}
+	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP; the other listeners of the Gateway are served")
+}
+
+func httpRouteKind() gwv1.RouteGroupKind {
+	group := gwv1.Group(gwv1.GroupName)
+	return gwv1.RouteGroupKind{Group: &group, Kind: "HTTPRoute"}
+}
+
+// judgeKinds narrows the kinds to those that allowedRoutes names.
+func (g *Gateway) judgeKinds(field string, l *Listener, allowed *gwv1.AllowedRoutes) {
+	if allowed == nil || len(allowed.Kinds) == 0 {
+		return
+	}
+	var kinds []gwv1.RouteGroupKind
+	for i, kind := range allowed.Kinds {
+		known := slices.IndexFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, kind) })
+		if known >= 0 {
+			kinds = append(kinds, l.Kinds[known])
+			continue
+		}
+		message := fmt.Sprintf("kind %s cannot attach to a listener of protocol %s", kind.Kind, l.Protocol)
+		l.Resolved = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalidRouteKinds, message}
+		g.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use HTTPRoute, or leave kinds out")
+	}
+	l.Kinds = kinds
+}
+
+func sameKind(a, b gwv1.RouteGroupKind) bool {
+	return a.Kind == b.Kind && (b.Group == nil || *a.Group == *b.Group)
+}
+
+func (g *Gateway) readNamespaces(field string, l *Listener, from *gwv1.RouteNamespaces) {
+	if from.From != nil {
+		l.From = *from.From
+	}
+	l.Selector = from.Selector
+	if l.From != gwv1.NamespacesFromSelector {
+		return
+	}
+	if _, err := metav1.LabelSelectorAsSelector(from.Selector); err != nil {
+		message := "the selector cannot be read: " + err.Error()
+		l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, message}
+		g.problem("InvalidValue", field+".allowedRoutes.namespaces.selector", message, "correct its matchLabels and matchExpressions")
+	}
+}
+
+// resolveConflicts marks listeners that cannot be told apart (spec 004,
+// Listener Compatibility; Gateway API, ListenerConditionConflicted): other
+// protocols on one port, or one hostname twice.
+func resolveConflicts(listeners []*Listener) {
+	for _, a := range listeners {
+		for _, b := range listeners {
+			if a == b || a.Port != b.Port {
+				continue
+			}
+			switch {
+			case layer(a.Protocol) != layer(b.Protocol):
+			case a.Protocol != b.Protocol:
+				a.Conflicted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonProtocolConflict,
+					fmt.Sprintf("listener %s has protocol %s on the same port %d", b.Name, b.Protocol, b.Port)}
+			case a.Hostname == b.Hostname && a.Conflicted.Good():
+				a.Conflicted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
+					fmt.Sprintf("listener %s has the same port %d, protocol and hostname %q", b.Name, b.Port, cmp.Or(b.Hostname, "*"))}
+			}
+		}
+	}
+}
+
+// layer tells UDP ports from TCP ports.
+func layer(p gwv1.ProtocolType) string {
+	if p == gwv1.UDPProtocolType {
+		return "udp"
+	}
+	return "tcp"
+}
+
+func (g *Gateway) reportConflicts() {
+	for i, l := range g.Listeners {
+		if !l.Conflicted.Good() {
+			g.problem(string(l.Conflicted.Reason), fmt.Sprintf("spec.listeners[%d]", i), l.Conflicted.Message,
+				"give each listener of a port its own hostname, and one protocol to a port")
+		}
+	}
+}

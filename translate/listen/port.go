@@ -1,0 +1,112 @@
+package listen
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// Claim is the wish of a Gateway to bind one port.
+type Claim struct {
+	Origin    ir.Origin
+	Name      string // the Gateway's
+	Addresses []string
+}
+
+// CompareClaims orders claims by the rule of ties: the first keeps the port.
+func CompareClaims(a, b *Claim) int { return route.CompareOrigins(a.Origin, b.Origin) }
+
+// Claims gives what a Gateway wants to bind, by port.
+func (g *Gateway) Claims() map[int32]*Claim {
+	claims := map[int32]*Claim{}
+	for _, l := range g.Listeners {
+		if l.Serves() {
+			claims[l.Port] = &Claim{Origin: g.Origin, Name: g.Name, Addresses: g.Addresses}
+		}
+	}
+	return claims
+}
+
+// Holder gives the Gateway that keeps name from binding a port, "" when none
+// does. claims are all claims on that port, in their order.
+func Holder(name string, claims []*Claim) string {
+	var holding []*Claim
+	for _, claim := range claims {
+		other := slices.IndexFunc(holding, func(h *Claim) bool { return overlap(h.Addresses, claim.Addresses) })
+		switch {
+		case claim.Name == name && other >= 0:
+			return holding[other].Name
+		case claim.Name == name:
+			return ""
+		case other < 0:
+			holding = append(holding, claim)
+		}
+	}
+	return ""
+}
+
+// overlap tells whether two sets of addresses share one; 0.0.0.0 and :: stand
+// for all.
+func overlap(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y || unspecified(x) || unspecified(y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func unspecified(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	return err == nil && ip.IsUnspecified()
+}
+
+// WithHolders gives the Gateway after other Gateways have taken some of its
+// ports: holder tells which one holds a port.
+func (g *Gateway) WithHolders(holder func(port int32) string) *Gateway {
+	out := *g
+	out.Listeners = nil
+	out.Problems = slices.Clone(g.Problems)
+	for i, l := range g.Listeners {
+		if by := holder(l.Port); l.Serves() && by != "" {
+			copied := *l
+			copied.Taken = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable,
+				fmt.Sprintf("port %d is held by Gateway %s", l.Port, by)}
+			out.problem("AddressNotUsable", fmt.Sprintf("spec.listeners[%d].port", i), copied.Taken.Message,
+				"take another port, or another address in spec.addresses")
+			l = &copied
+		}
+		out.Listeners = append(out.Listeners, l)
+	}
+	return &out
+}
+
+// Ports gives the Envoy listeners of the Gateway, by port: one for all its
+// listeners that serve there.
+func (g *Gateway) Ports() []*ir.Port {
+	var ports []*ir.Port
+	if !g.Unusable.Good() || len(g.Addresses) == 0 {
+		return nil
+	}
+	for number := range g.Claims() {
+		name := PortName(g.Name, number)
+		ports = append(ports, &ir.Port{
+			Name: name, Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number), RouteConfig: name,
+		})
+	}
+	slices.SortFunc(ports, func(a, b *ir.Port) int { return cmp.Compare(a.Port, b.Port) })
+	return ports
+}
+
+// PortName names the listener and the RouteConfiguration of an HTTP port.
+func PortName(gateway string, port int32) string {
+	return fmt.Sprintf("%s/http-%d", gateway, port)
+}

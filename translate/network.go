@@ -1,0 +1,104 @@
+package translate
+
+import (
+	"reflect"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Keys of rules and folds.
+type (
+	portKey struct {
+		Gateway string // "namespace/name"
+		Port    int32
+	}
+	tableKey struct {
+		portKey
+		Domain string
+	}
+	flatKey struct {
+		Route store.Key
+		Port  int32 // 0 when the route is attached to no port
+	}
+	useKey struct {
+		Gateway string
+		Backend backend.Key
+	}
+	listenerKey struct {
+		Gateway, Listener string
+	}
+)
+
+// network holds the rules and folds; doc.go has their map.
+type network struct {
+	in   *inputs
+	bind []string
+
+	class       *memo.Rule[string, classOut]
+	listeners   *memo.Rule[store.Key, *listen.Gateway]
+	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
+	gateway     *memo.Rule[store.Key, *listen.Gateway]
+	backend     *memo.Rule[backend.Reference, backend.Resolution]
+	attach      *memo.Rule[store.Key, *attachOut]
+	flat        *memo.Rule[flatKey, *flatOut]
+	mount       *memo.Rule[store.Key, *mountOut]
+	table       *memo.Fold[tableKey, string, *entry, memo.Ordered[*entry]]
+	host        *memo.Rule[tableKey, *hostOut]
+	hosts       *memo.Fold[portKey, string, *hostOut, memo.Ordered[*hostOut]]
+	routeConfig *memo.Rule[portKey, xds.Resource]
+	listener    *memo.Rule[portKey, *portOut]
+	uses        *memo.Fold[useKey, store.Key, struct{}, struct{}]
+	cluster     *memo.Rule[backend.Key, *clusterOut]
+	push        *memo.Rule[useKey, *clusterOut]
+	attached    *memo.Fold[listenerKey, store.Key, struct{}, int]
+
+	classStatus   *memo.Rule[store.Key, *status.Update]
+	gatewayStatus *memo.Rule[store.Key, *status.Update]
+	routeStatus   *memo.Rule[store.Key, *status.Update]
+
+	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
+	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
+	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
+}
+
+// newNetwork declares everything, in the order in which it is read.
+func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
+	n := &network{in: in, bind: options.Bind}
+	n.declareListeners(e)
+	n.declareRoutes(e)
+	n.declareTables(e)
+	n.declareBackends(e)
+	n.declareStatus(e)
+	n.declareViews(e)
+	return n
+}
+
+// deepEqual compares values of rules that have no cheaper equality.
+func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }
+
+// identical compares values that are kept by their rules while they are equal.
+func identical[V comparable](a, b V) bool { return a == b }
+
+// gather is the step of a fold that keeps its members in order.
+func gather[ID comparable, M any](compare func(a, b M) int) func(memo.Ordered[M], []memo.Member[ID, M]) memo.Ordered[M] {
+	empty := memo.NewOrdered(compare)
+	return func(set memo.Ordered[M], members []memo.Member[ID, M]) memo.Ordered[M] {
+		if set.Len() == 0 {
+			set = empty
+		}
+		for _, m := range members {
+			if m.Had {
+				set = set.Delete(m.Old)
+			}
+			if m.Has {
+				set = set.Insert(m.New)
+			}
+		}
+		return set
+	}
+}

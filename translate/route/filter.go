@@ -1,0 +1,165 @@
+package route
+
+import (
+	"fmt"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// applyFilter puts one filter into the action below construction; ok is false
+// when requests must not pass without it.
+type applyFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
+
+// ruleFilters is the table of filters that a rule can have.
+func ruleFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
+	switch kind {
+	case gwv1.HTTPRouteFilterRequestHeaderModifier:
+		return requestHeaders
+	case gwv1.HTTPRouteFilterResponseHeaderModifier:
+		return responseHeaders
+	case gwv1.HTTPRouteFilterRequestRedirect:
+		return redirect
+	case gwv1.HTTPRouteFilterURLRewrite:
+		return rewrite
+	case gwv1.HTTPRouteFilterRequestMirror:
+		return mirror
+	}
+	return nil
+}
+
+// backendFilters is the table of filters that a backendRef can have.
+func backendFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
+	switch kind {
+	case gwv1.HTTPRouteFilterRequestHeaderModifier:
+		return requestHeaders
+	case gwv1.HTTPRouteFilterResponseHeaderModifier:
+		return responseHeaders
+	}
+	return nil
+}
+
+// filters applies all filters of a list. A filter that is not known is never
+// skipped: ok is false, and requests answer 500 (Gateway API,
+// HTTPRouteRule.filters).
+func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, table func(gwv1.HTTPRouteFilterType) applyFilter) (ok bool) {
+	ok = true
+	for i := range list {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		apply := table(list[i].Type)
+		if apply == nil {
+			a.unsupported(at+".type", fmt.Sprintf("filter type %s here", list[i].Type))
+			ok = false
+			continue
+		}
+		ok = apply(a, at, &list[i]) && ok
+	}
+	return ok
+}
+
+func requestHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
+	a.action.RequestHeaders = headerMods(f.RequestHeaderModifier)
+	return true
+}
+
+func responseHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
+	a.action.ResponseHeaders = headerMods(f.ResponseHeaderModifier)
+	return true
+}
+
+func headerMods(f *gwv1.HTTPHeaderFilter) ir.HeaderMods {
+	return ir.HeaderMods{Set: headers(f.Set), Add: headers(f.Add), Remove: f.Remove}
+}
+
+func headers(list []gwv1.HTTPHeader) []ir.Header {
+	var out []ir.Header
+	for _, h := range list {
+		out = append(out, ir.Header{Name: string(h.Name), Value: h.Value})
+	}
+	return out
+}
+
+func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
+	from := f.RequestRedirect
+	to := &ir.Redirect{Status: 302, Scheme: text(from.Scheme)}
+	if from.Hostname != nil {
+		to.Hostname = string(*from.Hostname)
+	}
+	if from.StatusCode != nil {
+		to.Status = uint32(*from.StatusCode)
+	}
+	to.Path = a.pathChange(from.Path)
+	to.Port = redirectPort(from, a.port)
+	a.action.Redirect = to
+	return true
+}
+
+// redirectPort gives the port to write into the Location, 0 for none. A missing
+// one is the well-known port of the scheme if that is written, else the
+// listener's (Gateway API, HTTPRequestRedirectFilter.port). A well-known port is
+// left out where Envoy would not put the request's in its place: when the host
+// name is replaced, or when clients come without a port.
+func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
+	if f.Port != nil {
+		return uint32(*f.Port)
+	}
+	scheme := text(f.Scheme)
+	port, wellKnown := listener, map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
+	if scheme != "" {
+		port = wellKnown
+	}
+	if port == wellKnown && (f.Hostname != nil || listener == 80 || listener == 443) {
+		return 0
+	}
+	return port
+}
+
+func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
+	to := &ir.Rewrite{Path: a.pathChange(f.URLRewrite.Path)}
+	if f.URLRewrite.Hostname != nil {
+		to.Hostname = string(*f.URLRewrite.Hostname)
+	}
+	a.action.Rewrite = to
+	return true
+}
+
+// pathChange copies a path modifier. The schema admits a prefix replacement
+// only beside a PathPrefix match.
+func (a *actionBuilder) pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
+	switch {
+	case p == nil:
+		return nil
+	case p.Type == gwv1.FullPathHTTPPathModifier:
+		return &ir.PathChange{Full: true, Value: text(p.ReplaceFullPath)}
+	}
+	return &ir.PathChange{Value: trimSlash(text(p.ReplacePrefixMatch)), Prefix: trimSlash(a.path.Value)}
+}
+
+// mirror copies requests; a mirror that leads nowhere is left out and reported
+// (Gateway API, HTTPRequestMirrorFilter.backendRef).
+func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
+	cluster := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
+	if cluster == "" {
+		return true
+	}
+	to := ir.Mirror{Cluster: cluster, Numerator: 100, Denominator: 100}
+	if f.RequestMirror.Percent != nil {
+		to.Numerator = uint32(*f.RequestMirror.Percent)
+	}
+	if fraction := f.RequestMirror.Fraction; fraction != nil {
+		to.Numerator, to.Denominator = uint32(fraction.Numerator), 100
+		if fraction.Denominator != nil {
+			to.Denominator = uint32(*fraction.Denominator)
+		}
+	}
+	a.action.Mirrors = append(a.action.Mirrors, to)
+	return true
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,292 @@
+// Package route turns route objects into ir Rules: matches, filters, timeouts,
+// and the order in which rules are tried. Every function is pure.
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Resolver tells what a back end reference leads to.
+type Resolver func(gwv1.BackendObjectReference) backend.Resolution
+
+// Flat is what one route object comes to on one port.
+type Flat struct {
+	// Rules hold one match each, in the order of the object.
+	Rules []*ir.Rule
+	// Backends are the back ends that Rules send to, sorted and unique.
+	Backends []backend.Key
+	// Problems name fields of the object.
+	Problems []store.Problem
+	// Unresolved is the first reference that leads nowhere; its Reason is empty
+	// when all are resolved.
+	Unresolved backend.Resolution
+	// Unsupported says what the route asks for that gatefold does not do; ""
+	// when there is nothing. Whole tells that no rule of the route works.
+	Unsupported string
+	Whole       bool
+}
+
+// HTTP flattens an HTTPRoute for a listener of that port (a redirect without
+// port names the listener's: Gateway API, HTTPRequestRedirectFilter.port).
+func HTTP(object *store.Object, port uint32, resolve Resolver) *Flat {
+	route, _ := store.As[*gwv1.HTTPRoute](object)
+	b := &builder{origin: OriginOf(object), port: port, resolve: resolve, flat: &Flat{}}
+	broken := 0
+	for i := range route.Spec.Rules {
+		if !b.rule(i, &route.Spec.Rules[i]) {
+			broken++
+		}
+	}
+	b.flat.Whole = broken == len(route.Spec.Rules) && broken > 0
+	slices.SortFunc(b.flat.Backends, backend.CompareKeys)
+	b.flat.Backends = slices.Compact(b.flat.Backends)
+	return b.flat
+}
+
+// builder gathers the Flat of one object.
+type builder struct {
+	origin  ir.Origin
+	port    uint32
+	resolve Resolver
+	flat    *Flat
+}
+
+// problem notes a mistake at a field of the object.
+func (b *builder) problem(severity store.Severity, code, field, message, hint string) {
+	b.flat.Problems = append(b.flat.Problems, store.Problem{
+		Code: code, Severity: severity, Object: b.origin.Key, Field: field, Message: message, Hint: hint,
+	})
+}
+
+// unsupported notes something that is valid and not done.
+func (b *builder) unsupported(field, what string) {
+	message := what + " is not supported yet"
+	b.problem(store.Error, "UnsupportedValue", field, message, "the rule answers 500 until it is taken out")
+	if b.flat.Unsupported == "" {
+		b.flat.Unsupported = field + ": " + message
+	}
+}
+
+// rule flattens one rule; ok is false when it cannot do what it says.
+func (b *builder) rule(i int, rule *gwv1.HTTPRouteRule) (ok bool) {
+	at := fmt.Sprintf("spec.rules[%d]", i)
+	if rule.SessionPersistence != nil {
+		b.problem(store.Warning, "UnsupportedValue", at+".sessionPersistence",
+			"sessionPersistence is not supported yet; requests are spread as if it were not there", "take it out")
+	}
+	matches := rule.Matches
+	if len(matches) == 0 {
+		matches = []gwv1.HTTPRouteMatch{{}}
+	}
+	for j := range matches {
+		match := httpMatch(&matches[j])
+		action, sound := b.action(at, rule, match.Path)
+		ok = sound
+		b.flat.Rules = append(b.flat.Rules, &ir.Rule{
+			Name:     fmt.Sprintf("%s/%s/%s/%d/%d", b.origin.Key.Kind, b.origin.Key.Namespace, b.origin.Key.Name, i, j),
+			Match:    match,
+			Root:     b.origin,
+			Source:   b.origin,
+			Position: []int{i, j},
+			Action:   action,
+		})
+		// What the action of one match says of the rule, all say.
+		at = ""
+	}
+	return ok
+}
+
+// httpMatch fills in the defaults of a match: path prefix "/", exact values.
+func httpMatch(m *gwv1.HTTPRouteMatch) ir.Match {
+	match := ir.Match{Path: httpPath(m.Path)}
+	if m.Method != nil {
+		match.Method = string(*m.Method)
+	}
+	for _, h := range m.Headers {
+		match.Headers = append(match.Headers, ir.ValueMatch{
+			Name: strings.ToLower(string(h.Name)), Value: h.Value,
+			Regex: h.Type != nil && *h.Type == gwv1.HeaderMatchRegularExpression,
+		})
+	}
+	for _, q := range m.QueryParams {
+		match.Query = append(match.Query, ir.ValueMatch{
+			Name: string(q.Name), Value: q.Value,
+			Regex: q.Type != nil && *q.Type == gwv1.QueryParamMatchRegularExpression,
+		})
+	}
+	match.Headers = firstOfName(match.Headers)
+	match.Query = firstOfName(match.Query)
+	return match
+}
+
+// firstOfName keeps the first entry of each name (Gateway API,
+// HTTPRouteMatch.headers: "only the first entry with an equivalent name MUST be
+// considered"), sorted by name.
+func firstOfName(values []ir.ValueMatch) []ir.ValueMatch {
+	slices.SortStableFunc(values, func(a, b ir.ValueMatch) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(values, func(a, b ir.ValueMatch) bool { return a.Name == b.Name })
+}
+
+func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
+	path := ir.Path{Kind: ir.PathPrefix, Value: "/"}
+	if p == nil {
+		return path
+	}
+	if p.Value != nil {
+		path.Value = *p.Value
+	}
+	if p.Type != nil {
+		switch *p.Type {
+		case gwv1.PathMatchExact:
+			path.Kind = ir.PathExact
+		case gwv1.PathMatchRegularExpression:
+			path.Kind = ir.PathRegex
+		}
+	}
+	if path.Kind == ir.PathPrefix && path.Value != "/" {
+		path.Value = trimSlash(path.Value)
+		if path.Value == "" {
+			path.Value = "/"
+		}
+	}
+	return path
+}
+
+func trimSlash(s string) string { return strings.TrimRight(s, "/") }
+
+// action gives what a rule does below a path match. An empty at means that the
+// rule's problems were noted before.
+func (b *builder) action(at string, rule *gwv1.HTTPRouteRule, path ir.Path) (ir.Action, bool) {
+	a := &actionBuilder{builder: b, at: at, path: path}
+	sound := a.filters(at+".filters", rule.Filters, ruleFilters)
+	a.timeouts(rule)
+	if !sound {
+		return ir.Action{Respond: &ir.Respond{Status: 500}}, false
+	}
+	if a.action.Redirect != nil {
+		return a.action, true
+	}
+	if len(rule.BackendRefs) == 0 {
+		a.problem(store.Warning, "NoBackends", at, "the rule has no backendRefs and no redirect: it answers 500",
+			"add backendRefs, or a RequestRedirect filter")
+	}
+	a.forward(rule.BackendRefs)
+	return a.action, true
+}
+
+// actionBuilder gathers the Action of one rule below one path match.
+type actionBuilder struct {
+	*builder
+	at     string
+	path   ir.Path
+	action ir.Action
+}
+
+func (a *actionBuilder) problem(severity store.Severity, code, field, message, hint string) {
+	if a.at != "" {
+		a.builder.problem(severity, code, field, message, hint)
+	}
+}
+
+func (a *actionBuilder) unsupported(field, what string) {
+	if a.at != "" {
+		a.builder.unsupported(field, what)
+	}
+}
+
+// forward spreads requests over the references by weight. The share of one that
+// cannot be resolved answers 500; if that is all, the rule does (Gateway API,
+// HTTPRouteRule.backendRefs).
+func (a *actionBuilder) forward(refs []gwv1.HTTPBackendRef) {
+	forward := &ir.Forward{}
+	total := uint32(0)
+	for i := range refs {
+		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", a.at, i), &refs[i])
+		if target.Cluster != "" {
+			total += target.Weight
+		}
+		forward.Backends = append(forward.Backends, target)
+	}
+	if total == 0 {
+		a.action.Respond = &ir.Respond{Status: 500}
+		return
+	}
+	a.action.Forward = forward
+}
+
+func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
+	target := ir.Backend{Weight: 1}
+	if ref.Weight != nil {
+		target.Weight = uint32(*ref.Weight)
+	}
+	target.Cluster = a.cluster(field, ref.BackendObjectReference)
+	own := &actionBuilder{builder: a.builder, at: a.at, path: a.path}
+	if !own.filters(field+".filters", ref.Filters, backendFilters) {
+		target.Cluster = ""
+	}
+	target.RequestHeaders, target.ResponseHeaders = own.action.RequestHeaders, own.action.ResponseHeaders
+	return target
+}
+
+// cluster resolves a reference to a cluster's name, "" when that fails.
+func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) string {
+	resolution := a.resolve(ref)
+	if resolution.OK() {
+		a.flat.Backends = append(a.flat.Backends, resolution.Key)
+		return resolution.Key.Cluster()
+	}
+	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
+	if a.flat.Unresolved.OK() {
+		a.flat.Unresolved = resolution
+	}
+	return ""
+}
+
+// timeouts copies timeouts and retry, which the schema has checked.
+func (a *actionBuilder) timeouts(rule *gwv1.HTTPRouteRule) {
+	if t := rule.Timeouts; t != nil {
+		a.action.RequestTimeout = duration(t.Request)
+		a.action.BackendTimeout = duration(t.BackendRequest)
+	}
+	if r := rule.Retry; r != nil {
+		a.action.Retry = httpRetry(r)
+	}
+}
+
+// httpRetry gives one attempt more when none is written, as Envoy does.
+func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
+	retry := &ir.Retry{Attempts: 1}
+	if r.Attempts != nil {
+		retry.Attempts = uint32(max(*r.Attempts, 0))
+	}
+	for _, code := range r.Codes {
+		retry.Codes = append(retry.Codes, uint32(code))
+	}
+	slices.Sort(retry.Codes)
+	retry.Codes = slices.Compact(retry.Codes)
+	if backoff := duration(r.Backoff); backoff != nil {
+		retry.Backoff = *backoff
+	}
+	return retry
+}
+
+// duration parses a Gateway API duration (GEP-2257), a subset of Go's.
+func duration(d *gwv1.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	parsed, err := time.ParseDuration(string(*d))
+	if err != nil {
+		panic(fmt.Sprintf("route: duration %q passed the schema: %v", *d, err))
+	}
+	return &parsed
+}

@@ -1,0 +1,69 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Compare is the one total order of the rules of a virtual host: the first rule
+// that matches serves. It is strict: two rules compare as 0 only when they are
+// the same rule.
+//
+// Weight (EP-11466), then the Gateway API's precedence (HTTPRouteRule.matches):
+// path kind and length, method, number of headers, of query parameters; then
+// guards last; then age and name of the root, age and name of the route that
+// holds the rule, and its position (design section 5).
+func Compare(a, b *ir.Rule) int {
+	return cmp.Or(
+		cmp.Compare(b.Weight, a.Weight),
+		comparePaths(a.Match.Path, b.Match.Path),
+		trueFirst(a.Match.Method != "", b.Match.Method != ""),
+		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
+		cmp.Compare(len(b.Match.Query), len(a.Match.Query)),
+		trueFirst(!a.Guard, !b.Guard),
+		CompareOrigins(a.Root, b.Root),
+		CompareOrigins(a.Source, b.Source),
+		slices.Compare(a.Position, b.Position),
+	)
+}
+
+// comparePaths puts exact paths first, then regular expressions (all alike,
+// whatever their length), then prefixes; longer values first.
+func comparePaths(a, b ir.Path) int {
+	if a.Kind != b.Kind || a.Kind == ir.PathRegex {
+		return cmp.Compare(a.Kind, b.Kind)
+	}
+	return cmp.Compare(len(b.Value), len(a.Value))
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// CompareOrigins is the rule of ties (design section 3): objects with a written
+// creationTimestamp first, older first; then the others; then by namespace/name
+// as text.
+func CompareOrigins(a, b ir.Origin) int {
+	return cmp.Or(
+		trueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
+		a.Created.Compare(b.Created),
+		cmp.Compare(a.Key.Namespace+"/"+a.Key.Name, b.Key.Namespace+"/"+b.Key.Name),
+		store.CompareKeys(a.Key, b.Key),
+	)
+}
+
+// OriginOf gives the origin of an object.
+func OriginOf(o *store.Object) ir.Origin {
+	created := o.Value.GetCreationTimestamp()
+	return ir.Origin{Key: o.Key, Created: created.UTC().Truncate(time.Second)}
+}

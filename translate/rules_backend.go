@@ -1,0 +1,138 @@
+package translate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// clusterOut is what Envoy needs to reach a back end.
+type clusterOut struct {
+	Cluster    xds.Resource
+	Assignment *xds.Resource // nil when the endpoints are inside the cluster
+}
+
+func (o *clusterOut) cluster() *xds.Resource {
+	if o == nil {
+		return nil
+	}
+	return &o.Cluster
+}
+
+func (o *clusterOut) assignment() *xds.Resource {
+	if o == nil {
+		return nil
+	}
+	return o.Assignment
+}
+
+func sameCluster(a, b *clusterOut) bool {
+	if a == nil || b == nil || (a.Assignment == nil) != (b.Assignment == nil) {
+		return a == b
+	}
+	return sameResource(a.Cluster, b.Cluster) && (a.Assignment == nil || sameResource(*a.Assignment, *b.Assignment))
+}
+
+func (n *network) declareBackends(e *memo.Engine) {
+	n.uses = memo.NewFold[useKey, store.Key](e,
+		func(struct{}, []memo.Member[store.Key, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
+	memo.From(n.uses, n.mount, usesOf, identical)
+	n.cluster = memo.NewRule(e, "cluster", n.runCluster, sameCluster)
+	n.push = memo.NewRule(e, "push", func(c *memo.Ctx, key useKey) *clusterOut {
+		return n.cluster.Get(c, key.Backend)
+	}, identical)
+	memo.Each(n.push, n.uses)
+}
+
+// usesOf names the back ends that a route makes each of its Gateways need.
+func usesOf(key store.Key, m *mountOut, yield func(memo.Place[useKey, store.Key], struct{})) {
+	seen := map[useKey]bool{}
+	m.tables(func(table tableKey, flat *flatOut) {
+		for _, to := range flat.Backends {
+			if use := (useKey{table.Gateway, to}); !seen[use] {
+				seen[use] = true
+				yield(memo.Place[useKey, store.Key]{Key: use, ID: key}, struct{}{})
+			}
+		}
+	})
+}
+
+// runBackend follows one reference: kind, grant, existence, port.
+func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolution {
+	if !ref.Known() {
+		return ref.UnknownKind()
+	}
+	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants(c, ref.To.Namespace)) {
+		return ref.NotGranted()
+	}
+	if ref.IsBackend() {
+		if _, ok := n.in.staticBackends.Get(c, ref.To); ok {
+			return ref.ToBackend()
+		}
+		return ref.Missing()
+	}
+	if service := n.service(c, ref.To); service != nil {
+		return ref.ToService(service)
+	}
+	return ref.Missing()
+}
+
+func (n *network) service(c *memo.Ctx, key store.Key) *corev1.Service {
+	object, _ := n.in.services.Get(c, key)
+	service, _ := store.As[*corev1.Service](object)
+	return service
+}
+
+func (n *network) grants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGrant {
+	var out []*gwv1.ReferenceGrant
+	for _, key := range n.in.grantIndex.Get(c, namespace) {
+		object, _ := n.in.grants.Get(c, key)
+		if grant, ok := store.As[*gwv1.ReferenceGrant](object); ok {
+			out = append(out, grant)
+		}
+	}
+	return out
+}
+
+// runCluster gives nil for a back end that is gone: nothing refers to it then
+// for longer than one flush.
+func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
+	if key.Object.Group == api.Group {
+		object, _ := n.in.staticBackends.Get(c, key.Object)
+		if static, ok := store.As[*api.Backend](object); ok {
+			return encodeCluster(backend.FromBackend(key, static))
+		}
+		return nil
+	}
+	service := n.service(c, key.Object)
+	if service == nil {
+		return nil
+	}
+	return encodeCluster(backend.FromService(key, service, n.endpointSlices(c, key.Object)))
+}
+
+func encodeCluster(cluster *ir.Cluster) *clusterOut {
+	out := &clusterOut{Cluster: xds.Cluster(cluster)}
+	if assignment, ok := xds.Assignment(cluster); ok {
+		out.Assignment = &assignment
+	}
+	return out
+}
+
+func (n *network) endpointSlices(c *memo.Ctx, service store.Key) []*discoveryv1.EndpointSlice {
+	var out []*discoveryv1.EndpointSlice
+	for _, key := range n.in.sliceIndex.Get(c, service) {
+		object, _ := n.in.slices.Get(c, key)
+		if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {
+			out = append(out, slice)
+		}
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// implicitClass exists without being declared (design section 3).
+const implicitClass = "gatefold"
+
+// classOut says whether Gateways of a class are ours.
+type classOut struct {
+	Ours bool
+	// Controller is whose the class is, "" when it does not exist.
+	Controller string
+}
+
+// portOut is one Envoy listener.
+type portOut struct {
+	Port     *ir.Port
+	Resource xds.Resource
+}
+
+func resourceOf(p *portOut) *xds.Resource {
+	if p == nil {
+		return nil
+	}
+	return &p.Resource
+}
+
+func (n *network) declareListeners(e *memo.Engine) {
+	n.class = memo.NewRule(e, "class", n.runClass, identical)
+	n.listeners = memo.NewRule(e, "listeners", n.runListeners, deepEqual)
+	memo.Each(n.listeners, n.in.gateways)
+	n.claims = memo.NewFold[int32, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
+	memo.From(n.claims, n.listeners, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[int32, string], *listen.Claim)) {
+		if g != nil {
+			for port, claim := range g.Claims() {
+				yield(memo.Place[int32, string]{Key: port, ID: claim.Name}, claim)
+			}
+		}
+	}, deepEqual)
+	n.gateway = memo.NewRule(e, "gateway", n.runGateway, deepEqual)
+	memo.Each(n.gateway, n.in.gateways)
+	n.listener = memo.NewRule(e, "listener", n.runListener, deepEqual)
+	memo.EachOf(n.listener, n.gateway, func(_ store.Key, g *listen.Gateway) []portKey {
+		var keys []portKey
+		if g != nil {
+			for _, port := range g.Ports() {
+				keys = append(keys, portKey{g.Name, int32(port.Port)})
+			}
+		}
+		return keys
+	})
+}
+
+func (n *network) runClass(c *memo.Ctx, name string) classOut {
+	object, ok := n.in.classes.Get(c, store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
+	if !ok {
+		return classOut{Ours: name == implicitClass}
+	}
+	class, _ := store.As[*gwv1.GatewayClass](object)
+	controller := class.Spec.ControllerName
+	return classOut{Ours: controller == status.ControllerName, Controller: string(controller)}
+}
+
+// runListeners gives nil for a Gateway that is not ours.
+func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
+	object, ok := n.in.gateways.Get(c, key)
+	if !ok {
+		return nil
+	}
+	gateway, _ := store.As[*gwv1.Gateway](object)
+	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
+		return nil
+	}
+	return listen.Read(object, n.bind)
+}
+
+func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {
+	g := n.listeners.Get(c, key)
+	if g == nil {
+		return nil
+	}
+	return g.WithHolders(func(port int32) string {
+		claims, _ := n.claims.Get(c, port)
+		return listen.Holder(g.Name, slices.Collect(claims.All()))
+	})
+}
+
+func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
+	g := n.gateway.Get(c, gatewayKey(key.Gateway))
+	for _, port := range g.Ports() {
+		if port.Port == uint32(key.Port) {
+			return &portOut{Port: port, Resource: xds.Listener(port)}
+		}
+	}
+	panic(fmt.Sprintf("translate: no port %v", key))
+}
+
+// classProblems says why a Gateway is nobody's.
+func (n *network) classProblems(c *memo.Ctx, key store.Key) []store.Problem {
+	object, ok := n.in.gateways.Get(c, key)
+	if !ok {
+		return nil
+	}
+	gateway, _ := store.As[*gwv1.Gateway](object)
+	class := n.class.Get(c, string(gateway.Spec.GatewayClassName))
+	problem := store.Problem{
+		Severity: store.Warning, Object: key, Field: "spec.gatewayClassName",
+		Hint: fmt.Sprintf("use gatewayClassName: %s, which needs no GatewayClass object", implicitClass),
+	}
+	switch {
+	case class.Ours:
+		return nil
+	case class.Controller == "":
+		problem.Code, problem.Severity = "GatewayClassNotFound", store.Error
+		problem.Message = fmt.Sprintf("GatewayClass %s does not exist; the Gateway is not served", gateway.Spec.GatewayClassName)
+	default:
+		problem.Code = "ForeignGatewayClass"
+		problem.Message = fmt.Sprintf("GatewayClass %s belongs to controller %s; the Gateway is not served",
+			gateway.Spec.GatewayClassName, class.Controller)
+	}
+	return []store.Problem{problem}
+}

@@ -1,0 +1,229 @@
+package translate
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// attachOut says where a route attaches, and why not elsewhere.
+type attachOut struct {
+	Parents []parentOut
+	// Ports are those that the route serves on, sorted.
+	Ports    []int32
+	Problems []store.Problem
+}
+
+// parentOut is one parentRef.
+type parentOut struct {
+	Ref     gwv1.ParentReference
+	Gateway string
+	listen.Attachment
+}
+
+// entry is a rule with its encoding, as tables keep it.
+type entry struct {
+	Rule    *ir.Rule
+	Encoded []byte
+}
+
+func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
+
+// sameEntry compares what Envoy sees and the place in the order.
+func sameEntry(a, b *entry) bool {
+	return a == b || a != nil && b != nil && compareEntries(a, b) == 0 && bytes.Equal(a.Encoded, b.Encoded)
+}
+
+// flatOut is a route's rules on one port.
+type flatOut struct {
+	*route.Flat
+	Entries []*entry
+}
+
+// mountOut joins where a route attaches and what it serves there.
+type mountOut struct {
+	Attach *attachOut
+	Flat   map[int32]*flatOut
+}
+
+func sameMount(a, b *mountOut) bool {
+	if a == nil || b == nil || a.Attach != b.Attach || len(a.Flat) != len(b.Flat) {
+		return a == b
+	}
+	for port, flat := range a.Flat {
+		if b.Flat[port] != flat {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *network) declareRoutes(e *memo.Engine) {
+	n.backend = memo.NewRule(e, "backend", n.runBackend, identical)
+	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
+	memo.Each(n.attach, n.in.httpRoutes)
+	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)
+	n.mount = memo.NewRule(e, "mount", n.runMount, sameMount)
+	memo.Each(n.mount, n.in.httpRoutes)
+}
+
+// gatewayKey gives the key of the Gateway "namespace/name".
+func gatewayKey(name string) store.Key {
+	namespace, name, _ := strings.Cut(name, "/")
+	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
+}
+
+func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
+	object, ok := n.in.httpRoutes.Get(c, key)
+	if !ok {
+		return &attachOut{}
+	}
+	from, _ := store.As[*gwv1.HTTPRoute](object)
+	out := &attachOut{}
+	for i, ref := range from.Spec.ParentRefs {
+		if !toGateway(ref) {
+			out.problem(key, i, store.Warning, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed yet", *ref.Kind),
+				"attach the route to a Gateway")
+			continue
+		}
+		n.attachTo(c, out, object, i)
+	}
+	slices.Sort(out.Ports)
+	out.Ports = slices.Compact(out.Ports)
+	return out
+}
+
+func (out *attachOut) problem(key store.Key, i int, severity store.Severity, code, message, hint string) {
+	out.Problems = append(out.Problems, store.Problem{
+		Code: code, Severity: severity, Object: key,
+		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
+	})
+}
+
+func toGateway(ref gwv1.ParentReference) bool {
+	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway")
+}
+
+// attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
+// else's to speak of.
+func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i int) {
+	from, _ := store.As[*gwv1.HTTPRoute](object)
+	ref := from.Spec.ParentRefs[i]
+	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: object.Key.Namespace, Name: string(ref.Name)}
+	if ref.Namespace != nil {
+		parent.Namespace = string(*ref.Namespace)
+	}
+	p := parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
+	if _, exists := n.in.gateways.Get(c, parent); !exists {
+		p.Attachment = listen.NoGateway(p.Gateway)
+	} else if g := n.gateway.Get(c, parent); g != nil {
+		p.Attachment = g.Attach(ref, n.routeFacts(c, object.Key, from))
+	} else {
+		return
+	}
+	if !p.Refused.Good() {
+		out.problem(object.Key, i, store.Error, string(p.Refused.Reason), p.Refused.Message, p.Hint)
+	}
+	for _, place := range p.Places {
+		out.Ports = append(out.Ports, place.Port)
+	}
+	out.Parents = append(out.Parents, p)
+}
+
+func (n *network) routeFacts(c *memo.Ctx, key store.Key, from *gwv1.HTTPRoute) listen.Route {
+	group := gwv1.Group(key.Group)
+	facts := listen.Route{
+		Kind:            gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(key.Kind)},
+		Namespace:       key.Namespace,
+		NamespaceLabels: n.namespaceLabels(c, key.Namespace),
+	}
+	for _, hostname := range from.Spec.Hostnames {
+		facts.Hostnames = append(facts.Hostnames, strings.ToLower(string(hostname)))
+	}
+	return facts
+}
+
+// namespaceLabels works for a Namespace without an object too (design section 3).
+func (n *network) namespaceLabels(c *memo.Ctx, name string) map[string]string {
+	labels := map[string]string{corev1.LabelMetadataName: name}
+	if object, ok := n.in.namespaces.Get(c, store.Key{Kind: "Namespace", Name: name}); ok {
+		for k, v := range object.Value.GetLabels() {
+			labels[k] = v
+		}
+		labels[corev1.LabelMetadataName] = name
+	}
+	return labels
+}
+
+func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
+	object, ok := n.in.httpRoutes.Get(c, key.Route)
+	if !ok {
+		return &flatOut{Flat: &route.Flat{}}
+	}
+	out := &flatOut{Flat: route.HTTP(object, uint32(key.Port), func(ref gwv1.BackendObjectReference) backend.Resolution {
+		return n.backend.Get(c, backend.Refer(key.Route, ref))
+	})}
+	for _, rule := range out.Rules {
+		if e := out.encode(rule); e != nil {
+			out.Entries = append(out.Entries, e)
+		}
+	}
+	return out
+}
+
+// encode gives the entry of a rule. What Envoy would refuse answers 500 in its
+// place; when the match itself is refused, there is no place (design section 7).
+func (out *flatOut) encode(rule *ir.Rule) *entry {
+	encoded, problems := xds.Route(rule)
+	if len(problems) == 0 {
+		return &entry{rule, encoded}
+	}
+	out.Problems = append(out.Problems, problems...)
+	if out.Unsupported == "" {
+		out.Unsupported = problems[0].Field + ": " + problems[0].Message
+	}
+	closed := xds.Closed(rule)
+	if encoded, problems = xds.Route(closed); len(problems) > 0 {
+		return nil
+	}
+	return &entry{closed, encoded}
+}
+
+// runMount flattens the route for every port that it serves on; a route that
+// serves nowhere is still looked at, for its status.
+func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
+	out := &mountOut{Attach: n.attach.Get(c, key), Flat: map[int32]*flatOut{}}
+	for _, port := range out.Attach.Ports {
+		out.Flat[port] = n.flat.Get(c, flatKey{key, port})
+	}
+	if len(out.Flat) == 0 {
+		out.Flat[0] = n.flat.Get(c, flatKey{key, 0})
+	}
+	return out
+}
+
+// tables gives the tables that the route's rules belong to, once each.
+func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
+	seen := map[tableKey]bool{}
+	for _, parent := range m.Attach.Parents {
+		for _, place := range parent.Places {
+			key := tableKey{portKey{parent.Gateway, place.Port}, place.Domain}
+			if !seen[key] {
+				seen[key] = true
+				yield(key, m.Flat[place.Port])
+			}
+		}
+	}
+}

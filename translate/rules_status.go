@@ -1,0 +1,180 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// problemSet holds the problems of one value of one rule.
+type problemSet struct {
+	id   string
+	list []store.Problem
+}
+
+func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
+
+func (n *network) declareStatus(e *memo.Engine) {
+	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count, identical[int])
+	memo.From(n.attached, n.attach, attachedTo, identical)
+
+	n.classStatus = memo.NewRule(e, "classstatus", n.runClassStatus, deepEqual)
+	memo.Each(n.classStatus, n.in.classes)
+	n.gatewayStatus = memo.NewRule(e, "gatewaystatus", n.runGatewayStatus, deepEqual)
+	memo.Each(n.gatewayStatus, n.in.gateways)
+	n.routeStatus = memo.NewRule(e, "routestatus", n.runRouteStatus, deepEqual)
+	memo.Each(n.routeStatus, n.in.httpRoutes)
+
+	classless := memo.NewRule(e, "classless", n.classProblems, deepEqual)
+	memo.Each(classless, n.in.gateways)
+	n.problems = memo.NewFold[struct{}, string, []store.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
+	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
+	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
+	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
+	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
+}
+
+// statuses are the rules whose values are statuses.
+func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus}
+}
+
+// count is the step of a fold that counts its members.
+func count(n int, members []memo.Member[store.Key, struct{}]) int {
+	for _, m := range members {
+		switch {
+		case !m.Had:
+			n++
+		case !m.Has:
+			n--
+		}
+	}
+	return n
+}
+
+// attachedTo names the listeners that a route is attached to.
+func attachedTo(key store.Key, out *attachOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+	seen := map[listenerKey]bool{}
+	for _, parent := range out.Parents {
+		for _, name := range parent.Listeners {
+			if at := (listenerKey{parent.Gateway, name}); !seen[at] {
+				seen[at] = true
+				yield(memo.Place[listenerKey, store.Key]{Key: at, ID: key}, struct{}{})
+			}
+		}
+	}
+}
+
+func gatewayProblems(g *listen.Gateway) []store.Problem {
+	if g == nil {
+		return nil
+	}
+	return g.Problems
+}
+
+type problemFold = memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
+
+// problemsFrom makes the problems in the values of a rule members of the fold.
+func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []store.Problem) {
+	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []store.Problem)) {
+		if problems := list(value); len(problems) > 0 {
+			yield(memo.Place[struct{}, string]{ID: fmt.Sprint(name, " ", key)}, problems)
+		}
+	}, deepEqual)
+}
+
+func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []store.Problem]) memo.Ordered[problemSet] {
+	if sets.Len() == 0 {
+		sets = memo.NewOrdered(compareSets)
+	}
+	for _, m := range members {
+		if m.Has {
+			sets = sets.Insert(problemSet{m.ID, m.New})
+		} else {
+			sets = sets.Delete(problemSet{id: m.ID})
+		}
+	}
+	return sets
+}
+
+// runClassStatus gives nil for a class of another controller.
+func (n *network) runClassStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.classes.Get(c, key)
+	if !ok || !n.class.Get(c, key.Name).Ours {
+		return nil
+	}
+	generation := object.Value.GetGeneration()
+	return &status.Update{Key: key, Generation: generation, Status: &gwv1.GatewayClassStatus{
+		Conditions: []metav1.Condition{status.ClassAccepted(generation, listen.Verdict[gwv1.GatewayClassConditionReason]{})},
+	}}
+}
+
+func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
+	g := n.gateway.Get(c, key)
+	if g == nil {
+		return nil
+	}
+	out := &gwv1.GatewayStatus{Conditions: []metav1.Condition{status.GatewayAccepted(g), status.GatewayProgrammed(g)}}
+	kind := gwv1.IPAddressType
+	for _, address := range g.Addresses {
+		out.Addresses = append(out.Addresses, gwv1.GatewayStatusAddress{Type: &kind, Value: address})
+	}
+	for _, l := range g.Listeners {
+		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.Name})
+		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
+			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
+			Conditions: status.ListenerConditions(l, g.Generation),
+		})
+	}
+	return &status.Update{Key: key, Generation: g.Generation, Status: out}
+}
+
+// runRouteStatus gives nil for a route that names no Gateway of ours.
+func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.httpRoutes.Get(c, key)
+	mount := n.mount.Get(c, key)
+	if !ok || len(mount.Attach.Parents) == 0 {
+		return nil
+	}
+	generation := object.Value.GetGeneration()
+	out := &gwv1.HTTPRouteStatus{}
+	for _, parent := range mount.Attach.Parents {
+		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
+			ParentRef: parent.Ref, ControllerName: status.ControllerName,
+			Conditions: routeConditions(parent, mount.anyFlat(), generation),
+		})
+	}
+	return &status.Update{Key: key, Generation: generation, Status: out}
+}
+
+// anyFlat gives the rules for one port: what is wrong with them does not depend
+// on the port.
+func (m *mountOut) anyFlat() *flatOut {
+	if len(m.Attach.Ports) == 0 {
+		return m.Flat[0]
+	}
+	return m.Flat[m.Attach.Ports[0]]
+}
+
+func routeConditions(parent parentOut, flat *flatOut, generation int64) []metav1.Condition {
+	accepted := parent.Refused
+	if accepted.Good() && flat.Whole {
+		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: flat.Unsupported}
+	}
+	resolved := listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
+	conditions := []metav1.Condition{
+		status.RouteAccepted(generation, accepted),
+		status.RouteResolvedRefs(generation, resolved),
+	}
+	if accepted.Good() && flat.Unsupported != "" {
+		conditions = append(conditions, status.RoutePartiallyInvalid(generation, flat.Unsupported))
+	}
+	return conditions
+}

@@ -1,0 +1,86 @@
+package translate
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// hostOut is one virtual host.
+type hostOut struct {
+	Key     tableKey
+	Encoded []byte
+	Table   memo.Ordered[*entry]
+}
+
+func sameHost(a, b *hostOut) bool {
+	return a.Table.Same(b.Table) && bytes.Equal(a.Encoded, b.Encoded)
+}
+
+func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
+
+func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
+
+func (n *network) declareTables(e *memo.Engine) {
+	step := gather[string](compareEntries)
+	n.table = memo.NewFold[tableKey, string, *entry](e, func(set memo.Ordered[*entry], members []memo.Member[string, *entry]) memo.Ordered[*entry] {
+		return step(set, withoutMarks(members))
+	}, memo.Ordered[*entry].Same)
+	memo.From(n.table, n.mount, func(_ store.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
+		m.tables(func(key tableKey, flat *flatOut) {
+			for _, e := range flat.Entries {
+				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
+			}
+		})
+	}, sameEntry)
+	memo.From(n.table, n.gateway, markHosts, sameEntry)
+
+	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
+	memo.Each(n.host, n.table)
+	n.hosts = memo.NewFold[portKey, string, *hostOut](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
+	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[portKey, string], *hostOut)) {
+		yield(memo.Place[portKey, string]{Key: key.portKey, ID: key.Domain}, host)
+	}, identical)
+	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameResource)
+	memo.Each(n.routeConfig, n.hosts)
+}
+
+// markHosts puts an empty member into the table of every host that a listener
+// claims: the host exists, and answers 404, without any route.
+func markHosts(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
+	if g == nil {
+		return
+	}
+	for _, place := range g.Places() {
+		key := tableKey{portKey{g.Name, place.Port}, place.Domain}
+		yield(memo.Place[tableKey, string]{Key: key}, nil)
+	}
+}
+
+// withoutMarks leaves out the members of markHosts, which hold no rule.
+func withoutMarks(members []memo.Member[string, *entry]) []memo.Member[string, *entry] {
+	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return m.ID == "" })
+}
+
+func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
+	table, _ := n.table.Get(c, key)
+	routes := make([][]byte, 0, table.Len())
+	for e := range table.All() {
+		routes = append(routes, e.Encoded)
+	}
+	return &hostOut{Key: key, Table: table, Encoded: xds.VirtualHost(key.Domain, routes)}
+}
+
+func (n *network) runRouteConfig(c *memo.Ctx, key portKey) xds.Resource {
+	hosts, _ := n.hosts.Get(c, key)
+	encoded := make([][]byte, 0, hosts.Len())
+	for host := range hosts.All() {
+		encoded = append(encoded, host.Encoded)
+	}
+	return xds.RouteConfiguration(listen.PortName(key.Gateway, key.Port), encoded)
+}

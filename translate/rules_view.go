@@ -1,0 +1,64 @@
+package translate
+
+import (
+	"cmp"
+	"iter"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+func (n *network) declareViews(e *memo.Engine) {
+	n.allHosts = memo.NewFold[struct{}, tableKey, *hostOut](e, gather[tableKey](compareHosts), memo.Ordered[*hostOut].Same)
+	memo.From(n.allHosts, n.host, func(key tableKey, h *hostOut, yield func(memo.Place[struct{}, tableKey], *hostOut)) {
+		yield(memo.Place[struct{}, tableKey]{ID: key}, h)
+	}, identical)
+	n.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
+	memo.From(n.allPorts, n.listener, func(key portKey, p *portOut, yield func(memo.Place[struct{}, portKey], *portOut)) {
+		yield(memo.Place[struct{}, portKey]{ID: key}, p)
+	}, identical)
+}
+
+func comparePortKeys(a, b portKey) int {
+	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port))
+}
+
+func compareHosts(a, b *hostOut) int {
+	return cmp.Or(comparePortKeys(a.Key.portKey, b.Key.portKey), compareDomains(a, b))
+}
+
+func comparePorts(a, b *portOut) int {
+	return cmp.Or(strings.Compare(a.Port.Gateway, b.Port.Gateway), cmp.Compare(a.Port.Port, b.Port.Port))
+}
+
+// buildView lays hosts below their ports, and ports below their Gateways.
+func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut]) *ir.View {
+	byPort := map[portKey][]ir.HostView{}
+	for h := range hosts.All() {
+		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
+			Domain: h.Key.Domain, Rules: rulesOf(h.Table), Len: h.Table.Len(),
+		})
+	}
+	view := &ir.View{}
+	for p := range ports.All() {
+		last := len(view.Gateways) - 1
+		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
+			view.Gateways = append(view.Gateways, ir.GatewayView{Name: p.Port.Gateway})
+			last++
+		}
+		key := portKey{p.Port.Gateway, int32(p.Port.Port)}
+		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key]})
+	}
+	return view
+}
+
+func rulesOf(table memo.Ordered[*entry]) iter.Seq[*ir.Rule] {
+	return func(yield func(*ir.Rule) bool) {
+		for e := range table.All() {
+			if !yield(e.Rule) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package status
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/listen"
+)
+
+// ControllerName is gatefold's name in GatewayClasses and route statuses.
+const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
+
+// condition builds one condition: bad is a reason against it, else it holds for
+// the reason good.
+func condition[T, R ~string](kind T, generation int64, good R, bad listen.Verdict[R]) metav1.Condition {
+	c := metav1.Condition{
+		Type: string(kind), Status: metav1.ConditionTrue, Reason: string(good), ObservedGeneration: generation,
+	}
+	if !bad.Good() {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(bad.Reason), bad.Message
+	}
+	return c
+}
+
+// ClassAccepted is a GatewayClass's Accepted.
+func ClassAccepted(generation int64, bad listen.Verdict[gwv1.GatewayClassConditionReason]) metav1.Condition {
+	return condition(gwv1.GatewayClassConditionStatusAccepted, generation, gwv1.GatewayClassReasonAccepted, bad)
+}
+
+// GatewayAccepted is a Gateway's Accepted: it holds when at least one listener
+// can serve.
+func GatewayAccepted(g *listen.Gateway) metav1.Condition {
+	bad := g.Unusable
+	unsound := unsoundListeners(g)
+	if bad.Good() && len(g.Listeners) > 0 && unsound == len(g.Listeners) {
+		bad = listen.Verdict[gwv1.GatewayConditionReason]{
+			Reason: gwv1.GatewayReasonListenersNotValid, Message: "none of the listeners can be served"}
+	}
+	c := condition(gwv1.GatewayConditionAccepted, g.Generation, gwv1.GatewayReasonAccepted, bad)
+	if bad.Good() && unsound > 0 {
+		c.Reason = string(gwv1.GatewayReasonListenersNotValid)
+		c.Message = "some of the listeners cannot be served"
+	}
+	return c
+}
+
+func unsoundListeners(g *listen.Gateway) int {
+	n := 0
+	for _, l := range g.Listeners {
+		if !l.Accepted.Good() || !l.Conflicted.Good() {
+			n++
+		}
+	}
+	return n
+}
+
+// GatewayProgrammed is a Gateway's Programmed as far as translation can know
+// it: what Envoy says is joined by server.
+func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
+	switch {
+	case !g.Unusable.Good():
+		return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, g.Unusable.Message)
+	case len(g.Ports()) > 0:
+		return pending(gwv1.GatewayConditionProgrammed, g.Generation)
+	}
+	for _, l := range g.Listeners {
+		if !l.Taken.Good() {
+			return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonAddressNotUsable, l.Taken.Message)
+		}
+	}
+	return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, "none of the listeners can be served")
+}
+
+func programmed[T, R ~string](kind T, generation int64, reason R, message string) metav1.Condition {
+	return condition(kind, generation, reason, listen.Verdict[R]{Reason: reason, Message: message})
+}
+
+// pending says that only Envoy's answer is missing.
+func pending[T ~string](kind T, generation int64) metav1.Condition {
+	return metav1.Condition{
+		Type: string(kind), Status: metav1.ConditionUnknown, Reason: string(gwv1.GatewayReasonPending),
+		Message: "no Envoy has answered yet", ObservedGeneration: generation,
+	}
+}
+
+// ListenerConditions are the conditions of one listener.
+func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
+	conflicted := condition(gwv1.ListenerConditionConflicted, generation, gwv1.ListenerReasonNoConflicts, l.Conflicted)
+	conflicted.Status = metav1.ConditionFalse
+	if !l.Conflicted.Good() {
+		conflicted.Status = metav1.ConditionTrue
+	}
+	return []metav1.Condition{
+		condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, l.Accepted),
+		conflicted,
+		listenerProgrammed(l, generation),
+		condition(gwv1.ListenerConditionResolvedRefs, generation, gwv1.ListenerReasonResolvedRefs, l.Resolved),
+	}
+}
+
+func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
+	if l.Serves() {
+		return pending(gwv1.ListenerConditionProgrammed, generation)
+	}
+	message := cmp.Or(l.Accepted.Message, l.Conflicted.Message, l.Taken.Message)
+	return programmed(gwv1.ListenerConditionProgrammed, generation, gwv1.ListenerReasonInvalid, message)
+}
+
+// RouteAccepted is a route's Accepted for one parent.
+func RouteAccepted(generation int64, bad listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
+	return condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, bad)
+}
+
+// RouteResolvedRefs is a route's ResolvedRefs for one parent.
+func RouteResolvedRefs(generation int64, bad listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
+	return condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, bad)
+}
+
+// RoutePartiallyInvalid says that some rules of a route are not served as
+// written.
+func RoutePartiallyInvalid(generation int64, message string) metav1.Condition {
+	return metav1.Condition{
+		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,
+		Reason: string(gwv1.RouteReasonUnsupportedValue), Message: message, ObservedGeneration: generation,
+	}
+}

@@ -1,0 +1,164 @@
+package translate
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Options are what translation depends on beside the objects.
+type Options struct {
+	// Bind are the IP addresses for Gateways that name none: all interfaces,
+	// when empty 0.0.0.0.
+	Bind []string
+	// Trace fills Result.Rebuilt, at some cost.
+	Trace bool
+}
+
+// Translator keeps what was translated, so that a Change costs what it changes.
+// It has one owner.
+type Translator struct {
+	engine   *memo.Engine
+	in       *inputs
+	net      *network
+	listener *memo.Sink[portKey, *portOut]
+	routes   *memo.Sink[portKey, xds.Resource]
+	clusters *memo.Sink[useKey, *clusterOut]
+	status   []*memo.Sink[store.Key, *status.Update]
+	problems []store.Problem
+	last     lastView
+}
+
+// New gives a Translator that knows no objects.
+func New(options Options) *Translator {
+	if len(options.Bind) == 0 {
+		options.Bind = []string{"0.0.0.0"}
+	}
+	engine := memo.New(options.Trace)
+	in := newInputs(engine)
+	net := newNetwork(engine, in, options)
+	t := &Translator{
+		engine: engine, in: in, net: net,
+		listener: memo.NewSink(net.listener),
+		routes:   memo.NewSink(net.routeConfig),
+		clusters: memo.NewSink(net.push),
+	}
+	for _, rule := range net.statuses() {
+		t.status = append(t.status, memo.NewSink(rule))
+	}
+	t.last.watch(net)
+	return t
+}
+
+// Apply takes in a Change and returns what it made of the configuration. The
+// state after several Changes is what one Change with all objects would have
+// led to (design section 2).
+func (t *Translator) Apply(change store.Change) Result {
+	for _, object := range change.Set {
+		t.in.set(object)
+	}
+	for _, key := range change.Gone {
+		t.in.remove(key)
+	}
+	rebuilt := t.engine.Flush()
+	return Result{
+		Delta:    t.delta(),
+		Status:   t.statuses(),
+		Problems: t.last.allProblems(),
+		View:     t.last.view(),
+		Rebuilt:  rebuilt,
+	}
+}
+
+// delta drains the sinks of resources.
+func (t *Translator) delta() []xds.Update {
+	var out []xds.Update
+	for key, change := range t.listener.Drain() {
+		out = appendUpdate(out, key.Gateway, resourceOf(change.Old), resourceOf(change.New))
+	}
+	for key, change := range t.routes.Drain() {
+		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
+	}
+	for key, change := range t.clusters.Drain() {
+		out = appendUpdate(out, key.Gateway, change.Old.cluster(), change.New.cluster())
+		out = appendUpdate(out, key.Gateway, change.Old.assignment(), change.New.assignment())
+	}
+	slices.SortFunc(out, func(a, b xds.Update) int {
+		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func optional(r xds.Resource, has bool) *xds.Resource {
+	if !has {
+		return nil
+	}
+	return &r
+}
+
+// appendUpdate adds the step from old to changed, unless they are equal.
+func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) []xds.Update {
+	switch {
+	case changed != nil && (old == nil || old.Version != changed.Version):
+		return append(out, xds.Update{Gateway: gateway, Type: changed.Type, Name: changed.Name, Resource: changed})
+	case changed == nil && old != nil:
+		return append(out, xds.Update{Gateway: gateway, Type: old.Type, Name: old.Name})
+	}
+	return out
+}
+
+func (t *Translator) statuses() []status.Update {
+	var out []status.Update
+	for _, sink := range t.status {
+		for key, change := range sink.Drain() {
+			if !change.Has || change.New == nil {
+				out = append(out, status.Update{Key: key})
+				continue
+			}
+			out = append(out, *change.New)
+		}
+	}
+	slices.SortFunc(out, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
+	return out
+}
+
+// lastView follows the folds that gather everything, so that a Result can show
+// the state at its time.
+type lastView struct {
+	hosts    memo.Ordered[*hostOut]
+	ports    memo.Ordered[*portOut]
+	sets     memo.Ordered[problemSet]
+	problems []store.Problem
+	stale    bool
+}
+
+func (l *lastView) watch(net *network) {
+	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
+	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
+	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
+}
+
+// allProblems joins the sets; it walks them only after one changed.
+func (l *lastView) allProblems() []store.Problem {
+	if l.stale {
+		l.problems, l.stale = nil, false
+		for set := range l.sets.All() {
+			l.problems = append(l.problems, set.list...)
+		}
+		store.SortProblems(l.problems)
+		l.problems = slices.Compact(l.problems)
+	}
+	return slices.Clip(l.problems)
+}
+
+// view gives a function that builds the View of this moment once.
+func (l *lastView) view() func() *ir.View {
+	hosts, ports := l.hosts, l.ports
+	return sync.OnceValue(func() *ir.View { return buildView(hosts, ports) })
+}
