@@ -42,6 +42,37 @@ func (p fieldPath) String() string {
 	return b.String()
 }
 
+// parsePath reads a path as fieldPath.String and package schema write it.
+func parsePath(field string) fieldPath {
+	var path fieldPath
+	for field != "" {
+		switch {
+		case field[0] == '.':
+			field = field[1:]
+		case field[0] == '[':
+			inside, rest, _ := strings.Cut(field[1:], "]")
+			path = append(path, bracketStep(inside))
+			field = rest
+		default:
+			end := strings.IndexAny(field, ".[")
+			if end < 0 {
+				end = len(field)
+			}
+			path = append(path, step{named: true, key: field[:end]})
+			field = field[end:]
+		}
+	}
+	return path
+}
+
+// bracketStep reads what stands in brackets: an index, or a key with dots.
+func bracketStep(inside string) step {
+	if i, err := strconv.Atoi(inside); err == nil && i >= 0 {
+		return step{index: i}
+	}
+	return step{named: true, key: inside}
+}
+
 func isPlainKey(key string) bool {
 	return key != "" && len(key) <= maxQuoted && !strings.ContainsFunc(key, func(r rune) bool {
 		return r == '.' || r == '[' || r == ']' || !unicode.IsPrint(r)

@@ -1,0 +1,304 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// result is what the text of one document says. It depends on nothing but the
+// text: lines count from the text's first, and no file is named.
+type result struct {
+	items    []item
+	foreign  []foreign
+	problems []Problem
+	broken   bool // something in it did not become an object
+
+	parse, validate time.Duration
+}
+
+// item is one sound object of a document.
+type item struct {
+	object *Object
+	at     fieldPath // leads to the object in the document; empty for the document itself
+	place  place     // of the object's name
+}
+
+// foreign is an object of a kind that is none of ours.
+type foreign struct {
+	kind  apischema.GroupKind
+	place place
+}
+
+// reader reads documents. It may be used by several goroutines at once.
+type reader struct {
+	schemas *schema.Set
+}
+
+// read gives what one document says. It never fails: what is wrong is in the
+// result's problems.
+func (r reader) read(text []byte) *result {
+	begin := time.Now()
+	d := &documentReader{reader: r, text: text, result: &result{}}
+	if value, ok := d.decode(); ok {
+		d.result.parse = time.Since(begin)
+		d.document(value)
+		d.result.validate = time.Since(begin) - d.result.parse
+	} else {
+		d.result.parse = time.Since(begin)
+	}
+	return d.result
+}
+
+// documentReader reads one document.
+type documentReader struct {
+	reader
+	*result
+	text []byte
+	root *yaml.Node
+}
+
+// decode gives the document's value; ok is false when there is none to look at.
+func (d *documentReader) decode() (value any, ok bool) {
+	if p, unfit := unfitText(d.text); unfit {
+		d.fail(p)
+		return nil, false
+	}
+	root, err := parseYAML(bytes.NewReader(d.text))
+	if err != nil {
+		d.fail(explainSyntax(d.text, err))
+		return nil, false
+	}
+	if root == nil {
+		return nil, false
+	}
+	d.root = root
+	value, problems := decodeYAML(root)
+	object, _ := value.(map[string]any)
+	for _, p := range problems {
+		p.Object = keyOf(object)
+		d.fail(p)
+	}
+	return value, value != nil && len(problems) == 0
+}
+
+// fail adds an error whose place is known, before it is known what the
+// document is: its text is shown unless it may be a Secret's.
+func (d *documentReader) fail(p Problem) {
+	p.Severity = Error
+	if !secretive(d.text) {
+		p.Excerpt = excerpt(d.text, place{p.Line, p.Column, 1})
+	}
+	d.problems = append(d.problems, p)
+	d.broken = true
+}
+
+// report adds a problem of the object that at leads to; its Field says where.
+func (d *documentReader) report(at fieldPath, object map[string]any, p Problem) {
+	where := find(d.root, slices.Concat(at, parsePath(p.Field)))
+	p.Line, p.Column = where.line, where.column
+	p.Object = keyOf(object)
+	if p.Object.Kind != "Secret" && (len(at) == 0 || !secretive(d.text)) {
+		p.Excerpt = excerpt(d.text, where)
+	}
+	p.Severity = cmp.Or(p.Severity, Error)
+	d.broken = d.broken || p.Severity == Error
+	d.problems = append(d.problems, p)
+}
+
+// document reads the value of a whole document.
+func (d *documentReader) document(value any) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		d.fail(Problem{
+			Code: "NotAnObject", Line: d.root.Line, Column: d.root.Column,
+			Message: "the document is " + describe(value) + ", not an object",
+			Hint:    "an object begins with apiVersion:, kind: and metadata:",
+		})
+		return
+	}
+	items, isList := object["items"].([]any)
+	if name, _ := object["kind"].(string); !isList || !strings.HasSuffix(name, "List") {
+		d.object(nil, object)
+		return
+	}
+	for i, element := range items {
+		at := fieldPath{{named: true, key: "items"}, {index: i}}
+		if object, ok := element.(map[string]any); ok {
+			d.object(at, object)
+		} else {
+			d.report(at, nil, Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
+		}
+	}
+}
+
+// object reads one object, which at leads to.
+func (d *documentReader) object(at fieldPath, object map[string]any) {
+	gvk, ok := d.identify(at, object)
+	if !ok {
+		return
+	}
+	k := kindOf(gvk.GroupKind())
+	d.settleNamespace(at, object, k)
+	sound := true
+	for _, f := range d.schemas.Check(gvk, object) {
+		p := Problem{Code: f.Code, Severity: Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
+		if f.Warning {
+			p.Severity = Warning
+		}
+		sound = sound && f.Warning
+		d.report(at, object, p)
+	}
+	if !sound {
+		return
+	}
+	typed, err := k.typed(object)
+	if err != nil {
+		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
+		return
+	}
+	name := find(d.root, slices.Concat(at, parsePath("metadata.name")))
+	d.items = append(d.items, item{typed, at, name})
+}
+
+// identify gives the object's kind, if it is one of the table. Otherwise the
+// object goes no further.
+func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
+	for _, field := range []string{"apiVersion", "kind"} {
+		if text, isText := object[field].(string); !isText || text == "" {
+			d.report(at, object, missing(field, object))
+			return gvk, false
+		}
+	}
+	gv, err := apischema.ParseGroupVersion(object["apiVersion"].(string))
+	if err != nil {
+		d.report(at, object, Problem{
+			Code: "UnknownVersion", Field: "apiVersion",
+			Message: quote(object["apiVersion"].(string)) + " is not of the form group/version",
+		})
+		return gvk, false
+	}
+	gvk = gv.WithKind(object["kind"].(string))
+	if k := kindOf(gvk.GroupKind()); k != nil && slices.Contains(k.versions, gv.Version) {
+		return gvk, true
+	}
+	if p, wrong := unknownKind(gvk); wrong {
+		d.report(at, object, p)
+	} else {
+		where := find(d.root, slices.Concat(at, parsePath("kind")))
+		d.foreign = append(d.foreign, foreign{gvk.GroupKind(), where})
+	}
+	return gvk, false
+}
+
+// missing is about apiVersion or kind when it is absent or no text.
+func missing(field string, object map[string]any) Problem {
+	p := Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
+	if value, there := object[field]; there && value != nil {
+		p.Message = field + " is " + describe(value) + ", wants text"
+	}
+	if field == "kind" {
+		p.Hint = "write what the object is, such as kind: HTTPRoute"
+		return p
+	}
+	p.Hint = "write the group and version of the kind, such as apiVersion: gateway.networking.k8s.io/v1"
+	name, _ := object["kind"].(string)
+	for _, k := range kinds {
+		if k.name == name {
+			p.Hint = "write apiVersion: " + k.apiVersions()[0]
+		}
+	}
+	return p
+}
+
+// settleNamespace puts an object that names no namespace into "default", and
+// takes the namespace from one that can have none.
+func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k *kind) {
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		return // the schema says so
+	}
+	namespace := metadata["namespace"]
+	switch {
+	case !k.cluster && (namespace == nil || namespace == ""):
+		metadata["namespace"] = metav1.NamespaceDefault
+	case k.cluster && namespace != nil:
+		delete(metadata, "namespace")
+		d.report(at, object, Problem{
+			Code: "NamespaceIgnored", Severity: Warning, Field: "metadata.namespace",
+			Message: "a " + k.name + " belongs to no namespace", Hint: "remove metadata.namespace",
+		})
+	}
+}
+
+// typed makes the object of a checked one. Its hash covers the object as the
+// first version of its kind, so that a change of version alone is none.
+func (k *kind) typed(object map[string]any) (*Object, error) {
+	object["apiVersion"] = k.apiVersions()[0]
+	text, err := json.Marshal(object) // sorts keys
+	if err != nil {
+		return nil, err
+	}
+	value := k.new()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, value); err != nil {
+		return nil, err
+	}
+	return &Object{Key: keyOf(object), Hash: sha256.Sum256(text), Value: value}, nil
+}
+
+// keyOf gives the key of an object as far as it can be read; zero when it has
+// no kind of the table or no name.
+func keyOf(object map[string]any) Key {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	gv, err := apischema.ParseGroupVersion(apiVersion)
+	metadata, _ := object["metadata"].(map[string]any)
+	key := Key{Group: gv.Group, Kind: name}
+	key.Name, _ = metadata["name"].(string)
+	key.Namespace, _ = metadata["namespace"].(string)
+	k := kindOf(key.GroupKind())
+	if err != nil || k == nil || key.Name == "" {
+		return Key{}
+	}
+	if k.cluster {
+		key.Namespace = ""
+	} else if key.Namespace == "" {
+		key.Namespace = metav1.NamespaceDefault
+	}
+	return key
+}
+
+// describe names the sort of a value for people.
+func describe(value any) string {
+	switch value.(type) {
+	case nil:
+		return "empty"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "text"
+	case bool:
+		return "true or false"
+	}
+	return "a number"
+}
+
+// secretive tells whether the text may be a Secret's. It is asked where the
+// document's kind is not known, and errs on the side of silence.
+func secretive(text []byte) bool { return secretWords.Match(text) }
+
+var secretWords = regexp.MustCompile(`(?i)secret|stringData|private key|tls\.key|password`)

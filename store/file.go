@@ -1,0 +1,289 @@
+package store
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// file is one file as it was read. It is never changed afterwards; of a file
+// that is skipped now, it holds what was read before.
+type file struct {
+	path    string
+	hash    watcher.Hash
+	skipped watcher.Skip // its Reason is "" for a file that was read
+
+	documents   []*document
+	definitions []*definition
+	problems    []Problem // at their places in the file
+	foreign     []foreign
+	tally       tally
+}
+
+// document is one document of a file.
+type document struct {
+	part
+	hash [sha256.Size]byte
+	*result
+}
+
+// definition is one sound object at its place.
+type definition struct {
+	item
+	file     *file
+	document *document
+	order    int // in the file
+}
+
+// line is the line of the object's name.
+func (d *definition) line() int { return d.document.line + d.place.line - 1 }
+
+// tally counts what files hold.
+type tally struct {
+	documents, objects int
+	broken             int // documents of which something did not become an object
+}
+
+func (t tally) plus(f *file) tally {
+	if f != nil {
+		t.documents += f.tally.documents
+		t.objects += f.tally.objects
+		t.broken += f.tally.broken
+	}
+	return t
+}
+
+func (t tally) minus(f *file) tally {
+	if f != nil {
+		t.documents -= f.tally.documents
+		t.objects -= f.tally.objects
+		t.broken -= f.tally.broken
+	}
+	return t
+}
+
+// edit is a file that differs from the Tree before; before is nil for a new
+// file, after for one that is gone.
+type edit struct {
+	path          string
+	before, after *file
+}
+
+// read reads what changed in the Tree, and changes nothing in the Store.
+func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
+	edits, contents := s.compare(tree)
+	parallel(len(edits), func(i int) {
+		if content, ok := contents[edits[i].path]; ok {
+			edits[i].after.split(content, edits[i].before, s.options.Limits.Documents)
+		}
+	})
+	var unread []*document
+	for _, e := range edits {
+		if e.after == nil {
+			continue
+		}
+		for _, d := range e.after.documents {
+			if d.result == nil {
+				unread = append(unread, d)
+			}
+		}
+	}
+	parallel(len(unread), func(i int) { unread[i].result = s.reader.read(unread[i].text) })
+	stats := Stats{Files: len(tree.Files), FilesChanged: len(edits), Documents: len(unread)}
+	for _, d := range unread {
+		stats.Parse += d.parse
+		stats.Validate += d.validate
+	}
+	parallel(len(edits), func(i int) {
+		if edits[i].after != nil {
+			edits[i].after.finish()
+		}
+	})
+	return edits, stats
+}
+
+// compare finds the files that differ, and gives the contents of those to read.
+func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
+	contents = map[string][]byte{}
+	known := 0
+	for _, f := range tree.Files {
+		before := s.files[f.Path]
+		if before != nil {
+			known++
+		}
+		if before != nil && before.hash == f.Hash && before.skipped.Reason == "" {
+			continue
+		}
+		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash}})
+		contents[f.Path] = f.Content
+	}
+	for _, skip := range tree.Skipped {
+		before := s.files[skip.Path]
+		if before != nil {
+			known++
+		}
+		if before != nil && before.skipped == skip {
+			continue
+		}
+		after := &file{path: skip.Path, skipped: skip}
+		if before != nil {
+			after.documents = before.documents
+		}
+		edits = append(edits, edit{skip.Path, before, after})
+	}
+	if known < len(s.files) {
+		edits = append(edits, s.gone(tree)...)
+	}
+	return edits, contents
+}
+
+// gone gives the edits for files that the Tree has no more.
+func (s *Store) gone(tree watcher.Tree) []edit {
+	present := make(map[string]struct{}, len(tree.Files))
+	for _, f := range tree.Files {
+		present[f.Path] = struct{}{}
+	}
+	for _, f := range tree.Skipped {
+		present[f.Path] = struct{}{}
+	}
+	var edits []edit
+	for path, f := range s.files {
+		if _, ok := present[path]; !ok {
+			edits = append(edits, edit{path, f, nil})
+		}
+	}
+	return edits
+}
+
+// split finds the file's documents; those whose text stood in the file before
+// have been read.
+func (f *file) split(content []byte, before *file, limit int) {
+	parts := []part{{content, 1}}
+	if path.Ext(f.path) != ".json" {
+		parts = splitDocuments(content)
+	}
+	if len(parts) > limit {
+		f.problems = []Problem{{
+			Code: "TooManyDocuments", Severity: Error, File: f.path, Line: parts[limit].line, Column: 1,
+			Message: fmt.Sprintf("the file holds %d documents, at most %d are read; none of them is used", len(parts), limit),
+			Hint:    "split the file",
+		}}
+		f.tally = tally{documents: len(parts), broken: 1}
+		return
+	}
+	known := map[[sha256.Size]byte]*result{}
+	if before != nil {
+		for _, d := range before.documents {
+			known[d.hash] = d.result
+		}
+	}
+	for _, p := range parts {
+		hash := sha256.Sum256(p.text)
+		f.documents = append(f.documents, &document{p, hash, known[hash]})
+	}
+}
+
+// finish gathers what the file's documents say.
+func (f *file) finish() {
+	if f.skipped.Reason != "" {
+		f.problems = append(f.problems, f.skipProblem())
+	}
+	for _, d := range f.documents {
+		shift := d.line - 1
+		for _, p := range d.problems {
+			p.File, p.Line = f.path, p.Line+shift
+			f.problems = append(f.problems, p)
+		}
+		for _, o := range d.foreign {
+			o.place.line += shift
+			f.foreign = append(f.foreign, o)
+		}
+		for _, i := range d.items {
+			f.definitions = append(f.definitions, &definition{i, f, d, len(f.definitions)})
+		}
+		if d.broken {
+			f.tally.broken++
+		}
+	}
+	f.tally.documents += len(f.documents)
+	f.tally.objects = len(f.definitions)
+}
+
+func (f *file) skipProblem() Problem {
+	p := Problem{
+		Code: string(f.skipped.Reason), Severity: Error, File: f.path,
+		Message: f.skipped.Detail,
+	}
+	if len(f.documents) > 0 {
+		p.Hint = "until the file can be read, its objects stay as they were"
+	}
+	return p
+}
+
+// flawed tells whether the file adds to the problems.
+func (f *file) flawed() bool { return len(f.problems)+len(f.foreign) > 0 }
+
+// fileProblems gives the problems of files, unsorted. Of each foreign kind,
+// its first object speaks for all.
+func fileProblems(flawed map[string]*file) []Problem {
+	var all []Problem
+	type sight struct {
+		file  string
+		place place
+		count int
+	}
+	first := map[apischema.GroupKind]sight{}
+	for _, f := range flawed {
+		all = append(all, f.problems...)
+		for _, o := range f.foreign {
+			seen, ok := first[o.kind]
+			if here := (sight{f.path, o.place, 0}); !ok || here.file < seen.file || here.file == seen.file && here.place.line < seen.place.line {
+				seen.file, seen.place = here.file, here.place
+			}
+			seen.count++
+			first[o.kind] = seen
+		}
+	}
+	for kind, seen := range first {
+		all = append(all, Problem{
+			Code: "KindIgnored", Severity: Warning, File: seen.file, Line: seen.place.line, Column: seen.place.column,
+			Field: "kind", Message: fmt.Sprintf("objects of the kind %s are not used (%d here)", clean(kind.String()), seen.count),
+		})
+	}
+	return all
+}
+
+// parallel calls work for 0 to n-1 on all cores, and returns when all are
+// done. A panic of work is that of parallel.
+func parallel(n int, work func(i int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if workers < 2 {
+		for i := range n {
+			work(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	panics := make([]any, workers)
+	for w := range workers {
+		group.Go(func() {
+			defer func() { panics[w] = recover() }()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	group.Wait()
+	if i := slices.IndexFunc(panics, func(p any) bool { return p != nil }); i >= 0 {
+		panic(panics[i])
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// kind is one line of the table of kinds.
+type kind struct {
+	group, name string
+	// versions are those that may be written. They differ in what they demand,
+	// not in their fields; all are read as the first, whose type new makes.
+	versions []string
+	cluster  bool // objects have no namespace
+	new      func() metav1.Object
+}
+
+const gatewayGroup = "gateway.networking.k8s.io"
+
+// kinds is the table: the kinds of which objects are read. A kind is added
+// here, and its schema in package schema.
+var kinds = []kind{
+	{gatewayGroup, "GatewayClass", []string{"v1", "v1beta1"}, true, func() metav1.Object { return new(gwv1.GatewayClass) }},
+	{gatewayGroup, "Gateway", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.Gateway) }},
+	{gatewayGroup, "ListenerSet", []string{"v1"}, false, func() metav1.Object { return new(gwv1.ListenerSet) }},
+	{gatewayGroup, "HTTPRoute", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.HTTPRoute) }},
+	{gatewayGroup, "GRPCRoute", []string{"v1"}, false, func() metav1.Object { return new(gwv1.GRPCRoute) }},
+	{gatewayGroup, "TLSRoute", []string{"v1", "v1alpha2", "v1alpha3"}, false, func() metav1.Object { return new(gwv1.TLSRoute) }},
+	{gatewayGroup, "TCPRoute", []string{"v1", "v1alpha2"}, false, func() metav1.Object { return new(gwv1.TCPRoute) }},
+	{gatewayGroup, "UDPRoute", []string{"v1", "v1alpha2"}, false, func() metav1.Object { return new(gwv1.UDPRoute) }},
+	{gatewayGroup, "ReferenceGrant", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.ReferenceGrant) }},
+	{gatewayGroup, "BackendTLSPolicy", []string{"v1", "v1alpha3"}, false, func() metav1.Object { return new(gwv1.BackendTLSPolicy) }},
+	{api.Group, "Backend", []string{api.Version}, false, func() metav1.Object { return new(api.Backend) }},
+	{"", "Namespace", []string{"v1"}, true, func() metav1.Object { return new(corev1.Namespace) }},
+	{"", "Service", []string{"v1"}, false, func() metav1.Object { return new(corev1.Service) }},
+	{"discovery.k8s.io", "EndpointSlice", []string{"v1"}, false, func() metav1.Object { return new(discoveryv1.EndpointSlice) }},
+	{"", "Secret", []string{"v1"}, false, func() metav1.Object { return new(corev1.Secret) }},
+	{"", "ConfigMap", []string{"v1"}, false, func() metav1.Object { return new(corev1.ConfigMap) }},
+}
+
+// apiVersions are what may stand in apiVersion for the kind.
+func (k *kind) apiVersions() []string {
+	var all []string
+	for _, version := range k.versions {
+		all = append(all, schema.GroupVersion{Group: k.group, Version: version}.String())
+	}
+	return all
+}
+
+// kindOf gives the line of the table for a kind; nil when there is none.
+func kindOf(gk schema.GroupKind) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.group == gk.Group && k.name == gk.Kind })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+// unknownKind says what is wrong with a kind or version that is not in the
+// table. ok is false when nothing is: the kind belongs to others.
+func unknownKind(gvk schema.GroupVersionKind) (p Problem, ok bool) {
+	if k := kindOf(gvk.GroupKind()); k != nil {
+		return Problem{
+			Code: "UnknownVersion", Severity: Error, Field: "apiVersion",
+			Message: gvk.Kind + " has no version " + quote(gvk.Version),
+			Hint:    "write apiVersion: " + strings.Join(k.apiVersions(), " or "),
+		}, true
+	}
+	p = Problem{Code: "UnknownKind", Severity: Error, Field: "kind"}
+	if like := similarKind(gvk); like != nil {
+		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + quote(gvk.GroupVersion().String())
+		p.Hint = "did you mean apiVersion: " + like.apiVersions()[0] + " with kind: " + like.name + "?"
+		if like.group != gvk.Group {
+			p.Field = "apiVersion"
+		}
+		return p, true
+	}
+	if gvk.Group == gatewayGroup {
+		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + gatewayGroup
+		p.Hint = "its kinds are " + strings.Join(kindNames(gatewayGroup), ", ")
+		return p, true
+	}
+	return Problem{}, false
+}
+
+// similarKind finds the kind of the table that was probably meant: of the same
+// group and a similar name, or of the same name and a group that is similar or
+// left out.
+func similarKind(gvk schema.GroupVersionKind) *kind {
+	var best *kind
+	least := 0
+	for i := range kinds {
+		k := &kinds[i]
+		if k.group != gvk.Group && !strings.EqualFold(k.name, gvk.Kind) {
+			continue
+		}
+		d := edits(k.group, gvk.Group) + edits(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
+		if near := d <= 3 && d < len(gvk.Kind) || gvk.Group == "" && k.group == gatewayGroup; near && (best == nil || d < least) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+func kindNames(group string) []string {
+	var names []string
+	for _, k := range kinds {
+		if k.group == group {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// edits is the number of letters to insert, remove or replace to make b of a,
+// 100 for texts of other than usual lengths.
+func edits(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 100
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

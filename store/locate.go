@@ -1,0 +1,125 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// place is where something stands in a text: its line and column from 1, and
+// how many characters of the line it takes, at least 1.
+type place struct {
+	line, column, width int
+}
+
+// find gives the place of the value that path leads to. Where it leads to
+// nothing, it is the place of the last key or item on the way that is there.
+func find(root *yaml.Node, path fieldPath) place {
+	at, node := root, root // what is pointed at, and its value
+	for i, s := range path {
+		key, value := child(node, s)
+		if value == nil {
+			return placeOf(at)
+		}
+		at, node = key, value
+		if i == len(path)-1 && value.Kind == yaml.ScalarNode && value.Value != "" {
+			at = value
+		}
+	}
+	return placeOf(at)
+}
+
+// child gives the value that the step leads to, and its key; an item of a list
+// is its own key.
+func child(n *yaml.Node, s step) (key, value *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind == yaml.SequenceNode && !s.named && s.index < len(n.Content) {
+		return n.Content[s.index], n.Content[s.index]
+	}
+	if n.Kind != yaml.MappingNode || !s.named {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if name, err := keyName(n.Content[i]); err == nil && name == s.key {
+			return n.Content[i], n.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+func placeOf(n *yaml.Node) place {
+	width := 1
+	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		width = max(1, utf8.RuneCountInString(n.Value))
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			width += 2
+		}
+	}
+	return place{n.Line, n.Column, width}
+}
+
+// spot is a field of an object.
+type spot struct {
+	definition *definition
+	field      string
+}
+
+// Locate fills in file, line, column and excerpt of problems that name only
+// their object and field, and sorts them. Problems of objects that are in no
+// file stay without a place; of kept objects the file alone is named.
+func (s *Store) Locate(problems []Problem) []Problem {
+	located := make([]Problem, len(problems))
+	fresh := make(map[spot]Problem, len(problems))
+	for i, p := range problems {
+		located[i] = p
+		if at, ok := s.served[p.Object]; ok && p.File == "" {
+			located[i] = s.locate(p, at, fresh)
+		}
+	}
+	s.located = fresh
+	SortProblems(located)
+	return located
+}
+
+// locate fills in one problem. Places found by this call and the one before
+// are not looked for again.
+func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
+	p.File = at.path
+	d := at.definition
+	if d == nil {
+		return p
+	}
+	here := spot{d, p.Field}
+	known, ok := fresh[here]
+	if !ok {
+		known, ok = s.located[here]
+	}
+	if !ok {
+		known = d.locate(p.Field)
+	}
+	fresh[here] = known
+	p.Line, p.Column, p.Excerpt = known.Line, known.Column, known.Excerpt
+	return p
+}
+
+// locate finds the place of a field in the definition's text.
+func (d *definition) locate(field string) (p Problem) {
+	where := d.place
+	if root, err := parseYAML(bytes.NewReader(d.document.text)); err == nil && root != nil {
+		where = find(root, slices.Concat(d.at, parsePath(field)))
+	}
+	p.Line, p.Column = d.document.line+where.line-1, where.column
+	if d.shows() {
+		p.Excerpt = excerpt(d.document.text, where)
+	}
+	return p
+}
+
+// shows tells whether lines of the definition's text may be shown.
+func (d *definition) shows() bool {
+	return d.object.Key.Kind != "Secret" && (len(d.at) == 0 || !secretive(d.document.text))
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// excerptWidth is how many characters of a line an excerpt shows.
+const excerptWidth = 100
+
+// excerpt gives the line of a place and below it carets that mark the place.
+func excerpt(text []byte, at place) string {
+	line := []rune(string(lineOf(text, at.line)))
+	column := min(max(at.column, 1), len(line)+1) - 1
+	from := 0
+	if column > excerptWidth*3/4 {
+		from = column - excerptWidth/2
+	}
+	to := min(len(line), from+excerptWidth)
+	var shown, marks strings.Builder
+	if from > 0 {
+		shown.WriteRune('…')
+		marks.WriteByte(' ')
+	}
+	for i, r := range line[from:to] {
+		blank := ' '
+		switch {
+		case r == '\t':
+			blank = r
+		case !unicode.IsPrint(r):
+			r = unicode.ReplacementChar
+		}
+		shown.WriteRune(r)
+		if from+i < column {
+			marks.WriteRune(blank)
+		}
+	}
+	if to < len(line) {
+		shown.WriteRune('…')
+	}
+	marks.WriteString(strings.Repeat("^", max(1, min(at.width, to-column))))
+	return shown.String() + "\n" + marks.String()
+}
+
+// lineOf gives a line of the text, counted from 1, without its end; nil when
+// there is none.
+func lineOf(text []byte, number int) []byte {
+	for ; number > 1; number-- {
+		_, after, found := bytes.Cut(text, []byte{'\n'})
+		if !found {
+			return nil
+		}
+		text = after
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	return bytes.TrimSuffix(line, []byte{'\r'})
+}
+
+// Text is the problem as people read it in a terminal:
+//
+//	routes/shop.yaml:12:9: error: UnknownField: spec.rules[0] has no field "pathh"
+//	   |
+//	12 |         pathh: /shop
+//	   |         ^^^^^
+//	   = in HTTPRoute default/shop, spec.rules[0].matches[0].pathh
+//	   = help: did you mean "path"?
+//
+// It ends with a newline. With color it holds ANSI escapes.
+func (p Problem) Text(color bool) string {
+	paint := painter(color)
+	var b strings.Builder
+	if p.File != "" {
+		b.WriteString(paint(bold, p.position()) + ": ")
+	}
+	style := red
+	if p.Severity == Warning {
+		style = yellow
+	}
+	b.WriteString(paint(style, string(p.Severity)) + ": " + paint(bold, p.Code+": "+p.Message) + "\n")
+	number := ""
+	if p.Line > 0 {
+		number = fmt.Sprint(p.Line)
+	}
+	margin := strings.Repeat(" ", utf8.RuneCountInString(number))
+	if line, marks, ok := strings.Cut(p.Excerpt, "\n"); ok {
+		b.WriteString(paint(blue, margin+" |") + "\n")
+		b.WriteString(paint(blue, number+" |") + " " + line + "\n")
+		b.WriteString(paint(blue, margin+" |") + " " + paint(style, marks) + "\n")
+	}
+	if subject := p.subject(); subject != "" {
+		b.WriteString(margin + paint(blue, " =") + " in " + subject + "\n")
+	}
+	if p.Hint != "" {
+		b.WriteString(margin + paint(blue, " =") + " help: " + p.Hint + "\n")
+	}
+	return b.String()
+}
+
+// position is file:line:column as far as they are known.
+func (p Problem) position() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// subject names the object and the field as far as they are known.
+func (p Problem) subject() string {
+	switch {
+	case p.Object.IsZero():
+		return p.Field
+	case p.Field == "":
+		return p.Object.String()
+	}
+	return p.Object.String() + ", " + p.Field
+}
+
+type style string
+
+const (
+	bold   style = "\x1b[1m"
+	red    style = "\x1b[1;31m"
+	yellow style = "\x1b[1;33m"
+	blue   style = "\x1b[34m"
+)
+
+// painter gives a function that wraps text in a style, or leaves it as it is.
+func painter(color bool) func(style, string) string {
+	return func(s style, text string) string {
+		if !color || text == "" {
+			return text
+		}
+		return string(s) + text + "\x1b[0m"
+	}
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// served is the object that serves under a key.
+type served struct {
+	object     *Object
+	path       string      // the file that gave it
+	definition *definition // nil when it is kept: no definition is sound
+	since      time.Time   // when it began to be kept
+}
+
+// take makes the edits the Store's own and gives what they change.
+func (s *Store) take(edits []edit, now time.Time) Change {
+	touched := map[Key]struct{}{}
+	for _, e := range edits {
+		s.replace(e, touched)
+	}
+	var change Change
+	for key := range touched {
+		s.settle(key, now, &change)
+	}
+	slices.SortFunc(change.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(change.Gone, CompareKeys)
+	return change
+}
+
+// replace puts a file in the place of the one before and adds the keys that
+// must be settled to touched.
+func (s *Store) replace(e edit, touched map[Key]struct{}) {
+	delete(s.files, e.path)
+	delete(s.flawed, e.path)
+	if e.before != nil {
+		for _, d := range e.before.definitions {
+			key := d.object.Key
+			touched[key] = struct{}{}
+			s.found[key] = slices.DeleteFunc(s.found[key], func(d *definition) bool { return d.file == e.before })
+		}
+	}
+	for key := range s.kept[e.path] {
+		touched[key] = struct{}{}
+	}
+	if e.after == nil {
+		return
+	}
+	s.files[e.path] = e.after
+	if e.after.flawed() {
+		s.flawed[e.path] = e.after
+	}
+	for _, d := range e.after.definitions {
+		key := d.object.Key
+		touched[key] = struct{}{}
+		s.found[key] = append(s.found[key], d)
+	}
+}
+
+// settle decides which object serves under a key.
+func (s *Store) settle(key Key, now time.Time, change *Change) {
+	definitions := s.found[key]
+	slices.SortFunc(definitions, func(a, b *definition) int {
+		return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
+	})
+	delete(s.contested, key)
+	if len(definitions) > 1 {
+		s.contested[key] = struct{}{}
+	}
+	before, serving := s.served[key]
+	if len(definitions) > 0 {
+		s.release(key, before.path)
+		winner := choose(definitions, before)
+		object := winner.object
+		if serving && before.object.Hash == object.Hash {
+			object = before.object
+		} else {
+			change.Set = append(change.Set, object)
+		}
+		s.served[key] = served{object: object, path: winner.file.path, definition: winner}
+		return
+	}
+	delete(s.found, key)
+	if !serving {
+		return
+	}
+	if f := s.files[before.path]; f != nil && f.tally.broken > 0 {
+		s.keep(key, before, now)
+		return
+	}
+	s.release(key, before.path)
+	delete(s.served, key)
+	change.Gone = append(change.Gone, key)
+}
+
+// choose gives the definition that serves: that of the file which serves
+// already, and in it the unchanged one; else the first.
+func choose(definitions []*definition, before served) *definition {
+	own := definitions
+	if i := slices.IndexFunc(definitions, func(d *definition) bool { return d.file.path == before.path }); i >= 0 {
+		own = definitions[i:]
+		for _, d := range own {
+			if d.file.path == before.path && d.object.Hash == before.object.Hash {
+				return d
+			}
+		}
+	}
+	return own[0]
+}
+
+// keep lets an object serve on that its broken file defines no more.
+func (s *Store) keep(key Key, before served, now time.Time) {
+	if before.definition != nil {
+		before.definition, before.since = nil, now
+		s.served[key] = before
+	}
+	if s.kept[before.path] == nil {
+		s.kept[before.path] = map[Key]struct{}{}
+	}
+	s.kept[before.path][key] = struct{}{}
+}
+
+// release ends the keeping of a key.
+func (s *Store) release(key Key, path string) {
+	delete(s.kept[path], key)
+	if len(s.kept[path]) == 0 {
+		delete(s.kept, path)
+	}
+}
+
+// keptProblems tells of each broken file what is kept of it.
+func (s *Store) keptProblems() []Problem {
+	var all []Problem
+	for path, keys := range s.kept {
+		sorted := slices.SortedFunc(maps.Keys(keys), CompareKeys)
+		p := Problem{
+			Code: "LastGoodKept", Severity: Warning, File: path, Object: sorted[0],
+			Hint: "mend the file's errors, or define them elsewhere; they go when the file is sound or deleted",
+		}
+		since := s.served[sorted[0]].since
+		for _, key := range sorted {
+			if t := s.served[key].since; t.Before(since) {
+				since = t
+			}
+		}
+		if len(sorted) > 1 {
+			p.Object = Key{}
+		}
+		p.Message = list(sorted) + " as it was before the file broke goes on serving"
+		if !since.IsZero() {
+			p.Message += ", since " + since.UTC().Format(time.RFC3339)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// contests tells of keys with several definitions which of them serves.
+func (s *Store) contests() []Problem {
+	var all []Problem
+	for key := range s.contested {
+		winner := s.served[key].definition
+		for _, d := range s.found[key] {
+			if d != winner {
+				all = append(all, contest(d, winner))
+			}
+		}
+	}
+	return all
+}
+
+// contest is about a definition beside the one that serves.
+func contest(d, winner *definition) Problem {
+	where := fmt.Sprintf("%s:%d", winner.file.path, winner.line())
+	p := Problem{
+		Code: "Conflict", Severity: Error, File: d.file.path, Line: d.line(), Column: d.place.column,
+		Object: d.object.Key, Field: "metadata.name",
+		Message: fmt.Sprintf("%s is defined in %s too, with other content; that one serves, this one does not", d.object.Key, where),
+		Hint:    "remove one of the two, or give it another name or namespace",
+	}
+	if d.object.Hash == winner.object.Hash {
+		p.Code, p.Severity = "Duplicate", Warning
+		p.Message = fmt.Sprintf("%s is defined in %s too, with the same content", d.object.Key, where)
+		p.Hint = "remove one of the two"
+	}
+	if d.shows() {
+		p.Excerpt = excerpt(d.document.text, d.place)
+	}
+	return p
+}
+
+// list names at most ten keys.
+func list(keys []Key) string {
+	var names []string
+	for _, key := range keys[:min(len(keys), 10)] {
+		names = append(names, key.String())
+	}
+	if more := len(keys) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,158 @@
+// Package store turns Trees into Changes: it splits files into documents,
+// reads and validates those that changed, and keeps the last good version of
+// every object. Whatever is wrong with the user's files is a Problem.
+//
+// A Store holds two things: the files as they were last read (file.go), and
+// the objects that serve (serve.go). A Tree is first read aside; only when it
+// is not held do its files take the place of the ones before.
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// Options say how a Store treats Trees.
+type Options struct {
+	// Strict holds every Tree back that has an invalid document or an unread
+	// file, instead of keeping the last good version of what it is about.
+	Strict bool
+	// Limits bound what is taken; zero fields get the defaults.
+	Limits Limits
+}
+
+// Limits bound a Tree (design section 10). Each document is bounded, too: in
+// depth, aliases and number of values.
+type Limits struct {
+	Documents int // of one file; 20,000 by default
+	Objects   int // of a Tree; 500,000 by default
+}
+
+// Store keeps what the folder says. One goroutine uses it.
+type Store struct {
+	options Options
+	reader  reader
+
+	files  map[string]*file
+	flawed map[string]*file // those files that have problems or foreign kinds
+	tally  tally            // of all files
+
+	served    map[Key]served
+	found     map[Key][]*definition // in order of file and place
+	contested map[Key]struct{}      // keys with several definitions
+	kept      map[string]map[Key]struct{}
+
+	allowEmpty bool
+	located    map[spot]Problem
+}
+
+// New makes an empty Store. An error says that the embedded schemas are bad.
+func New(options Options) (*Store, error) {
+	options.Limits.Documents = cmp.Or(options.Limits.Documents, 20_000)
+	options.Limits.Objects = cmp.Or(options.Limits.Objects, 500_000)
+	schemas, err := schema.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load schemas: %w", err)
+	}
+	return &Store{
+		options: options, reader: reader{schemas},
+		files: map[string]*file{}, flawed: map[string]*file{},
+		served: map[Key]served{}, found: map[Key][]*definition{},
+		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
+	}, nil
+}
+
+// AllowEmpty lets the next Tree be taken even when it removes every object.
+func (s *Store) AllowEmpty() { s.allowEmpty = true }
+
+// Apply takes a Tree and gives what it changed. Only files whose hash changed
+// are split, and only documents whose text changed are read; that uses all
+// cores, and is done when Apply returns. What serves afterwards depends, for a
+// folder without problems, on the last Tree alone.
+func (s *Store) Apply(tree watcher.Tree) Change {
+	edits, stats := s.read(tree)
+	next := s.tally
+	for _, e := range edits {
+		next = next.minus(e.before).plus(e.after)
+	}
+	problem, held := s.hold(tree, next)
+	s.allowEmpty = false
+	if held {
+		stats.Objects = len(s.served)
+		return Change{Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
+	}
+	change := s.take(edits, tree.Noticed)
+	s.tally = next
+	stats.Objects = len(s.served)
+	change.Stats = stats
+	change.Problems = s.problems()
+	return change
+}
+
+// The codes of the problems for which a Tree is held.
+const (
+	folderEmptied   = "FolderEmptied"
+	folderMissing   = "FolderMissing"
+	tooManyObjects  = "TooManyObjects"
+	revisionInvalid = "RevisionInvalid"
+)
+
+// hold says whether the Tree must not be taken, and why.
+func (s *Store) hold(tree watcher.Tree, next tally) (p Problem, held bool) {
+	p = Problem{Severity: Error, File: tree.Root}
+	serving := len(s.served)
+	emptied := next.documents == 0 && len(tree.Skipped) == 0
+	switch {
+	case tree.Missing && serving > 0 && !s.allowEmpty:
+		p.Code = folderMissing
+		p.Message = fmt.Sprintf("the folder is gone; its %d objects go on serving until it is back, or until gatefold reload --allow-empty", serving)
+		p.Hint = "bring the folder back; to serve nothing run gatefold reload --allow-empty"
+	case emptied && !tree.Missing && serving > 0 && !s.allowEmpty:
+		p.Code = folderEmptied
+		p.Message = fmt.Sprintf("the folder holds no document any more; its %d objects go on serving until one returns, or until gatefold reload --allow-empty", serving)
+		p.Hint = "bring the files back; to serve nothing run gatefold reload --allow-empty"
+	case next.objects > s.options.Limits.Objects:
+		p.Code = tooManyObjects
+		p.Message = fmt.Sprintf("the folder holds %d objects, at most %d are taken; what served before goes on serving", next.objects, s.options.Limits.Objects)
+	case s.options.Strict && next.broken+len(tree.Skipped) > 0:
+		p.Code = revisionInvalid
+		p.Message = "the folder has invalid documents; none of its changes is taken (strict), and what served before goes on serving"
+		p.Hint = "mend the errors listed here; without --strict, only what is invalid would be held back"
+	default:
+		return Problem{}, false
+	}
+	return p, true
+}
+
+// problems gives all that stands, sorted.
+func (s *Store) problems() []Problem {
+	all := fileProblems(s.flawed)
+	all = append(all, s.contests()...)
+	all = append(all, s.keptProblems()...)
+	SortProblems(all)
+	return all
+}
+
+// problemsHeld gives the problems that stand while a Tree is held: those of
+// the Tree where it was its documents that are at fault, else those before.
+func (s *Store) problemsHeld(why Problem, edits []edit) []Problem {
+	if why.Code != revisionInvalid && why.Code != tooManyObjects {
+		all := append(s.problems(), why)
+		SortProblems(all)
+		return all
+	}
+	flawed := maps.Clone(s.flawed)
+	for _, e := range edits {
+		delete(flawed, e.path)
+		if e.after != nil && e.after.flawed() {
+			flawed[e.path] = e.after
+		}
+	}
+	all := append(fileProblems(flawed), why)
+	SortProblems(all)
+	return all
+}
