@@ -141,17 +141,12 @@ func TestBootstrapBringsEnvoyToTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, address)
 			e := envoytest.Start(t, envoytest.Options{XDSAddress: server.address, NodeID: "edge-1", NodeCluster: "shop/eg"})
-			if node := <-server.nodes; node != "edge-1 in shop/eg" {
-				t.Errorf("the server sees %s", node)
-			}
+			server.waitFor(t, "edge-1 in shop/eg")
 			if page := e.AdminGet("/server_info"); strings.Contains(page, `"state": "LIVE"`) {
 				t.Error("Envoy is live without any configuration")
 			}
 			server.Stop()
-			server = serve(t, server.address)
-			if node := <-server.nodes; node != "edge-1 in shop/eg" {
-				t.Errorf("the server that came back sees %s", node)
-			}
+			serve(t, server.address).waitFor(t, "edge-1 in shop/eg")
 		})
 	}
 }
@@ -183,6 +178,22 @@ func serve(t *testing.T, address string) *server {
 	go func() { _ = s.Serve(listener) }()
 	t.Cleanup(s.Stop)
 	return s
+}
+
+// waitFor waits for the first stream and checks who opened it.
+func (s *server) waitFor(t *testing.T, want string) {
+	t.Helper()
+	envoytest.Wait(t, "a delta stream to "+s.address, func() error {
+		select {
+		case node := <-s.nodes:
+			if node != want {
+				t.Errorf("the server sees %s, want %s", node, want)
+			}
+			return nil
+		default:
+			return errors.New("none was opened")
+		}
+	})
 }
 
 func (s *server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
