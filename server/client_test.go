@@ -1,0 +1,324 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/rs/zerolog"
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+const (
+	cds = resourcev3.ClusterType
+	eds = resourcev3.EndpointType
+	lds = resourcev3.ListenerType
+	rds = resourcev3.RouteType
+	sds = resourcev3.SecretType
+)
+
+// patience bounds what a test waits for; it is reached only by a fault.
+const patience = 20 * time.Second
+
+// running is a server that serves on free ports.
+type running struct {
+	*Server
+	t          testing.TB
+	xds, admin net.Addr
+}
+
+func start(t testing.TB, options Options) *running {
+	t.Helper()
+	bound := make(chan [2]net.Addr, 1)
+	options.XDSAddress, options.AdminAddress = "127.0.0.1:0", "127.0.0.1:0"
+	options.Listening = func(xds, admin net.Addr) { bound <- [2]net.Addr{xds, admin} }
+	s := New(options, zerolog.New(zerolog.NewTestWriter(t)))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case addresses := <-bound:
+		return &running{s, t, addresses[0], addresses[1]}
+	case err := <-ended:
+		ended <- nil
+		t.Fatal(err)
+	}
+	return nil
+}
+
+// publish publishes changes for Gateway shop/a, such as "Cluster web@1", or
+// "-Cluster web" for one that is gone; "Gateway: " before it names another.
+func (r *running) publish(changes ...string) {
+	r.t.Helper()
+	var delta []xds.Update
+	for _, change := range changes {
+		delta = append(delta, parseUpdate(change))
+	}
+	r.Publish(translate.Result{Delta: delta})
+}
+
+func parseUpdate(change string) xds.Update {
+	gateway := "shop/a"
+	if g, rest, ok := strings.Cut(change, ": "); ok {
+		gateway, change = g, rest
+	}
+	change, gone := strings.CutPrefix(change, "-")
+	kind, name, _ := strings.Cut(change, " ")
+	name, content, _ := strings.Cut(name, "@")
+	u := xds.Update{Gateway: gateway, Type: typeOf(kind), Name: name}
+	if !gone {
+		u.Resource = resource(u.Type, name, content)
+	}
+	return u
+}
+
+func typeOf(kind string) string {
+	for _, typ := range servedTypes() {
+		if shortType(typ) == kind {
+			return typ
+		}
+	}
+	panic("no type " + kind)
+}
+
+// resource makes a valid message in which content stands somewhere; its version
+// is "content-" and the sum of the body.
+func resource(typ, name, content string) *xds.Resource {
+	var message proto.Message
+	switch typ {
+	case cds:
+		message = &clusterv3.Cluster{Name: name, AltStatName: content}
+	case eds:
+		message = &endpointv3.ClusterLoadAssignment{ClusterName: name, Policy: &endpointv3.ClusterLoadAssignment_Policy{
+			DropOverloads: []*endpointv3.ClusterLoadAssignment_Policy_DropOverload{{Category: content}}}}
+	case lds:
+		message = &listenerv3.Listener{Name: name, StatPrefix: content}
+	case rds:
+		message = &routev3.RouteConfiguration{Name: name, RequestHeadersToRemove: []string{content}}
+	case sds:
+		message = &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
+			PrivateKey: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: content}}}}}
+	}
+	body, err := proto.Marshal(message)
+	if err != nil {
+		panic(err)
+	}
+	return &xds.Resource{Type: typ, Name: name, Version: versionOf(content, body), Body: body}
+}
+
+func versionOf(content string, body []byte) string {
+	sum := sha256.Sum256(body)
+	return content + "-" + hex.EncodeToString(sum[:4])
+}
+
+// held gives a resource's entry for initial_resource_versions.
+func held(changes ...string) map[string]string {
+	versions := map[string]string{}
+	for _, change := range changes {
+		u := parseUpdate(change)
+		versions[u.Name] = u.Resource.Version
+	}
+	return versions
+}
+
+// client is a delta client that does what the test says and nothing by itself.
+type client struct {
+	t      testing.TB
+	stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+	got    chan *discoveryv3.DeltaDiscoveryResponse
+	failed chan error
+	close  func()
+}
+
+// connect opens a stream for node.cluster and reads it in the background.
+func (r *running) connect(cluster string) *client {
+	r.t.Helper()
+	c := r.open(cluster)
+	go func() {
+		for {
+			response, err := c.stream.Recv()
+			if err != nil {
+				c.failed <- err
+				return
+			}
+			c.got <- response
+		}
+	}()
+	return c
+}
+
+// open opens a stream that nobody reads.
+func (r *running) open(cluster string) *client {
+	r.t.Helper()
+	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c := &client{t: r.t, stream: stream, failed: make(chan error, 1),
+		got:   make(chan *discoveryv3.DeltaDiscoveryResponse, 1000),
+		close: func() { cancel(); _ = conn.Close() }}
+	r.t.Cleanup(c.close)
+	c.node(cluster)
+	return c
+}
+
+func (c *client) send(request *discoveryv3.DeltaDiscoveryRequest) {
+	c.t.Helper()
+	if err := c.stream.Send(request); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// node sends the first request: the node, and an answer to nothing.
+func (c *client) node(cluster string) {
+	c.send(&discoveryv3.DeltaDiscoveryRequest{
+		Node: &corev3.Node{Id: "test", Cluster: cluster}, TypeUrl: "type.googleapis.com/nothing",
+	})
+}
+
+// ask subscribes to names of a type; without names to all.
+func (c *client) ask(typ string, names ...string) {
+	c.t.Helper()
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: typ, ResourceNamesSubscribe: names})
+}
+
+// resume subscribes as after a reconnect.
+func (c *client) resume(typ string, versions map[string]string, names ...string) {
+	c.t.Helper()
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: typ, ResourceNamesSubscribe: names, InitialResourceVersions: versions})
+}
+
+// next waits for the next response.
+func (c *client) next() *discoveryv3.DeltaDiscoveryResponse {
+	c.t.Helper()
+	select {
+	case response := <-c.got:
+		return response
+	case err := <-c.failed:
+		c.t.Fatalf("the stream ended: %v", err)
+	case <-time.After(patience):
+		c.t.Fatal("no response")
+	}
+	return nil
+}
+
+// want checks that the next response is this, as "Cluster a@1 b@2 -gone", and
+// leaves it unanswered.
+func (c *client) want(text string) *discoveryv3.DeltaDiscoveryResponse {
+	c.t.Helper()
+	response := c.next()
+	if got := show(response); got != text {
+		c.t.Fatalf("got %q, want %q", got, text)
+	}
+	return response
+}
+
+// take is want with an ACK.
+func (c *client) take(text string) {
+	c.t.Helper()
+	c.ack(c.want(text))
+}
+
+// takeAny takes n responses in any order.
+func (c *client) takeAny(texts ...string) {
+	c.t.Helper()
+	var got []string
+	for range texts {
+		response := c.next()
+		got = append(got, show(response))
+		c.ack(response)
+	}
+	slices.Sort(got)
+	slices.Sort(texts)
+	if !slices.Equal(got, texts) {
+		c.t.Fatalf("got %q, want %q", got, texts)
+	}
+}
+
+func show(response *discoveryv3.DeltaDiscoveryResponse) string {
+	text := shortType(response.TypeUrl)
+	for _, r := range response.Resources {
+		content, _, _ := strings.Cut(r.Version, "-")
+		if versionOf(content, r.Resource.Value) != r.Version || r.Resource.TypeUrl != response.TypeUrl {
+			content = "broken"
+		}
+		text += " " + r.Name + "@" + content
+	}
+	for _, name := range response.RemovedResources {
+		text += " -" + name
+	}
+	return text
+}
+
+func (c *client) ack(response *discoveryv3.DeltaDiscoveryResponse) {
+	c.t.Helper()
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce})
+}
+
+func (c *client) nack(response *discoveryv3.DeltaDiscoveryResponse, words string) {
+	c.t.Helper()
+	c.send(&discoveryv3.DeltaDiscoveryRequest{
+		TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce,
+		ErrorDetail: &statusv1.Status{Code: 13, Message: words},
+	})
+}
+
+// until waits for a condition on the server's state.
+func (r *running) until(what string, condition func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		ok := condition()
+		r.mu.Unlock()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s: not within %s", what, patience)
+		}
+	}
+}
+
+// asked waits until some stream of shop/a or the union asks for n types.
+func (r *running) asked(n int) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%d types asked for", n), func() bool {
+		for _, st := range append(r.audience("shop/a"), r.audience("")...) {
+			if len(st.ledgers) >= n {
+				return true
+			}
+		}
+		return false
+	})
+}
