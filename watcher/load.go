@@ -123,7 +123,11 @@ func unchanged(f *os.File, sig signature) error {
 	if err != nil {
 		return err
 	}
-	if signatureOf(info) != sig {
+	now := signatureOf(info)
+	// A file of equal times that was renamed over the listed one is as good,
+	// and some file systems give an open file another number.
+	now.identity = sig.identity
+	if now != sig {
 		return errMoving
 	}
 	return nil

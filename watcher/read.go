@@ -107,8 +107,9 @@ func (r *reader) look(root *os.Root, at place, dirs map[identity]bool) (changes 
 	switch {
 	case before == nil:
 		s.change("", written)
-	case at.path != was.path:
+	case at.path != was.path: // the link was flipped: a whole new folder at once
 		s.collapse(0, "")
+		clear(r.kept)
 	}
 	return s.changes, s.stale, nil
 }
@@ -129,7 +130,7 @@ func (r *reader) lose() []change {
 
 // refuse records that the root cannot be read: what is known stays, skipped.
 func (r *reader) refuse(err error) []change {
-	if r.top == nil {
+	if r.top == nil || r.at.path == "" {
 		return nil
 	}
 	r.top = r.top.skipped(Unreadable, reason(err).Error())

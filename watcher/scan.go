@@ -182,7 +182,7 @@ func (s *scan) follow(e *entry) (ok bool) {
 	e.skip, e.detail = Unreadable, fmt.Sprintf("link to %q: %v", target, reason(err))
 	if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, new(syscall.Errno)) {
 		e.skip = LeavesRoot
-		e.detail = fmt.Sprintf("the link leads to %q, outside the folder", target)
+		e.detail = fmt.Sprintf("link to %q: only relative links that stay inside the folder are followed", target)
 	}
 	// A link without an extension may be meant as a directory.
 	return loadable(e.path) || e.skip == LeavesRoot && path.Ext(e.path) == ""

@@ -114,19 +114,19 @@ func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
 // noticed returns when the first pending change was seen, or now.
 func (s *settle) noticed(now time.Time) time.Time { return earliest(s.first, now) }
 
-// force makes the next verdict quiet whatever is pending.
+// force makes the next verdict quiet whatever is pending; only a lock holds.
 func (s *settle) force() { s.forced = true }
 
 // due returns what may be loaded at now and, when that is nothing, the moment
 // to ask again; the zero time when nothing is pending.
 func (s *settle) due(now time.Time) (verdict, time.Time) {
 	switch {
-	case s.forced:
-		return quiet, now
-	case len(s.pending) == 0:
+	case s.idle():
 		return wait, time.Time{}
 	case !s.lockedSince.IsZero() && !s.alarmed:
 		return wait, now.Add(lockPoll)
+	case s.forced:
+		return quiet, now
 	}
 	next := s.last.Add(s.quietTime())
 	if !now.Before(next) {
@@ -189,6 +189,13 @@ func earliest(t, now time.Time) time.Time {
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
 		return b
 	}
 	return a

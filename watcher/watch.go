@@ -57,8 +57,8 @@ type watch struct {
 	events *events
 	out    mailbox
 
-	started   bool          // the first Tree was given
 	stale     bool          // the next look is at everything
+	restless  time.Time     // when a Tree was first given up because the folder moved
 	unseen    bool          // the last changes were found without an event
 	nextScan  time.Time     // when everything is looked at without a hint
 	nextLog   time.Time     // when a missing root is logged again
@@ -75,6 +75,7 @@ func newWatch(opt Options, log zerolog.Logger) *watch {
 		events: newEvents(opt.Poll, log),
 		out:    make(mailbox, 1),
 	}
+	w.settle.force() // the first Tree comes at once
 	w.reader.enter = func(dir string, id identity) {
 		w.events.enter(filepath.Join(w.reader.at.path, dir), id)
 	}
@@ -85,7 +86,7 @@ func newWatch(opt Options, log zerolog.Logger) *watch {
 func (w *watch) run(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
-	force := false
+	force, rescan := false, w.opt.Rescan
 	for {
 		next := w.pass(force)
 		wait.Reset(time.Until(next))
@@ -97,8 +98,10 @@ func (w *watch) run(ctx context.Context) {
 			if !sleep(ctx, time.Until(w.lookAgain)) {
 				return
 			}
-		case <-w.opt.Rescan:
-			force = true
+		case _, ok := <-rescan:
+			if force = ok; !ok {
+				rescan = nil // a closed channel asks no more
+			}
 		case <-wait.C:
 		}
 	}
@@ -137,17 +140,17 @@ func (w *watch) pass(force bool) time.Time {
 		w.nextScan = start.Add(w.opt.FallbackScan)
 	} else {
 		changes = w.look(root, at, full, h.dirs)
-		w.lock(start, root)
 	}
 	if len(changes) > 0 {
 		w.unseen = !hinted
 	}
 	w.settle.note(start, changes...)
+	w.lock(start, root)
 	if force {
 		w.settle.force()
 	}
 	w.busy += time.Since(start)
-	if hinted {
+	if hinted || w.stale {
 		w.lookAgain = time.Now().Add(time.Since(start))
 	}
 	return w.decide(root, at, full)
@@ -168,7 +171,6 @@ func (w *watch) open() (*os.Root, place, error) {
 
 // look compares the folder with what is known, everywhere or in dirs.
 func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool) []change {
-	w.nextLog = time.Time{}
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
 		w.stale = stale || err != nil
@@ -183,6 +185,8 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool)
 	w.stale = stale
 	if err != nil {
 		changes = append(changes, w.lack(time.Now(), err)...)
+	} else {
+		w.nextLog = time.Time{}
 	}
 	w.nextScan = time.Now().Add(max(w.opt.FallbackScan, restFactor*(threadTime()-cpu)))
 	return changes
@@ -202,12 +206,12 @@ func (w *watch) lack(now time.Time, err error) []change {
 
 // lock looks for git's lock: while it is there, git is changing files.
 func (w *watch) lock(now time.Time, root *os.Root) {
-	if w.settle.idle() {
-		w.settle.lock(now, false)
-		return
+	locked := false
+	if root != nil && !w.settle.idle() {
+		_, err := root.Lstat(".git/index.lock")
+		locked = err == nil
 	}
-	_, err := root.Lstat(".git/index.lock")
-	if w.settle.lock(now, err == nil) {
+	if w.settle.lock(now, locked) {
 		w.log.Error().Str("folder", w.opt.Root).Dur("after", w.opt.MaxLock).
 			Msg(".git/index.lock is still there: loading the folder in spite of it; remove the file if no git command is running")
 	}
@@ -221,17 +225,12 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 		w.settle.note(time.Now(), w.look(root, at, true, nil)...)
 		v, next = w.settle.due(time.Now())
 	}
-	if !w.started {
-		v = quiet
-	} else if w.stale && v == quiet {
-		v = wait
-	}
 	if v != wait {
 		w.give(root, v)
 		_, next = w.settle.due(time.Now())
 	}
 	if w.stale {
-		return time.Now().Add(staleWait)
+		next = later(time.Now().Add(staleWait), w.lookAgain)
 	}
 	if next.IsZero() || w.nextScan.Before(next) {
 		return w.nextScan
@@ -246,7 +245,7 @@ func (w *watch) give(root *os.Root, v verdict) {
 	first := w.settle.noticed(start)
 	t, moving := w.reader.tree(root, v == additions)
 	w.busy += time.Since(start)
-	restless := len(moving) > 0 && v == quiet && w.started
+	restless := v == quiet && (w.stale || len(moving) > 0) && w.patient(start)
 	if !restless {
 		w.settle.done(v)
 	}
@@ -261,8 +260,16 @@ func (w *watch) give(root *os.Root, v verdict) {
 		clear(w.reader.kept)
 	}
 	t.Noticed, t.Scan = first, w.busy
-	w.started, w.busy = true, 0
+	w.busy, w.restless = 0, time.Time{}
 	w.out.put(t)
+}
+
+// patient tells whether a folder that moved while it was read may be waited
+// for, as long as for additions. The first Tree has no pending change that
+// would set a cap.
+func (w *watch) patient(now time.Time) bool {
+	w.restless = earliest(w.restless, now)
+	return now.Sub(w.restless) < w.opt.MaxAdd
 }
 
 // mailbox holds the newest Tree that was not handed out yet.

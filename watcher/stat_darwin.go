@@ -1,0 +1,29 @@
+package watcher
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// signatureOf takes the signature from what the system said of a file.
+func signatureOf(info fs.FileInfo) signature {
+	st := info.Sys().(*syscall.Stat_t)
+	return signature{
+		identity: identity{dev: uint64(st.Dev), ino: st.Ino},
+		size:     st.Size,
+		mtime:    st.Mtimespec.Nano(),
+		ctime:    st.Ctimespec.Nano(),
+		kind:     info.Mode().Type(),
+	}
+}
+
+// threadTime is the CPU time that the process has used so far: the system
+// does not tell the thread's.
+func threadTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
