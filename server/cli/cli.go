@@ -66,6 +66,11 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		bootstrapCommand(),
 		completionCommand(),
+		healthcheckCommand(),
+		serveCommand(),
+		statusCommand(),
+		translateCommand(),
+		validateCommand(),
 		versionCommand(),
 	)
 	root.SetFlagErrorFunc(explainFlagError)

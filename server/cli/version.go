@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"text/tabwriter"
@@ -37,7 +38,7 @@ func versionCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "gatefold\t%s\ncommit\t%s\nGo\t%s\nGateway API\t%s\nEnvoy\t%s\n",
-				b.Version, orDash(b.Commit), b.Go, b.GatewayAPI, b.Envoy)
+				b.Version, cmp.Or(b.Commit, "-"), b.Go, b.GatewayAPI, b.Envoy)
 			return w.Flush()
 		},
 	}
@@ -62,11 +63,4 @@ func readBuild() build {
 		}
 	}
 	return b
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// logOptions say how serve logs, to standard error.
+type logOptions struct {
+	format, level string
+}
+
+func (o *logOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.format, "log-format", "", "console or json (default console on a terminal, else json)")
+	flags.StringVar(&o.level, "log-level", "info", "debug, info, warn or error")
+}
+
+// logger makes the log; an error names the flag.
+func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
+	level, err := zerolog.ParseLevel(o.level)
+	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
+		return zerolog.Logger{}, fmt.Errorf("--log-level %q: must be debug, info, warn or error", o.level)
+	}
+	terminal := isTerminal(w)
+	switch {
+	case o.format == "console", o.format == "" && terminal:
+		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000", NoColor: !useColor(terminal)}
+	case o.format != "json" && o.format != "":
+		return zerolog.Logger{}, fmt.Errorf("--log-format %q: must be console or json", o.format)
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// useColor follows no-color.org.
+func useColor(terminal bool) bool { return terminal && os.Getenv("NO_COLOR") == "" }
+
+// milliseconds is how the log and reports give a time: to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// pipeline takes each Tree through store, translate and server. One goroutine
+// runs it.
+type pipeline struct {
+	*steps
+	publisher publisher
+	log       zerolog.Logger
+	problems  problemLog
+	published bool
+}
+
+// publisher is what the pipeline needs of server.Server.
+type publisher interface {
+	Publish(translate.Result)
+	Reloaded(server.Reload)
+}
+
+// reload is what one Tree came to.
+type reload struct {
+	tree     watcher.Tree
+	change   store.Change
+	result   translate.Result
+	problems []store.Problem
+	step     string // that runs, or ran last
+	stages   map[string]time.Duration
+}
+
+// reload serves what the folder says now. Whatever goes wrong, what served
+// before goes on serving.
+func (p *pipeline) reload(tree watcher.Tree) {
+	r := &reload{tree: tree, stages: map[string]time.Duration{"scan": tree.Scan}}
+	if !p.run(r) {
+		p.publisher.Reloaded(server.Reload{Result: "failed", Stages: r.stages})
+		return
+	}
+	p.problems.update(p.log, r.problems)
+	if r.change.Hold != "" {
+		p.log.Error().Str("folder", tree.Root).Str("hold", r.change.Hold).
+			Msg("ALARM: the folder is not followed; what served before goes on serving")
+		p.publisher.Reloaded(server.Reload{Result: "held", Hold: r.change.Hold, Stages: r.stages})
+		return
+	}
+	p.summarize(r)
+	outcome := "ok"
+	if len(r.problems) > 0 {
+		outcome = "problems"
+	}
+	p.publisher.Reloaded(server.Reload{Result: outcome, OK: true, Stages: r.stages})
+}
+
+// run is the barrier around the steps: a panic in one of them is our mistake,
+// not the user's. It is logged with its stack, and no later step runs.
+func (p *pipeline) run(r *reload) (ok bool) {
+	defer func() {
+		if mistake := recover(); mistake != nil {
+			p.log.Error().Str("step", r.step).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
+				Msg("a mistake in gatefold: this change of the folder is not served, what served before is; please report it")
+		}
+	}()
+	r.time("store", func() { r.change = p.store.Apply(r.tree) })
+	r.stages["parse"], r.stages["validate"] = r.change.Stats.Parse, r.change.Stats.Validate
+	r.time("translate", func() { r.result = p.translator.Apply(r.change) })
+	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
+	// A folder that is missing at start is waited for: nothing is served before.
+	if r.change.Hold != "" && !p.published {
+		return true
+	}
+	r.result.Problems = r.problems
+	r.time("publish", func() { p.publisher.Publish(r.result) })
+	p.published = true
+	return true
+}
+
+// time runs one step.
+func (r *reload) time(step string, run func()) {
+	r.step = step
+	start := time.Now()
+	run()
+	r.stages[step] = time.Since(start)
+}
+
+// summarize writes the one line of a reload.
+func (p *pipeline) summarize(r *reload) {
+	errors, warnings := tally(r.problems)
+	line := p.log.Info().Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
+		Int("changed", len(r.change.Set)+len(r.change.Gone)).Int("resources", len(r.result.Delta)).
+		Int("errors", errors).Int("warnings", warnings)
+	for _, stage := range []string{"scan", "parse", "validate", "translate", "publish"} {
+		line.Float64(stage+"_ms", milliseconds(r.stages[stage]))
+	}
+	line.Float64("total_ms", milliseconds(time.Since(r.tree.Noticed)))
+	if r.tree.Revision != "" {
+		line.Str("revision", r.tree.Revision)
+	}
+	line.Msg("reloaded")
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// maxProblemLines bounds how many problems one reload logs.
+const maxProblemLines = 100
+
+// problemLog writes each problem once when it appears, and once when it is gone.
+type problemLog struct {
+	known []store.Problem // sorted by orderOf
+}
+
+// update takes over the problems that stand now.
+func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
+	now := slices.SortedFunc(slices.Values(problems), orderOf)
+	fresh, mended := without(now, l.known), without(l.known, now)
+	l.known = now
+	for _, p := range fresh[:min(len(fresh), maxProblemLines)] {
+		level := zerolog.WarnLevel
+		if p.Severity == store.Error {
+			level = zerolog.ErrorLevel
+		}
+		describe(log.WithLevel(level), p).Str("hint", p.Hint).Msg(p.Message)
+	}
+	for _, p := range mended[:min(len(mended), maxProblemLines)] {
+		describe(log.Info(), p).Msg("mended: " + p.Message)
+	}
+	if more := max(0, len(fresh)-maxProblemLines) + max(0, len(mended)-maxProblemLines); more > 0 {
+		log.Warn().Int("more", more).Msg("more problems appeared or were mended; gatefold validate shows all that stand")
+	}
+}
+
+// describe names the place. The excerpt is left out: a log is one line a
+// problem, and is kept longer and read by more people than the folder.
+func describe(line *zerolog.Event, p store.Problem) *zerolog.Event {
+	line = line.Str("code", p.Code)
+	if p.File != "" {
+		line = line.Str("file", p.File).Int("line", p.Line).Int("column", p.Column)
+	}
+	if !p.Object.IsZero() {
+		line = line.Stringer("object", p.Object)
+	}
+	if p.Field != "" {
+		line = line.Str("field", p.Field)
+	}
+	return line
+}
+
+// without gives the problems that are not among others; both are sorted by
+// orderOf.
+func without(problems, others []store.Problem) []store.Problem {
+	var rest []store.Problem
+	for _, p := range problems {
+		if _, found := slices.BinarySearchFunc(others, p, orderOf); !found {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	folder folderOptions
+	server server.Options
+	log    logOptions
+	strict bool
+	watch  string
+}
+
+func serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Watch a folder and keep Envoy configured by it",
+		Long: "Watch a folder of Gateway API YAML and keep every Envoy that connects configured by it.\n" +
+			"A folder that is not there yet is waited for. A mistake in a file is logged, and the last good\n" +
+			"version of what it is about goes on serving. SIGINT and SIGTERM stop it.",
+		Args: exactly("the folder to watch"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.server.XDSAddress, "xds-address", defaultXDSAddress, "where Envoys connect: HOST:PORT or unix:/path")
+	flags.StringVar(&o.server.AdminAddress, "admin-address", defaultAdminAddress, "where /readyz, /metrics and /api/v1 are served: HOST:PORT or unix:/path")
+	flags.BoolVar(&o.server.XDSInsecure, "xds-insecure", false, "let --xds-address be reached from other hosts, without TLS: they can read every secret")
+	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
+	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system, and scans) or poll (scans alone)")
+	o.folder.register(flags)
+	o.log.register(flags)
+	return cmd
+}
+
+func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) error {
+	log, err := o.log.logger(stderr)
+	if err != nil {
+		return err
+	}
+	if o.watch != "auto" && o.watch != "poll" {
+		return fmt.Errorf("--watch %q: must be auto or poll", o.watch)
+	}
+	if err := watchable(dir); err != nil {
+		return err
+	}
+	both, err := newSteps(o.folder, o.strict)
+	if err != nil {
+		return err
+	}
+	log.Info().Str("version", readBuild().Version).Str("folder", dir).Msg("gatefold starts")
+	err = o.serve(ctx, dir, both, log)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; choose another by --xds-address or --admin-address", err)
+	}
+	if err == nil {
+		log.Info().Msg("gatefold stopped")
+	}
+	return err
+}
+
+// watchable refuses what will not become a folder by waiting.
+func watchable(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("folder %s: %w", dir, rootCause(err))
+	case !info.IsDir():
+		return fmt.Errorf("folder %s: it is not a folder", dir)
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return fmt.Errorf("folder %s: %w", dir, rootCause(err))
+	}
+	return nil
+}
+
+// serve runs until ctx ends or an address cannot be used. The folder is looked
+// at once the addresses are bound.
+func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log zerolog.Logger) error {
+	bound := make(chan struct{})
+	options := o.server
+	options.Listening = func(xds, admin net.Addr) {
+		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
+		close(bound)
+	}
+	srv := server.New(options, log)
+	p := &pipeline{steps: both, publisher: srv, log: log}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return srv.Run(ctx) })
+	group.Go(func() error {
+		select {
+		case <-bound:
+		case <-ctx.Done():
+			return nil
+		}
+		return watcher.Watch(ctx, watcher.Options{Root: dir, Limits: o.folder.tree, Poll: o.watch == "poll"}, log, p.reload)
+	})
+	return group.Wait()
+}

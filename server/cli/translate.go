@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+func translateCommand() *cobra.Command {
+	var folder folderOptions
+	var format outputFormat
+	cmd := &cobra.Command{
+		Use:   "translate DIR",
+		Short: "Print what Envoy would be sent for a folder",
+		Long: "Print what Envoy would be sent for a folder: one document for each xDS type, in protobuf JSON, sorted.\n" +
+			"Secrets are not shown. Mistakes go to standard error and give exit code 1.",
+		Args: exactly("the folder to translate"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			read, err := readFolder(cmd.Context(), args[0], folder)
+			if err != nil {
+				return err
+			}
+			if err := printTypes(cmd.OutOrStdout(), format, byType(read.result.Delta)); err != nil {
+				return err
+			}
+			if len(read.problems) == 0 {
+				return nil
+			}
+			if err := printReport(cmd.ErrOrStderr(), formatText, read); err != nil {
+				return err
+			}
+			if errors, _ := tally(read.problems); errors > 0 {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	folder.register(cmd.Flags())
+	format.register(cmd.Flags(), formatYAML, formatJSON)
+	return cmd
+}
+
+// typeDocument holds all resources of one type. It is translate's output: a contract.
+type typeDocument struct {
+	Type      string             `json:"type"` // the type URL
+	Resources []resourceDocument `json:"resources"`
+}
+
+type resourceDocument struct {
+	Gateway string          `json:"gateway"` // "namespace/name"
+	Name    string          `json:"name"`
+	Version string          `json:"version"` // the content hash that Envoy is told
+	Config  json.RawMessage `json:"config"`  // protobuf JSON
+}
+
+// byType groups resources, which are sorted by Gateway, type and name, in the
+// order in which Envoy is sent the types.
+func byType(delta []xds.Update) []typeDocument {
+	byURL := map[string][]resourceDocument{}
+	for _, u := range delta {
+		byURL[u.Type] = append(byURL[u.Type], resourceDocument{u.Gateway, u.Name, u.Resource.Version, server.ConfigJSON(u.Resource)})
+	}
+	documents := []typeDocument{}
+	for _, url := range server.Types() {
+		if len(byURL[url]) > 0 {
+			documents = append(documents, typeDocument{url, byURL[url]})
+		}
+	}
+	return documents
+}
+
+// printTypes prints one YAML document for each type, or one JSON array.
+func printTypes(w io.Writer, format outputFormat, documents []typeDocument) error {
+	if format == formatJSON {
+		return writeValue(w, format, documents)
+	}
+	for _, document := range documents {
+		fmt.Fprintln(w, "---")
+		if err := writeValue(w, formatYAML, document); err != nil {
+			return err
+		}
+	}
+	return nil
+}
