@@ -18,14 +18,19 @@ var crds embed.FS
 
 type version = apiextensionsv1.CustomResourceDefinitionVersion
 
-// readCRD gives the versions of the CRD in an embedded file.
-func readCRD(file string) map[string]version {
+// parseCRD reads the CRD in an embedded file.
+func parseCRD(file string) *apiextensionsv1.CustomResourceDefinition {
 	text, err := crds.ReadFile(file)
 	must(err, file)
-	var crd apiextensionsv1.CustomResourceDefinition
-	must(yaml.UnmarshalStrict(text, &crd), file)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	must(yaml.UnmarshalStrict(text, crd), file)
+	return crd
+}
+
+// readCRD gives the versions of the CRD in an embedded file.
+func readCRD(file string) map[string]version {
 	versions := map[string]version{}
-	for _, v := range crd.Spec.Versions {
+	for _, v := range parseCRD(file).Spec.Versions {
 		versions[v.Name] = v
 	}
 	return versions

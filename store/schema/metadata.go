@@ -32,13 +32,15 @@ func metadataNode(gk schema.GroupKind) *node {
 	return n
 }
 
-// worded joins what one of Kubernetes' checks says into one sentence.
+// worded makes a sentence of what one of Kubernetes' checks says first, without
+// the regular expression it ends in.
 func worded(check func(string) []string) func(string) string {
 	return func(s string) string {
 		wrong := check(s)
 		if len(wrong) == 0 {
 			return ""
 		}
-		return "is not valid: " + strings.Join(wrong, "; ")
+		sentence, _, _ := strings.Cut(wrong[0], " (e.g.")
+		return "is not valid: " + sentence
 	}
 }

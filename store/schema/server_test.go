@@ -70,7 +70,11 @@ func (s *apiServer) check(t *testing.T, object map[string]any) []string {
 	if !blocked {
 		broken, _ := s.rules.Validate(t.Context(), nil, s.schema, object, nil, celconfig.RuntimeCELCostBudget)
 		for _, err := range broken {
-			wrong = append(wrong, err.Field+": "+err.Detail)
+			message := err.Detail
+			if _, rule, failed := strings.Cut(message, " evaluating rule: "); failed {
+				message = rule // we do not tell how the evaluation failed
+			}
+			wrong = append(wrong, err.Field+": "+message)
 		}
 	}
 	slices.Sort(wrong)

@@ -30,7 +30,7 @@ func serviceChecker() *checker {
 }
 
 // serviceRules checks what depends on the type and on other ports, and sets
-// targetPort's default, the port itself.
+// targetPort's default.
 func serviceRules(w *walk, object map[string]any) {
 	spec := entries(object, "spec")
 	ports, _ := spec["ports"].([]any)
@@ -43,10 +43,7 @@ func serviceRules(w *walk, object map[string]any) {
 	for i, item := range ports {
 		port, _ := item.(map[string]any)
 		at := fmt.Sprintf("spec.ports[%d]", i)
-		if _, set := port["targetPort"]; !set {
-			port["targetPort"] = port["port"]
-		}
-		targetPort(w, at, port["targetPort"])
+		targetPort(w, at, port)
 		name, _ := port["name"].(string)
 		if name == "" && len(ports) > 1 {
 			w.addAt(RequiredField, at+".name", "name is missing", "each port has a name when there are several")
@@ -67,17 +64,24 @@ func twice(w *walk, first map[string]int, id, at string, i int) {
 	first[id] = i
 }
 
-func targetPort(w *walk, at string, target any) {
-	switch target := target.(type) {
+// targetPort checks a port's target; none, 0 and "" stand for the port itself.
+func targetPort(w *walk, at string, port map[string]any) {
+	switch target := port["targetPort"].(type) {
 	case int64:
-		if target < 1 || target > 65535 {
+		if target == 0 {
+			port["targetPort"] = port["port"]
+		} else if target < 0 || target > 65535 {
 			w.addAt(InvalidValue, at+".targetPort", fmt.Sprintf("targetPort %d is out of range; it must be from 1 to 65535", target), "")
 		}
 	case string:
-		if wrong := validation.IsValidPortName(target); len(wrong) > 0 {
-			w.addAt(InvalidValue, at+".targetPort", "targetPort "+shown(target)+" is not a port name: "+strings.Join(wrong, "; "),
+		if target == "" {
+			port["targetPort"] = port["port"]
+		} else if len(validation.IsValidPortName(target)) > 0 {
+			w.addAt(InvalidValue, at+".targetPort", "targetPort "+shown(target)+" is not a port name",
 				"a port number is written without quotes")
 		}
+	default:
+		port["targetPort"] = port["port"]
 	}
 }
 
