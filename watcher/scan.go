@@ -269,7 +269,7 @@ func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]
 		delete(s.kept, e.path)
-		s.change(e.path, written)
+		s.change(e.path, added)
 		return
 	}
 	e.have = was.have

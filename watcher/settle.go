@@ -6,8 +6,10 @@ import "time"
 type kind int
 
 const (
-	// written: new, or changed in place, or anything not known to be atomic.
+	// written: changed in place, or in any way not known to be atomic.
 	written kind = iota
+	// added: the name is new.
+	added
 	// replaced by a rename over it: complete the moment it is seen.
 	replaced
 	// removed: the name is gone, perhaps to come back in a moment.
@@ -65,31 +67,50 @@ func newSettle(opt Options) *settle {
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
 		before, known := s.pending[c.path]
-		if known && before != c.kind && c.kind != removed {
-			c.kind = written // replaced, then written to; or gone and back
+		if known && before == removed {
+			s.gone--
 		}
-		s.count(before, known, -1)
-		s.count(c.kind, true, +1)
-		s.pending[c.path] = c.kind
 		s.last = now
 		s.first = earliest(s.first, now)
+		switch {
+		case known && before == added && c.kind == removed:
+			delete(s.pending, c.path) // a temporary file
+			continue
+		case known:
+			c.kind = combine(before, c.kind)
+		}
+		s.pending[c.path] = c.kind
 		if c.kind == removed {
+			s.gone++
 			s.firstRem = earliest(s.firstRem, now)
 		} else {
 			s.firstAdd = earliest(s.firstAdd, now)
 		}
+	}
+	s.tidy()
+}
+
+// combine is what two changes of one path in a row are together.
+func combine(before, after kind) kind {
+	switch {
+	case after == removed || before == after:
+		return after
+	case before == added:
+		return added
+	}
+	return written // replaced, then written to; or gone and back
+}
+
+// tidy forgets the times of what is no longer pending.
+func (s *settle) tidy() {
+	if len(s.pending) == 0 {
+		s.first = time.Time{}
 	}
 	if s.gone == 0 {
 		s.firstRem = time.Time{}
 	}
 	if s.gone == len(s.pending) {
 		s.firstAdd = time.Time{}
-	}
-}
-
-func (s *settle) count(k kind, known bool, by int) {
-	if known && k == removed {
-		s.gone += by
 	}
 }
 
@@ -164,19 +185,16 @@ func (s *settle) quietTime() time.Duration {
 // done forgets the changes that v allowed to load.
 func (s *settle) done(v verdict) {
 	s.forced = false
-	s.firstAdd = time.Time{}
-	if v != additions {
-		clear(s.pending)
-	}
 	for path, k := range s.pending {
-		if k != removed {
+		if v != additions || k != removed {
 			delete(s.pending, path)
 		}
 	}
-	s.first = s.firstRem
-	if len(s.pending) == 0 {
-		s.gone, s.first, s.firstRem = 0, time.Time{}, time.Time{}
+	if v != additions {
+		s.gone = 0
 	}
+	s.first = s.firstRem
+	s.tidy()
 }
 
 // earliest returns t, or now when t was not set yet.

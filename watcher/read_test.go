@@ -1,0 +1,231 @@
+package watcher
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// readAll is Read of root with the default options.
+func readAll(t *testing.T, root string, change ...func(*Options)) Tree {
+	t.Helper()
+	opt := Options{Root: root}
+	for _, c := range change {
+		c(&opt)
+	}
+	tree, err := Read(t.Context(), opt)
+	must(t, err)
+	return tree
+}
+
+func wantFiles(t *testing.T, tree Tree, want ...string) {
+	t.Helper()
+	if got := contents(tree); !slices.Equal(got, want) {
+		t.Errorf("files\n got %v\nwant %v", got, want)
+	}
+}
+
+func wantSkips(t *testing.T, tree Tree, want ...string) {
+	t.Helper()
+	if got := skips(tree); !slices.Equal(got, want) {
+		t.Errorf("skipped\n got %v\nwant %v", got, want)
+	}
+}
+
+func TestReadSortsByPath(t *testing.T) {
+	root := t.TempDir()
+	want := []string{"a-b.yaml", "a.json", "a.yml", "a/b.yaml", "a/b/c.yaml", "a0.yaml", "b.yaml"}
+	for _, path := range want {
+		put(t, "", root, path)
+	}
+	slices.Sort(want)
+	tree := readAll(t, root)
+	var got []string
+	for _, f := range tree.Files {
+		got = append(got, f.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if tree.Root != root || tree.Missing || tree.Revision != "" || tree.Noticed.IsZero() {
+		t.Errorf("Tree = %+v", tree)
+	}
+}
+
+func TestReadTakesOnlyLoadableNames(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{
+		"README.md", ".hidden.yaml", ".git/config.yaml", "x.yaml~", "#x.yaml#", ".#x.yaml", ".x.yaml.swp",
+		"4913", "sedAbCdEf", "x.yaml.tmp", "x.yaml.bak", "yaml", "x.YAMLX",
+	} {
+		put(t, name, root, name)
+	}
+	put(t, "1", root, "x.yaml")
+	tree := readAll(t, root)
+	wantFiles(t, tree, "x.yaml=1")
+	wantSkips(t, tree)
+}
+
+func TestReadErrors(t *testing.T) {
+	dir := t.TempDir()
+	put(t, "", dir, "file.yaml")
+	relink(t, "loop", dir, "loop")
+	for name, want := range map[string]string{
+		"none":      "no such file or directory",
+		"file.yaml": "not a directory",
+		"loop":      "too many levels of symbolic links",
+	} {
+		_, err := Read(t.Context(), Options{Root: filepath.Join(dir, name)})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v, want the name and %q", name, err, want)
+		}
+	}
+}
+
+func TestReadLimits(t *testing.T) {
+	root := t.TempDir()
+	put(t, "12345", root, "a.yaml")
+	put(t, "123456", root, "b.yaml")
+	put(t, "1", root, "c.yaml")
+	put(t, "1", root, "d.yaml")
+
+	tree := readAll(t, root, func(o *Options) { o.Limits.FileBytes = 5 })
+	wantFiles(t, tree, "a.yaml=12345", "c.yaml=1", "d.yaml=1")
+	wantSkips(t, tree, "b.yaml=FileTooLarge")
+	if want := "6 bytes, the limit is 5"; tree.Skipped[0].Detail != want {
+		t.Errorf("Detail = %q, want %q", tree.Skipped[0].Detail, want)
+	}
+
+	tree = readAll(t, root, func(o *Options) { o.Limits.TreeBytes = 7 })
+	wantFiles(t, tree, "a.yaml=12345", "c.yaml=1", "d.yaml=1")
+	wantSkips(t, tree, "b.yaml=TreeTooLarge")
+
+	tree = readAll(t, root, func(o *Options) { o.Limits.Files = 2 })
+	wantFiles(t, tree, "a.yaml=12345", "b.yaml=123456")
+	wantSkips(t, tree, "c.yaml=TreeTooLarge", "d.yaml=TreeTooLarge")
+}
+
+func TestReadDirectoryLimits(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "a", "b", "c", "x.yaml")
+	put(t, "1", root, "z.yaml")
+
+	tree := readAll(t, root, func(o *Options) { o.Limits.Depth = 3 })
+	wantFiles(t, tree, "z.yaml=1")
+	wantSkips(t, tree, "a/b/c=TreeTooLarge")
+
+	tree = readAll(t, root, func(o *Options) { o.Limits.Dirs = 2 })
+	wantFiles(t, tree, "z.yaml=1")
+	wantSkips(t, tree, "a/b=TreeTooLarge")
+}
+
+func TestReadSkipsWhatIsNoFile(t *testing.T) {
+	root := t.TempDir()
+	must(t, syscall.Mkfifo(filepath.Join(root, "fifo.yaml"), 0o644)) // reading it would block for ever
+	put(t, "1", root, "dir.yaml", "inside.yaml")
+	l, err := net.Listen("unix", filepath.Join(root, "s.yaml"))
+	must(t, err)
+	defer l.Close()
+	must(t, syscall.Mkfifo(filepath.Join(root, "fifo"), 0o644))
+	put(t, "1", root, "x.yaml")
+
+	tree := readAll(t, root)
+	wantFiles(t, tree, "x.yaml=1")
+	wantSkips(t, tree, "dir.yaml=NotRegularFile", "fifo.yaml=NotRegularFile", "s.yaml=NotRegularFile")
+}
+
+func TestReadLinks(t *testing.T) {
+	outside := t.TempDir()
+	put(t, "secret", outside, "secret.yaml")
+	root := t.TempDir()
+	put(t, "1", root, "real", "x.yaml")
+	relink(t, "real/x.yaml", root, "alias.yaml")
+	relink(t, "../real", root, "team")
+	relink(t, filepath.Join(outside, "secret.yaml"), root, "secret.yaml")
+	relink(t, filepath.Join("..", filepath.Base(outside), "secret.yaml"), root, "up.yaml")
+	relink(t, outside, root, "folder")
+	relink(t, "nothing.yaml", root, "dangling.yaml")
+	relink(t, "self.yaml", root, "self.yaml")
+	relink(t, outside+"/README.md", root, "README.md")
+	relink(t, "nothing", root, "nowhere")
+	relink(t, "real", root, "linked")
+
+	tree := readAll(t, root)
+	wantFiles(t, tree, "alias.yaml=1", "linked/x.yaml=1", "real/x.yaml=1")
+	wantSkips(t, tree, "dangling.yaml=Unreadable", "folder=LinkLeavesRoot", "secret.yaml=LinkLeavesRoot",
+		"self.yaml=Unreadable", "team=LinkLeavesRoot", "up.yaml=LinkLeavesRoot")
+}
+
+func TestReadRefusesLoops(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "a", "x.yaml")
+	put(t, "2", root, "b", "y.yaml")
+	relink(t, ".", root, "self")
+	relink(t, "../b", root, "a", "b")
+	relink(t, "../a", root, "b", "a")
+
+	tree := readAll(t, root)
+	wantFiles(t, tree, "a/b/y.yaml=2", "a/x.yaml=1", "b/a/x.yaml=1", "b/y.yaml=2")
+	wantSkips(t, tree, "a/b/a=Unreadable", "b/a/b=Unreadable", "self=Unreadable")
+}
+
+// Twelve directories that link to each other make a billion paths.
+func TestReadBoundsLinkFarms(t *testing.T) {
+	root := t.TempDir()
+	const n = 12
+	for i := range n {
+		put(t, "", root, fmt.Sprint("d", i), "x.yaml")
+		for k := range n {
+			relink(t, fmt.Sprint("../d", k), root, fmt.Sprint("d", i), fmt.Sprint("l", k))
+		}
+	}
+	tree := readAll(t, root, func(o *Options) { o.Limits.Dirs = 1000 })
+	if len(tree.Files) == 0 || len(tree.Files) > 1000 {
+		t.Errorf("%d files, want at most one for each of 1000 directories", len(tree.Files))
+	}
+}
+
+func TestReadLinkedRoot(t *testing.T) {
+	base := t.TempDir()
+	put(t, "1", base, "trees", "abc", "a.yaml")
+	relink(t, "trees/abc", base, "real")
+	relink(t, filepath.Join(base, "real"), base, "current")
+	tree := readAll(t, filepath.Join(base, "current"))
+	wantFiles(t, tree, "a.yaml=1")
+	if tree.Revision != "abc" {
+		t.Errorf("Revision = %q, want the last element of the real path", tree.Revision)
+	}
+}
+
+func TestHashCoversWhatATreeSays(t *testing.T) {
+	base := t.TempDir()
+	put(t, "1", base, "rev1", "a.yaml")
+	put(t, "1", base, "rev2", "a.yaml")
+	put(t, "2", base, "rev3", "a.yaml")
+	put(t, "1", base, "rev4", "b.yaml")
+	relink(t, "rev1", base, "link1")
+	relink(t, "rev2", base, "link2")
+
+	hash := func(name string) Hash { return readAll(t, filepath.Join(base, name)).Hash }
+	plain := hash("rev1")
+	if hash("rev2") != plain {
+		t.Error("equal content, another hash")
+	}
+	for _, name := range []string{"rev3", "rev4", "link1"} {
+		if hash(name) == plain {
+			t.Errorf("%s: other content, path or revision, and the same hash", name)
+		}
+	}
+	if hash("link1") == hash("link2") {
+		t.Error("another revision, and the same hash")
+	}
+	must(t, os.Symlink("/", filepath.Join(base, "rev2", "x.yaml")))
+	if hash("rev2") == plain {
+		t.Error("a skipped file, and the same hash")
+	}
+}

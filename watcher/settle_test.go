@@ -1,0 +1,137 @@
+package watcher
+
+import (
+	"testing"
+	"time"
+)
+
+// A script is a list of steps; each happens ms milliseconds after the start.
+type settleStep struct {
+	ms     int
+	change []change
+	lock   string // "on", "off" or nothing
+	force  bool
+	want   verdict
+	next   int // ms at which to ask again; 0 is not checked
+	alarm  bool
+}
+
+func TestSettle(t *testing.T) {
+	one := func(k kind) []change { return []change{{"a.yaml", k}} }
+	scripts := map[string][]settleStep{
+		"nothing is due when nothing changed": {
+			{ms: 0, want: wait}, {ms: 60_000, want: wait},
+		},
+		"one file replaced by a rename waits 20 ms": {
+			{ms: 0, change: one(replaced), want: wait, next: 20},
+			{ms: 19, want: wait}, {ms: 20, want: quiet}, {ms: 21, want: wait},
+		},
+		"one file replaced twice is still one rename": {
+			{ms: 0, change: one(replaced)}, {ms: 10, change: one(replaced), want: wait, next: 30},
+			{ms: 30, want: quiet},
+		},
+		"a file written in place waits 100 ms from the last write": {
+			{ms: 0, change: one(written), want: wait, next: 100},
+			{ms: 90, change: one(written), want: wait, next: 190},
+			{ms: 189, want: wait}, {ms: 190, want: quiet},
+		},
+		"a replaced file that is then written to waits 100 ms": {
+			{ms: 0, change: one(replaced)}, {ms: 5, change: one(written), want: wait, next: 105},
+		},
+		"a new file may still be written": {
+			{ms: 0, change: one(added), want: wait, next: 100},
+		},
+		"a second path ends the short wait": {
+			{ms: 0, change: one(replaced), want: wait, next: 20},
+			{ms: 10, change: []change{{"b.yaml", replaced}}, want: wait, next: 110},
+			{ms: 110, want: quiet},
+		},
+		"a temporary file that came and went does not": {
+			{ms: 0, change: []change{{"tmp.yaml", added}}},
+			{ms: 5, change: []change{{"tmp.yaml", removed}, {"a.yaml", replaced}}, want: wait, next: 25},
+		},
+		"a name that vanishes for a moment is a write": {
+			{ms: 0, change: one(removed), want: wait, next: 100},
+			{ms: 10, change: one(added), want: wait, next: 110},
+			{ms: 110, want: quiet},
+		},
+		"additions wait at most 1 s, then start anew": {
+			{ms: 0, change: one(written)}, {ms: 950, change: one(written), want: wait, next: 1000},
+			{ms: 1000, want: additions}, {ms: 1010, change: one(written), want: wait, next: 1110},
+		},
+		"removals go on waiting when additions are due, at most 10 s": {
+			{ms: 0, change: []change{{"gone.yaml", removed}}},
+			{ms: 950, change: one(written)},
+			{ms: 1900, change: one(written)}, {ms: 1950, want: additions},
+			{ms: 1951, change: one(written)}, {ms: 2040, change: one(written)},
+			{ms: 9990, change: one(written), want: additions},
+			{ms: 9992, change: one(written), want: wait, next: 10_000},
+			{ms: 10_000, want: everything}, {ms: 20_000, want: wait},
+		},
+		"git's lock holds everything until it goes": {
+			{ms: 0, lock: "on", change: one(replaced), want: wait, next: 50},
+			{ms: 5000, lock: "on", want: wait, next: 5050},
+			{ms: 5050, lock: "off", want: quiet},
+		},
+		"git's lock is ignored after 30 s, with one alarm": {
+			{ms: 0, lock: "on", change: one(written), want: wait},
+			{ms: 29_999, lock: "on", want: wait},
+			{ms: 30_000, lock: "on", want: quiet, alarm: true},
+			{ms: 30_001, lock: "on", change: one(written), want: wait, next: 30_101},
+			{ms: 30_101, lock: "on", want: quiet},
+			{ms: 30_102, lock: "off"}, {ms: 30_103, lock: "on", change: one(written), want: wait, next: 30_153},
+		},
+		"a forced look does not wait for quiet, but for the lock": {
+			{ms: 0, change: one(written), force: true, want: quiet}, {ms: 1, want: wait},
+			{ms: 2, lock: "on", force: true, want: wait}, {ms: 3, lock: "off", want: quiet},
+		},
+	}
+	for name, steps := range scripts {
+		t.Run(name, func(t *testing.T) { runSettle(t, steps) })
+	}
+}
+
+func runSettle(t *testing.T, steps []settleStep) {
+	t0 := time.Unix(1_000_000, 0)
+	s := newSettle(Options{}.withDefaults())
+	for i, step := range steps {
+		now := t0.Add(time.Duration(step.ms) * time.Millisecond)
+		s.note(now, step.change...)
+		if step.lock != "" {
+			if alarm := s.lock(now, step.lock == "on"); alarm != step.alarm {
+				t.Errorf("step %d: alarm = %v", i, alarm)
+			}
+		}
+		if step.force {
+			s.force()
+		}
+		v, next := s.due(now)
+		if v != step.want {
+			t.Fatalf("step %d at %d ms: verdict %d, want %d", i, step.ms, v, step.want)
+		}
+		if got := int(next.Sub(t0).Milliseconds()); step.next != 0 && got != step.next {
+			t.Errorf("step %d at %d ms: ask again at %d, want %d", i, step.ms, got, step.next)
+		}
+		if v != wait {
+			s.done(v)
+		}
+	}
+}
+
+func TestSettleNoticed(t *testing.T) {
+	t0 := time.Unix(1_000_000, 0)
+	s := newSettle(Options{}.withDefaults())
+	s.note(t0, change{"a", removed})
+	s.note(t0.Add(time.Second), change{"b", written})
+	if got := s.noticed(t0.Add(time.Hour)); !got.Equal(t0) {
+		t.Errorf("noticed %v, want the first change", got)
+	}
+	s.done(additions)
+	if got := s.noticed(t0.Add(time.Hour)); !got.Equal(t0) {
+		t.Errorf("noticed %v, want the removal that is still pending", got)
+	}
+	s.done(everything)
+	if now := t0.Add(time.Hour); !s.noticed(now).Equal(now) {
+		t.Error("a change outlived its Tree")
+	}
+}
