@@ -149,11 +149,12 @@ func held(changes ...string) map[string]string {
 
 // client is a delta client that does what the test says and nothing by itself.
 type client struct {
-	t      testing.TB
-	stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
-	got    chan *discoveryv3.DeltaDiscoveryResponse
-	failed chan error
-	close  func()
+	t       testing.TB
+	cluster string // sent with the first request
+	stream  discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+	got     chan *discoveryv3.DeltaDiscoveryResponse
+	failed  chan error
+	close   func()
 }
 
 // connect opens a stream for node.cluster and reads it in the background.
@@ -185,26 +186,22 @@ func (r *running) open(cluster string) *client {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := &client{t: r.t, stream: stream, failed: make(chan error, 1),
+	c := &client{t: r.t, cluster: cluster, stream: stream, failed: make(chan error, 1),
 		got:   make(chan *discoveryv3.DeltaDiscoveryResponse, 1000),
 		close: func() { cancel(); _ = conn.Close() }}
 	r.t.Cleanup(c.close)
-	c.node(cluster)
 	return c
 }
 
 func (c *client) send(request *discoveryv3.DeltaDiscoveryRequest) {
 	c.t.Helper()
+	if c.cluster != "" {
+		request.Node = &corev3.Node{Id: "test", Cluster: c.cluster}
+		c.cluster = ""
+	}
 	if err := c.stream.Send(request); err != nil {
 		c.t.Fatal(err)
 	}
-}
-
-// node sends the first request: the node, and an answer to nothing.
-func (c *client) node(cluster string) {
-	c.send(&discoveryv3.DeltaDiscoveryRequest{
-		Node: &corev3.Node{Id: "test", Cluster: cluster}, TypeUrl: "type.googleapis.com/nothing",
-	})
 }
 
 // ask subscribes to names of a type; without names to all.

@@ -41,7 +41,7 @@ type plan struct {
 	blocked time.Time
 }
 
-// known tells the types that are served; sorted in the order of sending.
+// servedTypes gives the types that are served, in the order of sending.
 func servedTypes() []string {
 	return []string{
 		resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType,
@@ -70,7 +70,7 @@ func (p *plan) next(now time.Time) (*response, time.Time) {
 	return p.removals(now)
 }
 
-// first gives the first response that make has for types.
+// first gives the first response that fill has for types, and books it as sent.
 func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -220,9 +220,9 @@ func (p *plan) follow(l *ledger, name string) {
 	}
 }
 
-// answer books an ACK, or with words a NACK, and gives the response it is for;
-// nil when the nonce is not known.
-func (p *plan) answer(l *ledger, nonce string, nack bool, words string) *response {
+// book notes an ACK or a NACK and gives the response it is for; nil when the
+// nonce is not known.
+func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response {
 	r := l.flight[nonce]
 	if r == nil {
 		return nil

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -73,7 +75,7 @@ func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoverySe
 		defer s.leave(st)
 		s.handle(st, request)
 	case err := <-failed:
-		return err
+		return ended(err)
 	case <-s.stopping:
 		return errStopping
 	}
@@ -91,11 +93,19 @@ func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoverySe
 		case <-st.wake:
 		case <-timer.C:
 		case err := <-failed:
-			return err
+			return ended(err)
 		case <-s.stopping:
 			return errStopping
 		}
 	}
+}
+
+// ended is nil when the client closed the stream.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
@@ -136,93 +146,126 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		return nil, status.Errorf(codes.PermissionDenied,
 			"node.cluster is %q: name one Gateway as namespace/name; all Gateways are served over loopback or a unix socket only", gateway)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streamID++
 	st := &stream{
-		id: s.streamID, node: node.GetId(), cluster: gateway, version: envoyVersion(first), peer: from,
+		node: node.GetId(), cluster: gateway, version: envoyVersion(first), peer: from,
 		wake: make(chan struct{}, 1),
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
 		},
 	}
-	st.scope = s.union
-	if strings.Contains(gateway, "/") {
-		st.scope = s.scopeOf(gateway)
-	}
-	st.scope.streams[st] = struct{}{}
+	unknown := s.join(st)
 	s.metrics.streams.Inc()
 	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", from).Str("envoy", st.version).Msg("Envoy connected")
-	s.warnUnknown(st)
-	s.judgeScope(st.scope)
+	if unknown {
+		s.log.Warn().Str("node", st.node).Str("cluster", gateway).
+			Msg("an Envoy asks for a Gateway that has nothing to serve; it is sent nothing")
+	}
 	return st, nil
 }
 
-// warnUnknown says once that a name has nothing to serve.
-func (s *Server) warnUnknown(st *stream) {
+// join puts the stream into its scope. It tells, once for each name, when the
+// scope has nothing to serve.
+func (s *Server) join(st *stream) (unknown bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streamID++
+	st.id = s.streamID
+	st.scope = s.union
+	if strings.Contains(st.cluster, "/") {
+		st.scope = s.scopeOf(st.cluster)
+	}
+	st.scope.streams[st] = struct{}{}
+	s.judgeScope(st.scope)
 	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
-		return
+		return false
 	}
 	s.warned[st.cluster] = true
-	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).
-		Msg("an Envoy asks for a Gateway that has nothing to serve; it is sent nothing")
+	return true
 }
 
 // leave ends what the server knows of a stream.
 func (s *Server) leave(st *stream) {
+	s.metrics.streams.Dec()
+	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(st.scope.streams, st)
+	s.judgeScope(st.scope)
 	if !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
 		delete(s.scopes, st.scope.name)
+		delete(s.board.verdicts, st.scope.name)
 	}
-	s.metrics.streams.Dec()
-	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
-	s.judgeScope(st.scope)
 }
 
 // handle books one request: an answer, a change of what is asked for, or both.
 func (s *Server) handle(st *stream, request *deltaRequest) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, first := st.ledger(request)
-	if l == nil {
+	if !slices.Contains(servedTypes(), request.GetTypeUrl()) {
 		s.log.Warn().Str("node", st.node).Str("type", shortType(request.GetTypeUrl())).
 			Msg("an Envoy asks for a type that is not served")
 		return
 	}
-	if request.GetResponseNonce() != "" {
-		s.answer(st, l, request)
+	s.mu.Lock()
+	rejected := st.answer(request)
+	st.subscribe(request)
+	s.settle(st)
+	s.mu.Unlock()
+	if request.GetResponseNonce() == "" {
+		return
 	}
-	all := l.wildcard && !first
-	l.subscribe(request.GetResourceNamesSubscribe(), request.GetInitialResourceVersions())
+	s.metrics.answered(request.GetTypeUrl(), request.GetErrorDetail() != nil)
+	if rejected != nil {
+		s.logRejection(st, rejected, request)
+	}
+}
+
+func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
+	event := s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
+	if len(r.set) == 1 {
+		event = event.Str("name", r.set[0].Name)
+	}
+	event.Int("resources", len(r.set)).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
+		Msg("an Envoy rejected an update and serves on with the last accepted one")
+}
+
+// answer books an ACK or NACK; after a NACK it gives the response that was
+// rejected.
+func (st *stream) answer(request *deltaRequest) *response {
+	l, detail := st.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
+	if l == nil || request.GetResponseNonce() == "" {
+		return nil
+	}
+	r := st.book(l, request.GetResponseNonce(), detail != nil, plainWords(l.typ, detail.GetMessage()))
+	if detail == nil {
+		return nil
+	}
+	return r
+}
+
+// subscribe changes what the stream asks for. The first request of a type tells
+// what the Envoy holds from a stream before, and an empty one asks for all
+// clusters or listeners (xDS protocol, "How the client specifies what resources
+// to return").
+func (st *stream) subscribe(request *deltaRequest) {
+	typ, names := request.GetTypeUrl(), request.GetResourceNamesSubscribe()
+	l := st.ledgers[typ]
+	first := l == nil
+	if first {
+		l = newLedger(typ)
+		st.ledgers[typ] = l
+	}
+	had := l.wildcard
+	l.wildcard = had || first && len(names) == 0 && (typ == resourcev3.ClusterType || typ == resourcev3.ListenerType)
+	l.subscribe(names, request.GetInitialResourceVersions())
 	l.unsubscribe(request.GetResourceNamesUnsubscribe())
 	if first {
 		l.resume(request.GetInitialResourceVersions())
 	}
-	if l.wildcard && !all {
-		for _, name := range slices.Sorted(maps.Keys(st.scope.target[l.typ])) {
+	if l.wildcard && !had {
+		for _, name := range slices.Sorted(maps.Keys(st.scope.target[typ])) {
 			l.mark(name)
 		}
 	}
-	s.settle(st)
-}
-
-// ledger finds the ledger of a request's type, new on the first request of the
-// type; nil when the type is not served. An empty first request for clusters or
-// listeners asks for all of them (xDS protocol, "How the client specifies what
-// resources to return").
-func (st *stream) ledger(request *deltaRequest) (l *ledger, first bool) {
-	typ := request.GetTypeUrl()
-	if l = st.ledgers[typ]; l != nil || !slices.Contains(servedTypes(), typ) {
-		return l, false
-	}
-	l = newLedger(typ)
-	l.wildcard = len(request.GetResourceNamesSubscribe()) == 0 &&
-		(typ == resourcev3.ClusterType || typ == resourcev3.ListenerType)
-	st.ledgers[typ] = l
-	return l, true
 }
 
 // resume takes over what the Envoy holds from a stream before.
@@ -233,25 +276,6 @@ func (l *ledger) resume(versions map[string]string) {
 			l.mark(name)
 		}
 	}
-}
-
-// answer books an ACK or NACK.
-func (s *Server) answer(st *stream, l *ledger, request *deltaRequest) {
-	detail := request.GetErrorDetail()
-	words := plainWords(l.typ, detail.GetMessage())
-	r := st.answer(l, request.GetResponseNonce(), detail != nil, words)
-	if r == nil {
-		return
-	}
-	s.metrics.answered(l.typ, detail != nil)
-	if detail == nil {
-		return
-	}
-	event := s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(l.typ))
-	if len(r.set) == 1 {
-		event = event.Str("name", r.set[0].Name)
-	}
-	event.Int("resources", len(r.set)).Str("envoy", words).Msg("an Envoy rejected an update and serves on with the last accepted one")
 }
 
 // flush sends all that may be sent now and gives the time until there may be
