@@ -1,0 +1,171 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// A mass removal is one Tree, not one for every file.
+func TestWatchMassRemovalIsOneTree(t *testing.T) {
+	root := t.TempDir()
+	for i := range 500 {
+		put(t, "x", root, fmt.Sprint("d", i%10), fmt.Sprint(i, ".yaml"))
+	}
+	put(t, "1", root, "keep.yaml")
+	age()
+	w := start(t, root, func(o *Options) { o.Quiet = time.Second; o.MaxRemove = time.Hour })
+	for i := range 10 {
+		must(t, os.RemoveAll(filepath.Join(root, fmt.Sprint("d", i))))
+	}
+	w.next()
+	wantFiles(t, w.last, "keep.yaml=1")
+}
+
+// While a folder moves on, additions come after MaxAdd; what vanished is kept
+// until MaxRemove, for it may be on its way back.
+func TestWatchKeepsWhatVanished(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "gone.yaml")
+	age()
+	w := start(t, root, func(o *Options) { o.Quiet, o.MaxRemove = time.Hour, time.Hour })
+	must(t, os.Remove(filepath.Join(root, "gone.yaml")))
+	put(t, "1", root, "new.yaml")
+	w.next()
+	wantFiles(t, w.last, "gone.yaml=1", "new.yaml=1")
+}
+
+func TestWatchLetsGoOfWhatVanished(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "gone.yaml")
+	age()
+	w := start(t, root, func(o *Options) { o.Quiet, o.MaxRemove = time.Hour, 50*time.Millisecond })
+	must(t, os.Remove(filepath.Join(root, "gone.yaml")))
+	w.until()
+}
+
+// The same content under another signature is no new Tree.
+func TestWatchTouchGivesNoTree(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "a.yaml")
+	w := start(t, root)
+	name := filepath.Join(root, "a.yaml")
+	must(t, os.Chtimes(name, time.Now(), time.Now().Add(time.Hour)))
+	must(t, os.Chmod(name, 0o600))
+	put(t, "1", root, "a.yaml")
+	replaceFile(t, "1", root, "a.yaml")
+	time.Sleep(300 * time.Millisecond) // a wrong Tree has time to come
+	replaceFile(t, "2", root, "a.yaml")
+	w.next()
+	wantFiles(t, w.last, "a.yaml=2")
+}
+
+func TestWatchWaitsForGitLock(t *testing.T) {
+	root := t.TempDir()
+	put(t, "", root, ".git", "index.lock")
+	put(t, "half", root, "a.yaml")
+	released := make(chan struct{})
+	time.AfterFunc(300*time.Millisecond, func() {
+		put(t, "whole", root, "a.yaml")
+		close(released)
+		must(t, os.Remove(filepath.Join(root, ".git", "index.lock")))
+	})
+	w := start(t, root)
+	select {
+	case <-released:
+	default:
+		t.Error("a Tree came while .git/index.lock was there")
+	}
+	wantFiles(t, w.last, "a.yaml=whole")
+}
+
+func TestWatchGivesUpOnOldGitLock(t *testing.T) {
+	root := t.TempDir()
+	put(t, "", root, ".git", "index.lock")
+	put(t, "1", root, "a.yaml")
+	w := start(t, root, func(o *Options) { o.MaxLock = 200 * time.Millisecond })
+	wantFiles(t, w.last, "a.yaml=1")
+	if n := strings.Count(w.log.String(), "index.lock is still there"); n != 1 {
+		t.Errorf("%d alarms, want 1:\n%s", n, w.log)
+	}
+}
+
+// Polling sees the same edits, later.
+func TestWatchPolls(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "late")
+	w := start(t, root, func(o *Options) { o.Poll = true; o.FallbackScan = 10 * time.Millisecond })
+	put(t, "1", root, "sub", "a.yaml")
+	w.until("sub/a.yaml=1")
+	replaceFile(t, "2", root, "sub", "a.yaml")
+	w.until("sub/a.yaml=2")
+	must(t, os.RemoveAll(filepath.Join(root, "sub")))
+	w.until()
+}
+
+// The target of a link lies in a directory that no event names.
+func TestWatchScansForWhatMakesNoEvent(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, ".hidden", "a.yaml")
+	relink(t, ".hidden/a.yaml", root, "a.yaml")
+	w := start(t, root, func(o *Options) { o.FallbackScan = 10 * time.Millisecond })
+	put(t, "2", root, ".hidden", "a.yaml")
+	w.until("a.yaml=2")
+}
+
+func TestWatchRescans(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, ".hidden", "a.yaml")
+	relink(t, ".hidden/a.yaml", root, "a.yaml")
+	rescan := make(chan struct{})
+	w := start(t, root, func(o *Options) { o.Rescan = rescan; o.Quiet = time.Hour })
+	put(t, "2", root, ".hidden", "a.yaml")
+	rescan <- struct{}{}
+	w.until("a.yaml=2")
+	close(rescan) // asks no more, and does not spin
+	replaceFile(t, "3", root, "b.yaml")
+	w.until("a.yaml=2", "b.yaml=3")
+}
+
+// While a call runs, Watch reads on and keeps the newest Tree only.
+func TestWatchKeepsNewestTree(t *testing.T) {
+	root := t.TempDir()
+	put(t, "0", root, "a.yaml")
+	calls, goOn := make(chan Tree), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- Watch(ctx, Options{Root: root}, zerolog.Nop(), func(tree Tree) { calls <- tree; <-goOn })
+	}()
+	wantFiles(t, <-calls, "a.yaml=0")
+	for _, content := range []string{"1", "2", "3"} { // nobody takes these while the first call runs
+		replaceFile(t, content, root, "a.yaml")
+		time.Sleep(150 * time.Millisecond)
+	}
+	goOn <- struct{}{}
+	wantFiles(t, <-calls, "a.yaml=3")
+	cancel()
+	goOn <- struct{}{}
+	must(t, <-done)
+}
+
+func TestMailboxKeepsWhenItWasNoticed(t *testing.T) {
+	m := make(mailbox, 1)
+	first := time.Unix(1, 0)
+	m.put(Tree{Root: "old", Noticed: first})
+	m.put(Tree{Root: "new", Noticed: time.Unix(2, 0)})
+	if got := <-m; got.Root != "new" || !got.Noticed.Equal(first) {
+		t.Errorf("got %+v, want the new Tree and the older time", got)
+	}
+}
+
+func TestWatchRefusesNoRoot(t *testing.T) {
+	if Watch(t.Context(), Options{}, zerolog.Nop(), func(Tree) {}) == nil {
+		t.Error("no error for an empty root")
+	}
+}
