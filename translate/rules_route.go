@@ -3,6 +3,7 @@ package translate
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -41,9 +42,9 @@ type entry struct {
 
 func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
 
-// sameEntry compares what Envoy sees and the place in the order.
+// sameEntry compares what Envoy sees first, then what explain shows.
 func sameEntry(a, b *entry) bool {
-	return a == b || a != nil && b != nil && compareEntries(a, b) == 0 && bytes.Equal(a.Encoded, b.Encoded)
+	return a == b || a != nil && b != nil && bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule)
 }
 
 // flatOut is a route's rules on one port.

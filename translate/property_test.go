@@ -1,0 +1,214 @@
+package translate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// TestIncrementalEqualsCold edits a folder at random and compares, after each
+// edit, everything published with a cold rebuild of the same objects
+// (design section 2).
+func TestIncrementalEqualsCold(t *testing.T) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, 7))
+			w, files := newWorld(t), map[string]string{}
+			served := 0
+			for range 40 {
+				randomEdit(r, files)
+			}
+			for range 60 {
+				for range 1 + r.IntN(3) {
+					randomEdit(r, files)
+				}
+				w.apply(tree(files))
+				w.checkCold(t)
+				served = max(served, len(w.resources))
+			}
+			if served < 5 {
+				t.Fatalf("only %d resources at best: the edits prove nothing", served)
+			}
+		})
+	}
+}
+
+// randomEdit writes or removes one file. Names repeat, so that references meet
+// and miss each other.
+func randomEdit(r *rand.Rand, files map[string]string) {
+	kinds := []func(*rand.Rand) (string, string){
+		randomGateway, randomRoute, randomRoute, randomRoute, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+	}
+	name, text := kinds[r.IntN(len(kinds))](r)
+	if r.IntN(8) == 0 {
+		delete(files, name)
+		return
+	}
+	files[name] = text
+}
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func document(apiVersion, kind, namespace, name, body string) (string, string) {
+	created := ""
+	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n%s", apiVersion, kind, name, created)
+	if namespace != "" {
+		text += "  namespace: " + namespace + "\n"
+	}
+	return strings.ToLower(kind) + "-" + namespace + "-" + name + ".yaml", text + body
+}
+
+func namespace(r *rand.Rand) string { return pick(r, "default", "default", "shop") }
+
+func randomGateway(r *rand.Rand) (string, string) {
+	body := fmt.Sprintf("  creationTimestamp: 2026-01-0%dT00:00:00Z\nspec:\n  gatewayClassName: %s\n  listeners:\n",
+		1+r.IntN(5), pick(r, "gatefold", "gatefold", "mine"))
+	places := []string{"80, protocol: HTTP", "8080, protocol: HTTP", `8080, protocol: HTTP, hostname: "*.example.com"`,
+		"8080, protocol: HTTP, hostname: a.example.com", "80, protocol: TCP", "80, protocol: HTTPS, tls: {certificateRefs: [{name: x}]}"}
+	r.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	for i := range 1 + r.IntN(3) {
+		body += fmt.Sprintf("  - {name: l%d, port: %s", i, places[i])
+		if r.IntN(2) == 0 {
+			body += ", allowedRoutes: {namespaces: " + pick(r, "{from: All}", "{from: Selector, selector: {matchLabels: {team: shop}}}", "{from: Same}") + "}"
+		}
+		body += "}\n"
+	}
+	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body)
+}
+
+func randomRoute(r *rand.Rand) (string, string) {
+	body := "spec:\n  parentRefs:\n"
+	for range 1 + r.IntN(2) {
+		body += fmt.Sprintf("  - {name: %s, namespace: %s", pick(r, "one", "two"), namespace(r))
+		if r.IntN(3) == 0 {
+			body += ", sectionName: l" + fmt.Sprint(r.IntN(3))
+		}
+		body += "}\n"
+	}
+	if hosts := pick(r, "", "[a.example.com]", `["*.example.com", b.example.com]`); hosts != "" {
+		body += "  hostnames: " + hosts + "\n"
+	}
+	body += "  rules:\n"
+	for range 1 + r.IntN(3) {
+		body += "  - matches:\n" + randomMatch(r)
+		if r.IntN(2) == 0 {
+			body += randomMatch(r)
+		}
+		body += randomAction(r)
+	}
+	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "r1", "r2", "r3", "r4"), body)
+}
+
+func randomMatch(r *rand.Rand) string {
+	path := pick(r, "{type: Exact, value: /a}", "{type: PathPrefix, value: /a}", "{type: PathPrefix, value: /a/b/}",
+		"{type: PathPrefix, value: /}", `{type: RegularExpression, value: "/a[0-9]+"}`, `{type: RegularExpression, value: "/(("}`)
+	out := "    - path: " + path + "\n"
+	if r.IntN(3) == 0 {
+		out += "      method: " + pick(r, "GET", "POST") + "\n"
+	}
+	if r.IntN(3) == 0 {
+		out += "      headers: [{name: X-Env, value: " + pick(r, "a", "b") + "}]\n"
+	}
+	return out
+}
+
+func randomAction(r *rand.Rand) string {
+	if r.IntN(4) == 0 {
+		return "    filters: [{type: RequestRedirect, requestRedirect: {hostname: x.example.com}}]\n"
+	}
+	out := "    backendRefs:\n"
+	for range 1 + r.IntN(2) {
+		ref := fmt.Sprintf("name: %s, namespace: %s, weight: %d", pick(r, "s1", "s2"), namespace(r), r.IntN(3))
+		out += "    - {" + ref + pick(r, ", port: 80", ", port: 81", ", group: gateway.kgateway.dev, kind: Backend") + "}\n"
+	}
+	return out
+}
+
+func randomService(r *rand.Rand) (string, string) {
+	body := pick(r, "spec: {ports: [{port: 80}]}\n", "spec: {ports: [{port: 80, name: a}, {port: 81, name: b}]}\n",
+		"spec: {type: ExternalName, externalName: back.example.com}\n")
+	return document("v1", "Service", namespace(r), pick(r, "s1", "s2"), body)
+}
+
+func randomSlice(r *rand.Rand) (string, string) {
+	body := fmt.Sprintf("  labels: {kubernetes.io/service-name: %s}\naddressType: IPv4\nports: [{port: %d%s}]\nendpoints: [{addresses: [10.0.0.%d]%s}]\n",
+		pick(r, "s1", "s2"), pick(r, 8080, 9090), pick(r, "", ", name: a"), r.IntN(3), pick(r, "", ", conditions: {ready: false}"))
+	return document("discovery.k8s.io/v1", "EndpointSlice", namespace(r), pick(r, "e1", "e2", "e3"), body)
+}
+
+func randomBackend(r *rand.Rand) (string, string) {
+	body := fmt.Sprintf("spec: {type: Static, static: {hosts: [{host: %s, port: 80}]}}\n", pick(r, "10.0.0.1", "10.0.0.2", "back.example.com"))
+	return document("gateway.kgateway.dev/v1alpha1", "Backend", namespace(r), pick(r, "s1", "s2"), body)
+}
+
+func randomGrant(r *rand.Rand) (string, string) {
+	body := fmt.Sprintf("spec:\n  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: %s}]\n  to: [%s]\n", namespace(r),
+		pick(r, `{group: "", kind: Service}`, `{group: gateway.kgateway.dev, kind: Backend, name: s1}`))
+	return document("gateway.networking.k8s.io/v1", "ReferenceGrant", namespace(r), pick(r, "g1", "g2"), body)
+}
+
+func randomNamespace(r *rand.Rand) (string, string) {
+	return document("v1", "Namespace", "", pick(r, "default", "shop"), "  labels: {team: "+pick(r, "shop", "web")+"}\n")
+}
+
+func randomClass(r *rand.Rand) (string, string) {
+	return document("gateway.networking.k8s.io/v1", "GatewayClass", "", "mine",
+		"spec: {controllerName: "+pick(r, "gatefold.io/gateway-controller", "example.com/other")+"}\n")
+}
+
+// TestCompareIsAStrictTotalOrder checks the laws of an order on random rules:
+// irreflexive but for the rule itself, antisymmetric, transitive, total.
+func TestCompareIsAStrictTotalOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	rules := make([]*ir.Rule, 90)
+	for i := range rules {
+		rules[i] = randomRule(r, i)
+	}
+	for _, a := range rules {
+		for _, b := range rules {
+			ab := route.Compare(a, b)
+			if (ab == 0) != (a == b) {
+				t.Fatalf("Compare = %d for\n%+v\n%+v", ab, a, b)
+			}
+			if ab != -route.Compare(b, a) {
+				t.Fatalf("not antisymmetric:\n%+v\n%+v", a, b)
+			}
+			for _, c := range rules {
+				if ab < 0 && route.Compare(b, c) < 0 && route.Compare(a, c) >= 0 {
+					t.Fatalf("not transitive:\n%+v\n%+v\n%+v", a, b, c)
+				}
+			}
+		}
+	}
+}
+
+// randomRule gives a rule from a small range, so that ties are many; the
+// position makes it the only one of its kind.
+func randomRule(r *rand.Rand, i int) *ir.Rule {
+	origin := func() ir.Origin {
+		o := ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: pick(r, "a", "b"), Name: pick(r, "x", "y")}}
+		if r.IntN(2) == 0 {
+			o.Created = time.Unix(int64(r.IntN(2)), 0).UTC()
+		}
+		return o
+	}
+	rule := &ir.Rule{
+		Match:  ir.Match{Path: ir.Path{Kind: ir.PathKind(r.IntN(3)), Value: pick(r, "/", "/a", "/b", "/a/b")}, Method: pick(r, "", "GET")},
+		Weight: int32(r.IntN(2)), Guard: r.IntN(4) == 0, Root: origin(), Source: origin(), Position: []int{r.IntN(2), i},
+	}
+	if r.IntN(2) == 0 {
+		rule.Match.Headers = []ir.ValueMatch{{Name: "h"}}
+	}
+	return rule
+}

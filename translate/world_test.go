@@ -1,0 +1,163 @@
+package translate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// bind is where Gateways without addresses listen in tests.
+var bind = []string{"127.0.0.1"}
+
+// world is a store and a translator with all that they have published.
+type world struct {
+	store      *store.Store
+	translator *translate.Translator
+	objects    map[store.Key]*store.Object
+	state
+}
+
+// state is what a client that heard every Result knows.
+type state struct {
+	resources map[string]xds.Update
+	statuses  map[store.Key]status.Update
+	problems  []store.Problem
+	last      translate.Result
+	view      func() *ir.View
+}
+
+func newState() state {
+	return state{resources: map[string]xds.Update{}, statuses: map[store.Key]status.Update{}}
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	s, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		store: s, objects: map[store.Key]*store.Object{}, state: newState(),
+		translator: translate.New(translate.Options{Bind: bind, Trace: true}),
+	}
+}
+
+// apply takes in a folder and returns every problem, located.
+func (w *world) apply(tree watcher.Tree) []store.Problem {
+	change := w.store.Apply(tree)
+	for _, object := range change.Set {
+		w.objects[object.Key] = object
+	}
+	for _, key := range change.Gone {
+		delete(w.objects, key)
+	}
+	w.hear(w.translator.Apply(change))
+	problems := append(slices.Clone(change.Problems), w.store.Locate(w.problems)...)
+	store.SortProblems(problems)
+	return problems
+}
+
+func (s *state) hear(r translate.Result) {
+	for _, update := range r.Delta {
+		at := update.Gateway + " " + update.Type + " " + update.Name
+		if update.Resource == nil {
+			delete(s.resources, at)
+		} else {
+			s.resources[at] = update
+		}
+	}
+	for _, update := range r.Status {
+		if update.Status == nil {
+			delete(s.statuses, update.Key)
+		} else {
+			s.statuses[update.Key] = update
+		}
+	}
+	s.problems, s.last, s.view = r.Problems, r, r.View
+}
+
+// cold gives what a fresh translator makes of the store's present objects.
+func (w *world) cold() state {
+	change := store.Change{}
+	for _, key := range slices.SortedFunc(maps.Keys(w.objects), store.CompareKeys) {
+		change.Set = append(change.Set, w.objects[key])
+	}
+	s := newState()
+	s.hear(translate.New(translate.Options{Bind: bind}).Apply(change))
+	return s
+}
+
+// text writes everything down, byte for byte.
+func (s *state) text() string {
+	var b strings.Builder
+	for _, at := range slices.Sorted(maps.Keys(s.resources)) {
+		fmt.Fprintf(&b, "%s %x\n", at, s.resources[at].Resource.Body)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(s.statuses), store.CompareKeys) {
+		text, err := json.Marshal(s.statuses[key])
+		fmt.Fprintln(&b, key, string(text), err)
+	}
+	for _, problem := range s.problems {
+		fmt.Fprintf(&b, "%+v\n", problem)
+	}
+	for _, gateway := range s.view().Gateways {
+		for _, port := range gateway.Ports {
+			fmt.Fprintf(&b, "%s %+v\n", gateway.Name, *port.Port)
+			for _, host := range port.Hosts {
+				fmt.Fprintln(&b, " ", host.Domain, host.Len)
+				for rule := range host.Rules {
+					fmt.Fprintf(&b, "    %s %s\n", rule.Name, mustJSON(rule))
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func mustJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// firstDifference names the first line in which two texts differ.
+func firstDifference(a, b string) string {
+	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(left), len(right)) {
+		if left[i] != right[i] {
+			return fmt.Sprintf("line %d:\n%s\n%s", i+1, left[i], right[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d lines", len(left), len(right))
+}
+
+// checkCold fails unless the incremental state equals a cold rebuild.
+func (w *world) checkCold(t testing.TB) {
+	t.Helper()
+	cold := w.cold()
+	if warm := w.text(); warm != cold.text() {
+		t.Fatalf("incremental differs from cold at %s", firstDifference(warm, cold.text()))
+	}
+}
+
+// tree makes a folder of files by name.
+func tree(files map[string]string) watcher.Tree {
+	out := map[string][]byte{}
+	for name, text := range files {
+		out[name] = []byte(text)
+	}
+	return cases.Tree(out)
+}
