@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -60,7 +61,7 @@ func estimateNodes(text []byte) int {
 // except that integers are int64. It agrees with sigs.k8s.io/yaml, and so with
 // kubectl, on every value; it refuses the duplicate keys that those overlook.
 type decoder struct {
-	problems []Problem
+	problems []finding
 	path     fieldPath
 	depth    int
 	expanded int                 // values decoded inside aliases
@@ -70,7 +71,7 @@ type decoder struct {
 
 // decodeYAML gives the value of a document's root. When it returns problems,
 // the value lacks what they are about. Their lines are those of the document.
-func decodeYAML(root *yaml.Node) (any, []Problem) {
+func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
 	return value, d.problems
@@ -81,10 +82,10 @@ func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	if d.stopped {
 		return
 	}
-	d.problems = append(d.problems, Problem{
+	d.problems = append(d.problems, finding{Problem: Problem{
 		Code: code, Severity: Error, Line: n.Line, Column: n.Column,
 		Field: d.path.String(), Message: message, Hint: hint,
-	})
+	}})
 	d.stopped = len(d.problems) == maxMistakes
 }
 
@@ -229,8 +230,10 @@ func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 			break
 		}
 	}
-	d.report(n.Content[at], "DuplicateKey", fmt.Sprintf("%s stands twice, first in line %d", quote(name), first.Line),
-		"remove one of the two; YAML parsers disagree about which would count")
+	d.report(n.Content[at], "DuplicateKey", quote(name)+" stands twice here",
+		"remove one of the two; programs disagree about which would count")
+	last := &d.problems[len(d.problems)-1]
+	last.Message, last.other = strings.ReplaceAll(last.Message, "%", "%%")+", first in line %d", first.Line
 }
 
 // key gives the name that a key has in JSON.

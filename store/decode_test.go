@@ -19,7 +19,7 @@ func asKubectl(text string) (value any, err error) {
 	return value, err
 }
 
-func decodeText(text string) (any, []Problem, error) {
+func decodeText(text string) (any, []finding, error) {
 	root, err := parseYAML(strings.NewReader(text))
 	if err != nil || root == nil {
 		return nil, nil, err

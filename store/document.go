@@ -23,10 +23,18 @@ import (
 type result struct {
 	items    []item
 	foreign  []foreign
-	problems []Problem
-	broken   bool // something in it did not become an object
+	problems []finding
+	broken   bool  // something in it did not become an object
+	syntax   error // why the parser refused the text; explained when it is shown
 
 	parse, validate time.Duration
+}
+
+// finding is a problem of a document. Its message may have one verb, %d, for
+// another line of the document.
+type finding struct {
+	Problem
+	other int
 }
 
 // item is one sound object of a document.
@@ -73,12 +81,12 @@ type documentReader struct {
 // decode gives the document's value; ok is false when there is none to look at.
 func (d *documentReader) decode() (value any, ok bool) {
 	if p, unfit := unfitText(d.text); unfit {
-		d.fail(p)
+		d.fail(finding{Problem: p})
 		return nil, false
 	}
 	root, err := parseYAML(bytes.NewReader(d.text))
 	if err != nil {
-		d.fail(explainSyntax(d.text, err))
+		d.syntax, d.broken = err, true
 		return nil, false
 	}
 	if root == nil {
@@ -96,7 +104,7 @@ func (d *documentReader) decode() (value any, ok bool) {
 
 // fail adds an error whose place is known, before it is known what the
 // document is: its text is shown unless it may be a Secret's.
-func (d *documentReader) fail(p Problem) {
+func (d *documentReader) fail(p finding) {
 	p.Severity = Error
 	if !secretive(d.text) {
 		p.Excerpt = excerpt(d.text, place{p.Line, p.Column, 1})
@@ -115,18 +123,18 @@ func (d *documentReader) report(at fieldPath, object map[string]any, p Problem) 
 	}
 	p.Severity = cmp.Or(p.Severity, Error)
 	d.broken = d.broken || p.Severity == Error
-	d.problems = append(d.problems, p)
+	d.problems = append(d.problems, finding{Problem: p})
 }
 
 // document reads the value of a whole document.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		d.fail(Problem{
+		d.fail(finding{Problem: Problem{
 			Code: "NotAnObject", Line: d.root.Line, Column: d.root.Column,
 			Message: "the document is " + describe(value) + ", not an object",
 			Hint:    "an object begins with apiVersion:, kind: and metadata:",
-		})
+		}})
 		return
 	}
 	items, isList := object["items"].([]any)

@@ -191,19 +191,28 @@ func (f *file) split(content []byte, before *file, limit int) {
 	}
 }
 
+// The most that is said about one file.
+const (
+	maxExplained = 20  // mistakes of syntax of which the place is searched
+	maxProblems  = 200 // problems
+)
+
 // finish gathers what the file's documents say.
 func (f *file) finish() {
 	if f.skipped.Reason != "" {
 		f.problems = append(f.problems, f.skipProblem())
 	}
+	refused := 0
 	for _, d := range f.documents {
-		shift := d.line - 1
+		if d.syntax != nil {
+			refused++
+			f.problems = append(f.problems, f.placed(d, d.explain(refused <= maxExplained), 0))
+		}
 		for _, p := range d.problems {
-			p.File, p.Line = f.path, p.Line+shift
-			f.problems = append(f.problems, p)
+			f.problems = append(f.problems, f.placed(d, p.Problem, p.other))
 		}
 		for _, o := range d.foreign {
-			o.place.line += shift
+			o.place.line += d.line - 1
 			f.foreign = append(f.foreign, o)
 		}
 		for _, i := range d.items {
@@ -215,6 +224,30 @@ func (f *file) finish() {
 	}
 	f.tally.documents += len(f.documents)
 	f.tally.objects = len(f.definitions)
+	if more := len(f.problems) - maxProblems; more > 0 {
+		f.problems = append(f.problems[:maxProblems:maxProblems], Problem{
+			Code: "MoreProblems", Severity: Error, File: f.path,
+			Message: fmt.Sprintf("the file has %d problems more, which are not listed", more),
+		})
+	}
+}
+
+// placed is a document's problem in the file.
+func (f *file) placed(d *document, p Problem, other int) Problem {
+	p.File = f.path
+	p.Line += d.line - 1
+	if other > 0 {
+		p.Message = fmt.Sprintf(p.Message, other+d.line-1)
+	}
+	return p
+}
+
+// explain says why the parser refused the document, thoroughly or not.
+func (d *document) explain(thoroughly bool) Problem {
+	if thoroughly {
+		return explainSyntax(d.text, d.syntax)
+	}
+	return nameSyntax(d.syntax)
 }
 
 func (f *file) skipProblem() Problem {

@@ -77,9 +77,10 @@ func unknownKind(gvk schema.GroupVersionKind) (p Problem, ok bool) {
 	p = Problem{Code: "UnknownKind", Severity: Error, Field: "kind"}
 	if like := similarKind(gvk); like != nil {
 		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + quote(gvk.GroupVersion().String())
-		p.Hint = "did you mean apiVersion: " + like.apiVersions()[0] + " with kind: " + like.name + "?"
+		p.Hint = "did you mean kind: " + like.name + "?"
 		if like.group != gvk.Group {
 			p.Field = "apiVersion"
+			p.Hint = "did you mean apiVersion: " + like.apiVersions()[0] + " with kind: " + like.name + "?"
 		}
 		return p, true
 	}

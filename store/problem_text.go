@@ -113,8 +113,10 @@ func (p Problem) position() string {
 // subject names the object and the field as far as they are known.
 func (p Problem) subject() string {
 	switch {
+	case p.Object.IsZero() && p.Field != "":
+		return "field " + p.Field
 	case p.Object.IsZero():
-		return p.Field
+		return ""
 	case p.Field == "":
 		return p.Object.String()
 	}

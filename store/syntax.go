@@ -2,7 +2,9 @@ package store
 
 import (
 	"bytes"
-	"strconv"
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,27 +14,50 @@ func unfitText(text []byte) (p Problem, unfit bool) {
 	if n := estimateNodes(text); n > maxNodes {
 		return Problem{
 			Code: "DocumentTooLarge", Line: 1, Column: 1,
-			Message: "the document holds about " + strconv.Itoa(n) + " values and keys; at most " + strconv.Itoa(maxNodes) + " are read",
+			Message: fmt.Sprintf("the document holds about %d keys and values, at most %d are read", n, maxNodes),
 			Hint:    "split it into several documents or files",
 		}, true
 	}
-	if utf8.Valid(text) {
-		return Problem{}, false
-	}
-	at := 0
-	for at < len(text) {
+	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && size == 1 {
-			break
+			return notUTF8(text, at), true
+		}
+		if !allowedInYAML(r) {
+			where := placeAt(text, at)
+			return Problem{
+				Code: "InvalidYAML", Line: where.line, Column: where.column,
+				Message: fmt.Sprintf("the control character %U is not allowed in YAML", r),
+				Hint:    `remove it; between double quotes it may be written as \x01 and the like`,
+			}, true
 		}
 		at += size
 	}
+	return Problem{}, false
+}
+
+// allowedInYAML tells whether YAML lets the character stand in a text.
+func allowedInYAML(r rune) bool {
+	switch {
+	case r < ' ':
+		return r == '\t' || r == '\n' || r == '\r'
+	case r <= 0x9f:
+		return r <= '~' || r == 0x85
+	}
+	return r != 0xfffe && r != 0xffff
+}
+
+func notUTF8(text []byte, at int) Problem {
 	where := placeAt(text, at)
-	return Problem{
+	p := Problem{
 		Code: "InvalidUTF8", Line: where.line, Column: where.column,
-		Message: "byte " + strconv.Itoa(at) + " of the document (0x" + strconv.FormatInt(int64(text[at]), 16) + ") is not UTF-8",
+		Message: fmt.Sprintf("byte %d of the line (0x%02x) is not UTF-8", at-bytes.LastIndexByte(text[:at], '\n'), text[at]),
 		Hint:    "save the file as UTF-8",
-	}, true
+	}
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		p.Message = "the file is in UTF-16"
+	}
+	return p
 }
 
 // placeAt gives the place of a byte of the text.
@@ -42,15 +67,228 @@ func placeAt(text []byte, at int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1, 1}
 }
 
-// explainSyntax says what the parser's error means.
+// mistake is a mistake of syntax while it is being explained.
+type mistake struct {
+	Problem
+	text   []byte
+	at     int    // the offset where it shows
+	line   string // the line of at
+	before string // the part of the line before at
+}
+
+// nameSyntax says what the parser said. It costs nothing, and is for the many
+// mistakes that nobody will read.
+func nameSyntax(err error) Problem {
+	reason := reasonOf(err)
+	if strings.HasPrefix(reason, "unknown anchor") {
+		reason = "unknown anchor" // its name may be part of a Secret
+	}
+	return Problem{Code: "InvalidYAML", Severity: Error, Line: lineIn(err), Message: "the YAML cannot be read: " + reason}
+}
+
+// explainSyntax says where and why the parser refused the text, and what to do.
 func explainSyntax(text []byte, err error) Problem {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if rest, ok := strings.CutPrefix(message, "line "); ok {
-		number, words, _ := strings.Cut(rest, ": ")
-		if n, err := strconv.Atoi(number); err == nil {
-			line, message = n, words
+	reason := reasonOf(err)
+	m := &mistake{text: text}
+	m.move(blame(text, err))
+	m.Problem = nameSyntax(err)
+	if !m.explainLine() {
+		m.explainReason(reason, err)
+	}
+	where := placeAt(text, m.at)
+	m.Line, m.Column = where.line, where.column
+	if !secretive(text) {
+		m.Excerpt = excerpt(text, where)
+	}
+	return m.Problem
+}
+
+// move points the mistake to another offset.
+func (m *mistake) move(at int) {
+	start := bytes.LastIndexByte(m.text[:at], '\n') + 1
+	line, _, _ := bytes.Cut(m.text[start:], []byte{'\n'})
+	m.at, m.line, m.before = at, string(bytes.TrimSuffix(line, []byte{'\r'})), string(m.text[start:at])
+}
+
+func (m *mistake) say(message, hint string) { m.Message, m.Hint = message, hint }
+
+// next is the character at the mistake; 0 at the end of the text.
+func (m *mistake) next() byte {
+	if m.at < len(m.text) {
+		return m.text[m.at]
+	}
+	return 0
+}
+
+var conflictMarker = regexp.MustCompile(`(?m)^<<<<<<<( |\r?$)`)
+
+// explainLine recognizes mistakes by what the text looks like, whatever the
+// parser found wrong with it.
+func (m *mistake) explainLine() bool {
+	indent := len(m.line) - len(strings.TrimLeft(m.line, " \t"))
+	switch {
+	case conflictMarker.Match(m.text):
+		m.move(conflictMarker.FindIndex(m.text)[0])
+		m.Code = "MergeConflict"
+		m.say("the file holds an unresolved merge conflict", "decide for one of the two sides and remove the lines <<<<<<<, ======= and >>>>>>>")
+	case strings.Contains(m.line, "{{"):
+		m.move(m.at - len(m.before) + strings.Index(m.line, "{{"))
+		m.say("{{ … }} is a template, not YAML", "render the template first; as text, put the whole value in quotes")
+	case strings.Contains(m.line[:indent], "\t"):
+		m.move(m.at - len(m.before) + strings.Index(m.line, "\t"))
+		m.say("a tab is used to indent", "indent with spaces; YAML allows no tabs there")
+	default:
+		return false
+	}
+	return true
+}
+
+// explanations are the parser's reasons in plain words.
+var explanations = []struct {
+	reason  string
+	explain func(*mistake)
+}{
+	{"mapping values are not allowed in this context", (*mistake).strayColon},
+	{"did not find expected key", (*mistake).misfit},
+	{"did not find expected '-' indicator", (*mistake).misfit},
+	{"could not find expected ':'", (*mistake).noColon},
+	{"found unexpected end of stream", (*mistake).unclosedQuote},
+	{"did not find expected ',' or", (*mistake).unclosedFlow},
+	{"did not find expected alphabetic or numeric character", (*mistake).specialStart},
+	{"found character that cannot start any token", (*mistake).specialStart},
+	{"unknown anchor", (*mistake).specialStart},
+	{"found unknown escape character", func(m *mistake) {
+		m.say("the backslash begins no escape that YAML knows", `put the value in single quotes, or write \\ for a backslash`)
+	}},
+	{"block sequence entries are not allowed", func(m *mistake) {
+		m.say("a list cannot begin here", `begin the list in a line of its own, or put text that begins with "- " in quotes`)
+	}},
+	{"did not find expected node content", func(m *mistake) {
+		m.say("a value is missing or a bracket or comma is too much", "if the characters are meant as text, put it in quotes")
+	}},
+	{"did not find expected <document start>", func(m *mistake) {
+		m.say("the document's value ended before this", "begin another document with a line ---")
+	}},
+	{"did not find expected comment or line break", func(m *mistake) {
+		m.say("nothing may follow | or > in its line", "begin the text in the next line, indented")
+	}},
+	{"exceeded max depth", func(m *mistake) {
+		m.Code = "TooDeep"
+		m.say(fmt.Sprintf("values are nested more than %d levels deep", maxDepth), "")
+	}},
+	{"found incompatible YAML document", func(m *mistake) {
+		m.say("the version of YAML in %YAML is not supported", "remove the line %YAML")
+	}},
+	{"the parser gave up", func(m *mistake) {
+		m.say("the YAML cannot be read", "simplify the document, its comments first")
+	}},
+}
+
+// explainReason puts the parser's reason in plain words.
+func (m *mistake) explainReason(reason string, err error) {
+	if errors.Is(err, errExtraDocument) {
+		m.say("a second document begins inside this one", "write its --- at the begin of a line that ends with LF or CRLF")
+	}
+	for _, e := range explanations {
+		if strings.HasPrefix(reason, e.reason) {
+			e.explain(m)
+			return
 		}
 	}
-	return Problem{Code: "InvalidYAML", Line: line, Column: 1, Message: message}
+}
+
+var (
+	keyWithoutBlank = regexp.MustCompile(`^\s*(- +)*[\w.-]+:[^\s/:"'][^:]*$`)
+	keyAndValue     = regexp.MustCompile(`^\s*(- +)*[^\s#][^#]*?:\s+[^\s#|>&]`)
+)
+
+// strayColon is about "key: value" where there is a value already.
+func (m *mistake) strayColon() {
+	if head := strings.TrimLeft(m.before, " -"); strings.Contains(head, ": ") {
+		m.say(`the value holds ": ", which YAML takes for another key`, "put the value in quotes")
+		return
+	}
+	number, above := m.lineAbove()
+	key := len(m.before) - len(strings.TrimLeft(m.before, " "))
+	m.move(m.at - len(m.before) + key)
+	switch {
+	case keyWithoutBlank.MatchString(above):
+		m.say(fmt.Sprintf("a key cannot stand here: line %d has no blank after its colon, and so is text", number), `write "key: value" with a blank`)
+	case keyAndValue.MatchString(above):
+		m.say(fmt.Sprintf("the key is indented deeper than line %d, which has a value already", number), "give lines of one object the same indentation")
+	default:
+		m.say(fmt.Sprintf("a key cannot stand here: line %d ends without a colon", number), `write "key:" above an object`)
+	}
+}
+
+// lineAbove gives the next line above the mistake's that says something.
+func (m *mistake) lineAbove() (number int, line string) {
+	number = bytes.Count(m.text[:m.at], []byte{'\n'})
+	lines := strings.Split(string(m.text[:m.at-len(m.before)]), "\n")
+	for ; number > 0; number-- {
+		line = strings.TrimRight(lines[number-1], " \r")
+		if !isBlank([]byte(line)) {
+			return number, line
+		}
+	}
+	return 1, ""
+}
+
+// misfit is about a line that is no item or key of what surrounds it.
+func (m *mistake) misfit() {
+	trimmed := strings.TrimLeft(m.before, " ")
+	if strings.ContainsAny(trimmed, `"'`) {
+		m.say("text follows a closing quote", "put the whole value in quotes; inside single quotes, write '' for one")
+		return
+	}
+	if strings.ContainsAny(trimmed, "]}") || strings.ContainsRune("]}", rune(m.next())) {
+		m.say("a bracket is closed that was not opened, or text follows it", "if the characters are meant as text, put it in quotes")
+		return
+	}
+	m.move(m.at - len(trimmed))
+	m.say("the line does not fit the lines above it: its indentation is that of nothing around it, or it mixes list items and keys",
+		`give lines of one object or list the same indentation, and begin all items of a list with "- "`)
+}
+
+func (m *mistake) noColon() {
+	m.move(m.at - len(strings.TrimLeft(m.before, " ")))
+	m.say("the line is neither a key with a colon nor a list item", `write "key: value"; to go on with the text above, indent deeper than its key`)
+}
+
+func (m *mistake) unclosedQuote() {
+	m.say("the quote that opens here is never closed", "close it; a quote inside quotes must be escaped")
+}
+
+func (m *mistake) unclosedFlow() {
+	open := strings.LastIndexAny(m.before, "[{")
+	if open < 0 {
+		m.say("a comma or a closing bracket is missing after this", "")
+		return
+	}
+	m.move(m.at - len(m.before) + open)
+	m.say("the bracket that opens here is not closed, or a comma is missing after an item", "")
+}
+
+// specialStart is about plain text that begins with a character that means
+// something to YAML.
+func (m *mistake) specialStart() {
+	word := ""
+	if start := strings.LastIndexAny(m.before, " ,[{") + 1; strings.ContainsRune("*&!", rune(m.line[min(start, len(m.line)-1)])) {
+		m.move(m.at - len(m.before) + start)
+	}
+	if fields := strings.Fields(m.line[len(m.before):]); len(fields) > 0 {
+		word = fields[0]
+	}
+	if secretive(m.text) || word == "" {
+		word = "…"
+	}
+	meaning := map[byte]string{'*': "an alias", '&': "an anchor"}[m.next()]
+	switch {
+	case m.next() == '\t':
+		m.say("a tab stands before a key or value", "use spaces")
+	case meaning != "":
+		m.say(fmt.Sprintf("text that begins with %c is %s to YAML, and this is none that is defined", m.next(), meaning), `put it in quotes: "`+clean(word)+`"`)
+	default:
+		m.say(fmt.Sprintf("text cannot begin with %s", quote(string(m.next()))), `put it in quotes: "`+clean(word)+`"`)
+	}
 }
