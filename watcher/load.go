@@ -144,24 +144,23 @@ func (l *loader) keep(kept map[string]*loaded) {
 // sum is Tree.Hash: over hashes, so that an edit costs no reading of others.
 func (t *Tree) sum() Hash {
 	h := sha256.New()
-	number := func(n int) {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
-	}
+	var line []byte
 	text := func(s string) {
-		number(len(s))
-		io.WriteString(h, s)
+		line = append(binary.AppendUvarint(line, uint64(len(s))), s...)
 	}
 	text(t.Revision)
-	text(fmt.Sprint(t.Missing))
-	number(len(t.Files))
+	text(fmt.Sprint(t.Missing, len(t.Files)))
 	for i := range t.Files {
 		text(t.Files[i].Path)
-		h.Write(t.Files[i].Hash[:])
+		line = append(line, t.Files[i].Hash[:]...)
+		h.Write(line)
+		line = line[:0]
 	}
 	for _, s := range t.Skipped {
 		text(s.Path)
 		text(string(s.Reason))
 		text(s.Detail)
 	}
+	h.Write(line)
 	return Hash(h.Sum(nil))
 }

@@ -34,7 +34,7 @@ func TestWatchKeepsWhatVanished(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, "gone.yaml")
 	age()
-	w := start(t, root, func(o *Options) { o.Quiet, o.MaxRemove = time.Hour, time.Hour })
+	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd, o.MaxRemove = time.Hour, 100*time.Millisecond, time.Hour })
 	must(t, os.Remove(filepath.Join(root, "gone.yaml")))
 	put(t, "1", root, "new.yaml")
 	w.next()
@@ -123,7 +123,7 @@ func TestWatchRescans(t *testing.T) {
 	put(t, "1", root, ".hidden", "a.yaml")
 	relink(t, ".hidden/a.yaml", root, "a.yaml")
 	rescan := make(chan struct{})
-	w := start(t, root, func(o *Options) { o.Rescan = rescan; o.Quiet = time.Hour })
+	w := start(t, root, func(o *Options) { o.Rescan = rescan; o.Quiet = time.Hour; o.MaxAdd = 100 * time.Millisecond })
 	put(t, "2", root, ".hidden", "a.yaml")
 	rescan <- struct{}{}
 	w.until("a.yaml=2")

@@ -74,8 +74,8 @@ type reader struct {
 	enter func(dir string, id identity)
 	// known counts directories and files below top, against the limits.
 	known scanned
-	// reads counts the files that were opened.
-	reads int
+	// reads counts the files that were opened, files those of the last Tree.
+	reads, files int
 }
 
 func newReader(opt Options) *reader {
@@ -143,7 +143,7 @@ func (r *reader) refuse(err error) []change {
 // Tree with their content before. keep adds what vanished a moment ago.
 func (r *reader) tree(root *os.Root, keep bool) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root}
-	l.tree = Tree{Root: r.name, Revision: r.at.revision, Missing: r.top == nil}
+	l.tree = Tree{Root: r.name, Revision: r.at.revision, Missing: r.top == nil, Files: make([]File, 0, r.files)}
 	if r.top != nil {
 		l.walk(r.top)
 	}
@@ -152,7 +152,7 @@ func (r *reader) tree(root *os.Root, keep bool) (t Tree, moving []string) {
 	}
 	slices.SortFunc(l.tree.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
 	l.tree.Hash = l.tree.sum()
-	r.reads += l.reads
+	r.reads, r.files = r.reads+l.reads, len(l.tree.Files)
 	return l.tree, l.moving
 }
 

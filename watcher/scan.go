@@ -281,6 +281,7 @@ func (s *scan) compare(e, was *entry) {
 			s.change(e.path, written)
 		}
 	case e.have != nil && e.have.racy:
+		e.have = &loaded{content: e.have.content, hash: e.have.hash} // of no signature: read it once more
 		s.change(e.path, written)
 	}
 }
