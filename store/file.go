@@ -206,10 +206,10 @@ func (f *file) finish() {
 	for _, d := range f.documents {
 		if d.syntax != nil {
 			refused++
-			f.problems = append(f.problems, f.placed(d, d.explain(refused <= maxExplained), 0))
+			f.problems = append(f.problems, f.placed(d, d.explain(refused <= maxExplained)))
 		}
 		for _, p := range d.problems {
-			f.problems = append(f.problems, f.placed(d, p.Problem, p.other))
+			f.problems = append(f.problems, f.placed(d, p))
 		}
 		for _, o := range d.foreign {
 			o.place.line += d.line - 1
@@ -233,17 +233,17 @@ func (f *file) finish() {
 }
 
 // placed is a document's problem in the file.
-func (f *file) placed(d *document, p Problem, other int) Problem {
+func (f *file) placed(d *document, p finding) Problem {
 	p.File = f.path
 	p.Line += d.line - 1
-	if other > 0 {
-		p.Message = fmt.Sprintf(p.Message, other+d.line-1)
+	if p.other > 0 {
+		p.Message = fmt.Sprintf(p.Message, p.other+d.line-1)
 	}
-	return p
+	return p.Problem
 }
 
 // explain says why the parser refused the document, thoroughly or not.
-func (d *document) explain(thoroughly bool) Problem {
+func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
 		return explainSyntax(d.text, d.syntax)
 	}

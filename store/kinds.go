@@ -92,19 +92,21 @@ func unknownKind(gvk schema.GroupVersionKind) (p Problem, ok bool) {
 	return Problem{}, false
 }
 
-// similarKind finds the kind of the table that was probably meant: of the same
-// group and a similar name, or of the same name and a group that is similar or
-// left out.
+// similarKind finds the kind of the table that was probably meant: one of the
+// same group and a similar name, or of the same name in another group of the
+// table or in one of a similar name.
 func similarKind(gvk schema.GroupVersionKind) *kind {
+	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind
 	least := 0
 	for i := range kinds {
 		k := &kinds[i]
-		if k.group != gvk.Group && !strings.EqualFold(k.name, gvk.Kind) {
+		sameName := strings.EqualFold(k.name, gvk.Kind)
+		if k.group != gvk.Group && !sameName {
 			continue
 		}
 		d := edits(k.group, gvk.Group) + edits(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
-		if near := d <= 3 && d < len(gvk.Kind) || gvk.Group == "" && k.group == gatewayGroup; near && (best == nil || d < least) {
+		if near := d <= 3 && d < len(gvk.Kind) || sameName && ours; near && (best == nil || d < least) {
 			best, least = k, d
 		}
 	}

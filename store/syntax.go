@@ -69,7 +69,7 @@ func placeAt(text []byte, at int) place {
 
 // mistake is a mistake of syntax while it is being explained.
 type mistake struct {
-	Problem
+	finding
 	text   []byte
 	at     int    // the offset where it shows
 	line   string // the line of at
@@ -78,20 +78,22 @@ type mistake struct {
 
 // nameSyntax says what the parser said. It costs nothing, and is for the many
 // mistakes that nobody will read.
-func nameSyntax(err error) Problem {
+func nameSyntax(err error) finding {
 	reason := reasonOf(err)
 	if strings.HasPrefix(reason, "unknown anchor") {
 		reason = "unknown anchor" // its name may be part of a Secret
 	}
-	return Problem{Code: "InvalidYAML", Severity: Error, Line: lineIn(err), Message: "the YAML cannot be read: " + reason}
+	return finding{Problem: Problem{
+		Code: "InvalidYAML", Severity: Error, Line: lineIn(err), Message: "the YAML cannot be read: " + reason,
+	}}
 }
 
 // explainSyntax says where and why the parser refused the text, and what to do.
-func explainSyntax(text []byte, err error) Problem {
+func explainSyntax(text []byte, err error) finding {
 	reason := reasonOf(err)
 	m := &mistake{text: text}
 	m.move(blame(text, err))
-	m.Problem = nameSyntax(err)
+	m.finding = nameSyntax(err)
 	if !m.explainLine() {
 		m.explainReason(reason, err)
 	}
@@ -100,7 +102,7 @@ func explainSyntax(text []byte, err error) Problem {
 	if !secretive(text) {
 		m.Excerpt = excerpt(text, where)
 	}
-	return m.Problem
+	return m.finding
 }
 
 // move points the mistake to another offset.
@@ -211,25 +213,27 @@ func (m *mistake) strayColon() {
 	number, above := m.lineAbove()
 	key := len(m.before) - len(strings.TrimLeft(m.before, " "))
 	m.move(m.at - len(m.before) + key)
+	m.other = number
 	switch {
 	case keyWithoutBlank.MatchString(above):
-		m.say(fmt.Sprintf("a key cannot stand here: line %d has no blank after its colon, and so is text", number), `write "key: value" with a blank`)
+		m.say("a key cannot stand here: line %d has no blank after its colon, and so is text", `write "key: value" with a blank`)
 	case keyAndValue.MatchString(above):
-		m.say(fmt.Sprintf("the key is indented deeper than line %d, which has a value already", number), "give lines of one object the same indentation")
+		m.say("the key is indented deeper than line %d, which has a value already", "give lines of one object the same indentation")
 	default:
-		m.say(fmt.Sprintf("a key cannot stand here: line %d ends without a colon", number), `write "key:" above an object`)
+		m.say("a key cannot stand here: line %d ends without a colon", `write "key:" above an object`)
 	}
 }
 
 // lineAbove gives the next line above the mistake's that says something.
 func (m *mistake) lineAbove() (number int, line string) {
-	number = bytes.Count(m.text[:m.at], []byte{'\n'})
-	lines := strings.Split(string(m.text[:m.at-len(m.before)]), "\n")
-	for ; number > 0; number-- {
-		line = strings.TrimRight(lines[number-1], " \r")
-		if !isBlank([]byte(line)) {
-			return number, line
+	above := m.text[:m.at-len(m.before)]
+	for number = bytes.Count(above, []byte{'\n'}); number > 0; number-- {
+		above = bytes.TrimSuffix(above, []byte{'\n'})
+		start := bytes.LastIndexByte(above, '\n') + 1
+		if last := above[start:]; !isBlank(last) {
+			return number, strings.TrimRight(string(last), " \r")
 		}
+		above = above[:start]
 	}
 	return 1, ""
 }

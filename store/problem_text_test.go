@@ -1,0 +1,92 @@
+package store
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the wanted texts in testdata")
+
+// TestProblems loads the files of each archive in testdata/problems as one
+// folder, and compares the problems, as a terminal shows them, with its part
+// "want".
+func TestProblems(t *testing.T) {
+	archives, err := filepath.Glob("testdata/problems/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no archives", err)
+	}
+	for _, path := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, want := map[string]string{}, ""
+			for _, f := range archive.Files {
+				if f.Name == "want" {
+					want = string(f.Data)
+				} else {
+					files[f.Name] = string(f.Data)
+				}
+			}
+			var got strings.Builder
+			for _, p := range newStore(t, Options{}).Apply(treeOf(files)).Problems {
+				got.WriteString(p.Text(false) + "\n")
+			}
+			if *update {
+				rewrite(t, path, archive, got.String())
+			} else if got.String() != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+			}
+		})
+	}
+}
+
+// rewrite puts a new "want" into the archive.
+func rewrite(t *testing.T, path string, archive *txtar.Archive, want string) {
+	for i := range archive.Files {
+		if archive.Files[i].Name == "want" {
+			archive.Files[i].Data = []byte(want)
+		}
+	}
+	if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, test := range []struct {
+		text string
+		at   place
+		want string
+	}{
+		{"a: b\nc: d\n", place{2, 4, 1}, "c: d\n   ^"},
+		{"a: b\r\nc: d\r\n", place{1, 4, 1}, "a: b\n   ^"},
+		{"\ta: b\n", place{1, 5, 1}, "\ta: b\n\t   ^"},
+		{"über: ß\n", place{1, 7, 1}, "über: ß\n      ^"},
+		{"a: b\x1b[31m\n", place{1, 4, 2}, "a: b�[31m\n   ^^"},
+		{"a: b", place{1, 9, 9}, "a: b\n    ^"},
+		{"a: b", place{7, 3, 1}, "\n^"},
+		{"key: " + long, place{1, 6, 300}, "key: " + long[:95] + "…\n     " + strings.Repeat("^", 95)},
+		{long + ": b" + long, place{1, 304, 1}, "…" + long[:47] + ": b" + long[:50] + "…\n" + strings.Repeat(" ", 51) + "^"},
+	} {
+		if got := excerpt([]byte(test.text), test.at); got != test.want {
+			t.Errorf("%q at %v: got\n%s\nwant\n%s", test.text, test.at, got, test.want)
+		}
+	}
+}
+
+func TestTextInColor(t *testing.T) {
+	p := Problem{Code: "C", Severity: Warning, File: "f.yaml", Line: 1, Column: 2, Message: "m", Hint: "h", Excerpt: "ab\n ^"}
+	want := "\x1b[1mf.yaml:1:2\x1b[0m: \x1b[1;33mwarning\x1b[0m: \x1b[1mC: m\x1b[0m\n" +
+		"\x1b[34m  |\x1b[0m\n\x1b[34m1 |\x1b[0m ab\n\x1b[34m  |\x1b[0m \x1b[1;33m ^\x1b[0m\n \x1b[34m =\x1b[0m help: h\n"
+	if got := p.Text(true); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
