@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 )
 
@@ -22,3 +23,5 @@ func (l *lines) String() string {
 	defer l.mu.Unlock()
 	return l.buf.String()
 }
+
+func countLines(s string) int { return strings.Count(s, "\n") }

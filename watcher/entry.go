@@ -1,0 +1,139 @@
+package watcher
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// identity tells one file or directory from any other that exists now.
+type identity struct{ dev, ino uint64 }
+
+// signature changes whenever the content of a file may have changed. The
+// change time is in it because size and modification time can be restored.
+type signature struct {
+	identity
+	size         int64
+	mtime, ctime int64 // nanoseconds since 1970
+	kind         fs.FileMode
+}
+
+// node is a directory as it was last listed.
+type node struct {
+	id      identity
+	entries []entry // sorted by path
+}
+
+// entry is one thing in a directory: a loadable file, a directory, or
+// something that looks like either and cannot be read.
+type entry struct {
+	// path is relative to the root. A directory's ends in "/", so that the
+	// order of entries is the order of the files below them.
+	path string
+	// link is the identity of the symbolic link, when the entry is one.
+	link identity
+	// sig is of the file itself; a link is followed.
+	sig signature
+	// skip, if any, says why it is not read, and detail says it in words.
+	skip   SkipReason
+	detail string
+	// have is the content read last, perhaps under an older signature.
+	have *loaded
+	// sub is what is in the directory, nil when that is not known.
+	sub *node
+}
+
+func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }
+
+// sameState is what must be equal for an entry to count as unchanged.
+func (e *entry) sameState(f *entry) bool {
+	return e.sig == f.sig && e.link == f.link && e.skip == f.skip
+}
+
+// entry judges one name; ok is false for what is none of our business.
+func (s *scan) entry(dir string, d fs.DirEntry) (e entry, ok bool) {
+	name := d.Name()
+	if strings.HasPrefix(name, ".") {
+		return entry{}, false
+	}
+	info, err := d.Info()
+	if err != nil {
+		return entry{}, false // vanished; its event follows
+	}
+	e = entry{path: dir + name, sig: signatureOf(info)}
+	if e.sig.kind == fs.ModeSymlink {
+		return e, s.follow(&e)
+	}
+	return e, s.judge(&e)
+}
+
+// follow puts what a symbolic link leads to into e.
+func (s *scan) follow(e *entry) (ok bool) {
+	e.link = e.sig.identity
+	info, err := s.root.Stat(e.path)
+	if err == nil {
+		e.sig = signatureOf(info)
+		return s.judge(e)
+	}
+	target, _ := s.root.Readlink(e.path)
+	e.skip, e.detail = Unreadable, fmt.Sprintf("link to %q: %v", target, reason(err))
+	if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, new(syscall.Errno)) {
+		e.skip = LeavesRoot
+		e.detail = fmt.Sprintf("link to %q: only relative links that stay inside the folder are followed", target)
+	}
+	// A link without an extension may be meant as a directory.
+	return loadable(e.path) || e.skip == LeavesRoot && path.Ext(e.path) == ""
+}
+
+// judge decides what e is by its signature.
+func (s *scan) judge(e *entry) (ok bool) {
+	switch {
+	case !loadable(e.path) && e.sig.kind == fs.ModeDir:
+		e.path += "/"
+		// What changes in a directory shows in its entries.
+		e.sig = signature{identity: e.sig.identity, kind: fs.ModeDir}
+		return true
+	case !loadable(e.path):
+		return false
+	case e.sig.kind != 0:
+		e.skip, e.detail = NotRegular, "not a regular file: "+kindName(e.sig.kind)
+	case e.sig.size > s.limits.FileBytes:
+		e.skip = TooLarge
+		e.detail = fmt.Sprintf("%d bytes, the limit is %d", e.sig.size, s.limits.FileBytes)
+	}
+	return true
+}
+
+// loadable is the allow-list. Editors' files (x~, 4913, sedXXXX, x.swp) do
+// not end in one of these; hidden ones were sorted out before.
+func loadable(name string) bool {
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+func kindName(kind fs.FileMode) string {
+	switch kind {
+	case fs.ModeDir:
+		return "a directory"
+	case fs.ModeNamedPipe:
+		return "a FIFO"
+	case fs.ModeSocket:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// reason is the error without its operation and path, which are told beside it.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
