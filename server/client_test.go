@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,26 +47,29 @@ type running struct {
 	*Server
 	t          testing.TB
 	xds, admin net.Addr
+	stop       func() // and waits for the end
 }
 
 func start(t testing.TB, options Options) *running {
 	t.Helper()
 	bound := make(chan [2]net.Addr, 1)
-	options.XDSAddress, options.AdminAddress = "127.0.0.1:0", "127.0.0.1:0"
+	options.BarrierWait = cmp.Or(options.BarrierWait, time.Hour) // no test goes on because it ended
+	options.XDSAddress, options.AdminAddress = cmp.Or(options.XDSAddress, "127.0.0.1:0"), "127.0.0.1:0"
 	options.Listening = func(xds, admin net.Addr) { bound <- [2]net.Addr{xds, admin} }
 	s := New(options, zerolog.New(zerolog.NewTestWriter(t)))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
 	select {
 	case addresses := <-bound:
-		return &running{s, t, addresses[0], addresses[1]}
+		return &running{s, t, addresses[0], addresses[1], stop}
 	case err := <-ended:
 		ended <- nil
 		t.Fatal(err)

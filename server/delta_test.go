@@ -70,7 +70,7 @@ func connected(r *running) *client {
 // A swap of a back end: the new cluster, its ACK, listeners, routes, and the old
 // cluster last.
 func TestTheOrderOfASwapIsGatedByAnswers(t *testing.T) {
-	r := start(t, Options{BarrierWait: time.Hour})
+	r := start(t, Options{})
 	r.publish("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.take("Cluster old@1")
@@ -183,7 +183,7 @@ func TestTheInnocentsOfABatchAreSentAgain(t *testing.T) {
 
 // Of clusters Envoy names the bad ones: they are not sent a second time.
 func TestEnvoysWordsNameTheCulprit(t *testing.T) {
-	r := start(t, Options{BarrierWait: time.Hour})
+	r := start(t, Options{})
 	r.publish("Cluster a@1", "Cluster b@bad", "Cluster c@1", "Listener http@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -225,7 +225,7 @@ func TestAReconnectGetsOnlyWhatDiffers(t *testing.T) {
 // After a reconnect clusters are asked for first; what listeners and routes of
 // the stream before still use is not known yet.
 func TestARemovalWaitsForTheRestOfAReconnect(t *testing.T) {
-	r := start(t, Options{BarrierWait: time.Hour})
+	r := start(t, Options{})
 	r.publish("Cluster new@1", "Listener http@1", "RouteConfiguration r1@2")
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster old@1"))

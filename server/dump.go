@@ -110,18 +110,28 @@ func dumpGateway(name string, entries []*entry) gatewayDump {
 	dump := gatewayDump{Name: name, Resources: map[string][]resourceDump{}}
 	for _, e := range entries {
 		typ := shortType(e.Type)
-		dump.Resources[typ] = append(dump.Resources[typ], resourceDump{e.Name, e.Version, config(e)})
+		dump.Resources[typ] = append(dump.Resources[typ], dumpResource(e))
 	}
 	return dump
 }
 
-// config renders a resource in protobuf JSON; a secret only as the beginning of
-// its sum, enough to see whether two are the same.
-func config(e *entry) json.RawMessage {
+// sumPrefix is how many characters of a secret's sum are shown: enough to see
+// whether two are the same, too few to try guesses against.
+const sumPrefix = 12
+
+// dumpResource renders a resource in protobuf JSON, and of a secret the
+// beginnings of its sums only.
+func dumpResource(e *entry) resourceDump {
 	if e.Type == resourcev3.SecretType {
 		sum := sha256.Sum256(e.Body)
-		return mustJSON(map[string]string{"secret": redacted, "sha256": hex.EncodeToString(sum[:6])})
+		short := hex.EncodeToString(sum[:])[:sumPrefix]
+		return resourceDump{e.Name, e.Version[:min(len(e.Version), sumPrefix)],
+			mustJSON(map[string]string{"secret": redacted, "sha256": short})}
 	}
+	return resourceDump{e.Name, e.Version, config(e)}
+}
+
+func config(e *entry) json.RawMessage {
 	message, err := (&anypb.Any{TypeUrl: e.Type, Value: e.Body}).UnmarshalNew()
 	if err == nil {
 		var text []byte

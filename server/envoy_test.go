@@ -73,9 +73,13 @@ func gone(updates []xds.Update) []xds.Update {
 // serve publishes the port with its first back end and waits for a 200.
 func (p *shopPort) serve(discovery ir.Discovery) {
 	p.t.Helper()
-	delta := append(p.cluster("c0", discovery), p.table("c0"), updateOf(xds.Listener(p.port)))
-	p.Publish(translate.Result{Delta: delta})
+	p.Publish(p.first(discovery))
 	p.waitOK()
+}
+
+func (p *shopPort) first(discovery ir.Discovery) translate.Result {
+	p.t.Helper()
+	return translate.Result{Delta: append(p.cluster("c0", discovery), p.table("c0"), updateOf(xds.Listener(p.port)))}
 }
 
 func (p *shopPort) waitOK() {
@@ -158,4 +162,22 @@ func TestEnvoyServesOnAfterARejection(t *testing.T) {
 		return st.state == state{settled: true}
 	})
 	shop.waitOK()
+}
+
+// An Envoy that comes back after a restart of the server holds the same
+// configuration, because versions are sums of content: it is sent nothing.
+func TestAnEnvoyIsSentNothingAgainAfterARestart(t *testing.T) {
+	shop := startShop(t, Options{})
+	shop.serve(ir.EDS)
+	shop.stop()
+	again := start(t, Options{XDSAddress: shop.xds.String()})
+	again.Publish(shop.first(ir.EDS))
+	again.until("Envoy is back", func() bool {
+		streams := again.audience("shop/a")
+		return len(streams) == 1 && streams[0].state.settled
+	})
+	shop.waitOK()
+	if figures := again.get(t, "/metrics"); strings.Contains(figures, "gatefold_xds_pushes_total") {
+		t.Errorf("something was sent:\n%s", figures)
+	}
 }

@@ -194,6 +194,9 @@ func (p *plan) fill(l *ledger) *response {
 		case removeLast:
 			l.gone.push(name)
 		}
+		if e == nil && l.typ == resourcev3.ClusterType {
+			delete(p.barrier, name)
+		}
 		if alone {
 			return r
 		}
@@ -232,22 +235,20 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	} else {
 		l.accept(nonce)
 	}
-	if l.typ == resourcev3.ClusterType {
-		p.release(l, r)
+	for _, e := range r.set {
+		if l.typ == resourcev3.ClusterType && l.usable(e.Name) {
+			delete(p.barrier, e.Name)
+		}
 	}
 	return r
 }
 
-// release lets go of the barrier what need not be waited for any more.
-func (p *plan) release(l *ledger, r *response) {
-	for _, e := range r.set {
-		_, again := l.due.in[e.Name]
-		_, held := l.held[e.Name]
-		_, rejected := l.rejected[e.Name]
-		if !again && (held || !rejected) {
-			delete(p.barrier, e.Name)
-		}
-	}
+// usable tells that routes to a cluster find it: it was accepted, if only in an
+// older form, and no answer is awaited.
+func (l *ledger) usable(name string) bool {
+	_, held := l.held[name]
+	_, again := l.alone[name]
+	return held && !again
 }
 
 // action is what is done about one name.

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// page asks for an admin page.
+func (r *running) page(t *testing.T, method, path, host string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.admin.String()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = host
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path != "/metrics" && method != http.MethodHead && !json.Valid(body) {
+		t.Errorf("%s is not JSON: %s", path, body)
+	}
+	return response.StatusCode, string(body)
+}
+
+// get asks for a page that has to be there.
+func (r *running) get(t *testing.T, path string) string {
+	t.Helper()
+	code, body := r.page(t, http.MethodGet, path, "")
+	if code != http.StatusOK {
+		t.Fatalf("%s: status %d: %s", path, code, body)
+	}
+	return body
+}
+
+// read decodes a page into value.
+func (r *running) read(t *testing.T, path string, value any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.get(t, path)), value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPagesAndTheirStatusCodes(t *testing.T) {
+	r := start(t, Options{})
+	if code, _ := r.page(t, "GET", "/readyz", ""); code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz before the first load: %d", code)
+	}
+	r.publish()
+	for _, c := range []struct {
+		method, path, host string
+		want               int
+	}{
+		{"GET", "/healthz", "", 200},
+		{"GET", "/readyz", "", 200},
+		{"HEAD", "/readyz", "", 200},
+		{"GET", "/metrics", "", 200},
+		{"GET", "/api/v1/status", "localhost:19000", 200},
+		{"GET", "/api/v1/problems", "[::1]:19000", 200},
+		{"GET", "/api/v1/xds", "127.0.0.1", 200},
+		{"GET", "/api/v1/status/HTTPRoute", "", 200},
+		{"GET", "/api/v1/status/HTTPRoute/shop/none", "", 404},
+		{"GET", "/api/v1/none", "", 404},
+		{"GET", "/debug/pprof/", "", 404},
+		{"GET", "/", "", 404},
+		{"POST", "/api/v1/xds", "", 405},
+		{"DELETE", "/nowhere", "", 405},
+		{"GET", "/api/v1/xds", "rebound.example", 403},
+	} {
+		if code, body := r.page(t, c.method, c.path, c.host); code != c.want {
+			t.Errorf("%s %s, Host %q: got %d, want %d: %s", c.method, c.path, c.host, code, c.want, body)
+		}
+	}
+}
+
+func TestProblemsAreShownAndCounted(t *testing.T) {
+	r := start(t, Options{})
+	r.Publish(translate.Result{Problems: []store.Problem{
+		{Code: "UnknownField", Severity: store.Warning, File: "a.yaml", Line: 3, Message: "no field hostname"},
+		{Code: "Syntax", Severity: store.Error, File: "b.yaml", Line: 1, Message: "not YAML"},
+	}})
+	r.Reloaded(Reload{Result: "held", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
+	var page problemList
+	r.read(t, "/api/v1/problems", &page)
+	if len(page.Problems) != 2 || page.Problems[1].File != "b.yaml" || page.Hold != "the folder is empty" {
+		t.Errorf("got %+v", page)
+	}
+	r.figures(t,
+		`gatefold_problems{severity="error"} 1`, `gatefold_problems{severity="warning"} 1`,
+		`gatefold_reloads_total{result="held"} 1`, `gatefold_last_reload_successful 0`, `gatefold_hold 1`,
+		`gatefold_last_reload_success_timestamp_seconds 0`, `gatefold_stage_duration_seconds_count{stage="store"} 1`)
+	r.Reloaded(Reload{Result: "ok", OK: true})
+	r.figures(t, `gatefold_last_reload_successful 1`, `gatefold_hold 0`)
+}
+
+func (r *running) figures(t *testing.T, want ...string) {
+	t.Helper()
+	figures := r.get(t, "/metrics")
+	for _, line := range want {
+		if !strings.Contains(figures, line+"\n") {
+			t.Errorf("no figure %s", line)
+		}
+	}
+}
+
+func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
+	r := start(t, Options{})
+	secret := parseUpdate("Secret cert@topsecret")
+	secret.Resource.Version = strings.Repeat("5ec", 20)
+	r.Publish(translate.Result{Delta: append(updates("Cluster web@1", "RouteConfiguration r1@1"), secret)})
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.take("Cluster web@1")
+	c.ask(rds, "r1")
+	c.take("RouteConfiguration r1@1")
+	r.publish("RouteConfiguration r1@2")
+	c.nack(c.want("RouteConfiguration r1@2"), "missing ): ((")
+	r.until("the rejection is known", func() bool { return r.audience("shop/a")[0].ledgers[rds].stale() })
+
+	body := r.get(t, "/api/v1/xds")
+	if strings.Contains(body, "topsecret") || strings.Contains(body, secret.Resource.Version) {
+		t.Error("the page shows a secret's content")
+	}
+	var page xdsDump
+	r.read(t, "/api/v1/xds", &page)
+	resources := page.Gateways[0].Resources
+	if got := string(resources["Secret"][0].Config); !strings.Contains(got, redacted) || !strings.Contains(got, "sha256") {
+		t.Errorf("the secret is shown as %s", got)
+	}
+	if got := string(resources["Cluster"][0].Config); !strings.Contains(got, `"altStatName": "1"`) {
+		t.Errorf("the cluster is shown as %s", got)
+	}
+	stream := page.Streams[0]
+	if stream.Node != "test" || stream.Cluster != "shop/a" || !stream.Known || stream.Types["Cluster"].Acked != 1 {
+		t.Errorf("the stream is shown as %+v", stream)
+	}
+	rejected := stream.Types["RouteConfiguration"].Rejected
+	if len(rejected) != 1 || rejected[0].Words != "missing ): ((" || !strings.HasPrefix(rejected[0].Version, "2-") ||
+		!strings.HasPrefix(rejected[0].Held, "1-") {
+		t.Errorf("the rejection is shown as %+v", rejected)
+	}
+	r.figures(t, `gatefold_xds_streams 1`, `gatefold_xds_resources{type="Secret"} 1`,
+		`gatefold_xds_pushes_total{type="RouteConfiguration"} 2`, `gatefold_xds_acks_total{type="Cluster"} 1`,
+		`gatefold_xds_nacks_total{type="RouteConfiguration"} 1`)
+}
+
+func TestAnEnvoyOfAnUnknownGatewayIsShown(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("shop/other: Cluster web@1")
+	c := r.connect("shop/none")
+	c.ask(cds)
+	r.until("connected", func() bool { return len(r.audience("shop/none")) == 1 })
+	var page xdsDump
+	r.read(t, "/api/v1/xds", &page)
+	if len(page.Streams) != 1 || page.Streams[0].Known || page.Streams[0].Cluster != "shop/none" {
+		t.Errorf("got %+v", page.Streams)
+	}
+	c.close()
+	r.until("forgotten", func() bool { return r.scopes["shop/none"] == nil })
+}
+
+func TestAddressesThatCannotBeUsed(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	socket := filepath.Join(t.TempDir(), "xds.sock")
+	live, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	free := "127.0.0.1:0"
+	for _, c := range []struct {
+		options Options
+		want    string
+	}{
+		{Options{XDSAddress: taken.Addr().String(), AdminAddress: free}, "listen on " + taken.Addr().String()},
+		{Options{XDSAddress: free, AdminAddress: taken.Addr().String()}, "address already in use"},
+		{Options{XDSAddress: "unix:" + socket, AdminAddress: free}, "address already in use"},
+		{Options{XDSAddress: "0.0.0.0:0", AdminAddress: free}, "--xds-insecure"},
+		{Options{XDSAddress: ":0", AdminAddress: free}, "--xds-insecure"},
+		{Options{XDSAddress: "nonsense", AdminAddress: free}, "listen on nonsense"},
+	} {
+		err := New(c.options, zerolog.Nop()).Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s and %s: got %v, want %q", c.options.XDSAddress, c.options.AdminAddress, err, c.want)
+		}
+	}
+}

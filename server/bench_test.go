@@ -1,0 +1,103 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// BenchmarkPublish100Streams is one edit of a table of 350 KB, received and
+// acknowledged by 100 clients in this process: they and the server are counted.
+// The clients count a response's bytes and do not decode it.
+func BenchmarkPublish100Streams(b *testing.B) {
+	const streams, size = 100, 350_000
+	r := start(b, Options{})
+	table := func(i int) translate.Result {
+		body := fmt.Sprintf("%d%s", i%10, strings.Repeat("x", size-1))
+		return translate.Result{Delta: []xds.Update{{Gateway: "shop/a", Type: rds, Name: "r",
+			Resource: &xds.Resource{Type: rds, Name: "r", Version: strconv.Itoa(i), Body: []byte(body)}}}}
+	}
+	r.Publish(table(0))
+	var received sync.WaitGroup
+	received.Add(streams)
+	for range streams {
+		r.counting(&received)
+	}
+	received.Wait()
+	b.SetBytes(streams * size)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		b.StopTimer()
+		next := table(i + 1)
+		received.Add(streams)
+		b.StartTimer()
+		r.Publish(next)
+		received.Wait()
+	}
+}
+
+// BenchmarkPublish is the pipeline's share alone: one changed table among 10,000
+// clusters, 100 streams that are told of it.
+func BenchmarkPublish(b *testing.B) {
+	r := start(b, Options{})
+	var delta []xds.Update
+	for i := range 10_000 {
+		delta = append(delta, parseUpdate(fmt.Sprintf("Cluster c%d@1", i)))
+	}
+	r.Publish(translate.Result{Delta: delta})
+	for range 100 {
+		st := &stream{wake: make(chan struct{}, 1), plan: plan{scope: r.scopes["shop/a"], ledgers: map[string]*ledger{rds: newLedger(rds)}}}
+		st.ledgers[rds].wildcard = true
+		st.scope.streams[st] = struct{}{}
+	}
+	edits := [2]translate.Result{{Delta: updates("RouteConfiguration r@1")}, {Delta: updates("RouteConfiguration r@2")}}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		r.Publish(edits[i%2])
+	}
+}
+
+// counting connects a client that acknowledges all it gets.
+func (r *running) counting(received *sync.WaitGroup) {
+	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(countingCodec{newFrameCodec()}), grpc.MaxCallRecvMsgSize(64<<20)))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = conn.Close() })
+	wire, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c := &client{t: r.t, cluster: "shop/a", stream: wire}
+	c.ask(rds, "r")
+	go func() {
+		for nonce := uint64(1); ; nonce++ {
+			if wire.RecvMsg(&discoveryv3.DeltaDiscoveryResponse{}) != nil {
+				return
+			}
+			// The server's nonces count up, which only this benchmark may know.
+			answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResponseNonce: strconv.FormatUint(nonce, 36)}
+			if wire.Send(answer) != nil {
+				return
+			}
+			received.Done()
+		}
+	}()
+}
+
+// countingCodec leaves responses undecoded.
+type countingCodec struct{ frameCodec }
+
+func (countingCodec) Unmarshal(mem.BufferSlice, any) error { return nil }

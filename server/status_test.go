@@ -1,0 +1,179 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// pendingGateway is a Gateway's status as translate makes it: only Envoy's
+// answer is missing, but for the listener bad, which is decided.
+func pendingGateway(attached int32) status.Update {
+	open := metav1.Condition{Type: "Programmed", Status: "Unknown", Reason: "Pending"}
+	return status.Update{Key: gatewayKey("shop/a"), Status: &gwv1.GatewayStatus{
+		Conditions: []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}, open},
+		Listeners: []gwv1.ListenerStatus{
+			{Name: "http", AttachedRoutes: attached, Conditions: []metav1.Condition{open}},
+			{Name: "bad", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Invalid"}}},
+		},
+	}}
+}
+
+// shown is Gateway shop/a's Programmed: its own, and its listener http's.
+func (r *running) shown(t *testing.T) (gateway, listener metav1.Condition) {
+	t.Helper()
+	var page struct {
+		Items []struct{ Status gwv1.GatewayStatus }
+	}
+	r.read(t, "/api/v1/status/Gateway/shop/a", &page)
+	s := page.Items[0].Status
+	if bad := s.Listeners[1].Conditions[0]; bad.Reason != "Invalid" || bad.Message != "" {
+		t.Errorf("a listener's decided condition became %+v", bad)
+	}
+	return s.Conditions[1], s.Listeners[0].Conditions[0]
+}
+
+// programmed checks Programmed of the Gateway and of its listener.
+func (r *running) programmed(t *testing.T, want, message string) metav1.Condition {
+	t.Helper()
+	gateway, listener := r.shown(t)
+	for _, c := range []metav1.Condition{gateway, listener} {
+		if got := string(c.Status) + "/" + c.Reason; got != want || !strings.Contains(c.Message, message) {
+			t.Errorf("Programmed is %s, %q; want %s, %q", got, c.Message, want, message)
+		}
+	}
+	return gateway
+}
+
+func TestProgrammedIsWhatEnvoysAnswered(t *testing.T) {
+	r := start(t, Options{})
+	first := parseUpdate("Listener http@1")
+	r.Publish(translate.Result{Delta: append(updates("Cluster web@1", "RouteConfiguration r1@1"), first),
+		Status: []status.Update{pendingGateway(1)}})
+	r.programmed(t, "False/Pending", "No Envoy is connected")
+
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.take("Cluster web@1")
+	c.ask(lds)
+	listener := c.want("Listener http@1")
+	r.programmed(t, "False/Pending", "1 of 1 connected Envoys")
+	c.ack(listener)
+	c.ask(rds, "r1")
+	table := c.want("RouteConfiguration r1@1")
+	r.programmed(t, "False/Pending", "")
+	c.ack(table)
+	r.judged("True")
+	since := r.programmed(t, "True/Programmed", "").LastTransitionTime
+
+	// An edit of routes on its way changes nothing; a rejected one does.
+	r.Publish(translate.Result{Delta: updates("RouteConfiguration r1@bad"), Status: []status.Update{pendingGateway(2)}})
+	bad := c.want("RouteConfiguration r1@bad")
+	if got := r.programmed(t, "True/Programmed", "").LastTransitionTime; !got.Equal(&since) {
+		t.Errorf("the transition time moved from %s to %s", since, got)
+	}
+	c.nack(bad, "missing ): ((")
+	r.judged("False")
+	r.programmed(t, "False/Invalid", `Envoy "test" rejected RouteConfiguration "r1": missing ): ((`)
+
+	r.publish("RouteConfiguration r1@2")
+	c.take("RouteConfiguration r1@2")
+	r.judged("True")
+	r.publish("Listener http@2")
+	changed := c.want("Listener http@2")
+	r.programmed(t, "False/Pending", "")
+	c.ack(changed)
+	r.judged("True")
+	c.close()
+	r.judged("False")
+	r.programmed(t, "False/Pending", "No Envoy is connected")
+}
+
+func updates(changes ...string) (delta []xds.Update) {
+	for _, change := range changes {
+		delta = append(delta, parseUpdate(change))
+	}
+	return delta
+}
+
+func (r *running) judged(want metav1.ConditionStatus) {
+	r.t.Helper()
+	r.until("Programmed "+string(want), func() bool { return r.board.verdicts["shop/a"].status == want })
+}
+
+// An Envoy of all Gateways blames only the Gateway whose resource it rejected.
+func TestARejectionIsOnlyTheOwnersInAUnion(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("shop/a: RouteConfiguration ra@1", "shop/b: RouteConfiguration rb@1", "shop/a: Listener a@1", "shop/b: Listener b@1")
+	c := r.connect("all")
+	c.ask(cds)
+	c.ask(lds)
+	c.take("Listener a@1 b@1")
+	c.ask(rds, "ra", "rb")
+	c.take("RouteConfiguration ra@1 rb@1")
+	r.until("all accepted", func() bool { return r.audience("shop/a")[0].state.settled })
+	r.publish("shop/b: RouteConfiguration rb@bad")
+	c.nack(c.want("RouteConfiguration rb@bad"), "no")
+	r.until("the verdicts", func() bool {
+		return r.board.verdicts["shop/a"].status == "True" && r.board.verdicts["shop/b"].status == "False"
+	})
+}
+
+// A transition is stamped when the status of a condition changes, and only then.
+func TestTransitionsAreStamped(t *testing.T) {
+	parents := func(section string, status metav1.ConditionStatus) *gwv1.HTTPRouteStatus {
+		name := gwv1.SectionName(section)
+		return &gwv1.HTTPRouteStatus{RouteStatus: gwv1.RouteStatus{Parents: []gwv1.RouteParentStatus{{
+			ParentRef:  gwv1.ParentReference{Name: "a", SectionName: &name},
+			Conditions: []metav1.Condition{{Type: "Accepted", Status: status, Reason: "R"}},
+		}}}}
+	}
+	old, now := time.Unix(1000, 0), time.Unix(2000, 0)
+	before := parents("http", "True")
+	stamp(before, nil, old)
+	for _, c := range []struct {
+		fresh *gwv1.HTTPRouteStatus
+		want  time.Time
+	}{
+		{parents("http", "True"), old},
+		{parents("http", "False"), now},
+		{parents("other", "True"), now}, // another parent
+	} {
+		stamp(c.fresh, before, now)
+		if got := c.fresh.Parents[0].Conditions[0].LastTransitionTime; !got.Time.Equal(c.want) {
+			t.Errorf("stamped %s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestStatusIsAListOfObjects(t *testing.T) {
+	r := start(t, Options{})
+	class := store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}
+	route := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
+	r.Publish(translate.Result{Status: []status.Update{
+		{Key: route, Generation: 7, Status: &gwv1.HTTPRouteStatus{}},
+		{Key: class, Status: &gwv1.GatewayClassStatus{}},
+	}})
+	var list statusList
+	r.read(t, "/api/v1/status", &list)
+	if list.APIVersion != "v1" || list.Kind != "List" || len(list.Items) != 2 || list.Items[0].Kind != "GatewayClass" {
+		t.Errorf("got %+v", list)
+	}
+	r.read(t, "/api/v1/status/httproute/shop/cart", &list)
+	if len(list.Items) != 1 || list.Items[0].APIVersion != "gateway.networking.k8s.io/v1" || list.Items[0].Metadata.Generation != 7 {
+		t.Errorf("got %+v", list.Items)
+	}
+	r.get(t, "/api/v1/status/GatewayClass/gatefold")
+	r.Publish(translate.Result{Status: []status.Update{{Key: route}}})
+	if code, _ := r.page(t, "GET", "/api/v1/status/HTTPRoute/shop/cart", ""); code != 404 {
+		t.Errorf("an object that is gone: status %d", code)
+	}
+}
