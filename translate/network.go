@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/gatefold/gatefold/store"
@@ -33,6 +34,14 @@ type (
 		Gateway, Listener string
 	}
 )
+
+func (k portKey) String() string { return fmt.Sprintf("%s:%d", k.Gateway, k.Port) }
+
+func (k tableKey) String() string { return k.portKey.String() + " " + k.Domain }
+
+func (k flatKey) String() string { return fmt.Sprintf("%s :%d", k.Route, k.Port) }
+
+func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 
 // network holds the rules and folds; doc.go has their map.
 type network struct {

@@ -31,6 +31,9 @@ func (k Key) Cluster() string {
 	return name
 }
 
+// String is the name of the cluster.
+func (k Key) String() string { return k.Cluster() }
+
 // CompareKeys orders keys by object and port.
 func CompareKeys(a, b Key) int {
 	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port))
@@ -75,6 +78,15 @@ func Refer(from store.Key, ref gwv1.BackendObjectReference) Reference {
 		r.Port = int32(*ref.Port)
 	}
 	return r
+}
+
+// String gives "HTTPRoute shop/cart → Service shop/cart:80".
+func (r Reference) String() string {
+	out := r.From.String() + " → " + r.To.String()
+	if r.Port != 0 {
+		out += fmt.Sprint(":", r.Port)
+	}
+	return out
 }
 
 // Known tells whether the reference's kind can be a back end.

@@ -2,27 +2,28 @@ package ir
 
 import "iter"
 
-// View shows how requests are routed: what explain reads. It is immutable.
+// View is all that is served, as explain looks it up. It shares the tables of
+// the translator and is never changed.
 type View struct {
-	Gateways []GatewayView // sorted by Name
+	Gateways []GatewayView
 }
 
 // GatewayView is one Gateway.
 type GatewayView struct {
-	Name  string     // "namespace/name"
-	Ports []PortView // sorted by port
+	Name  string // "namespace/name"
+	Ports []PortView
 }
 
-// PortView is one port of a Gateway.
+// PortView is one Envoy listener with the virtual hosts of its routes.
 type PortView struct {
 	Port  *Port
 	Hosts []HostView // sorted by Domain
 }
 
-// HostView is one virtual host.
+// HostView is the table of one domain.
 type HostView struct {
-	Domain string // "shop.example.com", "*.example.com" or "*"
-	// Rules yields the rules in the order in which they are tried.
+	Domain string // "shop.example.com", "*.example.com" or "*", in lower case
+	// Rules gives the rules in the order in which Envoy tries them; Len is how many.
 	Rules iter.Seq[*Rule]
 	Len   int
 }

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+)
+
+// TestCasesOnARealEnvoy runs the requests of every case through a real Envoy,
+// at the start and after each edit: traffic must be what the case says, and so
+// what explain says.
+func TestCasesOnARealEnvoy(t *testing.T) {
+	all, err := cases.Load("../translate/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			run := startCase(t)
+			for _, step := range c.Steps {
+				run.apply(step)
+				for _, request := range step.Requests {
+					run.send(step.Prefix, request)
+				}
+			}
+		})
+	}
+}
+
+// caseRun is one case on its way.
+type caseRun struct {
+	*running
+	t          *testing.T
+	store      *store.Store
+	translator *translate.Translator
+	address    string // of the Gateways
+	network    string // of the back ends
+	echoes     map[string]bool
+	envoy      *envoytest.Envoy
+}
+
+func startCase(t *testing.T) *caseRun {
+	t.Helper()
+	s, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := envoytest.LoopbackAddress()
+	run := &caseRun{
+		running: start(t, Options{}), t: t, store: s, address: address, echoes: map[string]bool{},
+		translator: translate.New(translate.Options{Bind: []string{address}}),
+		network:    fmt.Sprintf("127.%d.", 100+os.Getpid()%100),
+	}
+	run.envoy = envoytest.Start(t, envoytest.Options{XDSAddress: run.xds.String()})
+	return run
+}
+
+// apply publishes the folder of a step and waits until Envoy has taken it.
+func (run *caseRun) apply(step cases.Step) {
+	run.t.Helper()
+	change := run.store.Apply(step.Tree(run.network))
+	for _, object := range change.Set {
+		run.startEchoes(object)
+	}
+	run.Publish(run.translator.Apply(change))
+	run.until("Envoy to hold "+step.Prefix+"the folder", func() bool {
+		streams := run.audience("default/eg")
+		return len(streams) > 0 && streams[0].state.settled
+	})
+	for _, request := range step.Requests {
+		run.envoy.WaitListener(run.address + ":" + request.URL.Port())
+	}
+}
+
+// startEchoes starts a back end for each endpoint of the object in the case's
+// network. It answers with the name of the Backend or Service.
+func (run *caseRun) startEchoes(object *store.Object) {
+	if b, ok := store.As[*api.Backend](object); ok {
+		for _, host := range b.Spec.Static.Hosts {
+			run.startEcho(b.Name, host.Host, host.Port)
+		}
+	}
+	if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {
+		for _, port := range slice.Ports {
+			for _, endpoint := range slice.Endpoints {
+				run.startEcho(slice.Labels[discoveryv1.LabelServiceName], endpoint.Addresses[0], *port.Port)
+			}
+		}
+	}
+}
+
+func (run *caseRun) startEcho(name, host string, port int32) {
+	address := fmt.Sprintf("%s:%d", host, port)
+	if strings.HasPrefix(host, run.network) && !run.echoes[address] {
+		run.echoes[address] = true
+		envoytest.Echo(run.t, name, address)
+	}
+}
+
+// send sends a request, often enough to see every back end of a weighted rule,
+// and compares each answer.
+func (run *caseRun) send(prefix string, r cases.Request) {
+	run.t.Helper()
+	seen := map[string]int{}
+	times := 1
+	if len(r.Backends) > 1 {
+		times = 200
+	}
+	for range times {
+		response := envoytest.Do(run.t, envoytest.Request{
+			Address: run.address + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
+		})
+		name, wrong := compareResponse(response, r)
+		if wrong != "" {
+			run.t.Errorf("%s%s\n\tEnvoy: %s", prefix, r.Line, wrong)
+			return
+		}
+		seen[name]++
+	}
+	for name, weight := range r.Backends {
+		if (seen[name] > 0) != (weight > 0) {
+			run.t.Errorf("%s%s\n\tEnvoy: %v of %d", prefix, r.Line, seen, times)
+		}
+	}
+}
+
+// compareResponse gives the name of what answered, and what is wrong with it.
+func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong string) {
+	name = got.Backend
+	if name == "" {
+		name = fmt.Sprint(got.Status)
+	}
+	_, expected := want.Backends[name]
+	switch {
+	case len(want.Backends) > 0 && !expected:
+		return name, fmt.Sprintf("status %d from %q", got.Status, got.Backend)
+	case len(want.Backends) == 0 && (got.Status != want.Status || got.Backend != ""):
+		return name, fmt.Sprintf("status %d from %q", got.Status, got.Backend)
+	case want.Location != "" && got.Headers.Get("Location") != want.Location:
+		return name, "location " + got.Headers.Get("Location")
+	}
+	for header, value := range want.Answer {
+		if wrong := compareHeader(got.Headers.Values(header), value); wrong != "" {
+			return name, "response " + header + wrong
+		}
+	}
+	if got.Backend == "" {
+		return name, ""
+	}
+	return name, compareEchoed(got, want)
+}
+
+// compareEchoed compares what the back end has received.
+func compareEchoed(got *envoytest.Response, want cases.Request) string {
+	echoed, err := got.Echoed()
+	if err != nil {
+		return err.Error()
+	}
+	path := echoed.Path
+	if echoed.Query != "" {
+		path += "?" + echoed.Query
+	}
+	switch {
+	case want.Path != "" && path != want.Path:
+		return "path " + path
+	case want.Host != "" && echoed.Host != want.Host:
+		return "host " + echoed.Host
+	}
+	for header, value := range want.ToBackend {
+		if wrong := compareHeader(echoed.Headers.Values(header), value); wrong != "" {
+			return "request " + header + wrong
+		}
+	}
+	return ""
+}
+
+// compareHeader wants the joined values to be want, or none where want is "-".
+func compareHeader(values []string, want string) string {
+	if want == "-" && len(values) == 0 || want != "-" && strings.Join(values, ",") == want {
+		return ""
+	}
+	return fmt.Sprintf(": %q", values)
+}

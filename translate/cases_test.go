@@ -1,0 +1,186 @@
+package translate_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+var update = flag.Bool("update", false, "rewrite want/ and rebuilt of the cases, never requests")
+
+// TestCases runs every case through the View: requests as explain answers them,
+// outputs as the archive has them, and after each edit warm equals cold.
+func TestCases(t *testing.T) {
+	all, err := cases.Load("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			w, asked := newWorld(t), 0
+			for _, step := range c.Steps {
+				problems := w.apply(step.Tree(cases.Network))
+				w.checkCold(t)
+				for _, request := range step.Requests {
+					w.ask(t, step.Prefix, request)
+					asked++
+				}
+				w.checkWants(t, c, step.Prefix, problems)
+			}
+			if asked == 0 {
+				t.Fatal("the case sends no request")
+			}
+		})
+	}
+}
+
+// ask compares explain's answer with what the case says.
+func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
+	t.Helper()
+	port, err := strconv.ParseUint(r.URL.Port(), 10, 16)
+	if err != nil {
+		t.Fatalf("%s: %v", r.Line, err)
+	}
+	answer := explain.Request(w.view(), explain.Query{
+		Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
+	})
+	if answer.Port == nil {
+		t.Errorf("%s%s: no listener on port %d", prefix, r.Line, port)
+		return
+	}
+	if wrong := compareOutcome(answer.Outcome, r); wrong != "" {
+		name := "none"
+		if answer.Rule != nil {
+			name = answer.Rule.Name
+		}
+		t.Errorf("%s%s\n\texplain (rule %s): %s", prefix, r.Line, name, wrong)
+	}
+}
+
+func compareOutcome(got explain.Outcome, want cases.Request) string {
+	shares := map[string]float64{}
+	for _, b := range got.Backends {
+		name := strconv.Itoa(int(b.Status))
+		if b.Cluster != "" {
+			name = strings.Split(b.Cluster, "/")[2]
+		}
+		shares[name] += b.Percent
+	}
+	total := 0
+	for _, weight := range want.Backends {
+		total += weight
+	}
+	switch {
+	case len(want.Backends) == 0 && int(got.Status) != want.Status:
+		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
+	case want.Location != "" && got.Location != want.Location:
+		return "location " + got.Location
+	case len(shares) != len(want.Backends):
+		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
+	case want.Path != "" && got.Path != want.Path:
+		return "path " + got.Path
+	case want.Host != "" && got.Host != want.Host:
+		return "host " + got.Host
+	}
+	for name, weight := range want.Backends {
+		if math.Abs(shares[name]-100*float64(weight)/float64(total)) > 0.01 {
+			return fmt.Sprintf("back ends %v", shares)
+		}
+	}
+	return compareRequestHeaders(got, want)
+}
+
+func compareRequestHeaders(got explain.Outcome, want cases.Request) string {
+	for _, b := range got.Backends {
+		for name, value := range want.ToBackend {
+			values := b.Headers.Values(name)
+			if value == "-" && len(values) > 0 || value != "-" && strings.Join(values, ",") != value {
+				return fmt.Sprintf("request header %s: %q", name, values)
+			}
+		}
+	}
+	return ""
+}
+
+// checkWants compares the outputs that the archive has.
+func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems []store.Problem) {
+	t.Helper()
+	outputs := map[string]func() string{
+		"want/xds.yaml":    w.xdsText,
+		"want/status.yaml": w.statusText,
+		"want/problems":    func() string { return problemsText(problems) },
+		"rebuilt":          func() string { return strings.Join(append(w.last.Rebuilt, ""), "\n") },
+	}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		want, ok := c.File(prefix + name)
+		if !ok {
+			continue
+		}
+		got := outputs[name]()
+		if *update {
+			if err := c.Update(prefix+name, got); err != nil {
+				t.Fatal(err)
+			}
+		} else if got != want {
+			t.Errorf("%s%s differs at %s\n(go test ./translate -run TestCases -update rewrites it)", prefix, name, firstDifference(got, want))
+		}
+	}
+}
+
+func problemsText(problems []store.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%s:%d:%d %s %s %s\n", p.File, p.Line, p.Column, p.Severity, p.Code, p.Field)
+	}
+	return b.String()
+}
+
+func (w *world) xdsText() string {
+	var b strings.Builder
+	for _, at := range slices.Sorted(maps.Keys(w.resources)) {
+		resource := w.resources[at].Resource
+		message, err := anypb.UnmarshalNew(&anypb.Any{TypeUrl: resource.Type, Value: resource.Body}, proto.UnmarshalOptions{})
+		if err != nil {
+			panic(err)
+		}
+		text, err := protojson.Marshal(message)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, "--- # %s\n%s", at, yamlOf(text))
+	}
+	return b.String()
+}
+
+func (w *world) statusText() string {
+	var b strings.Builder
+	for _, key := range slices.SortedFunc(maps.Keys(w.statuses), store.CompareKeys) {
+		fmt.Fprintf(&b, "--- # %s\n%s", key, yamlOf([]byte(mustJSON(w.statuses[key].Status))))
+	}
+	return b.String()
+}
+
+func yamlOf(json []byte) string {
+	text, err := yaml.JSONToYAML(json)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,188 @@
+package explain
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// maxShown bounds each list of rules in an Answer.
+const maxShown = 20
+
+// Query is a request as a client sends it.
+type Query struct {
+	// Gateway is "namespace/name"; "" takes the one that fits.
+	Gateway string
+	Scheme  string // "http", also when empty, or "https"
+	Host    string // the Host header, with or without a port
+	// Port is the port connected to; 0 takes the one in Host, else the scheme's.
+	Port    uint32
+	Method  string // "" is GET
+	Path    string // raw, with the query
+	Headers http.Header
+}
+
+// Answer tells what happens to a request.
+type Answer struct {
+	// Port is the listener that takes the request. It is nil when none fits, and
+	// when several do: then Candidates names their Gateways.
+	Port       *ir.Port
+	Candidates []string
+	// Domain is the virtual host, "" when the host is nobody's.
+	Domain string
+	// Path is the path that is matched: normalized, without the query.
+	Path string
+	// Rule is the rule that takes the request; nil is a 404 (or a 400, see Outcome).
+	Rule *ir.Rule
+	// Outcome is what is done.
+	Outcome Outcome
+	// Considered are rules in front of Rule whose path fits but something else
+	// does not, in order, at most 20; Passed is how many rules are in front.
+	Considered []Miss
+	Passed     int
+	// Behind are rules that fit as well and lost by precedence, at most 20.
+	Behind []*ir.Rule
+}
+
+// Miss is a rule that does not match, and why.
+type Miss struct {
+	Rule   *ir.Rule
+	Reason string
+}
+
+// Request tells what Envoy does with a request.
+func Request(view *ir.View, query Query) Answer {
+	query = complete(query)
+	port, host, candidates := pick(view, query)
+	if port == nil {
+		return Answer{Candidates: candidates}
+	}
+	r := newRequest(query)
+	answer := Answer{Port: port.Port, Path: r.path}
+	if !legal(query.Path) {
+		answer.Outcome.Status = http.StatusBadRequest
+		return answer
+	}
+	if host == nil {
+		answer.Outcome.Status = http.StatusNotFound
+		return answer
+	}
+	answer.Domain = host.Domain
+	answer.search(host, r)
+	answer.Outcome = outcome(answer.Rule, r)
+	return answer
+}
+
+// search walks the table in order.
+func (a *Answer) search(host *ir.HostView, r *request) {
+	for rule := range host.Rules {
+		reason := r.mismatch(&rule.Match)
+		switch {
+		case a.Rule == nil && reason == "":
+			a.Rule = rule
+		case a.Rule == nil:
+			a.Passed++
+			if reason != pathDiffers && len(a.Considered) < maxShown {
+				a.Considered = append(a.Considered, Miss{Rule: rule, Reason: reason})
+			}
+		case reason == "" && len(a.Behind) < maxShown:
+			a.Behind = append(a.Behind, rule)
+		}
+		if len(a.Behind) == maxShown {
+			return
+		}
+	}
+}
+
+func complete(query Query) Query {
+	query.Scheme = cmp.Or(strings.ToLower(query.Scheme), "http")
+	query.Method = cmp.Or(query.Method, http.MethodGet)
+	query.Path = cmp.Or(query.Path, "/")
+	if query.Port != 0 {
+		return query
+	}
+	if i := portStart(query.Host); i >= 0 {
+		if port, err := strconv.ParseUint(query.Host[i+1:], 10, 16); err == nil {
+			query.Port = uint32(port)
+			return query
+		}
+	}
+	query.Port = 80
+	if query.Scheme == "https" {
+		query.Port = 443
+	}
+	return query
+}
+
+// pick finds the listener by Gateway and port, then by host when several fit.
+func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, candidates []string) {
+	var fits []*ir.PortView
+	for _, gateway := range view.Gateways {
+		if query.Gateway != "" && query.Gateway != gateway.Name || query.Scheme != "http" {
+			continue
+		}
+		for i := range gateway.Ports {
+			if gateway.Ports[i].Port.Port == query.Port {
+				fits = append(fits, &gateway.Ports[i])
+			}
+		}
+	}
+	if len(fits) > 1 {
+		owners := slices.DeleteFunc(slices.Clone(fits), func(p *ir.PortView) bool { return findHost(p.Hosts, query.Host) == nil })
+		if len(owners) > 0 {
+			fits = owners
+		}
+	}
+	if len(fits) == 1 {
+		return fits[0], findHost(fits[0].Hosts, query.Host), nil
+	}
+	for _, p := range fits {
+		candidates = append(candidates, p.Port.Gateway)
+	}
+	return nil, nil, candidates
+}
+
+// findHost compares as Envoy does: without the port and case, the exact name
+// before the longest wildcard before "*".
+func findHost(hosts []ir.HostView, name string) *ir.HostView {
+	name = strings.ToLower(name)
+	if i := portStart(name); i >= 0 {
+		name = name[:i]
+	}
+	if host := domain(hosts, name); host != nil && name != "*" {
+		return host
+	}
+	for i := 1; i < len(name); i++ {
+		if name[i] != '.' {
+			continue
+		}
+		if host := domain(hosts, "*"+name[i:]); host != nil {
+			return host
+		}
+	}
+	return domain(hosts, "*")
+}
+
+func domain(hosts []ir.HostView, name string) *ir.HostView {
+	i, found := slices.BinarySearchFunc(hosts, name, func(h ir.HostView, name string) int {
+		return strings.Compare(h.Domain, name)
+	})
+	if !found {
+		return nil
+	}
+	return &hosts[i]
+}
+
+// portStart is the index of the colon before the port, -1 without one. The
+// colons of an IPv6 address stand in brackets.
+func portStart(host string) int {
+	colon := strings.LastIndexByte(host, ':')
+	if colon < strings.LastIndexByte(host, ']') {
+		return -1
+	}
+	return colon
+}

@@ -1,0 +1,143 @@
+package explain
+
+import "strings"
+
+// normalize does with a path what the listener does (normalize_path on,
+// merge_slashes off, escaped slashes unchanged; design section 4): dot segments
+// are resolved, also when written as %2e or followed by ";parameters"; escaped
+// unreserved characters are decoded; a backslash is a slash; what may not stand
+// in a path is escaped. path has no query.
+func normalize(path string) string {
+	path = stripDotParameters(path)
+	out := make([]byte, 0, len(path))
+	for i := 0; i < len(path); {
+		if dot := dotLength(path, i); dot > 0 && len(out) > 0 && out[len(out)-1] == '/' {
+			next, up, isDirectory := afterDot(path, i+dot)
+			switch {
+			case !isDirectory:
+				out = append(out, '.')
+				next = i + dot
+			case up:
+				out = parent(out)
+			}
+			i = next
+			continue
+		}
+		out, i = appendByte(out, path, i)
+	}
+	return string(out)
+}
+
+// stripDotParameters turns the segments ".;x" and "..;x" into "." and "..".
+func stripDotParameters(path string) string {
+	if !strings.Contains(path, "/.;") && !strings.Contains(path, "/..;") {
+		return path
+	}
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if dots, _, found := strings.Cut(segment, ";"); found && (dots == "." || dots == "..") {
+			segments[i] = dots
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// dotLength is 1 for ".", 3 for "%2e" at path[i:], else 0.
+func dotLength(path string, i int) int {
+	switch {
+	case i < len(path) && path[i] == '.':
+		return 1
+	case i+3 <= len(path) && strings.EqualFold(path[i:i+3], "%2e"):
+		return 3
+	}
+	return 0
+}
+
+// afterDot looks behind the first dot of a segment: next is where to go on when
+// the segment is a directory, up tells ".." from ".".
+func afterDot(path string, i int) (next int, up, isDirectory bool) {
+	if next, ok := segmentEnd(path, i); ok {
+		return next, false, true
+	}
+	second := dotLength(path, i)
+	if second == 0 {
+		return i, false, false
+	}
+	next, ok := segmentEnd(path, i+second)
+	return next, true, ok
+}
+
+// segmentEnd tells whether a segment ends at i and where the next one begins.
+func segmentEnd(path string, i int) (next int, ok bool) {
+	switch {
+	case i == len(path):
+		return i, true
+	case path[i] == '/' || path[i] == '\\':
+		return i + 1, true
+	}
+	return i, false
+}
+
+// parent cuts the last segment off a path that ends in a slash.
+func parent(out []byte) []byte {
+	for len(out) > 1 {
+		out = out[:len(out)-1]
+		if out[len(out)-1] == '/' {
+			break
+		}
+	}
+	return out
+}
+
+// appendByte appends path[i], or what it stands for, and gives the next index.
+func appendByte(out []byte, path string, i int) ([]byte, int) {
+	const hex = "0123456789ABCDEF"
+	switch c := path[i]; {
+	case c == '\\':
+		return append(out, '/'), i + 1
+	case c == '%':
+		if decoded, ok := unescape(path, i); ok && isUnreserved(decoded) {
+			return append(out, decoded), i + 3
+		}
+		return append(out, c), i + 1
+	case strings.IndexByte("\"<>^`{|}", c) >= 0:
+		return append(out, '%', hex[c>>4], hex[c&15]), i + 1
+	default:
+		return append(out, c), i + 1
+	}
+}
+
+func unescape(path string, i int) (byte, bool) {
+	if i+3 > len(path) {
+		return 0, false
+	}
+	high, ok1 := hexDigit(path[i+1])
+	low, ok2 := hexDigit(path[i+2])
+	return high<<4 | low, ok1 && ok2
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// legal tells whether Envoy takes a request target at all; it answers 400 for
+// the others. target is the raw path with its query.
+func legal(target string) bool {
+	if !strings.HasPrefix(target, "/") || strings.Contains(target, "#") {
+		return false
+	}
+	path, _, _ := strings.Cut(target, "?")
+	return !strings.Contains(stripDotParameters(path), "%00") && strings.IndexFunc(target, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f
+	}) < 0
+}

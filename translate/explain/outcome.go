@@ -1,0 +1,161 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Outcome is what is done with a request: answered (Status, and Location for a
+// redirect) or passed on to one of Backends by share.
+type Outcome struct {
+	// Status is 0 when a back end answers.
+	Status   uint32
+	Location string
+	Backends []Backend
+	// Host and Path (with the query) are what a back end receives.
+	Host, Path string
+}
+
+// Backend is one of the targets of a request.
+type Backend struct {
+	// Cluster is "" for a reference that is not resolved: its share gets Status.
+	Cluster string
+	Status  uint32
+	// Percent of the requests go here.
+	Percent float64
+	// Headers are the request's headers after all changes of the rule and of the
+	// back end; those that Envoy adds by itself are not in.
+	Headers http.Header
+}
+
+func outcome(rule *ir.Rule, r *request) Outcome {
+	switch {
+	case rule == nil:
+		return Outcome{Status: http.StatusNotFound}
+	case rule.Action.Respond != nil:
+		return Outcome{Status: rule.Action.Respond.Status}
+	case rule.Action.Redirect != nil:
+		redirect := rule.Action.Redirect
+		return Outcome{Status: redirect.Status, Location: location(redirect, r)}
+	}
+	return forward(&rule.Action, r)
+}
+
+func forward(action *ir.Action, r *request) Outcome {
+	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(action, r)}
+	if len(result.Backends) == 0 {
+		return Outcome{Status: http.StatusInternalServerError}
+	}
+	if rewrite := action.Rewrite; rewrite != nil {
+		if rewrite.Hostname != "" {
+			result.Host = rewrite.Hostname
+		}
+		result.Path = changePath(rewrite.Path, r.path) + r.search
+	}
+	return result
+}
+
+// backends are the targets that get a share; none when nothing is live.
+func backends(action *ir.Action, r *request) []Backend {
+	var total, live uint64
+	if action.Forward == nil {
+		return nil
+	}
+	for _, backend := range action.Forward.Backends {
+		total += uint64(backend.Weight)
+		if backend.Cluster != "" {
+			live += uint64(backend.Weight)
+		}
+	}
+	if live == 0 {
+		return nil
+	}
+	var list []Backend
+	for _, backend := range action.Forward.Backends {
+		if backend.Weight == 0 {
+			continue
+		}
+		target := Backend{Cluster: backend.Cluster, Percent: 100 * float64(backend.Weight) / float64(total)}
+		if backend.Cluster == "" {
+			target.Status = http.StatusInternalServerError
+		} else {
+			target.Headers = changeHeaders(r.clone(), action.RequestHeaders, backend.RequestHeaders)
+		}
+		list = append(list, target)
+	}
+	return list
+}
+
+func changeHeaders(headers http.Header, steps ...ir.HeaderMods) http.Header {
+	for _, mods := range steps {
+		for _, name := range mods.Remove {
+			headers.Del(name)
+		}
+		for _, header := range mods.Set {
+			headers.Set(header.Name, header.Value)
+		}
+		for _, header := range mods.Add {
+			headers.Add(header.Name, header.Value)
+		}
+	}
+	return headers
+}
+
+// changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
+func changePath(change *ir.PathChange, path string) string {
+	if change == nil {
+		return path
+	}
+	if change.Full {
+		return orRoot(change.Value)
+	}
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(change.Prefix, "/"))
+	if !ok || rest != "" && rest[0] != '/' {
+		return path
+	}
+	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+// location is the Location header as Envoy writes it. A query in the new path
+// replaces the request's.
+func location(redirect *ir.Redirect, r *request) string {
+	scheme, host, path := r.query.Scheme, redirect.Hostname, changePath(redirect.Path, r.path)
+	if redirect.Scheme != "" {
+		scheme = redirect.Scheme
+	}
+	if host == "" {
+		host = requestHost(r.query, scheme, redirect.Port != 0)
+	}
+	if redirect.Port != 0 {
+		host += fmt.Sprintf(":%d", redirect.Port)
+	}
+	if !strings.Contains(path, "?") {
+		path += r.search
+	}
+	return scheme + "://" + host + path
+}
+
+// requestHost is the request's host; its port goes when another one is written
+// or when it is the default of a scheme that changes.
+func requestHost(query Query, scheme string, newPort bool) string {
+	i := portStart(query.Host)
+	if i < 0 {
+		return query.Host
+	}
+	port := query.Host[i:]
+	isDefault := query.Scheme == "http" && port == ":80" || query.Scheme == "https" && port == ":443"
+	if newPort || isDefault && scheme != query.Scheme {
+		return query.Host[:i]
+	}
+	return query.Host
+}
