@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -24,7 +26,8 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
+			"exits":      exits,
+			"eventually": eventually,
 		},
 	})
 }
@@ -44,4 +47,31 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s: exit code %d, want %d", filepath.Base(args[1]), got, want)
 	}
+}
+
+// patience is how long a script waits for what must happen.
+const patience = 30 * time.Second
+
+// eventually [!] PROGRAM ARGS… runs a program until it succeeds, or fails. In
+// place of a program, "shows TEXT PROGRAM ARGS…" succeeds while TEXT, a regular
+// expression, matches the program's output, whatever its exit code.
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	want := args[0] != "!"
+	if !want {
+		args = args[1:]
+	}
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(20 * time.Millisecond) {
+		if succeeds(ts, args) == want {
+			return
+		}
+	}
+	ts.Fatalf("not within %s: %q", patience, args)
+}
+
+func succeeds(ts *testscript.TestScript, args []string) bool {
+	if args[0] != "shows" {
+		return ts.Exec(args[0], args[1:]...) == nil
+	}
+	_ = ts.Exec(args[2], args[3:]...)
+	return regexp.MustCompile(args[1]).MatchString(ts.ReadFile("stdout"))
 }

@@ -30,11 +30,19 @@ func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 	terminal := isTerminal(w)
 	switch {
 	case o.format == "console", o.format == "" && terminal:
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000", NoColor: !useColor(terminal)}
+		w = zerolog.ConsoleWriter{
+			Out: w, TimeFormat: "15:04:05.000", NoColor: !useColor(terminal), FieldsOrder: reloadFields(),
+		}
 	case o.format != "json" && o.format != "":
 		return zerolog.Logger{}, fmt.Errorf("--log-format %q: must be console or json", o.format)
 	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
+	return zerolog.New(w).Level(level).Hook(zerolog.HookFunc(stamp)), nil
+}
+
+// stamp gives a line its time to the millisecond; zerolog's own goes by a
+// global setting, which is whole seconds.
+func stamp(line *zerolog.Event, _ zerolog.Level, _ string) {
+	line.Str(zerolog.TimestampFieldName, time.Now().Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
 func isTerminal(w io.Writer) bool {

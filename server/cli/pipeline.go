@@ -54,6 +54,10 @@ func (p *pipeline) reload(tree watcher.Tree) {
 		p.publisher.Reloaded(server.Reload{Result: "held", Hold: r.change.Hold, Stages: r.stages})
 		return
 	}
+	if p.waiting(r) {
+		p.publisher.Reloaded(server.Reload{Result: "waiting", Stages: r.stages})
+		return
+	}
 	p.summarize(r)
 	outcome := "ok"
 	if len(r.problems) > 0 {
@@ -72,17 +76,35 @@ func (p *pipeline) run(r *reload) (ok bool) {
 		}
 	}()
 	r.time("store", func() { r.change = p.store.Apply(r.tree) })
-	r.stages["parse"], r.stages["validate"] = r.change.Stats.Parse, r.change.Stats.Validate
+	r.splitStore()
 	r.time("translate", func() { r.result = p.translator.Apply(r.change) })
 	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
-	// A folder that is missing at start is waited for: nothing is served before.
-	if r.change.Hold != "" && !p.published {
+	if p.waiting(r) {
 		return true
 	}
 	r.result.Problems = r.problems
 	r.time("publish", func() { p.publisher.Publish(r.result) })
 	p.published = true
 	return true
+}
+
+// waiting tells whether there is nothing to serve yet: a folder that is missing
+// or held at start is waited for, and gatefold is not ready before.
+func (p *pipeline) waiting(r *reload) bool {
+	return !p.published && (r.tree.Missing || r.change.Hold != "")
+}
+
+// splitStore divides the store's time between parsing and validation. What the
+// store tells of both are sums over all cores.
+func (r *reload) splitStore() {
+	parse, validate := r.change.Stats.Parse, r.change.Stats.Validate
+	share := 0.0
+	if parse+validate > 0 {
+		share = float64(parse) / float64(parse+validate)
+	}
+	r.stages["parse"] = time.Duration(share * float64(r.stages["store"]))
+	r.stages["validate"] = r.stages["store"] - r.stages["parse"]
+	delete(r.stages, "store")
 }
 
 // time runs one step.
@@ -93,13 +115,26 @@ func (r *reload) time(step string, run func()) {
 	r.stages[step] = time.Since(start)
 }
 
-// summarize writes the one line of a reload.
+// stageNames are the stages that a summary tells, in their order.
+func stageNames() []string { return []string{"scan", "parse", "validate", "translate", "publish"} }
+
+// reloadFields are the fields of a summary, in the order that a console shows.
+func reloadFields() []string {
+	fields := []string{"files", "objects", "changed", "resources", "errors", "warnings"}
+	for _, stage := range stageNames() {
+		fields = append(fields, stage+"_ms")
+	}
+	return append(fields, "total_ms", "revision")
+}
+
+// summarize writes the one line of a reload. total_ms counts from the moment
+// that the first change was seen, quiet time included.
 func (p *pipeline) summarize(r *reload) {
 	errors, warnings := tally(r.problems)
 	line := p.log.Info().Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
 		Int("changed", len(r.change.Set)+len(r.change.Gone)).Int("resources", len(r.result.Delta)).
 		Int("errors", errors).Int("warnings", warnings)
-	for _, stage := range []string{"scan", "parse", "validate", "translate", "publish"} {
+	for _, stage := range stageNames() {
 		line.Float64(stage+"_ms", milliseconds(r.stages[stage]))
 	}
 	line.Float64("total_ms", milliseconds(time.Since(r.tree.Noticed)))

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Runs examples/quickstart on this machine, without Docker: two echo back ends,
+# gatefold and a real Envoy, all on loopback, until Ctrl-C. `make run` calls it.
+#
+# Served is a copy of the example in .cache/run, so that edits do not change the
+# checkout. It is kept from run to run; `make clean` removes it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+run=.cache/run
+folder=$run/quickstart
+url=http://127.0.0.1:8080/
+
+mkdir -p $run
+rm -f $run/*.log
+[ -d $folder ] || cp -r examples/quickstart $folder
+envoy=$(envoy/get-envoy)
+
+started=()
+stop() {
+  trap - EXIT INT TERM
+  [ ${#started[@]} -eq 0 ] || kill "${started[@]}" 2>/dev/null || true
+  wait
+}
+trap stop EXIT
+trap 'exit 0' INT TERM
+
+# start LOG PROGRAM ARGS… runs a program in the background. Its own process
+# group keeps Ctrl-C from it, so that the order of the end is ours.
+start() {
+  local log=$run/$1
+  shift
+  set -m
+  "$@" >"$log" 2>&1 &
+  set +m
+  started+=($!)
+}
+
+# until_true WHAT COMMAND… waits for a command to succeed, while all that was
+# started lives.
+until_true() {
+  local what=$1
+  shift
+  for _ in $(seq 150); do
+    if "$@" >/dev/null 2>&1; then return; fi
+    for pid in "${started[@]}"; do
+      kill -0 "$pid" 2>/dev/null || fail "$what: a program ended"
+    done
+    sleep 0.1
+  done
+  fail "$what: not within 15 seconds"
+}
+
+fail() {
+  echo "run: $1; the last lines of the logs in $run:" >&2
+  tail -n 3 $run/*.log >&2
+  exit 1
+}
+
+answers() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=2)' "$1"; }
+
+start echo.log bin/echo a=127.0.0.1:9001 b=127.0.0.1:9002
+start gatefold.log bin/gatefold serve --log-format console $folder
+until_true "gatefold is not ready" bin/gatefold healthcheck
+bin/gatefold bootstrap >$run/envoy.yaml
+start envoy.log "$envoy" -c $run/envoy.yaml --log-level warning --use-dynamic-base-id
+until_true "no answer from $url ('make clean' gives a fresh copy of the example)" answers $url
+
+cat <<END
+
+Envoy serves $folder, a copy of examples/quickstart.
+
+  try    curl -i $url
+  edit   $folder/routes.yaml   and curl again
+  look   bin/gatefold status
+  logs   $run/gatefold.log (below), $run/envoy.log (requests), $run/echo.log
+
+Ctrl-C stops everything.
+
+END
+bin/gatefold status >$run/status.txt || cat $run/status.txt
+
+tail -n +1 -f $run/gatefold.log &
+started+=($!)
+wait -n "${started[@]}"
+fail "a program ended"
