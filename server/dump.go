@@ -119,19 +119,22 @@ func dumpGateway(name string, entries []*entry) gatewayDump {
 // whether two are the same, too few to try guesses against.
 const sumPrefix = 12
 
-// dumpResource renders a resource in protobuf JSON, and of a secret the
-// beginnings of its sums only.
 func dumpResource(e *entry) resourceDump {
+	version := e.Version
+	if e.Type == resourcev3.SecretType { // it is a sum of the content
+		version = version[:min(len(version), sumPrefix)]
+	}
+	return resourceDump{e.Name, version, config(e)}
+}
+
+// config renders a resource in protobuf JSON, and of a secret only the beginning
+// of its sum.
+func config(e *entry) json.RawMessage {
 	if e.Type == resourcev3.SecretType {
 		sum := sha256.Sum256(e.Body)
 		short := hex.EncodeToString(sum[:])[:sumPrefix]
-		return resourceDump{e.Name, e.Version[:min(len(e.Version), sumPrefix)],
-			mustJSON(map[string]string{"secret": redacted, "sha256": short})}
+		return mustJSON(map[string]string{"secret": redacted, "sha256": short})
 	}
-	return resourceDump{e.Name, e.Version, config(e)}
-}
-
-func config(e *entry) json.RawMessage {
 	message, err := (&anypb.Any{TypeUrl: e.Type, Value: e.Body}).UnmarshalNew()
 	if err == nil {
 		var text []byte
