@@ -101,7 +101,7 @@ func ours(found []Finding) []string {
 // the walk what the API server's parts say: the same fields, the same rules,
 // and the same object afterwards.
 func TestVerdictsAreTheAPIServers(t *testing.T) {
-	rounds := 12
+	rounds := 6
 	if testing.Short() {
 		rounds = 3
 	}

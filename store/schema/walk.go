@@ -25,16 +25,24 @@ const maxFindings = 200
 // step is one part of a path: a field's name, a free map's key or an index.
 type step struct {
 	name  string
-	index int // -1 for a name, -2 for a key
+	index int // of an item; or one of the constants below
 }
 
+const (
+	aField = -1
+	aKey   = -2
+)
+
+// into goes to what n has under a name; out goes back.
 func (w *walk) into(name string, n *node) {
-	kind := -1
 	if n.fields[name] == nil && n.values != nil {
-		kind = -2
+		w.path = append(w.path, step{name, aKey})
+		return
 	}
-	w.path = append(w.path, step{name, kind})
+	w.intoField(name)
 }
+
+func (w *walk) intoField(name string) { w.path = append(w.path, step{name, aField}) }
 
 func (w *walk) intoItem(index int) { w.path = append(w.path, step{index: index}) }
 
@@ -53,13 +61,14 @@ func (w *walk) addAt(code, field, message, hint string) {
 	}
 }
 
+// pathText writes a path as Finding.Field has it.
 func pathText(path []step) string {
 	var text []byte
 	for _, s := range path {
 		switch {
 		case s.index >= 0:
 			text = append(strconv.AppendInt(append(text, '['), int64(s.index), 10), ']')
-		case s.index == -2:
+		case s.index == aKey:
 			text = append(append(append(text, '['), s.name...), ']')
 		case len(text) > 0:
 			text = append(append(text, '.'), s.name...)
@@ -186,14 +195,17 @@ func (w *walk) duplicates(n *node, list []any) {
 
 // unknown reports the field name, which the object of n does not have.
 func (w *walk) unknown(n *node, name string) {
-	w.path = append(w.path, step{name, -1})
+	if len(w.found) >= maxFindings {
+		return // looking for what was meant takes a while
+	}
+	w.intoField(name)
 	hint := nearest(name, n.fields, w.places(), w.path)
 	w.add(UnknownField, "unknown field "+shown(name), hint)
 	w.out()
 }
 
 func (w *walk) missing(n *node, name string) {
-	w.path = append(w.path, step{name, -1})
+	w.intoField(name)
 	hint := ""
 	if child := n.fields[name]; child != nil && len(child.limits.Enum) > 0 {
 		hint = "it is one of " + enumText(child)

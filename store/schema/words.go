@@ -14,15 +14,11 @@ const shownLength = 60
 
 // shown quotes a string for a message, cut to shownLength characters.
 func shown(s string) string {
-	for i := range s {
-		if utf8.RuneCountInString(s[:i]) == shownLength {
-			return strconv.Quote(s[:i]) + "…"
-		}
-		if i > 4*shownLength {
-			break
-		}
+	start := []rune(s[:min(len(s), shownLength*utf8.UTFMax+1)])
+	if len(start) <= shownLength {
+		return strconv.Quote(s)
 	}
-	return strconv.Quote(s)
+	return strconv.Quote(string(start[:shownLength])) + "…"
 }
 
 // quoted is the value in a message, after a blank; nothing for a Secret's.
@@ -39,13 +35,13 @@ func (w *walk) quoted(v any) string {
 // name is the last part of the present path: weight, hostnames[0].
 func (w *walk) name() string {
 	from := len(w.path) - 1
-	for from > 0 && w.path[from].index != -1 {
+	for from > 0 && w.path[from].index != aField {
 		from--
 	}
 	return pathText(w.path[max(from, 0):])
 }
 
-// sort of value and what is wanted, with articles.
+// describe names the type of v, with its article.
 func describe(v any) string {
 	switch v.(type) {
 	case nil:
@@ -66,6 +62,7 @@ func describe(v any) string {
 	return "of an unknown type"
 }
 
+// wanted names the type that n takes, with its article.
 func (n *node) wanted() string {
 	switch {
 	case n.intOrString:
@@ -233,7 +230,7 @@ func (w *walk) duplicate(n *node, item any, first int) {
 func (w *walk) noForm(v any) {
 	address, _ := v.(map[string]any)
 	if text, ok := address["value"].(string); ok && address["type"] == "IPAddress" {
-		w.path = append(w.path, step{"value", -1})
+		w.intoField("value")
 		w.add(InvalidValue, w.name()+w.quoted(text)+" is not an IP address", "for a name write type: Hostname")
 		w.out()
 		return
@@ -245,8 +242,9 @@ func (w *walk) noForm(v any) {
 func (w *walk) mismatch(s, pattern string) {
 	message := w.name() + w.quoted(s)
 	if at := strings.IndexFunc(s, unicode.IsControl); at >= 0 {
+		control, _ := utf8.DecodeRuneInString(s[at:])
 		w.add(InvalidValue, fmt.Sprintf("%s holds a control character (%s, character %d)",
-			message, controlName(rune(s[at])), utf8.RuneCountInString(s[:at])+1),
+			message, controlName(control), utf8.RuneCountInString(s[:at])+1),
 			"remove it; a YAML block (|) ends with a line feed, |- does not")
 		return
 	}
