@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -30,8 +32,17 @@ func newStore(t testing.TB, options Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.reader.schemas = schemas() // compiled once for all tests
 	return s
 }
+
+var schemas = sync.OnceValue(func() *schema.Set {
+	set, err := schema.Load()
+	if err != nil {
+		panic(err)
+	}
+	return set
+})
 
 // route is an HTTPRoute that differs by path.
 func route(name, path string) string {

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// folder is a set of files with one document per object, edited at random.
+type folder struct {
+	random *rand.Rand
+	files  map[string][]string // documents by path
+	place  map[string]string   // path by name of the object
+}
+
+// edit adds, changes, moves, deletes or comments an object, and thereby files.
+func (f *folder) edit() {
+	name := fmt.Sprintf("o%d", f.random.IntN(30))
+	path := fmt.Sprintf("d%d/f%d.yaml", f.random.IntN(2), f.random.IntN(4))
+	if old, ok := f.place[name]; ok {
+		at := slices.IndexFunc(f.files[old], func(document string) bool { return nameIn(document) == name })
+		document := f.files[old][at]
+		f.files[old] = slices.Delete(f.files[old], at, at+1)
+		delete(f.place, name)
+		switch f.random.IntN(4) {
+		case 0:
+			return
+		case 1:
+			f.insert(path, name, document)
+			return
+		case 2:
+			f.insert(old, name, "# note\n"+document)
+			return
+		}
+	}
+	f.insert(path, name, route(name, fmt.Sprintf("/%d", f.random.IntN(3))))
+}
+
+func (f *folder) insert(path, name, document string) {
+	at := f.random.IntN(len(f.files[path]) + 1)
+	f.files[path] = slices.Insert(f.files[path], at, document)
+	f.place[name] = path
+}
+
+func nameIn(document string) string {
+	root, _ := parseYAML(strings.NewReader(document))
+	_, metadata := child(root, step{named: true, key: "metadata"})
+	_, name := child(metadata, step{named: true, key: "name"})
+	return name.Value
+}
+
+func (f *folder) tree() watcher.Tree {
+	files := map[string]string{}
+	for path, documents := range f.files {
+		for i, document := range documents {
+			if i > 0 {
+				files[path] += "---\n"
+			}
+			files[path] += document
+		}
+	}
+	return treeOf(files)
+}
+
+// TestWarmIsFresh edits a folder at random. After each edit, what the Changes
+// add up to must be what a new Store makes of the folder, and no object may be
+// set that did not change.
+func TestWarmIsFresh(t *testing.T) {
+	for seed := range uint64(8) {
+		f := &folder{rand.New(rand.NewPCG(seed, 1)), map[string][]string{}, map[string]string{}}
+		warm := newStore(t, Options{})
+		held := map[Key]*Object{}
+		for range 60 {
+			for range f.random.IntN(4) + 1 {
+				f.edit()
+			}
+			if len(f.place) == 0 {
+				continue
+			}
+			c := warm.Apply(f.tree())
+			apply(t, held, c)
+			fresh := map[Key]*Object{}
+			apply(t, fresh, newStore(t, Options{}).Apply(f.tree()))
+			compare(t, held, fresh)
+			if len(c.Problems) > 0 {
+				t.Fatal(c.Problems)
+			}
+		}
+	}
+}
+
+func apply(t *testing.T, held map[Key]*Object, c Change) {
+	t.Helper()
+	if !slices.IsSortedFunc(c.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) }) || !slices.IsSortedFunc(c.Gone, CompareKeys) {
+		t.Fatal("not sorted")
+	}
+	for _, key := range c.Gone {
+		if held[key] == nil {
+			t.Fatalf("%v is gone and was not there", key)
+		}
+		delete(held, key)
+	}
+	for _, o := range c.Set {
+		if old := held[o.Key]; old != nil && old.Hash == o.Hash {
+			t.Fatalf("%v is set and did not change", o.Key)
+		}
+		held[o.Key] = o
+	}
+}
+
+func compare(t *testing.T, warm, fresh map[Key]*Object) {
+	t.Helper()
+	if len(warm) != len(fresh) {
+		t.Fatalf("%d objects, a fresh store has %d", len(warm), len(fresh))
+	}
+	for key, o := range fresh {
+		if warm[key] == nil || warm[key].Hash != o.Hash {
+			t.Fatalf("%v differs from a fresh store's", key)
+		}
+	}
+}
