@@ -1,6 +1,7 @@
 package envoytest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,9 +52,9 @@ type Load struct {
 	options LoadOptions
 	encoded [][]byte // the targets' requests
 	started time.Time
-	next    atomic.Int64 // number of the next request
-	stop    chan struct{}
-	once    sync.Once
+	next    atomic.Int64    // number of the next request
+	ctx     context.Context // ends with the load
+	cancel  context.CancelFunc
 	running sync.WaitGroup
 
 	mu     sync.Mutex
@@ -109,8 +110,9 @@ func StartLoad(t testing.TB, options LoadOptions) *Load {
 	options.Requests = orDefault(options.Requests, 1_000_000)
 	options.Duration = orDefault(options.Duration, 5*time.Minute)
 	options.FreshEvery = orDefault(options.FreshEvery, 4)
-	l := &Load{options: options, stop: make(chan struct{}), started: time.Now()}
+	l := &Load{options: options, started: time.Now()}
 	l.result.Targets = map[string]Count{}
+	l.ctx, l.cancel = context.WithTimeout(t.Context(), options.Duration)
 	for _, target := range options.Targets {
 		l.encoded = append(l.encoded, target.Request.encode())
 	}
@@ -131,7 +133,7 @@ func orDefault[T int | time.Duration](value, otherwise T) T {
 // Stop ends the load, lets requests on their way end, and returns the result.
 // Further calls return it again.
 func (l *Load) Stop() Result {
-	l.once.Do(func() { close(l.stop) })
+	l.cancel()
 	return l.Wait()
 }
 
@@ -163,20 +165,16 @@ func (l *Load) work() {
 	defer timer.Stop()
 	for {
 		number := int(l.next.Add(1)) - 1
-		due := time.Duration(number) * interval
-		if number >= l.options.Requests || due >= l.options.Duration {
+		if number >= l.options.Requests {
 			return
 		}
-		timer.Reset(due - time.Since(l.started))
+		timer.Reset(time.Duration(number)*interval - time.Since(l.started))
 		select {
-		case <-l.stop:
+		case <-l.ctx.Done():
 			return
 		case <-timer.C:
+			w.send(number)
 		}
-		if time.Since(l.started) >= l.options.Duration {
-			return
-		}
-		w.send(number)
 	}
 }
 
