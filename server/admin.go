@@ -81,9 +81,8 @@ func answer(w http.ResponseWriter, code int, body any) {
 }
 
 func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	ready := s.published
-	s.mu.Unlock()
+	var ready bool
+	s.locked(func() { ready = s.published })
 	if !ready {
 		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})
 		return
@@ -99,9 +98,8 @@ type problemList struct {
 }
 
 func (s *Server) problemsPage(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	list := problemList{Hold: s.hold, Problems: s.problems}
-	s.mu.Unlock()
+	var list problemList
+	s.locked(func() { list = problemList{Hold: s.hold, Problems: s.problems} })
 	if list.Problems == nil {
 		list.Problems = []store.Problem{}
 	}
@@ -144,6 +142,7 @@ func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
 // have a status are shown in version v1.
 func (s *Server) statuses(want func(store.Key) bool) statusList {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	keys := []store.Key{}
 	for key := range s.board.objects {
 		if want(key) {
@@ -160,6 +159,5 @@ func (s *Server) statuses(want func(store.Key) bool) statusList {
 			Status:   o.shown,
 		}
 	}
-	s.mu.Unlock()
 	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
 }

@@ -328,6 +328,28 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	c.take("Cluster -shared")
 }
 
+// A mistake of ours on one stream ends that stream and nothing else.
+func TestAPanicEndsOneStream(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Cluster a@1", "Listener l@1")
+	c := r.connect("shop/a")
+	c.ask(lds)
+	c.take("Listener l@1")
+	r.locked(func() { r.scopes["shop/a"].target[cds]["a"][0].entry = &entry{} })
+	bad := r.connect("shop/a")
+	bad.ask(cds)
+	select {
+	case err := <-bad.failed:
+		if status.Code(err) != codes.Internal {
+			t.Errorf("the stream ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the stream goes on")
+	}
+	r.publish("Listener l@2")
+	c.take("Listener l@2")
+}
+
 func TestStateOfTheWorldIsRefused(t *testing.T) {
 	r := start(t, Options{})
 	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -21,6 +21,7 @@ type metrics struct {
 	acks       *prometheus.CounterVec
 	nacks      *prometheus.CounterVec
 	bytes      *prometheus.CounterVec
+	panics     prometheus.Counter
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
 	reloadOK   prometheus.Gauge
@@ -43,13 +44,16 @@ func newMetrics() *metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
 	return &metrics{
-		registry:   registry,
-		streams:    gauge("gatefold_xds_streams", "Connected Envoys."),
-		resources:  gauges("gatefold_xds_resources", "Resources that are to be served, by type.", "type"),
-		pushes:     counters("gatefold_xds_pushes_total", "Responses sent, by type.", "type"),
-		acks:       counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
-		nacks:      counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
-		bytes:      counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
+		registry:  registry,
+		streams:   gauge("gatefold_xds_streams", "Connected Envoys."),
+		resources: gauges("gatefold_xds_resources", "Resources that are to be served, by type.", "type"),
+		pushes:    counters("gatefold_xds_pushes_total", "Responses sent, by type.", "type"),
+		acks:      counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
+		nacks:     counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
+		bytes:     counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
+		panics: f.NewCounter(prometheus.CounterOpts{
+			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
+		}),
 		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),
 		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),

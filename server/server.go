@@ -53,6 +53,13 @@ type Options struct {
 	Listening func(xds, admin net.Addr)
 }
 
+// locked runs f under the lock, which a panic does not leave locked.
+func (s *Server) locked(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
 // stopTime is how long Run waits for calls under way when it stops.
 const stopTime = 5 * time.Second
 
@@ -181,9 +188,7 @@ type Reload struct {
 // Reloaded takes a reload's result over into the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
-	s.mu.Lock()
-	s.hold = r.Hold
-	s.mu.Unlock()
+	s.locked(func() { s.hold = r.Hold })
 }
 
 var _ discoveryv3.AggregatedDiscoveryServiceServer = (*Server)(nil)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,8 @@ func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryServic
 
 // DeltaAggregatedResources serves one Envoy until it leaves, its stream fails or
 // the server stops.
-func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (err error) {
+	defer s.barrier(&err)
 	ctx := wire.Context()
 	requests, failed := receive(ctx, wire)
 	var st *stream
@@ -98,6 +100,18 @@ func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoverySe
 			return errStopping
 		}
 	}
+}
+
+// barrier ends a stream on which gatefold made a mistake, and no other one.
+func (s *Server) barrier(err *error) {
+	mistake := recover()
+	if mistake == nil {
+		return
+	}
+	s.metrics.panics.Inc()
+	s.log.Error().Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
+		Msg("a mistake in gatefold: the stream of an Envoy is ended; please report it")
+	*err = status.Error(codes.Internal, "a mistake in gatefold; its log tells more")
 }
 
 // ended is nil when the client closed the stream.
@@ -205,11 +219,12 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 			Msg("an Envoy asks for a type that is not served")
 		return
 	}
-	s.mu.Lock()
-	rejected := st.answer(request)
-	st.subscribe(request)
-	s.settle(st)
-	s.mu.Unlock()
+	var rejected *response
+	s.locked(func() {
+		rejected = st.answer(request)
+		st.subscribe(request)
+		s.settle(st)
+	})
 	if request.GetResponseNonce() == "" {
 		return
 	}
@@ -282,15 +297,18 @@ func (l *ledger) resume(versions map[string]string) {
 // more. The lock is never held while sending.
 func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.Duration, error) {
 	for {
-		s.mu.Lock()
-		now := time.Now()
-		r, until := st.next(now)
+		var r *response
+		var wait time.Duration
+		s.locked(func() {
+			now := time.Now()
+			next, until := st.next(now)
+			if next == nil {
+				s.settle(st)
+			}
+			r, wait = next, waitFor(until, now)
+		})
 		if r == nil {
-			s.settle(st)
-		}
-		s.mu.Unlock()
-		if r == nil {
-			return waitFor(until, now), nil
+			return wait, nil
 		}
 		f := r.frame()
 		if err := wire.SendMsg(f); err != nil {
