@@ -166,10 +166,7 @@ func (e *events) begin() {
 	}
 	e.failed = false
 	e.entered = map[string]bool{}
-	e.live = map[string]bool{}
-	for _, dir := range e.fs.WatchList() {
-		e.live[dir] = true
-	}
+	e.live = e.watchVia()
 }
 
 // end closes a full scan: directories that did not enter are let go.
@@ -236,9 +233,13 @@ func (e *events) follow(via []string) (again bool) {
 	return true
 }
 
-// watchVia (re)adds the watches of follow.
-func (e *events) watchVia() {
+// watchVia renews the watches of follow that were lost, and returns the paths
+// that fsnotify had before.
+func (e *events) watchVia() map[string]bool {
 	have := map[string]bool{}
+	if e.fs == nil {
+		return have
+	}
 	for _, dir := range e.fs.WatchList() {
 		have[dir] = true
 	}
@@ -247,6 +248,7 @@ func (e *events) watchVia() {
 			_ = e.fs.Add(dir) // what cannot be watched is looked at by scans
 		}
 	}
+	return have
 }
 
 // close ends drain.

@@ -39,6 +39,7 @@ type loader struct {
 	bytes  int64
 	tree   Tree
 	moving []string
+	failed []string // what the system refused to read
 }
 
 // walk appends everything below n to the Tree.
@@ -75,6 +76,7 @@ func (l *loader) file(e *entry) {
 		case errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist):
 			l.moving = append(l.moving, e.path)
 		case err != nil:
+			l.failed = append(l.failed, e.path)
 			l.skip(e, Unreadable, reason(err).Error())
 			return
 		default:

@@ -68,6 +68,9 @@ type reader struct {
 	limits Limits
 	at     place
 	top    *node // nil while the root is missing
+	// failed names the files that the system refused to read: the reason may
+	// pass without a change of the file, so every full look tries again.
+	failed []string
 	// kept holds what vanished since the last whole Tree: it may come back.
 	kept map[string]*loaded
 	// enter is scan.enter.
@@ -104,6 +107,10 @@ func (r *reader) look(root *os.Root, at place, dirs map[identity]bool) (changes 
 		return s.changes, false, err
 	}
 	r.top, r.known = top, s.scanned
+	for _, path := range r.failed {
+		s.change(path, written)
+	}
+	r.failed = nil
 	switch {
 	case before == nil:
 		s.change("", written)
@@ -152,6 +159,7 @@ func (r *reader) tree(root *os.Root, keep bool) (t Tree, moving []string) {
 	}
 	slices.SortFunc(l.tree.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
 	l.tree.Hash = l.tree.sum()
+	r.failed = l.failed
 	r.reads, r.files = r.reads+l.reads, len(l.tree.Files)
 	return l.tree, l.moving
 }

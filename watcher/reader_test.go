@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -170,6 +173,62 @@ func TestVanishingDirectoryIsStale(t *testing.T) {
 	if _, stale, err := r.look(dir, at, nil); err != nil || !stale {
 		t.Errorf("stale = %v, error = %v", stale, err)
 	}
+}
+
+// asNobody runs f as a user who has no rights beyond what files give to all,
+// also when the tests run as root.
+func asNobody(t *testing.T, f func()) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if os.Getuid() == 0 {
+		must(t, syscall.Setfsuid(65534))
+		defer func() { must(t, syscall.Setfsuid(0)) }()
+	}
+	f()
+}
+
+// What the system refuses is skipped, not deleted, and tried again.
+func TestUnreadable(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "team", "a.yaml")
+	put(t, "1", root, "z.yaml")
+	put(t, "1", root, "plain.yaml")
+	for path := root; path != "/"; path = filepath.Dir(path) {
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o005 != 0o005 {
+			must(t, os.Chmod(path, 0o755)) // the test's own directories
+		}
+	}
+	age()
+	r, dirs, before := known(t, root)
+	chmod := func(mode os.FileMode, name string) { must(t, os.Chmod(filepath.Join(root, name), mode)) }
+	chmod(0, "team")
+	chmod(0, "z.yaml")
+	var tree Tree
+	asNobody(t, func() { tree = again(t, r, nil) })
+	wantFiles(t, tree, "plain.yaml=1")
+	wantSkips(t, tree, "team=Unreadable", "team/a.yaml=Unreadable", "z.yaml=Unreadable")
+	changes := look(t, r)
+	if !slices.Contains(changes, change{"z.yaml", written}) {
+		t.Errorf("changes = %v: what the system refused is not tried again", changes)
+	}
+	chmod(0o755, "team")
+	chmod(0o644, "z.yaml")
+	asNobody(t, func() { tree = again(t, r, map[identity]bool{dirs[""]: true}) })
+	if tree.Hash != before.Hash {
+		t.Errorf("it did not come back: %v %v", contents(tree), skips(tree))
+	}
+}
+
+// look is a full look without a Tree.
+func look(t *testing.T, r *reader) []change {
+	t.Helper()
+	root, at, err := openRoot(r.name)
+	must(t, err)
+	defer root.Close()
+	changes, _, err := r.look(root, at, nil)
+	must(t, err)
+	return changes
 }
 
 // crowd makes a folder of n files in directories of 100.

@@ -130,16 +130,18 @@ func (w *watch) pass(force bool) time.Time {
 	if !hinted && !full && w.settle.idle() {
 		return w.nextScan // an event that names nothing of ours
 	}
+	if w.settle.idle() {
+		w.busy = 0 // earlier looks found nothing
+	}
 	root, at, err := w.open()
 	if root != nil {
 		defer root.Close()
 	}
 	var changes []change
-	if err != nil {
-		changes = w.lack(start, err)
-		w.nextScan = start.Add(w.opt.FallbackScan)
-	} else {
+	if err == nil {
 		changes = w.look(root, at, full, h.dirs)
+	} else {
+		changes = w.lack(start, err)
 	}
 	if len(changes) > 0 {
 		w.unseen = !hinted
@@ -182,12 +184,10 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool)
 	w.events.begin()
 	changes, stale, err := w.reader.look(root, at, nil)
 	w.events.end()
-	w.stale = stale
 	if err != nil {
-		changes = append(changes, w.lack(time.Now(), err)...)
-	} else {
-		w.nextLog = time.Time{}
+		return append(changes, w.lack(time.Now(), err)...)
 	}
+	w.stale, w.nextLog = stale, time.Time{}
 	w.nextScan = time.Now().Add(max(w.opt.FallbackScan, restFactor*(threadTime()-cpu)))
 	return changes
 }
@@ -198,6 +198,8 @@ func (w *watch) lack(now time.Time, err error) []change {
 		w.nextLog = now.Add(missingLog)
 		w.log.Warn().Str("folder", w.opt.Root).Err(reason(err)).Msg("the folder can not be read; waiting for it")
 	}
+	w.stale, w.nextScan = false, now.Add(w.opt.FallbackScan)
+	w.events.watchVia()
 	if missing(err) {
 		return w.reader.lose()
 	}
