@@ -50,9 +50,7 @@ func describe(v any) string {
 		return "a string"
 	case bool:
 		return "a boolean"
-	case int64:
-		return "a number"
-	case float64:
+	case int64, float64:
 		return "a number"
 	case []any:
 		return "a list"
@@ -121,10 +119,11 @@ func stringHint(v any, secret bool) string {
 	return ""
 }
 
-// plain reads s as a number or boolean; nil when it is neither.
+// plain reads s as a number or boolean; nil when it is neither, or too long to
+// be meant as one.
 func plain(s string) any {
 	var v any
-	if json.Unmarshal([]byte(s), &v) != nil {
+	if len(s) > 20 || json.Unmarshal([]byte(s), &v) != nil {
 		return nil
 	}
 	if whole, ok := integral(v); ok {
