@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// served is a folder, gatefold serving it, and a real Envoy behind which echo
+// back ends answer: what a user has after `make run`.
+type served struct {
+	t       testing.TB
+	folder  string
+	address string // of the Gateway
+	echoes  map[string]*envoytest.EchoServer
+}
+
+// startServed serves a folder with a Gateway, back ends a and b, and one route
+// per name: the path prefix /NAME goes to back end a.
+func startServed(t testing.TB, routes ...string) *served {
+	t.Helper()
+	s := &served{t: t, folder: t.TempDir(), echoes: map[string]*envoytest.EchoServer{}}
+	host, port := envoytest.LoopbackAddress(), envoytest.FreePort(t)
+	s.address = fmt.Sprintf("%s:%d", host, port)
+	s.write("gateway.yaml", fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  addresses: [{value: %s}]
+  listeners: [{name: http, port: %d, protocol: HTTP}]
+`, host, port))
+	for _, name := range []string{"a", "b"} {
+		s.addBackend(name, name)
+	}
+	for _, name := range routes {
+		s.write(name+".yaml", s.route(name, "a"))
+	}
+	s.serve(host)
+	for _, name := range routes {
+		s.waitFor(name, "a")
+	}
+	return s
+}
+
+// serve runs gatefold and Envoy until the test ends.
+func (s *served) serve(host string) {
+	xds := net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
+	admin := net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
+	o := serveOptions{watch: "auto", log: logOptions{format: "json", level: "error"}}
+	o.folder.tree = watcher.DefaultLimits()
+	o.server.XDSAddress, o.server.AdminAddress = xds, admin
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- o.run(ctx, s.folder, os.Stderr) }()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			s.t.Error(err)
+		}
+	})
+	envoytest.Start(s.t, envoytest.Options{XDSAddress: xds, NodeCluster: "default/eg"})
+}
+
+// write puts a file in place by rename, as git-sync and careful editors do.
+func (s *served) write(name, text string) {
+	s.t.Helper()
+	temporary := filepath.Join(s.folder, "."+name)
+	if err := os.WriteFile(temporary, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(temporary, filepath.Join(s.folder, name)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// backend gives a Backend object of that name that leads to an echo back end,
+// started when it is new.
+func (s *served) backend(name, echo string) string {
+	if s.echoes[echo] == nil {
+		s.echoes[echo] = envoytest.Echo(s.t, echo, "")
+	}
+	return fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: %s}
+spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
+`, name, s.echoes[echo].Port())
+}
+
+func (s *served) addBackend(name, echo string) {
+	s.write("backend-"+name+".yaml", s.backend(name, echo))
+}
+
+func (s *served) route(name, backend string) string {
+	return fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: %[1]s}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - matches: [{path: {value: /%[1]s}}]
+    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: %[2]s}]
+`, name, backend)
+}
+
+func (s *served) request(route string) envoytest.Request {
+	return envoytest.Request{Address: s.address, Path: "/" + route}
+}
+
+// waitFor waits until a route is answered by a back end.
+func (s *served) waitFor(route, backend string) {
+	s.t.Helper()
+	envoytest.Wait(s.t, fmt.Sprintf("/%s to be answered by %s", route, backend), func() error {
+		response, err := envoytest.Try(s.request(route))
+		if err == nil && response.Backend != backend {
+			err = fmt.Errorf("status %d from %q", response.Status, response.Backend)
+		}
+		return err
+	})
+}
+
+// target is a route under load. backends are the answers that are right, all
+// of them when there are none.
+func (s *served) target(route string, backends ...string) envoytest.Target {
+	return envoytest.Target{Name: route, Request: s.request(route), Check: func(r *envoytest.Response) error {
+		if r.Status != 200 || len(backends) > 0 && !strings.Contains(strings.Join(backends, " "), r.Backend) {
+			return fmt.Errorf("status %d from %q", r.Status, r.Backend)
+		}
+		return nil
+	}}
+}
+
+// TestEditsUnderLoadLoseNoRequest edits one route 200 times while requests run
+// on kept-alive and on fresh connections to it and to others.
+func TestEditsUnderLoadLoseNoRequest(t *testing.T) {
+	s := startServed(t, "edited", "other", "third")
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{
+		Rate: 1200, Requests: 24_000,
+		Targets: []envoytest.Target{s.target("edited", "a", "b"), s.target("other", "a"), s.target("third", "a")},
+	})
+	for i := range 200 {
+		backend := []string{"b", "a"}[i%2]
+		s.write("edited.yaml", s.route("edited", backend))
+		s.waitFor("edited", backend)
+		time.Sleep(50 * time.Millisecond) // spreads the edits over the load; nothing rests on it
+	}
+	wantNoFailure(t, load.Wait(), 20_000)
+}
+
+// TestBackendSwapsUnderLoadLoseNoRequest replaces the back end of a route, and
+// removes the one before, in one publication each: a new cluster, a new route
+// and a removed cluster. (server's TestASwapWithoutPhasesLosesRequests shows
+// that such a test can fail.)
+func TestBackendSwapsUnderLoadLoseNoRequest(t *testing.T) {
+	s := startServed(t, "other")
+	swap := func(i int) {
+		backend, echo := fmt.Sprint("swap", i), []string{"a", "b"}[i%2]
+		s.write("swapped.yaml", s.backend(backend, echo)+"---\n"+s.route("swapped", backend))
+		s.waitFor("swapped", echo)
+	}
+	swap(0)
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{
+		Targets: []envoytest.Target{s.target("swapped", "a", "b"), s.target("other", "a")},
+	})
+	for i := range 100 {
+		swap(i + 1)
+	}
+	wantNoFailure(t, load.Stop(), 2_000)
+}
+
+// TestABrokenFileHurtsOnlyItsOwnObjects breaks one file in several ways while
+// the other routes are under load, edits another meanwhile, and mends it.
+func TestABrokenFileHurtsOnlyItsOwnObjects(t *testing.T) {
+	s := startServed(t, "broken", "other", "third")
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{
+		Targets: []envoytest.Target{s.target("broken", "a"), s.target("other", "a"), s.target("third", "a", "b")},
+	})
+	for i, text := range []string{
+		"kind: [", "\xff\xfe", strings.ReplaceAll(s.route("broken", "b"), "backendRefs", "backendRef"),
+		strings.ReplaceAll(s.route("broken", "b"), "/broken", "no-slash"), "a: &a [*a]\n",
+	} {
+		s.write("broken.yaml", text)
+		backend := []string{"b", "a"}[i%2]
+		s.write("third.yaml", s.route("third", backend))
+		s.waitFor("third", backend)
+		s.waitFor("broken", "a")
+	}
+	wantNoFailure(t, load.Stop(), 500)
+	s.write("broken.yaml", s.route("broken", "b"))
+	s.waitFor("broken", "b")
+}
+
+func wantNoFailure(t *testing.T, result envoytest.Result, least int) {
+	t.Helper()
+	t.Log(result)
+	if result.Failed > 0 || result.Requests < least {
+		t.Fatalf("%d of %d requests failed, of at least %d", result.Failed, result.Requests, least)
+	}
+	for name, count := range result.Targets {
+		if count.Requests == 0 {
+			t.Errorf("no request to %s", name)
+		}
+	}
+	if result.Fresh == 0 || result.Fresh == result.Requests {
+		t.Errorf("%d of %d requests on fresh connections: both kinds are wanted", result.Fresh, result.Requests)
+	}
+}
