@@ -136,7 +136,7 @@ func TestBootstrapBringsEnvoyToTheServer(t *testing.T) {
 	for name, address := range map[string]string{
 		"IP address":  "127.0.0.1:0",
 		"DNS name":    "localhost:0",
-		"unix socket": "unix:" + filepath.Join(socketFolder(t), "xds.sock"),
+		"unix socket": "unix:" + filepath.Join(t.TempDir(), "xds.sock"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, address)
@@ -209,17 +209,6 @@ func (s *server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 		return nil
 	}
 	return err
-}
-
-// socketFolder is shorter than t.TempDir, as the path of a socket must be.
-func socketFolder(t *testing.T) string {
-	t.Helper()
-	folder, err := os.MkdirTemp("", "xds")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	return folder
 }
 
 func bootstrap(t *testing.T, options envoy.Options) []byte {

@@ -153,7 +153,7 @@ func serveTwice(t *testing.T, first, second string) (address string) {
 				return
 			}
 			go func() {
-				defer c.Close()
+				defer func() { _ = c.Close() }()
 				request := make([]byte, 4096)
 				for _, answer := range []string{first, second} {
 					if _, err := c.Read(request); err != nil {

@@ -70,7 +70,7 @@ func Try(request Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	return c.exchange(request.method(), request.encode())
 }
 

@@ -55,7 +55,7 @@ func FreePort(t testing.TB) int {
 }
 
 // loopbacks counts the addresses given out by LoopbackAddress.
-var loopbacks atomic.Uint32
+var loopbacks atomic.Uint32 //nolint:gochecknoglobals // all tests of a process share its addresses
 
 // LoopbackAddress returns another 127.x.y.z at each call, so that tests can use
 // fixed ports beside each other, in one process or in several. On Linux all of
