@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
@@ -106,7 +107,7 @@ func (c *client) send(query explain.Query) reply {
 
 // startEnvoy serves a table as the server would, but for RDS: the routes are
 // put into the listener.
-func startEnvoy(t *testing.T, view ir.PortView) *client {
+func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client {
 	t.Helper()
 	var hosts [][]byte
 	for _, host := range view.Hosts {
@@ -121,9 +122,13 @@ func startEnvoy(t *testing.T, view ir.PortView) *client {
 		hosts = append(hosts, xds.VirtualHost(host.Domain, routes))
 	}
 	listener := inline(t, xds.Listener(view.Port), xds.RouteConfiguration(view.Port.RouteConfig, hosts))
-	config, err := protojson.Marshal(&bootstrapv3.Bootstrap{
-		StaticResources: &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{listener}},
-	})
+	static := &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{listener}}
+	for _, cluster := range clusters {
+		message := &clusterv3.Cluster{}
+		decode(t, xds.Cluster(cluster).Body, message)
+		static.Clusters = append(static.Clusters, message)
+	}
+	config, err := protojson.Marshal(&bootstrapv3.Bootstrap{StaticResources: static})
 	if err != nil {
 		t.Fatal(err)
 	}

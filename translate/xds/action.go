@@ -33,17 +33,17 @@ func live(forward *ir.Forward) bool {
 	})
 }
 
-func routeAction(rule *ir.Rule) *routev3.RouteAction {
-	timeout, idle := timeouts(&rule.Action)
+func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
+	timeout, idle := timeouts(from)
 	action := &routev3.RouteAction{
 		ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR,
 		Timeout:                     durationpb.New(timeout),
 		IdleTimeout:                 idle,
-		RetryPolicy:                 retryPolicy(&rule.Action),
-		RequestMirrorPolicies:       mirrors(rule.Action.Mirrors),
+		RetryPolicy:                 retryPolicy(from),
+		RequestMirrorPolicies:       mirrors(from.Mirrors),
 	}
-	setClusters(action, rule.Action.Forward.Backends)
-	setRewrite(action, &rule.Match, rule.Action.Rewrite)
+	setClusters(action, from.Forward.Backends)
+	setRewrite(action, match, from.Rewrite)
 	return action
 }
 

@@ -28,9 +28,8 @@ func VirtualHost(domain string, routes [][]byte) []byte {
 }
 
 // RouteConfiguration joins encodings from VirtualHost to the resource of that
-// name. Hosts are compared without their port (design section 5), clusters are
-// not validated (their removal must never reject a table), and header changes
-// apply from the outside in, so that a back end's word is the last.
+// name. Hosts are compared without their port and clusters are
+// not validated: their removal must never reject a table.
 func RouteConfiguration(name string, virtualHosts [][]byte) Resource {
 	body := marshal(&routev3.RouteConfiguration{Name: name})
 	body = appendRepeated(body, routeConfigurationVirtualHosts, virtualHosts)
@@ -41,9 +40,8 @@ func RouteConfiguration(name string, virtualHosts [][]byte) Resource {
 // routeSettings are the fields that follow the virtual hosts on the wire.
 func routeSettings() *routev3.RouteConfiguration {
 	return &routev3.RouteConfiguration{
-		ValidateClusters:                wrapperspb.Bool(false),
-		MostSpecificHeaderMutationsWins: true,
-		IgnorePortInHostMatching:        true,
+		ValidateClusters:         wrapperspb.Bool(false),
+		IgnorePortInHostMatching: true,
 	}
 }
 

@@ -33,7 +33,7 @@ func Closed(rule *ir.Rule) *ir.Rule {
 }
 
 func newRoute(rule *ir.Rule) *routev3.Route {
-	action := &rule.Action
+	action := pushDown(rule.Action)
 	route := &routev3.Route{
 		Name:                    rule.Name,
 		Match:                   routeMatch(&rule.Match),
@@ -48,7 +48,7 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 	case action.Respond != nil:
 		route.Action = respond(action.Respond.Status)
 	case live(action.Forward):
-		route.Action = &routev3.Route_Route{Route: routeAction(rule)}
+		route.Action = &routev3.Route_Route{Route: routeAction(&rule.Match, &action)}
 	default:
 		route.Action = respond(statusUnresolved)
 	}
