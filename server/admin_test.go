@@ -205,3 +205,34 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		}
 	}
 }
+
+// A socket left by a server that was killed is taken over, and serves an Envoy
+// of all Gateways.
+func TestALeftSocketIsTakenOver(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "xds.sock")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	_ = left.Close()
+	r := start(t, Options{XDSAddress: "unix:" + socket})
+	r.publish("Cluster web@1")
+	c := r.connect("all")
+	c.ask(cds)
+	c.take("Cluster web@1")
+}
+
+func TestAllGatewaysAreServedOnThisHostOnly(t *testing.T) {
+	for address, want := range map[net.Addr]bool{
+		&net.UnixAddr{Name: "@"}:                 true,
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}: true,
+		&net.TCPAddr{IP: net.IPv6loopback}:       true,
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}:  false,
+		&net.IPAddr{IP: net.IPv4(127, 0, 0, 1)}:  false,
+	} {
+		if got := isLocal(address); got != want {
+			t.Errorf("%s: %v, want %v", address, got, want)
+		}
+	}
+}

@@ -182,7 +182,11 @@ func (r *running) connect(cluster string) *client {
 // open opens a stream that nobody reads.
 func (r *running) open(cluster string) *client {
 	r.t.Helper()
-	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	target := r.xds.String()
+	if r.xds.Network() == "unix" {
+		target = "unix:" + target
+	}
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		r.t.Fatal(err)
 	}

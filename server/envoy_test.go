@@ -159,7 +159,7 @@ func TestEnvoyServesOnAfterARejection(t *testing.T) {
 	shop.Publish(translate.Result{Delta: []xds.Update{shop.table("c0")}})
 	shop.until("the rejection is over", func() bool {
 		st := shop.audience("shop/a")[0]
-		return st.state == state{settled: true}
+		return st.state == state{idle: true, settled: true}
 	})
 	shop.waitOK()
 }

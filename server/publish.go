@@ -113,6 +113,7 @@ func (s *Server) Publish(result translate.Result) {
 	}
 	for _, u := range result.Status {
 		if gateway, ok := gatewayOf(u.Key); ok {
+			s.scopeOf(gateway)
 			touched[gateway] = touched[gateway] || false
 		}
 	}

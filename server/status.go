@@ -153,7 +153,11 @@ func gatewayKey(gateway string) store.Key {
 
 // state is what matters of a stream to Programmed.
 type state struct {
-	// settled tells that the Envoy answered to all that its Gateways want.
+	// idle tells that clusters and listeners were asked for and that nothing is
+	// to be sent or answered.
+	idle bool
+	// settled tells that the Envoy asked for all tables of its scope, too: a new
+	// listener asks for its own a moment after it was accepted.
 	settled    bool
 	rejections int
 }
@@ -163,23 +167,31 @@ type state struct {
 func (s *Server) settle(st *stream) {
 	was := st.state
 	st.state = st.current()
-	if st.state.settled && !was.settled || st.state.rejections != was.rejections {
+	if st.state.idle && !was.idle || st.state.rejections != was.rejections {
 		s.judgeScope(st.scope)
 	}
 }
 
 // current looks at what is asked for, due and unanswered.
 func (p *plan) current() state {
-	now := state{settled: p.ledgers[resourcev3.ClusterType] != nil && p.ledgers[resourcev3.ListenerType] != nil}
+	now := state{idle: p.ledgers[resourcev3.ClusterType] != nil && p.ledgers[resourcev3.ListenerType] != nil}
 	for _, l := range p.ledgers {
-		now.settled = now.settled && l.idle()
+		now.idle = now.idle && l.idle()
 		now.rejections += len(l.rejected)
 	}
-	tables := p.ledgers[resourcev3.RouteType]
-	for name := range p.scope.target[resourcev3.RouteType] {
-		now.settled = now.settled && tables != nil && tables.wants(name)
-	}
+	now.settled = now.idle && p.asksFor(p.scope)
 	return now
+}
+
+// asksFor tells whether all tables of a scope are asked for.
+func (p *plan) asksFor(c *scope) bool {
+	tables := p.ledgers[resourcev3.RouteType]
+	for name := range c.target[resourcev3.RouteType] {
+		if tables == nil || !tables.wants(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // judgeScope judges the Gateways whose Envoys' answers changed.
@@ -239,7 +251,7 @@ func (s *Server) verdict(gateway string) verdict {
 		if st.state.rejections > 0 {
 			refusals = append(refusals, st.refusals(gateway)...)
 		}
-		if !st.state.settled {
+		if !st.state.idle || !st.asksFor(s.scopeOf(gateway)) {
 			waiting++
 		}
 	}

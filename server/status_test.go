@@ -127,6 +127,40 @@ func TestARejectionIsOnlyTheOwnersInAUnion(t *testing.T) {
 	})
 }
 
+// Nor does one Gateway's rejected listener, whose table is then never asked for,
+// keep another Gateway from being programmed.
+func TestARejectedListenerIsOnlyItsGatewaysMatter(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("shop/a: RouteConfiguration ra@1", "shop/b: RouteConfiguration rb@1", "shop/a: Listener a@1", "shop/b: Listener b@1")
+	c := r.connect("all")
+	c.ask(cds)
+	c.ask(lds)
+	c.nack(c.want("Listener a@1 b@1"), "Error adding/updating listener(s) b: cannot bind")
+	c.take("Listener a@1")
+	c.ask(rds, "ra")
+	c.take("RouteConfiguration ra@1")
+	r.until("the verdicts", func() bool {
+		return r.board.verdicts["shop/a"].status == "True" && r.board.verdicts["shop/b"].status == "False"
+	})
+}
+
+// A Gateway with nothing to serve has its verdict too, before and after Envoys.
+func TestAGatewayWithoutResourcesIsJudged(t *testing.T) {
+	r := start(t, Options{})
+	r.Publish(translate.Result{Status: []status.Update{pendingGateway(0)}})
+	for _, cluster := range []string{"all", "shop/a"} {
+		r.programmed(t, "False/Pending", "No Envoy is connected")
+		c := r.connect(cluster)
+		c.ask(cds)
+		r.until("connected", func() bool { return len(r.audience("shop/a")) == 1 })
+		r.programmed(t, "False/Pending", "1 of 1 connected Envoys")
+		c.close()
+		r.until("disconnected", func() bool { return len(r.audience("shop/a")) == 0 })
+	}
+	r.Publish(translate.Result{Status: []status.Update{pendingGateway(0)}})
+	r.programmed(t, "False/Pending", "No Envoy is connected")
+}
+
 // A transition is stamped when the status of a condition changes, and only then.
 func TestTransitionsAreStamped(t *testing.T) {
 	parents := func(section string, status metav1.ConditionStatus) *gwv1.HTTPRouteStatus {

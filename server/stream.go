@@ -19,11 +19,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+type deltaRequest = discoveryv3.DeltaDiscoveryRequest
+
 // maxWarned bounds how many unknown names are warned about in one run.
 const maxWarned = 1000
 
-// stream is one Envoy's discovery stream. Its fields are guarded by Server.mu
-// but for wake; the stream's own goroutine alone sends.
+// stream is one Envoy's discovery stream. The plan and the state are guarded by
+// Server.mu; the stream's own goroutine alone sends.
 type stream struct {
 	plan
 	id      uint64
@@ -32,14 +34,16 @@ type stream struct {
 	version string // of Envoy, "" when it did not tell
 	peer    string
 	wake    chan struct{} // capacity 1
-	state   state
+	// unserved tells that a warning was given; it is the goroutine's own.
+	unserved bool
+	state    state
 }
 
 // mark notes that a resource of the target changed.
 func (st *stream) mark(typ, name string) {
 	if l := st.ledgers[typ]; l != nil {
 		l.mark(name)
-		st.state.settled = false
+		st.state.idle, st.state.settled = false, false
 		st.poke()
 	}
 }
@@ -52,8 +56,6 @@ func (st *stream) poke() {
 	}
 }
 
-type deltaRequest = discoveryv3.DeltaDiscoveryRequest
-
 // StreamAggregatedResources refuses the state-of-the-world protocol.
 func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	return status.Error(codes.Unimplemented,
@@ -63,7 +65,7 @@ func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryServic
 // DeltaAggregatedResources serves one Envoy until it leaves, its stream fails or
 // the server stops.
 func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (err error) {
-	defer s.barrier(&err)
+	defer s.rescue(&err)
 	ctx := wire.Context()
 	requests, failed := receive(ctx, wire)
 	var st *stream
@@ -102,8 +104,8 @@ func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoverySe
 	}
 }
 
-// barrier ends a stream on which gatefold made a mistake, and no other one.
-func (s *Server) barrier(err *error) {
+// rescue ends a stream on which gatefold made a mistake, and no other one.
+func (s *Server) rescue(err *error) {
 	mistake := recover()
 	if mistake == nil {
 		return
@@ -206,7 +208,8 @@ func (s *Server) leave(st *stream) {
 	defer s.mu.Unlock()
 	delete(st.scope.streams, st)
 	s.judgeScope(st.scope)
-	if !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
+	_, exists := s.board.objects[gatewayKey(st.scope.name)]
+	if !exists && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
 		delete(s.scopes, st.scope.name)
 		delete(s.board.verdicts, st.scope.name)
 	}
@@ -215,23 +218,32 @@ func (s *Server) leave(st *stream) {
 // handle books one request: an answer, a change of what is asked for, or both.
 func (s *Server) handle(st *stream, request *deltaRequest) {
 	if !slices.Contains(servedTypes(), request.GetTypeUrl()) {
-		s.log.Warn().Str("node", st.node).Str("type", shortType(request.GetTypeUrl())).
-			Msg("an Envoy asks for a type that is not served")
+		s.warnUnserved(st, request.GetTypeUrl())
 		return
 	}
-	var rejected *response
+	var answered *response
 	s.locked(func() {
-		rejected = st.answer(request)
+		answered = st.answer(request)
 		st.subscribe(request)
 		s.settle(st)
 	})
-	if request.GetResponseNonce() == "" {
+	if answered == nil {
 		return
 	}
-	s.metrics.answered(request.GetTypeUrl(), request.GetErrorDetail() != nil)
-	if rejected != nil {
-		s.logRejection(st, rejected, request)
+	nack := request.GetErrorDetail() != nil
+	s.metrics.answered(answered.typ, nack)
+	if nack {
+		s.logRejection(st, answered, request)
 	}
+}
+
+// warnUnserved tells once of a stream that it asks in vain.
+func (s *Server) warnUnserved(st *stream, typ string) {
+	if st.unserved {
+		return
+	}
+	st.unserved = true
+	s.log.Warn().Str("node", st.node).Str("type", shortType(typ)).Msg("an Envoy asks for a type that is not served")
 }
 
 func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
@@ -243,18 +255,14 @@ func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
 		Msg("an Envoy rejected an update and serves on with the last accepted one")
 }
 
-// answer books an ACK or NACK; after a NACK it gives the response that was
-// rejected.
+// answer books an ACK or NACK and gives the response it is for, nil when the
+// request is no answer.
 func (st *stream) answer(request *deltaRequest) *response {
 	l, detail := st.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
 	if l == nil || request.GetResponseNonce() == "" {
 		return nil
 	}
-	r := st.book(l, request.GetResponseNonce(), detail != nil, plainWords(l.typ, detail.GetMessage()))
-	if detail == nil {
-		return nil
-	}
-	return r
+	return st.book(l, request.GetResponseNonce(), detail != nil, plainWords(l.typ, detail.GetMessage()))
 }
 
 // subscribe changes what the stream asks for. The first request of a type tells
