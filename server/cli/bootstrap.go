@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ var gatewayName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-
 
 func bootstrapCommand() *cobra.Command {
 	var options envoy.Options
+	var path string
 	cmd := &cobra.Command{
 		Use:   "bootstrap [NAMESPACE/NAME]",
 		Short: "Print the configuration file with which an Envoy finds gatefold",
@@ -41,6 +43,9 @@ func bootstrapCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if path != "" {
+				return writeFile(path, text)
+			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
 		},
@@ -50,7 +55,25 @@ func bootstrapCommand() *cobra.Command {
 	flags.StringVar(&options.AdminAddress, "envoy-admin-address", envoy.DefaultAdminAddress, "IP:PORT of Envoy's own admin interface")
 	flags.StringVar(&options.NodeID, "node-id", "", "name of this Envoy in gatefold's status (default the host's name)")
 	flags.StringVar(&options.NodeCluster, "node-cluster", "", "a name without / in place of NAMESPACE/NAME: all Gateways (default \""+allGateways+"\")")
+	flags.StringVar(&path, "write", "", "write to this file, whole or not at all, instead of standard output")
 	return cmd
+}
+
+// writeFile puts text at path by a rename, so that no reader sees half of it.
+func writeFile(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, rootCause(err))
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(file.Name()))
+	}
+	return nil
 }
 
 // nameNode fills in who the Envoy is.

@@ -26,7 +26,11 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 		if p.Severity == store.Error {
 			level = zerolog.ErrorLevel
 		}
-		describe(log.WithLevel(level), p).Str("hint", p.Hint).Msg(p.Message)
+		line := describe(log.WithLevel(level), p)
+		if p.Hint != "" {
+			line = line.Str("hint", p.Hint)
+		}
+		line.Msg(p.Message)
 	}
 	for _, p := range mended[:min(len(mended), maxProblemLines)] {
 		describe(log.Info(), p).Msg("mended: " + p.Message)

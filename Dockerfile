@@ -1,0 +1,27 @@
+# Two images: gatefold (the last, and so the default) and echo, the back end of
+# the examples. Both hold one static program and run as nobody in particular.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -trimpath \
+      -ldflags "-s -w -X github.com/gatefold/gatefold/server/cli.version=${VERSION}" \
+      -o /out/ . ./examples/echo \
+ && mkdir /out/run
+
+FROM scratch AS echo
+COPY --from=build /out/echo /usr/local/bin/echo
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/echo"]
+
+FROM scratch AS gatefold
+COPY --from=build /out/gatefold /usr/local/bin/gatefold
+# A volume mounted here belongs to the user below: place for the xDS socket.
+COPY --from=build --chown=65532:65532 /out/run /run/gatefold
+ENV PATH=/usr/local/bin
+USER 65532:65532
+HEALTHCHECK --interval=5s --timeout=3s CMD ["gatefold", "healthcheck"]
+ENTRYPOINT ["gatefold"]
+CMD ["serve", "/etc/gatefold"]
