@@ -70,7 +70,7 @@ func (l *loader) file(e *entry) {
 		return
 	}
 	l.bytes += e.sig.size
-	if e.have == nil || e.have.sig != e.sig || e.have.racy {
+	if e.have == nil || e.have.sig != e.sig {
 		fresh, err := l.read(e)
 		switch {
 		case errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist):

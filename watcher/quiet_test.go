@@ -39,6 +39,23 @@ func TestWatchKeepsWhatVanished(t *testing.T) {
 	put(t, "1", root, "new.yaml")
 	w.next()
 	wantFiles(t, w.last, "gone.yaml=1", "new.yaml=1")
+	put(t, "2", root, "new.yaml")
+	w.next()
+	wantFiles(t, w.last, "gone.yaml=1", "new.yaml=2")
+}
+
+// A directory that was renamed and came back has lost its watch on the way.
+func TestWatchDirRenamedAndBack(t *testing.T) {
+	root := t.TempDir()
+	put(t, "1", root, "team", "a.yaml")
+	age()
+	w := start(t, root)
+	must(t, os.Rename(filepath.Join(root, "team"), filepath.Join(root, "crew")))
+	must(t, os.Rename(filepath.Join(root, "crew"), filepath.Join(root, "team")))
+	put(t, "1", root, "sign.yaml")
+	w.until("sign.yaml=1", "team/a.yaml=1")
+	put(t, "2", root, "team", "a.yaml")
+	w.until("sign.yaml=1", "team/a.yaml=2")
 }
 
 func TestWatchLetsGoOfWhatVanished(t *testing.T) {

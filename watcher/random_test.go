@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,9 +114,23 @@ func TestWatchesDoNotLeak(t *testing.T) {
 	if n := len(e.fs.WatchList()); n != 2 {
 		t.Errorf("%d watches, want the root's and its sub directory's: %v", n, e.fs.WatchList())
 	}
+	if n := kernelWatches(t); n > 2 {
+		t.Errorf("the kernel holds %d watches, want 2", n)
+	}
 	if len(e.watched) != 2 || len(e.byID) != 2 {
 		t.Errorf("%d paths and %d identities remembered, want 2", len(e.watched), len(e.byID))
 	}
+}
+
+// kernelWatches counts what fsnotify may have forgotten.
+func kernelWatches(t *testing.T) (n int) {
+	t.Helper()
+	infos, _ := filepath.Glob("/proc/self/fdinfo/*")
+	for _, name := range infos {
+		text, _ := os.ReadFile(name) // a descriptor may be closed by now
+		n += strings.Count(string(text), "inotify wd:")
+	}
+	return n
 }
 
 func TestLostEventsAskForEverything(t *testing.T) {
