@@ -20,6 +20,7 @@ type served struct {
 	t       testing.TB
 	folder  string
 	address string // of the Gateway
+	xds     string // where Envoys connect
 	echoes  map[string]*envoytest.EchoServer
 }
 
@@ -53,11 +54,11 @@ spec:
 
 // serve runs gatefold and Envoy until the test ends.
 func (s *served) serve(host string) {
-	xds := net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
+	s.xds = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
 	admin := net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
 	o := serveOptions{watch: "auto", log: logOptions{format: "json", level: "error"}}
 	o.folder.tree = watcher.DefaultLimits()
-	o.server.XDSAddress, o.server.AdminAddress = xds, admin
+	o.server.XDSAddress, o.server.AdminAddress = s.xds, admin
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- o.run(ctx, s.folder, os.Stderr) }()
@@ -67,7 +68,7 @@ func (s *served) serve(host string) {
 			s.t.Error(err)
 		}
 	})
-	envoytest.Start(s.t, envoytest.Options{XDSAddress: xds, NodeCluster: "default/eg"})
+	envoytest.Start(s.t, envoytest.Options{XDSAddress: s.xds, NodeCluster: "default/eg"})
 }
 
 // write puts a file in place by rename, as git-sync and careful editors do.
