@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"path"
@@ -14,8 +15,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// file is one file as it was read. It is never changed afterwards; of a file
-// that is skipped now, it holds what was read before.
+// file is one file as it was read; of a file that is skipped now, it holds what
+// was read before.
 type file struct {
 	path    string
 	hash    watcher.Hash
@@ -35,7 +36,8 @@ type document struct {
 	*result
 }
 
-// definition is one sound object at its place.
+// definition is one sound object at its place. It outlives an edit of its file
+// that leaves it alone: then only its place changes.
 type definition struct {
 	item
 	file     *file
@@ -179,16 +181,36 @@ func (f *file) split(content []byte, before *file, limit int) {
 		f.tally = tally{documents: len(parts), broken: 1}
 		return
 	}
-	known := map[[sha256.Size]byte]*result{}
+	var old []*document
 	if before != nil {
-		for _, d := range before.documents {
-			known[d.hash] = d.result
-		}
+		old = before.documents
 	}
-	for _, p := range parts {
-		hash := sha256.Sum256(p.text)
-		f.documents = append(f.documents, &document{p, hash, known[hash]})
+	f.documents = adopt(parts, old)
+}
+
+// adopt makes documents of parts. Those whose text is among the old documents
+// have been read: mostly all but a few in the middle, which alone are hashed.
+func adopt(parts []part, old []*document) []*document {
+	documents := make([]*document, len(parts))
+	begin := 0
+	for begin < min(len(parts), len(old)) && bytes.Equal(parts[begin].text, old[begin].text) {
+		documents[begin] = &document{parts[begin], old[begin].hash, old[begin].result}
+		begin++
 	}
+	end, oldEnd := len(parts), len(old)
+	for min(end, oldEnd) > begin && bytes.Equal(parts[end-1].text, old[oldEnd-1].text) {
+		end, oldEnd = end-1, oldEnd-1
+		documents[end] = &document{parts[end], old[oldEnd].hash, old[oldEnd].result}
+	}
+	known := map[[sha256.Size]byte]*result{}
+	for _, d := range old[begin:oldEnd] {
+		known[d.hash] = d.result
+	}
+	for i := begin; i < end; i++ {
+		hash := sha256.Sum256(parts[i].text)
+		documents[i] = &document{parts[i], hash, known[hash]}
+	}
+	return documents
 }
 
 // The most that is said about one file.

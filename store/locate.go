@@ -102,17 +102,17 @@ func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
 		known = d.locate(p.Field)
 	}
 	fresh[here] = known
-	p.Line, p.Column, p.Excerpt = known.Line, known.Column, known.Excerpt
+	p.Line, p.Column, p.Excerpt = known.Line+d.document.line-1, known.Column, known.Excerpt
 	return p
 }
 
-// locate finds the place of a field in the definition's text.
+// locate finds the place of a field in the text of the definition's document.
 func (d *definition) locate(field string) (p Problem) {
 	where := d.place
 	if root, err := parseYAML(bytes.NewReader(d.document.text)); err == nil && root != nil {
 		where = find(root, slices.Concat(d.at, parsePath(field)))
 	}
-	p.Line, p.Column = d.document.line+where.line-1, where.column
+	p.Line, p.Column = where.line, where.column
 	if d.shows() {
 		p.Excerpt = excerpt(d.document.text, where)
 	}

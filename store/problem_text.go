@@ -12,20 +12,12 @@ import (
 const excerptWidth = 100
 
 // excerpt gives the line of a place and below it carets that mark the place.
+// Of a long line it shows the part around the place.
 func excerpt(text []byte, at place) string {
-	line := []rune(string(lineOf(text, at.line)))
-	column := min(max(at.column, 1), len(line)+1) - 1
-	from := 0
-	if column > excerptWidth*3/4 {
-		from = column - excerptWidth/2
-	}
-	to := min(len(line), from+excerptWidth)
+	line, column := window(lineOf(text, at.line), at.column)
 	var shown, marks strings.Builder
-	if from > 0 {
-		shown.WriteRune('…')
-		marks.WriteByte(' ')
-	}
-	for i, r := range line[from:to] {
+	n := 0
+	for _, r := range line {
 		blank := ' '
 		switch {
 		case r == '\t':
@@ -34,15 +26,47 @@ func excerpt(text []byte, at place) string {
 			r = unicode.ReplacementChar
 		}
 		shown.WriteRune(r)
-		if from+i < column {
+		if n++; n < column {
 			marks.WriteRune(blank)
 		}
 	}
-	if to < len(line) {
-		shown.WriteRune('…')
+	rest := n - column + 1
+	if strings.HasSuffix(line, "…") {
+		rest--
 	}
-	marks.WriteString(strings.Repeat("^", max(1, min(at.width, to-column))))
+	marks.WriteString(strings.Repeat("^", max(1, min(at.width, rest))))
 	return shown.String() + "\n" + marks.String()
+}
+
+// window gives the part of a line that is shown of it, and the column in it;
+// what is left out becomes "…".
+func window(line []byte, column int) (part string, at int) {
+	count := utf8.RuneCount(line)
+	column = min(max(column, 1), count+1)
+	from := 0
+	if column > excerptWidth*3/4 {
+		from = column - excerptWidth/2
+	}
+	start := skipRunes(line, from)
+	end := start + skipRunes(line[start:], excerptWidth)
+	part, at = string(line[start:end]), column-from
+	if end < len(line) {
+		part += "…"
+	}
+	if from > 0 {
+		part, at = "…"+part, at+1
+	}
+	return part, at
+}
+
+// skipRunes gives the offset behind n characters.
+func skipRunes(line []byte, n int) int {
+	at := 0
+	for ; n > 0 && at < len(line); n-- {
+		_, size := utf8.DecodeRune(line[at:])
+		at += size
+	}
+	return at
 }
 
 // lineOf gives a line of the text, counted from 1, without its end; nil when

@@ -74,7 +74,7 @@ func TestExcerpt(t *testing.T) {
 		{"a: b", place{1, 9, 9}, "a: b\n    ^"},
 		{"a: b", place{7, 3, 1}, "\n^"},
 		{"key: " + long, place{1, 6, 300}, "key: " + long[:95] + "…\n     " + strings.Repeat("^", 95)},
-		{long + ": b" + long, place{1, 304, 1}, "…" + long[:47] + ": b" + long[:50] + "…\n" + strings.Repeat(" ", 51) + "^"},
+		{long + ": b" + long, place{1, 304, 1}, "…" + long[:46] + ": b" + long[:51] + "…\n" + strings.Repeat(" ", 50) + "^"},
 	} {
 		if got := excerpt([]byte(test.text), test.at); got != test.want {
 			t.Errorf("%q at %v: got\n%s\nwant\n%s", test.text, test.at, got, test.want)

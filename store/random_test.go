@@ -70,11 +70,11 @@ func (f *folder) tree() watcher.Tree {
 // add up to must be what a new Store makes of the folder, and no object may be
 // set that did not change.
 func TestWarmIsFresh(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		f := &folder{rand.New(rand.NewPCG(seed, 1)), map[string][]string{}, map[string]string{}}
 		warm := newStore(t, Options{})
 		held := map[Key]*Object{}
-		for range 60 {
+		for range 30 {
 			for range f.random.IntN(4) + 1 {
 				f.edit()
 			}

@@ -37,28 +37,55 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 func (s *Store) replace(e edit, touched map[Key]struct{}) {
 	delete(s.files, e.path)
 	delete(s.flawed, e.path)
-	if e.before != nil {
-		for _, d := range e.before.definitions {
-			key := d.object.Key
-			touched[key] = struct{}{}
-			s.found[key] = slices.DeleteFunc(s.found[key], func(d *definition) bool { return d.file == e.before })
+	if e.after != nil {
+		s.files[e.path] = e.after
+		if e.after.flawed() {
+			s.flawed[e.path] = e.after
 		}
 	}
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
 	}
-	if e.after == nil {
-		return
+	old, fresh := carryOver(e)
+	for _, d := range old {
+		key := d.object.Key
+		touched[key] = struct{}{}
+		s.found[key] = slices.DeleteFunc(s.found[key], func(other *definition) bool { return other == d })
 	}
-	s.files[e.path] = e.after
-	if e.after.flawed() {
-		s.flawed[e.path] = e.after
-	}
-	for _, d := range e.after.definitions {
+	for _, d := range fresh {
 		key := d.object.Key
 		touched[key] = struct{}{}
 		s.found[key] = append(s.found[key], d)
 	}
+}
+
+// carryOver lets the definitions that an edit leaves alone, at the begin and
+// the end of the file, live on in their new places. It gives those that go and
+// those that come.
+func carryOver(e edit) (old, fresh []*definition) {
+	if e.before != nil {
+		old = e.before.definitions
+	}
+	if e.after != nil {
+		fresh = e.after.definitions
+	}
+	same := func(i, j int) bool {
+		if old[i].object != fresh[j].object {
+			return false
+		}
+		*old[i] = *fresh[j]
+		fresh[j] = old[i]
+		return true
+	}
+	begin := 0
+	for begin < min(len(old), len(fresh)) && same(begin, begin) {
+		begin++
+	}
+	end, oldEnd := len(fresh), len(old)
+	for min(end, oldEnd) > begin && same(oldEnd-1, end-1) {
+		end, oldEnd = end-1, oldEnd-1
+	}
+	return old[begin:oldEnd], fresh[begin:end]
 }
 
 // settle decides which object serves under a key.

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// bombs are texts that must be refused, each by its code, without running away.
+func bombs() map[string]string {
+	const mebibyte = 1 << 20
+	var aliases strings.Builder
+	aliases.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for i := range 9 {
+		fmt.Fprintf(&aliases, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 10), ", "))
+	}
+	var merges strings.Builder
+	merges.WriteString("m0: &m0 {a: 1, b: 2, c: 3}\n")
+	for i := range 20 {
+		fmt.Fprintf(&merges, "m%d: &m%d {<<: [%s]}\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d, ", i), 10), ", "))
+	}
+	return map[string]string{
+		"TooManyAliases":          aliases.String(),
+		"TooManyAliases merged":   merges.String(),
+		"AliasCycle":              "a: &a {b: [*a]}\n",
+		"AliasCycle merged":       "a: &a\n  <<: *a\n",
+		"TooDeep":                 strings.Repeat("[", 65) + strings.Repeat("]", 65),
+		"TooDeep by millions":     strings.Repeat("[", 900_000),
+		"TooDeep in blocks":       strings.Repeat("- ", 20_000) + "x",
+		"TooDeep in mappings":     strings.Repeat("{a: ", 65) + strings.Repeat("}", 65),
+		"DocumentTooLarge":        strings.Repeat("[],", 5*mebibyte),
+		"DocumentTooLarge lines":  strings.Repeat("a: b\n", 3*mebibyte),
+		"DuplicateKey":            strings.Repeat("a: b\n", 100_000),
+		"InvalidUTF8":             "a: \xff\n",
+		"InvalidUTF8 UTF-16":      "\xff\xfea\x00:\x00",
+		"InvalidYAML NUL":         "a: \x00\n",
+		"InvalidYAML quote":       "a: \"" + strings.Repeat("x\n", 400_000),
+		"InvalidYAML line":        "a: b: " + strings.Repeat("x", 15*mebibyte),
+		"InvalidYAML tabs":        strings.Repeat("\t", 15*mebibyte) + "a: b",
+		"RequiredField comments":  "a: b\n" + strings.Repeat("#\n", 400_000),
+		"RequiredField text":      "a: |\n" + strings.Repeat(" x y z w\n", 400_000),
+		"RequiredField long line": "a: " + strings.Repeat("x", 15*mebibyte),
+		"RequiredField keys":      manyKeys(50_000),
+		"MoreProblems":            strings.Repeat("a: [\n---\n", 15_000),
+		"TooManyDocuments":        strings.Repeat("a\n---\n", 2*mebibyte),
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "key%d: 1\n", i)
+	}
+	return b.String()
+}
+
+// TestBombs wants each bomb refused with a problem, the object beside it
+// served, and memory kept within what a file of 16 MiB may cost.
+func TestBombs(t *testing.T) {
+	for name, bomb := range bombs() {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, Options{})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			c := s.Apply(treeOf(map[string]string{"bomb.yaml": bomb, "sound.yaml": route("a", "/1")}))
+			runtime.ReadMemStats(&after)
+			code, _, _ := strings.Cut(name, " ")
+			found := false
+			for _, p := range c.Problems {
+				found = found || p.Code == code && p.File == "bomb.yaml"
+				if len(p.Message)+len(p.Hint)+len(p.Excerpt)+len(p.Field) > 2000 {
+					t.Errorf("a problem of %d bytes", len(p.Message)+len(p.Hint)+len(p.Excerpt)+len(p.Field))
+				}
+			}
+			if !found || len(c.Set) != 1 || len(c.Problems) > maxProblems+1 {
+				t.Errorf("%d objects, problems %.300q", len(c.Set), summary(c))
+			}
+			if total := after.TotalAlloc - before.TotalAlloc; total > 2<<30 {
+				t.Errorf("%d MiB were allocated in all", total>>20)
+			}
+			t.Logf("%d MiB allocated", (after.TotalAlloc-before.TotalAlloc)>>20)
+		})
+	}
+}
+
+// FuzzDecode reads any text as a file: nothing may crash or run away, each
+// problem must lie in the file, and what is read must be what kubectl reads.
+func FuzzDecode(f *testing.F) {
+	for _, bomb := range bombs() {
+		if len(bomb) < 10_000 {
+			f.Add(bomb)
+		}
+	}
+	f.Add(route("a", "/1") + "--- # two\n" + route("b", "/2") + "...\n%YAML 1.1\n---\nkind: List\nitems: [1, {kind: Secret}]\n")
+	f.Add("a: 017\r\nb: [on, 1e3, .inf, ~, <<]\r\n? c\r\n: {<<: {a: 1}, !!int \"5\": *x}\u2028d: &x 2001-01-01\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<16 {
+			return
+		}
+		s := newStore(t, Options{})
+		lines := strings.Count(text, "\n") + 1
+		for _, p := range s.Apply(treeOf(map[string]string{"a.yaml": text})).Problems {
+			if p.Line < 0 || p.Line > lines || p.Column < 0 || p.Message == "" || p.Text(true) == "" {
+				t.Errorf("%+v in a text of %d lines", p, lines)
+			}
+		}
+		for key := range s.served {
+			for _, field := range []string{"", "metadata.name", "spec.rules[0].matches[0].path.value", text[:min(len(text), 40)]} {
+				s.Locate([]Problem{{Object: key, Field: field}})
+			}
+		}
+		for _, p := range splitDocuments([]byte(text)) {
+			agrees(t, string(p.text))
+		}
+	})
+}
+
+// agrees checks that a document which both we and kubectl can read means the
+// same to both.
+func agrees(t *testing.T, text string) {
+	got, problems, err := decodeText(text)
+	if err != nil || len(problems) > 0 {
+		return
+	}
+	want, err := asKubectl(text)
+	if err == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q: got %#v, kubectl has %#v", text, got, want)
+	}
+}

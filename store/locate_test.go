@@ -1,0 +1,129 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+func TestFind(t *testing.T) {
+	text := `apiVersion: v1
+metadata:
+  labels: {"a.b/c": x, d: "y z"}
+spec:
+  rules:
+  - matches:
+    - path:
+        value: /ü
+    - {path: {type: Exact}}
+    filters: []
+  - &two
+    name: two
+  - *two
+  on: 1
+text: |
+  a
+  b
+`
+	root, err := parseYAML(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]place{
+		"":                                    {1, 1, 1},
+		"apiVersion":                          {1, 13, 2},
+		"kind":                                {1, 1, 1},
+		"metadata":                            {2, 1, 8},
+		"metadata.name":                       {2, 1, 8},
+		"metadata.labels":                     {3, 3, 6},
+		"metadata.labels[a.b/c]":              {3, 21, 1},
+		"metadata.labels.d":                   {3, 27, 5},
+		"spec.rules":                          {5, 3, 5},
+		"spec.rules[0]":                       {6, 5, 1},
+		"spec.rules[0].matches[0].path":       {7, 7, 4},
+		"spec.rules[0].matches[0].path.type":  {7, 7, 4},
+		"spec.rules[0].matches[0].path.value": {8, 16, 2},
+		"spec.rules[0].matches[1].path.type":  {9, 21, 5},
+		"spec.rules[0].filters[3].type":       {10, 5, 7},
+		"spec.rules[2].name":                  {12, 11, 3},
+		"spec.rules[9].name":                  {5, 3, 5},
+		"spec[x":                              {4, 1, 4},
+		"spec.true":                           {14, 7, 1},
+		"text.more":                           {15, 1, 4},
+	} {
+		if got := find(root, parsePath(field)); got != want {
+			t.Errorf("%s: got %v, want %v", field, got, want)
+		}
+	}
+}
+
+func TestLocate(t *testing.T) {
+	s := newStore(t, Options{})
+	locate := func(problems ...Problem) string {
+		var lines []string
+		for _, p := range s.Locate(problems) {
+			mark, _, _ := strings.Cut(p.Excerpt, "\n")
+			lines = append(lines, fmt.Sprintf("%s %q", p.position(), strings.TrimSpace(mark)))
+		}
+		return strings.Join(lines, "; ")
+	}
+	key := func(kind, name string) Key {
+		return keyOf(map[string]any{"apiVersion": kindOfName(kind).apiVersions()[0], "kind": kind, "metadata": map[string]any{"name": name}})
+	}
+	value := Problem{Object: key("HTTPRoute", "a"), Field: "spec.rules[0].matches[0].path.value"}
+	absent := Problem{Object: key("HTTPRoute", "b"), Field: "spec.hostnames[0]"}
+	nobody := Problem{Object: key("HTTPRoute", "c"), Field: "spec"}
+	secret := Problem{Object: key("Secret", "s"), Field: "data[tls.crt]"}
+	elsewhere := Problem{File: "f", Line: 3, Object: key("HTTPRoute", "a")}
+	files := map[string]string{
+		"x.yaml": "# c\n---\n" + route("b", "/b") + "---\n" + route("a", "/a"),
+		"y.yaml": "kind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: s}, data: {tls.crt: aGk=}}\n",
+	}
+	s.Apply(treeOf(files))
+	want := ` ""; f:3 ""; x.yaml:7:1 "spec:"; x.yaml:25:21 "- path: {value: /a}"; y.yaml:3:71 ""`
+	if got := locate(value, absent, nobody, secret, elsewhere); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	files["x.yaml"] = "# one\n# line more\n" + files["x.yaml"]
+	s.Apply(treeOf(files))
+	if got, want := locate(value), `x.yaml:27:21 "- path: {value: /a}"`; got != want {
+		t.Errorf("moved: got %s, want %s", got, want)
+	}
+	files["x.yaml"] = "a: ["
+	s.Apply(treeOf(files))
+	if got, want := locate(value), `x.yaml ""`; got != want {
+		t.Errorf("kept: got %s, want %s", got, want)
+	}
+	s.AllowEmpty()
+	s.Apply(watcher.Tree{})
+	if got, want := locate(value), ` ""`; got != want {
+		t.Errorf("gone: got %s, want %s", got, want)
+	}
+}
+
+func kindOfName(name string) *kind {
+	for i := range kinds {
+		if kinds[i].name == name {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// TestKindsAreThoseOfTheSchemas keeps the table and the schemas together.
+func TestKindsAreThoseOfTheSchemas(t *testing.T) {
+	for _, k := range kinds {
+		gk := Key{Group: k.group, Kind: k.name}.GroupKind()
+		served := schemas().Versions(gk)
+		for _, version := range k.versions {
+			if !strings.Contains(" "+strings.Join(served, " ")+" ", " "+version+" ") {
+				t.Errorf("%v: version %s has no schema", gk, version)
+			}
+		}
+		if len(served) != len(k.versions) || schemas().Namespaced(gk) == k.cluster {
+			t.Errorf("%v: the table and the schema differ: %v, %v", gk, k.versions, served)
+		}
+	}
+}
