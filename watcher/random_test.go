@@ -101,24 +101,24 @@ func TestWatchesDoNotLeak(t *testing.T) {
 	e := newEvents(false, zerolog.Nop())
 	defer e.close()
 	go e.drain()
-	r := newReader(Options{Root: filepath.Join(base, "current")}.withDefaults())
+	r := newReader(Options{Root: base}.withDefaults())
 	r.enter = func(dir string, id identity) { e.enter(filepath.Join(r.at.path, dir), id) }
 	for i := range 100 {
 		rev := fmt.Sprint("rev", i)
-		put(t, "1", base, rev, "sub", "a.yaml")
-		relink(t, rev, base, "current")
+		put(t, "1", base, ".trees", rev, "sub", "a.yaml")
+		relink(t, ".trees/"+rev, base, "current")
 		e.begin()
 		again(t, r, nil)
 		e.end()
 	}
-	if n := len(e.fs.WatchList()); n != 2 {
-		t.Errorf("%d watches, want the root's and its sub directory's: %v", n, e.fs.WatchList())
+	if n := len(e.fs.WatchList()); n != 3 {
+		t.Errorf("%d watches, want those of the root, current and sub: %v", n, e.fs.WatchList())
 	}
-	if n := kernelWatches(t); n > 2 {
-		t.Errorf("the kernel holds %d watches, want 2", n)
+	if n := kernelWatches(t); n > 3 {
+		t.Errorf("the kernel holds %d watches, want 3", n)
 	}
-	if len(e.watched) != 2 || len(e.byID) != 2 {
-		t.Errorf("%d paths and %d identities remembered, want 2", len(e.watched), len(e.byID))
+	if len(e.watched) != 3 || len(e.byID) != 3 {
+		t.Errorf("%d paths and %d identities remembered, want 3", len(e.watched), len(e.byID))
 	}
 }
 
