@@ -1,0 +1,78 @@
+// Package examples proves that every example and every YAML block of the README
+// is a folder without problems.
+package examples
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+func TestExamplesHaveNoProblems(t *testing.T) {
+	folders, err := filepath.Glob("*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, path := range folders {
+		folder := filepath.Dir(path)
+		if seen[folder] {
+			continue
+		}
+		seen[folder] = true
+		t.Run(folder, func(t *testing.T) {
+			tree, err := watcher.Read(t.Context(), watcher.Options{Root: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantSound(t, tree)
+		})
+	}
+	if len(seen) < 2 {
+		t.Fatalf("only %d examples found", len(seen))
+	}
+}
+
+func TestReadmeBlocksHaveNoProblems(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) == 0 {
+		t.Fatal("the README has no YAML")
+	}
+	for _, block := range blocks {
+		wantSound(t, cases.Tree(map[string][]byte{"readme.yaml": []byte(block[1])}))
+	}
+}
+
+// wantSound fails for any problem, and for a folder that serves nothing.
+func wantSound(t *testing.T, tree watcher.Tree) {
+	t.Helper()
+	objects, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := objects.Apply(tree)
+	result := translate.New(translate.Options{}).Apply(change)
+	for _, problem := range append(change.Problems, objects.Locate(result.Problems)...) {
+		t.Error(problem.Text(false))
+	}
+	kinds := map[string]int{}
+	for _, update := range result.Delta {
+		kinds[update.Type[strings.LastIndex(update.Type, ".")+1:]]++
+	}
+	for _, kind := range []string{"Listener", "RouteConfiguration", "Cluster"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no %s: %v", kind, kinds)
+		}
+	}
+}
