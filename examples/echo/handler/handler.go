@@ -25,9 +25,16 @@ type Answer struct {
 }
 
 // Echo answers each request with status 200, its Answer and the name of the
-// back end in BackendHeader.
+// back end in BackendHeader. The query parameters delay, status and times make
+// it slow or let it fail, to try out timeouts and retries.
 func Echo(name string) http.Handler {
+	var count counter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := count.statusOf(r)
+		if err != nil {
+			http.Error(w, err.Error(), status)
+			return
+		}
 		path, query, _ := strings.Cut(r.RequestURI, "?")
 		body, err := json.Marshal(Answer{name, r.Method, r.Host, path, query, r.Header})
 		if err != nil {
@@ -35,6 +42,7 @@ func Echo(name string) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set(BackendHeader, name)
+		w.WriteHeader(status)
 		_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
 	})
 }
