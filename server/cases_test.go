@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -42,9 +43,10 @@ type caseRun struct {
 	t          *testing.T
 	store      *store.Store
 	translator *translate.Translator
-	address    string // of the Gateways
-	network    string // of the back ends
-	echoes     map[string]bool
+	address    string                           // of the Gateways
+	network    string                           // of the back ends
+	echoes     map[string]*envoytest.EchoServer // by "ip:port"
+	byName     map[string][]*envoytest.EchoServer
 	envoy      *envoytest.Envoy
 }
 
@@ -56,7 +58,8 @@ func startCase(t *testing.T) *caseRun {
 	}
 	address := envoytest.LoopbackAddress()
 	run := &caseRun{
-		running: start(t, Options{}), t: t, store: s, address: address, echoes: map[string]bool{},
+		running: start(t, Options{}), t: t, store: s, address: address,
+		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(translate.Options{Bind: []string{address}}),
 		network:    fmt.Sprintf("127.%d.", 100+os.Getpid()%100),
 	}
@@ -77,7 +80,9 @@ func (run *caseRun) apply(step cases.Step) {
 		return len(streams) > 0 && streams[0].state.settled
 	})
 	for _, request := range step.Requests {
-		run.envoy.WaitListener(run.address + ":" + request.URL.Port())
+		if !request.Closed {
+			run.envoy.WaitListener(run.address + ":" + request.URL.Port())
+		}
 	}
 }
 
@@ -100,9 +105,9 @@ func (run *caseRun) startEchoes(object *store.Object) {
 
 func (run *caseRun) startEcho(name, host string, port int32) {
 	address := fmt.Sprintf("%s:%d", host, port)
-	if strings.HasPrefix(host, run.network) && !run.echoes[address] {
-		run.echoes[address] = true
-		envoytest.Echo(run.t, name, address)
+	if strings.HasPrefix(host, run.network) && run.echoes[address] == nil {
+		run.echoes[address] = envoytest.Echo(run.t, name, address)
+		run.byName[name] = append(run.byName[name], run.echoes[address])
 	}
 }
 
@@ -110,6 +115,11 @@ func (run *caseRun) startEcho(name, host string, port int32) {
 // and compares each answer.
 func (run *caseRun) send(prefix string, r cases.Request) {
 	run.t.Helper()
+	if r.Closed {
+		run.wantClosed(prefix, r)
+		return
+	}
+	copies := run.received(r.Mirror)
 	seen := map[string]int{}
 	times := 1
 	if len(r.Backends) > 1 {
@@ -131,6 +141,29 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 			run.t.Errorf("%s%s\n\tEnvoy: %v of %d", prefix, r.Line, seen, times)
 		}
 	}
+	if r.Mirror != "" {
+		run.until("a copy for "+r.Mirror, func() bool { return run.received(r.Mirror) > copies })
+	}
+}
+
+// received is how many requests the back ends of a name have got.
+func (run *caseRun) received(name string) int64 {
+	var n int64
+	for _, echo := range run.byName[name] {
+		n += echo.Requests()
+	}
+	return n
+}
+
+// wantClosed waits until nothing listens on the port of a request.
+func (run *caseRun) wantClosed(prefix string, r cases.Request) {
+	run.t.Helper()
+	envoytest.Wait(run.t, prefix+r.Line, func() error {
+		if answer, err := envoytest.Try(envoytest.Request{Address: run.address + ":" + r.URL.Port(), Host: r.URL.Host}); err == nil {
+			return fmt.Errorf("status %d", answer.Status)
+		}
+		return nil
+	})
 }
 
 // compareResponse gives the name of what answered, and what is wrong with it.
@@ -139,8 +172,13 @@ func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong s
 	if name == "" {
 		name = fmt.Sprint(got.Status)
 	}
+	if want.Failure != 0 {
+		name = want.BackendNames()[0]
+	}
 	_, expected := want.Backends[name]
 	switch {
+	case want.Failure != 0 && got.Status != want.Failure, want.Failure == 0 && got.Backend != "" && got.Status != http.StatusOK:
+		return name, fmt.Sprintf("status %d from %q", got.Status, got.Backend)
 	case len(want.Backends) > 0 && !expected:
 		return name, fmt.Sprintf("status %d from %q", got.Status, got.Backend)
 	case len(want.Backends) == 0 && (got.Status != want.Status || got.Backend != ""):

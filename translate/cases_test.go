@@ -18,6 +18,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 var update = flag.Bool("update", false, "rewrite want/ and rebuilt of the cases, never requests")
@@ -61,9 +62,14 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	answer := explain.Request(w.view(), explain.Query{
 		Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
 	})
-	if answer.Port == nil {
-		t.Errorf("%s%s: no listener on port %d", prefix, r.Line, port)
+	if closed := answer.Port == nil; closed || r.Closed {
+		if closed != r.Closed {
+			t.Errorf("%s%s\n\texplain: a listener on port %d: %v", prefix, r.Line, port, !closed)
+		}
 		return
+	}
+	if r.Mirror != "" && !mirrors(answer.Rule, r.Mirror) {
+		t.Errorf("%s%s\n\texplain: no copy for %s", prefix, r.Line, r.Mirror)
 	}
 	if wrong := compareOutcome(answer.Outcome, r); wrong != "" {
 		name := "none"
@@ -74,12 +80,19 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	}
 }
 
+func mirrors(rule *ir.Rule, name string) bool {
+	return rule != nil && slices.ContainsFunc(rule.Action.Mirrors, func(m ir.Mirror) bool { return backendName(m.Cluster) == name })
+}
+
+// backendName is the name of the object that a cluster stands for.
+func backendName(cluster string) string { return strings.Split(cluster, "/")[2] }
+
 func compareOutcome(got explain.Outcome, want cases.Request) string {
 	shares := map[string]float64{}
 	for _, b := range got.Backends {
 		name := strconv.Itoa(int(b.Status))
 		if b.Cluster != "" {
-			name = strings.Split(b.Cluster, "/")[2]
+			name = backendName(b.Cluster)
 		}
 		shares[name] += b.Percent
 	}

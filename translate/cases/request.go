@@ -16,8 +16,11 @@ import (
 //	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
 //
 // OUTCOME is a status (404), a status with a Location (302 http://…), the name
-// of a back end, or several with their weights (a=90 b=10). A DETAIL is one of
+// of a back end, several with their weights (a=90 b=10; 500=10 is a share that
+// has no back end), or "closed" where nothing listens. A DETAIL is one of
 //
+//	status N           what the client gets when the back end does not answer 200
+//	mirror b           the back end that gets a copy
 //	path /x?y          what the back end gets as path and query
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
@@ -29,12 +32,18 @@ type Request struct {
 	Target  string // path and query as written
 	Headers http.Header
 	// Status is what is answered, 0 for a back end's answer.
-	Status   int
+	Status int
+	// Closed tells that nothing listens on the port.
+	Closed   bool
 	Location string
 	// Backends are the weights by name.
 	Backends map[string]int
-	Path     string
-	Host     string
+	// Failure is the status of a back end's answer where that is not 200.
+	Failure int
+	// Mirror is the back end that gets a copy.
+	Mirror string
+	Path   string
+	Host   string
 	// ToBackend and Answer are headers; "-" means absent.
 	ToBackend, Answer map[string]string
 }
@@ -92,6 +101,10 @@ func (r *Request) parseOutcome(words []string) error {
 	if len(words) == 0 {
 		return fmt.Errorf("no outcome")
 	}
+	if words[0] == "closed" {
+		r.Closed = true
+		return nil
+	}
 	if status, err := strconv.Atoi(words[0]); err == nil {
 		r.Status = status
 		if len(words) > 1 {
@@ -117,6 +130,12 @@ func (r *Request) parseDetail(detail string) error {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(detail), " ")
 	name, value, isHeader := strings.Cut(rest, ": ")
 	switch {
+	case kind == "status":
+		status, err := strconv.Atoi(rest)
+		r.Failure = status
+		return err
+	case kind == "mirror":
+		r.Mirror = rest
 	case kind == "path":
 		r.Path = rest
 	case kind == "host":
