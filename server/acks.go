@@ -150,7 +150,7 @@ func (l *ledger) accept(nonce string) {
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
-	single := len(r.set)+len(r.removed) == 1
+	single := r.names() == 1
 	for _, e := range r.set {
 		if !l.answered(e.Name, nonce) {
 			continue
@@ -161,7 +161,6 @@ func (l *ledger) reject(nonce, words string) {
 			continue
 		}
 		l.alone[e.Name] = struct{}{}
-		l.force[e.Name] = struct{}{}
 		l.due.push(e.Name)
 	}
 	for _, name := range r.removed {

@@ -279,14 +279,79 @@ func TestAnUnsubscribedNameIsNotSent(t *testing.T) {
 	c := r.connect("shop/a")
 	c.ask(rds, "r1", "r2")
 	c.take("RouteConfiguration r1@1 r2@1")
+	r.until("both held", func() bool { return len(r.audience("shop/a")[0].ledgers[rds].held) == 2 })
 	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResourceNamesUnsubscribe: []string{"r1"}})
-	r.until("r1 unsubscribed", func() bool { return !r.audience("shop/a")[0].ledgers[rds].wants("r1") })
+	r.until("r1 forgotten", func() bool { return len(r.audience("shop/a")[0].ledgers[rds].held) == 1 })
 	r.publish("RouteConfiguration r1@2", "RouteConfiguration r2@2")
 	c.take("RouteConfiguration r2@2")
 	c.ask(rds, "r1")
 	c.take("RouteConfiguration r1@2")
 	c.ask(rds, "r1") // asked for again: sent again, Envoy may have forgotten it
 	c.take("RouteConfiguration r1@2")
+}
+
+// An answer to what was forgotten since says nothing of what was sent anew.
+func TestAnOldAnswerIsNotTakenForANewOne(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("RouteConfiguration r1@1", "RouteConfiguration r2@1")
+	c := r.connect("shop/a")
+	c.ask(rds, "r1")
+	first := c.want("RouteConfiguration r1@1")
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResourceNamesUnsubscribe: []string{"r1"}})
+	c.ask(rds, "r1")
+	second := c.want("RouteConfiguration r1@1")
+	c.ack(first)
+	r.publish("RouteConfiguration r1@2")
+	c.ask(rds, "r2")
+	c.take("RouteConfiguration r2@1") // r1 still waits for its answer
+	c.ack(second)
+	c.take("RouteConfiguration r1@2")
+}
+
+func TestARejectedRemovalIsNotRepeated(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Listener a@1")
+	c := r.connect("shop/a")
+	c.ask(lds)
+	c.take("Listener a@1")
+	r.until("accepted", func() bool { return r.audience("shop/a")[0].ledgers[lds].held["a"] != "" })
+	r.publish("-Listener a")
+	c.nack(c.want("Listener -a"), "no")
+	r.until("answered", func() bool { return r.audience("shop/a")[0].ledgers[lds].idle() })
+	r.publish("Listener b@1")
+	c.take("Listener b@1")
+}
+
+// A rejected cluster that is taken away is no longer waited for.
+func TestATakenAwayClusterIsNotWaitedFor(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Cluster a@bad", "Listener http@1")
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.ask(lds)
+	c.nack(c.want("Cluster a@bad"), "no")
+	r.publish("-Cluster a")
+	c.take("Listener http@1")
+}
+
+func TestBatchesAreBounded(t *testing.T) {
+	r := start(t, Options{})
+	var many []string
+	for i := range batchNames + 1 {
+		many = append(many, fmt.Sprintf("Cluster c%03d@1", i))
+	}
+	r.publish(many...)
+	c := r.connect("shop/a")
+	c.ask(cds)
+	first, second := c.next(), c.next()
+	if len(first.Resources) != batchNames || len(second.Resources) != 1 {
+		t.Errorf("got %d and %d resources", len(first.Resources), len(second.Resources))
+	}
+	r.publish(bigClusters(8)...)
+	first, second = c.next(), c.next()
+	if len(first.Resources) != 6 || len(second.Resources) != 2 {
+		t.Errorf("of 200 KB each, got %d and %d resources", len(first.Resources), len(second.Resources))
+	}
 }
 
 func TestANameThatDoesNotExistIsAnsweredAndComesLater(t *testing.T) {
@@ -317,15 +382,17 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	r.publish("shop/a: Cluster shared@1", "shop/b: Cluster shared@1", "shop/b: Cluster b@1")
 	c := r.connect("everything")
 	c.ask(cds)
-	c.take("Cluster b@1 shared@1")
-	r.publish("shop/a: -Cluster shared")
-	r.publish("shop/b: Cluster b@2")
-	c.take("Cluster b@2")
-	r.publish("shop/b: -Cluster shared")
 	c.ask(lds)
 	c.ask(rds, "none")
-	c.take("RouteConfiguration -none")
+	c.takeAny("Cluster b@1 shared@1", "RouteConfiguration -none")
+	r.publish("shop/a: -Cluster shared") // shop/b still has it
+	r.publish("shop/b: Cluster b@2")
+	c.take("Cluster b@2")
+	r.publish("shop/b: Cluster b@3")
+	c.take("Cluster b@3")
+	r.publish("shop/b: -Cluster shared")
 	c.take("Cluster -shared")
+	r.figures(t, `gatefold_xds_resources{type="Cluster"} 1`)
 }
 
 // A mistake of ours on one stream ends that stream and nothing else.
@@ -366,7 +433,7 @@ func TestStateOfTheWorldIsRefused(t *testing.T) {
 	}
 }
 
-// bigClusters are changes of 100 KB each.
+// bigClusters are changes of 200 KB each: content, and version.
 func bigClusters(n int) []string {
 	changes := make([]string, n)
 	for i := range changes {

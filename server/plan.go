@@ -34,6 +34,7 @@ type plan struct {
 	ordered bool          // false sends everything at once: for tests
 	ledgers map[string]*ledger
 	nonce   uint64
+	now     time.Time // of the last call of next
 	// barrier holds the clusters that listeners and routes wait for, and when
 	// they were sent: unanswered, or rejected with no older form to serve on.
 	barrier map[string]time.Time
@@ -52,6 +53,7 @@ func servedTypes() []string {
 // next gives the next response, or nil and the time at which to ask again; the
 // zero time means that nothing will happen without an answer or an edit.
 func (p *plan) next(now time.Time) (*response, time.Time) {
+	p.now = now
 	if !p.scope.known {
 		return nil, time.Time{}
 	}
@@ -150,7 +152,8 @@ func (p *plan) removals(now time.Time) (*response, time.Time) {
 		resourcev3.RouteType, resourcev3.SecretType), time.Time{}
 }
 
-// drain takes the removals that wait, without those that came back.
+// drain takes the removals that wait. What came back is not among them: decide
+// took it out.
 func (p *plan) drain(l *ledger) *response {
 	r := &response{typ: l.typ}
 	for len(r.removed) < batchNames {
@@ -159,20 +162,15 @@ func (p *plan) drain(l *ledger) *response {
 			break
 		}
 		l.gone.pop()
-		if p.scope.entry(l.typ, name) == nil {
-			r.removed = append(r.removed, name)
-		}
+		r.removed = append(r.removed, name)
 	}
-	if len(r.removed) == 0 {
-		return nil
-	}
-	return r
+	return r.orNil()
 }
 
 // fill makes a response of what is due.
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
-	for size := 0; size < batchBytes && len(r.set)+len(r.removed) < batchNames; {
+	for size := 0; size < batchBytes && r.names() < batchNames; {
 		name, ok := l.due.peek()
 		if !ok {
 			break
@@ -180,7 +178,7 @@ func (p *plan) fill(l *ledger) *response {
 		e := p.scope.entry(l.typ, name)
 		does := l.decide(name, e, p.ordered)
 		alone := (does == set || does == remove) && l.goesAlone(name)
-		if alone && len(r.set)+len(r.removed) > 0 {
+		if alone && r.names() > 0 {
 			return r
 		}
 		l.due.pop()
@@ -201,10 +199,7 @@ func (p *plan) fill(l *ledger) *response {
 			return r
 		}
 	}
-	if len(r.set)+len(r.removed) == 0 {
-		return nil
-	}
-	return r
+	return r.orNil()
 }
 
 // follow notes what sending a cluster brings with it: the wait for its ACK, and
@@ -215,7 +210,7 @@ func (p *plan) follow(l *ledger, name string) {
 	if l.typ != resourcev3.ClusterType {
 		return
 	}
-	p.barrier[name] = time.Now()
+	p.barrier[name] = p.now
 	endpoints := p.ledgers[resourcev3.EndpointType]
 	if _, update := l.held[name]; update && endpoints != nil && endpoints.wants(name) {
 		endpoints.force[name] = struct{}{}

@@ -15,7 +15,7 @@ import (
 )
 
 // pendingGateway is a Gateway's status as translate makes it: only Envoy's
-// answer is missing, but for the listener bad, which is decided.
+// answer is missing, but for the listeners bad and early, which are decided.
 func pendingGateway(attached int32) status.Update {
 	open := metav1.Condition{Type: "Programmed", Status: "Unknown", Reason: "Pending"}
 	return status.Update{Key: gatewayKey("shop/a"), Status: &gwv1.GatewayStatus{
@@ -23,6 +23,7 @@ func pendingGateway(attached int32) status.Update {
 		Listeners: []gwv1.ListenerStatus{
 			{Name: "http", AttachedRoutes: attached, Conditions: []metav1.Condition{open}},
 			{Name: "bad", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Invalid"}}},
+			{Name: "early", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Pending", Message: "no address"}}},
 		},
 	}}
 }
@@ -37,6 +38,9 @@ func (r *running) shown(t *testing.T) (gateway, listener metav1.Condition) {
 	s := page.Items[0].Status
 	if bad := s.Listeners[1].Conditions[0]; bad.Reason != "Invalid" || bad.Message != "" {
 		t.Errorf("a listener's decided condition became %+v", bad)
+	}
+	if early := s.Listeners[2].Conditions[0]; early.Message != "no address" {
+		t.Errorf("a listener's decided condition became %+v", early)
 	}
 	return s.Conditions[1], s.Listeners[0].Conditions[0]
 }

@@ -60,6 +60,17 @@ type response struct {
 	removed []string // names
 }
 
+// names counts what the response speaks of.
+func (r *response) names() int { return len(r.set) + len(r.removed) }
+
+// orNil gives nil for a response that says nothing.
+func (r *response) orNil() *response {
+	if r.names() == 0 {
+		return nil
+	}
+	return r
+}
+
 // frame is a message that is encoded already. Its buffers are shared between
 // streams and never changed.
 type frame struct{ buffers mem.BufferSlice }
