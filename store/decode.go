@@ -96,13 +96,7 @@ func (d *decoder) stop(n *yaml.Node, code, message, hint string) {
 }
 
 func (d *decoder) value(n *yaml.Node) any {
-	if len(d.active) > 0 {
-		d.expanded++
-	}
-	if d.expanded > maxAliasNodes {
-		d.stop(n, "TooManyAliases", fmt.Sprintf("the document's aliases stand for more than %d values", maxAliasNodes),
-			"write the values out, or use fewer aliases (*name)")
-	}
+	d.count(n)
 	if d.stopped {
 		return nil
 	}
@@ -113,6 +107,17 @@ func (d *decoder) value(n *yaml.Node) any {
 		return d.alias(n, d.value)
 	}
 	return d.collection(n)
+}
+
+// count counts a value that aliases add.
+func (d *decoder) count(n *yaml.Node) {
+	if len(d.active) > 0 {
+		d.expanded++
+	}
+	if d.expanded > maxAliasNodes {
+		d.stop(n, "TooManyAliases", fmt.Sprintf("the document's aliases stand for more than %d values", maxAliasNodes),
+			"write the values out, or use fewer aliases (*name)")
+	}
 }
 
 // collection decodes a mapping or a list, one level deeper.
@@ -138,6 +143,7 @@ func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 		return nil
 	}
 	d.active[n.Alias] = true
+	d.count(n)
 	defer delete(d.active, n.Alias)
 	return then(n.Alias)
 }

@@ -21,29 +21,30 @@ func bombs() map[string]string {
 		fmt.Fprintf(&merges, "m%d: &m%d {<<: [%s]}\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d, ", i), 10), ", "))
 	}
 	return map[string]string{
-		"TooManyAliases":          aliases.String(),
-		"TooManyAliases merged":   merges.String(),
-		"AliasCycle":              "a: &a {b: [*a]}\n",
-		"AliasCycle merged":       "a: &a\n  <<: *a\n",
-		"TooDeep":                 strings.Repeat("[", 65) + strings.Repeat("]", 65),
-		"TooDeep by millions":     strings.Repeat("[", 900_000),
-		"TooDeep in blocks":       strings.Repeat("- ", 20_000) + "x",
-		"TooDeep in mappings":     strings.Repeat("{a: ", 65) + strings.Repeat("}", 65),
-		"DocumentTooLarge":        strings.Repeat("[],", 5*mebibyte),
-		"DocumentTooLarge lines":  strings.Repeat("a: b\n", 3*mebibyte),
-		"DuplicateKey":            strings.Repeat("a: b\n", 100_000),
-		"InvalidUTF8":             "a: \xff\n",
-		"InvalidUTF8 UTF-16":      "\xff\xfea\x00:\x00",
-		"InvalidYAML NUL":         "a: \x00\n",
-		"InvalidYAML quote":       "a: \"" + strings.Repeat("x\n", 400_000),
-		"InvalidYAML line":        "a: b: " + strings.Repeat("x", 15*mebibyte),
-		"InvalidYAML tabs":        strings.Repeat("\t", 15*mebibyte) + "a: b",
-		"RequiredField comments":  "a: b\n" + strings.Repeat("#\n", 400_000),
-		"RequiredField text":      "a: |\n" + strings.Repeat(" x y z w\n", 400_000),
-		"RequiredField long line": "a: " + strings.Repeat("x", 15*mebibyte),
-		"RequiredField keys":      manyKeys(50_000),
-		"MoreProblems":            strings.Repeat("a: [\n---\n", 15_000),
-		"TooManyDocuments":        strings.Repeat("a\n---\n", 2*mebibyte),
+		"TooManyAliases of nothing": strings.Replace(merges.String(), "{a: 1, b: 2, c: 3}", "{}", 1),
+		"TooManyAliases":            aliases.String(),
+		"TooManyAliases merged":     merges.String(),
+		"AliasCycle":                "a: &a {b: [*a]}\n",
+		"AliasCycle merged":         "a: &a\n  <<: *a\n",
+		"TooDeep":                   strings.Repeat("[", 65) + strings.Repeat("]", 65),
+		"TooDeep by millions":       strings.Repeat("[", 900_000),
+		"TooDeep in blocks":         strings.Repeat("- ", 20_000) + "x",
+		"TooDeep in mappings":       strings.Repeat("{a: ", 65) + strings.Repeat("}", 65),
+		"DocumentTooLarge":          strings.Repeat("[],", 5*mebibyte),
+		"DocumentTooLarge lines":    strings.Repeat("a: b\n", 3*mebibyte),
+		"DuplicateKey":              strings.Repeat("a: b\n", 100_000),
+		"InvalidUTF8":               "a: \xff\n",
+		"InvalidUTF8 UTF-16":        "\xff\xfea\x00:\x00",
+		"InvalidYAML NUL":           "a: \x00\n",
+		"InvalidYAML quote":         "a: \"" + strings.Repeat("x\n", 400_000),
+		"InvalidYAML line":          "a: b: " + strings.Repeat("x", 15*mebibyte),
+		"InvalidYAML tabs":          strings.Repeat("\t", 15*mebibyte) + "a: b",
+		"RequiredField comments":    "a: b\n" + strings.Repeat("#\n", 400_000),
+		"RequiredField text":        "a: |\n" + strings.Repeat(" x y z w\n", 400_000),
+		"RequiredField long line":   "a: " + strings.Repeat("x", 15*mebibyte),
+		"RequiredField keys":        manyKeys(50_000),
+		"MoreProblems":              strings.Repeat("a: [\n---\n", 15_000),
+		"TooManyDocuments":          strings.Repeat("a\n---\n", 2*mebibyte),
 	}
 }
 
@@ -117,8 +118,12 @@ func FuzzDecode(f *testing.F) {
 }
 
 // agrees checks that a document which both we and kubectl can read means the
-// same to both.
+// same to both. Left out are the tag "!", which the parser does not tell us of,
+// and heaps of aliases, over which kubectl's parser broods.
 func agrees(t *testing.T, text string) {
+	if strings.Contains(text, "!") || strings.Count(text, "*") > 10 {
+		return
+	}
 	got, problems, err := decodeText(text)
 	if err != nil || len(problems) > 0 {
 		return

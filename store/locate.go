@@ -110,6 +110,7 @@ func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
 func (d *definition) locate(field string) (p Problem) {
 	where := d.place
 	if root, err := parseYAML(bytes.NewReader(d.document.text)); err == nil && root != nil {
+		mendLines(root, d.document.text)
 		where = find(root, slices.Concat(d.at, parsePath(field)))
 	}
 	p.Line, p.Column = where.line, where.column

@@ -127,3 +127,19 @@ func TestKindsAreThoseOfTheSchemas(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesEndAtLineFeeds(t *testing.T) {
+	text := "a: 1\rb: 2\r\nc: 3\u2028d: 4\u0085e: 5\nf: \"x\u2029y\"\ng: 7\n"
+	root, err := parseYAML(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mendLines(root, []byte(text))
+	for field, want := range map[string]place{
+		"a": {1, 4, 1}, "b": {1, 9, 1}, "c": {2, 4, 1}, "d": {2, 9, 1}, "e": {2, 14, 1}, "g": {4, 4, 1},
+	} {
+		if got := find(root, parsePath(field)); got != want {
+			t.Errorf("%s: got %v, want %v", field, got, want)
+		}
+	}
+}

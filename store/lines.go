@@ -1,0 +1,63 @@
+package store
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML ends a line at some characters where no editor does: a CR alone, NEL
+// (U+0085) and the separators U+2028 and U+2029. The parser's lines are made
+// ours here, which end at LF alone.
+
+// mendLines sets the lines and columns of a document's nodes.
+func mendLines(root *yaml.Node, text []byte) {
+	if !hasOddBreak(text) {
+		return
+	}
+	var starts []place // where the parser's lines begin
+	here := place{1, 1, 1}
+	for rest := text; len(rest) > 0; {
+		starts = append(starts, here)
+		line := rest[:yamlLine(rest)]
+		rest = rest[len(line):]
+		if here.column += utf8.RuneCount(line); line[len(line)-1] == '\n' {
+			here = place{here.line + 1, 1, 1}
+		}
+	}
+	mendNode(root, append(starts, here))
+}
+
+func hasOddBreak(text []byte) bool {
+	return bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte("\r\n")) ||
+		bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
+}
+
+// yamlLine gives the length of the text's first line, as YAML sees it.
+func yamlLine(text []byte) int {
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRune(text[at:])
+		at += size
+		switch r {
+		case '\r':
+			if at < len(text) && text[at] == '\n' {
+				at++
+			}
+			return at
+		case '\n', '\u0085', '\u2028', '\u2029':
+			return at
+		}
+	}
+	return len(text)
+}
+
+// mendNode mends a node and those in it. An empty value may lie behind the last
+// line.
+func mendNode(n *yaml.Node, starts []place) {
+	start := starts[min(n.Line, len(starts))-1]
+	n.Line, n.Column = start.line, start.column+n.Column-1
+	for _, inner := range n.Content {
+		mendNode(inner, starts)
+	}
+}
