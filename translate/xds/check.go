@@ -3,6 +3,7 @@ package xds
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
@@ -63,7 +64,7 @@ func refused(rule *ir.Rule, err error) store.Problem {
 	c := checker{rule: rule}
 	c.refuse(strings.TrimSuffix(c.place(false, ""), "."),
 		"Envoy does not accept this rule: "+strings.ReplaceAll(err.Error(), "\n", "; "),
-		"Change the named value.")
+		"change the named value")
 	return c.problems[0]
 }
 
@@ -73,10 +74,10 @@ func (c *checker) match(match *ir.Match) {
 	case match.Path.Kind == ir.PathRegex:
 		c.regex(path, match.Path.Value)
 	case !strings.HasPrefix(match.Path.Value, "/"):
-		c.refuse(path, fmt.Sprintf("path %q does not begin with a slash", match.Path.Value), `Write "/" in front.`)
+		c.refuse(path, fmt.Sprintf("path %q does not begin with a slash", match.Path.Value), `write "/" in front`)
 	case strings.ContainsAny(match.Path.Value, "?#"):
 		c.refuse(path, fmt.Sprintf("path %q contains a query or fragment", match.Path.Value),
-			"Compare the query with queryParams.")
+			"compare the query with queryParams")
 	default:
 		c.text(path, match.Path.Value)
 	}
@@ -89,7 +90,7 @@ func (c *checker) match(match *ir.Match) {
 	for i, parameter := range match.Query {
 		field := c.place(true, fmt.Sprintf("queryParams[%d]", i))
 		if parameter.Name == "" {
-			c.refuse(field+".name", "the name is empty", "Name the query parameter.")
+			c.refuse(field+".name", "the name is empty", "name the query parameter")
 		}
 		c.text(field+".name", parameter.Name)
 		c.value(field+".value", parameter)
@@ -107,10 +108,21 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 // regex refuses what Envoy's RE2 does not take or what would be dear to run. Go
 // and RE2 speak almost the same language; the rest is found by the quarantine
 // (design section 7).
+// wideEscape gives the first escape of a character above one byte, which Go
+// accepts and Envoy refuses.
+func wideEscape(pattern string) string {
+	for _, escape := range regexp.MustCompile(`\\(?:x\{0*([0-9A-Fa-f]+)\}|.)`).FindAllStringSubmatch(pattern, -1) {
+		if len(escape[1]) > 2 {
+			return escape[0]
+		}
+	}
+	return ""
+}
+
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
 		c.refuse(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
-			"Use the syntax of RE2: https://github.com/google/re2/wiki/Syntax")
+			"use the syntax of RE2: https://github.com/google/re2/wiki/Syntax")
 	}
 }
 
@@ -123,6 +135,9 @@ func regexFault(pattern string) string {
 	}
 	if strings.ContainsAny(pattern, "\x00\r\n") || !utf8.ValidString(pattern) {
 		return "contains a line break, a NUL or bytes that are not UTF-8"
+	}
+	if escape := wideEscape(pattern); escape != "" {
+		return "contains " + escape + ": Envoy compares bytes, and takes escapes up to \\x{FF}"
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -165,14 +180,14 @@ func (c *checker) backends(backends []ir.Backend) {
 	if total > math.MaxUint32 {
 		c.refuse(c.place(false, "backendRefs"),
 			fmt.Sprintf("the weights add up to %d, over the limit of %d", total, uint32(math.MaxUint32)),
-			"Use smaller weights; only their ratio counts.")
+			"use smaller weights; only their ratio counts")
 	}
 }
 
 func (c *checker) redirect(field string, redirect *ir.Redirect) {
 	if _, ok := redirectCodes[redirect.Status]; !ok {
 		c.refuse(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
-			"Use 301, 302, 303, 307 or 308.")
+			"use 301, 302, 303, 307 or 308")
 	}
 	c.text(field, redirect.Scheme)
 	c.text(field, redirect.Hostname)
@@ -187,7 +202,7 @@ func (c *checker) pathChange(field string, change *ir.PathChange) {
 	}
 	c.text(field, change.Value)
 	if change.Value != "" && !strings.HasPrefix(change.Value, "/") {
-		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", change.Value), `Write "/" in front.`)
+		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", change.Value), `write "/" in front`)
 	}
 }
 
@@ -198,7 +213,7 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 			c.text(field, header.Value)
 			if size := len(header.Value) + strings.Count(header.Value, "%"); size > maxHeaderValue {
 				c.refuse(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
-					header.Name, size, maxHeaderValue), "Shorten it.")
+					header.Name, size, maxHeaderValue), "shorten it")
 			}
 		}
 	}
@@ -211,7 +226,7 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 // touch Host and the pseudo headers.
 func (c *checker) changedName(field, name string) {
 	if strings.EqualFold(name, "host") {
-		c.refuse(field, "header Host cannot be changed by a header filter", "Use the filter URLRewrite with hostname.")
+		c.refuse(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
 		return
 	}
 	c.headerName(field, name)
@@ -220,7 +235,7 @@ func (c *checker) changedName(field, name string) {
 func (c *checker) headerName(field, name string) {
 	if !isToken(name) {
 		c.refuse(field, fmt.Sprintf("%q is not a legal header name", shorten(name)),
-			"Use letters, digits and - only.")
+			"use letters, digits and - only")
 	}
 }
 
@@ -228,7 +243,7 @@ func (c *checker) headerName(field, name string) {
 func (c *checker) text(field, text string) {
 	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
 		c.refuse(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
-			"Remove them.")
+			"remove them")
 	}
 }
 

@@ -177,6 +177,7 @@ func TestRefused(t *testing.T) {
 		{rule: prefixRule("/a", plain)},
 		{rule: pathRegex("/x/[a-z]{32}")},
 		{rule: pathRegex("(("), field: "spec.rules[2].matches[1].path.value", message: "missing"},
+		{rule: pathRegex(`/[\x{100}-\x{10FFFF}]`), field: "spec.rules[2].matches[1].path.value", message: `\x{100}`},
 		{rule: pathRegex(""), field: "spec.rules[2].matches[1].path.value", message: "empty"},
 		{rule: pathRegex(strings.Repeat("a", 1025)), field: "spec.rules[2].matches[1].path.value", message: "1024"},
 		{rule: pathRegex("/a{1000}b{1000}c{1000}d{1000}e{1000}"), field: "spec.rules[2].matches[1].path.value", message: "instructions"},
