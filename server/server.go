@@ -143,7 +143,8 @@ func (s *Server) discovery() *grpc.Server {
 	g := grpc.NewServer(
 		grpc.ForceServerCodecV2(newFrameCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.MaxRecvMsgSize(64<<20),
 		grpc.MaxConcurrentStreams(1000),
 	)
