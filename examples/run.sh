@@ -42,10 +42,10 @@ until_true() {
   local what=$1
   shift
   for _ in $(seq 150); do
-    if "$@" >/dev/null 2>&1; then return; fi
     for pid in "${started[@]}"; do
       kill -0 "$pid" 2>/dev/null || fail "$what: a program ended"
     done
+    if "$@" >/dev/null 2>&1; then return; fi
     sleep 0.1
   done
   fail "$what: not within 15 seconds"
@@ -61,9 +61,11 @@ answers() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.a
 
 start echo.log bin/echo a=127.0.0.1:9001 b=127.0.0.1:9002
 start gatefold.log bin/gatefold serve --log-format console $folder
+until_true "gatefold does not listen" grep -q ' listening ' $run/gatefold.log
 until_true "gatefold is not ready" bin/gatefold healthcheck
-bin/gatefold bootstrap >$run/envoy.yaml
+bin/gatefold bootstrap --envoy-admin-address 127.0.0.1:0 >$run/envoy.yaml
 start envoy.log "$envoy" -c $run/envoy.yaml --log-level warning --use-dynamic-base-id
+until_true "Envoy does not connect" grep -q 'Envoy connected' $run/gatefold.log
 until_true "no answer from $url ('make clean' gives a fresh copy of the example)" answers $url
 
 cat <<END

@@ -45,7 +45,10 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 func describe(line *zerolog.Event, p store.Problem) *zerolog.Event {
 	line = line.Str("code", p.Code)
 	if p.File != "" {
-		line = line.Str("file", p.File).Int("line", p.Line).Int("column", p.Column)
+		line = line.Str("file", p.File)
+	}
+	if p.Line > 0 {
+		line = line.Int("line", p.Line).Int("column", p.Column)
 	}
 	if !p.Object.IsZero() {
 		line = line.Stringer("object", p.Object)

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// recorder is a publisher that keeps what it is told, and panics when asked to.
+type recorder struct {
+	published []translate.Result
+	reloads   []server.Reload
+	panics    bool
+}
+
+func (r *recorder) Publish(result translate.Result) {
+	if r.panics {
+		panic("out of luck")
+	}
+	r.published = append(r.published, result)
+}
+
+func (r *recorder) Reloaded(reload server.Reload) { r.reloads = append(r.reloads, reload) }
+
+func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
+	t.Helper()
+	both, err := newSteps(folderOptions{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	r := &recorder{}
+	return &pipeline{steps: both, publisher: r, log: zerolog.New(&log)}, r, &log
+}
+
+// tree makes a Tree of one file.
+func tree(content string) watcher.Tree {
+	sum := sha256.Sum256([]byte(content))
+	return watcher.Tree{
+		Root: "folder", Hash: sum, Noticed: time.Now(),
+		Files: []watcher.File{{Path: "a.yaml", Content: []byte(content), Hash: sum}},
+	}
+}
+
+const oneGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
+  spec: {gatewayClassName: gatefold, listeners: [{name: http, protocol: HTTP, port: 8080}]}}`
+
+// outcome is the result of the last reload.
+func (r *recorder) outcome() string { return r.reloads[len(r.reloads)-1].Result }
+
+func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	p.reload(tree(oneGateway))
+	if r.outcome() != "ok" || len(r.published) != 1 || len(r.published[0].Delta) == 0 {
+		t.Fatalf("first reload: %+v, %+v", r.reloads, r.published)
+	}
+
+	r.panics = true
+	p.reload(tree(strings.Replace(oneGateway, "8080", "8081", 1)))
+	if r.outcome() != "failed" || r.reloads[1].OK {
+		t.Errorf("after a panic: %+v, want failed", r.reloads[1])
+	}
+	for _, want := range []string{`"step":"publish"`, `"panic":"out of luck"`, "pipeline_test.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not tell %s: %s", want, log)
+		}
+	}
+
+	r.panics = false
+	p.reload(tree(strings.Replace(oneGateway, "8080", "8082", 1)))
+	if r.outcome() != "ok" || len(r.published) != 2 {
+		t.Errorf("reload after a panic: %+v", r.reloads[2])
+	}
+}
+
+func TestEmptiedFolderIsHeldWithAnAlarm(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	p.reload(tree(oneGateway))
+	log.Reset()
+	p.reload(watcher.Tree{Root: "folder", Missing: true, Noticed: time.Now()})
+	if r.outcome() != "held" || r.reloads[1].Hold == "" || r.reloads[1].OK {
+		t.Errorf("emptied folder: %+v, want held", r.reloads[1])
+	}
+	if !strings.Contains(log.String(), "ALARM") || !strings.Contains(log.String(), "FolderMissing") {
+		t.Errorf("no alarm in the log: %s", log)
+	}
+	for _, result := range r.published[1:] {
+		if len(result.Delta)+len(result.Status) > 0 {
+			t.Errorf("a held folder changes what serves: %+v", result)
+		}
+	}
+	p.reload(tree(oneGateway))
+	if r.outcome() != "ok" {
+		t.Errorf("after the return of the folder: %+v", r.reloads[2])
+	}
+}
+
+func TestMissingFolderIsWaitedFor(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	p.reload(watcher.Tree{Root: "folder", Missing: true, Noticed: time.Now()})
+	if r.outcome() != "waiting" || r.reloads[0].OK || len(r.published) > 0 {
+		t.Errorf("missing folder: %+v, published %d times; want waiting and nothing", r.reloads, len(r.published))
+	}
+	p.reload(watcher.Tree{Root: "folder", Noticed: time.Now()})
+	if r.outcome() != "ok" || len(r.published) != 1 {
+		t.Errorf("empty folder: %+v, published %d times; want an empty snapshot", r.reloads, len(r.published))
+	}
+}
+
+func TestProblemsAreLoggedOnceAndMendedOnce(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	broken := strings.Replace(oneGateway, "protocol", "protocl", 1)
+	for _, step := range []struct {
+		content, outcome string
+		appeared, mended int
+	}{
+		{broken, "problems", 1, 0},
+		{"# one line further down\n" + broken, "problems", 0, 0},
+		{oneGateway, "ok", 0, 1},
+		{oneGateway + "\n", "ok", 0, 0},
+	} {
+		log.Reset()
+		p.reload(tree(step.content))
+		appeared := strings.Count(log.String(), `"code":"UnknownField"`) - strings.Count(log.String(), `"message":"mended: unknown field`)
+		mended := strings.Count(log.String(), `"message":"mended: unknown field`)
+		if r.outcome() != step.outcome || appeared != step.appeared || mended != step.mended {
+			t.Errorf("%s, %d appeared, %d mended; want %s, %d, %d\n%s", r.outcome(), appeared, mended,
+				step.outcome, step.appeared, step.mended, log)
+		}
+	}
+}
