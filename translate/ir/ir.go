@@ -4,6 +4,7 @@
 package ir
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gatefold/gatefold/store"
@@ -160,6 +161,12 @@ type PathChange struct {
 	Full   bool
 	Value  string // for a prefix: without trailing slash, "" for "/"
 	Prefix string // the matched prefix, without trailing slash, "" for "/"
+}
+
+// Of gives the change for a rule of that path match.
+func (c PathChange) Of(path Path) *PathChange {
+	c.Prefix = strings.TrimRight(path.Value, "/")
+	return &c
 }
 
 // Mirror copies requests to a cluster; the answer is dropped.

@@ -89,7 +89,7 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	if from.StatusCode != nil {
 		to.Status = uint32(*from.StatusCode)
 	}
-	to.Path = a.pathChange(from.Path)
+	to.Path = pathChange(from.Path)
 	to.Port = redirectPort(from, a.port)
 	a.action.Redirect = to
 	return true
@@ -116,7 +116,7 @@ func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
 }
 
 func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
-	to := &ir.Rewrite{Path: a.pathChange(f.URLRewrite.Path)}
+	to := &ir.Rewrite{Path: pathChange(f.URLRewrite.Path)}
 	if f.URLRewrite.Hostname != nil {
 		to.Hostname = string(*f.URLRewrite.Hostname)
 	}
@@ -126,14 +126,14 @@ func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 
 // pathChange copies a path modifier. The schema admits a prefix replacement
 // only beside a PathPrefix match.
-func (a *actionBuilder) pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
+func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	switch {
 	case p == nil:
 		return nil
 	case p.Type == gwv1.FullPathHTTPPathModifier:
 		return &ir.PathChange{Full: true, Value: text(p.ReplaceFullPath)}
 	}
-	return &ir.PathChange{Value: trimSlash(text(p.ReplacePrefixMatch)), Prefix: trimSlash(a.path.Value)}
+	return &ir.PathChange{Value: trimSlash(text(p.ReplacePrefixMatch))}
 }
 
 // mirror copies requests; a mirror that leads nowhere is left out and reported

@@ -87,20 +87,17 @@ func (b *builder) rule(i int, rule *gwv1.HTTPRouteRule) (ok bool) {
 	if len(matches) == 0 {
 		matches = []gwv1.HTTPRouteMatch{{}}
 	}
+	action, ok := b.action(at, rule)
 	for j := range matches {
 		match := httpMatch(&matches[j])
-		action, sound := b.action(at, rule, match.Path)
-		ok = sound
 		b.flat.Rules = append(b.flat.Rules, &ir.Rule{
 			Name:     fmt.Sprintf("%s/%s/%s/%d/%d", b.origin.Key.Kind, b.origin.Key.Namespace, b.origin.Key.Name, i, j),
 			Match:    match,
 			Root:     b.origin,
 			Source:   b.origin,
 			Position: []int{i, j},
-			Action:   action,
+			Action:   below(action, match.Path),
 		})
-		// What the action of one match says of the rule, all say.
-		at = ""
 	}
 	return ok
 }
@@ -163,10 +160,9 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action gives what a rule does below a path match. An empty at means that the
-// rule's problems were noted before.
-func (b *builder) action(at string, rule *gwv1.HTTPRouteRule, path ir.Path) (ir.Action, bool) {
-	a := &actionBuilder{builder: b, at: at, path: path}
+// action gives what a rule does; ok is false when it cannot do what it says.
+func (b *builder) action(at string, rule *gwv1.HTTPRouteRule) (action ir.Action, ok bool) {
+	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, ruleFilters)
 	a.timeouts(rule)
 	if !sound {
@@ -179,38 +175,40 @@ func (b *builder) action(at string, rule *gwv1.HTTPRouteRule, path ir.Path) (ir.
 		a.problem(store.Warning, "NoBackends", at, "the rule has no backendRefs and no redirect: it answers 500",
 			"add backendRefs, or a RequestRedirect filter")
 	}
-	a.forward(rule.BackendRefs)
+	a.forward(at, rule.BackendRefs)
 	return a.action, true
 }
 
-// actionBuilder gathers the Action of one rule below one path match.
+// below completes an action for one match: a replaced prefix is that of the
+// match.
+func below(action ir.Action, path ir.Path) ir.Action {
+	if r := action.Redirect; r != nil && r.Path != nil {
+		copied := *r
+		copied.Path = r.Path.Of(path)
+		action.Redirect = &copied
+	}
+	if r := action.Rewrite; r != nil && r.Path != nil {
+		copied := *r
+		copied.Path = r.Path.Of(path)
+		action.Rewrite = &copied
+	}
+	return action
+}
+
+// actionBuilder gathers the Action of one rule or back end.
 type actionBuilder struct {
 	*builder
-	at     string
-	path   ir.Path
 	action ir.Action
-}
-
-func (a *actionBuilder) problem(severity store.Severity, code, field, message, hint string) {
-	if a.at != "" {
-		a.builder.problem(severity, code, field, message, hint)
-	}
-}
-
-func (a *actionBuilder) unsupported(field, what string) {
-	if a.at != "" {
-		a.builder.unsupported(field, what)
-	}
 }
 
 // forward spreads requests over the references by weight. The share of one that
 // cannot be resolved answers 500; if that is all, the rule does (Gateway API,
 // HTTPRouteRule.backendRefs).
-func (a *actionBuilder) forward(refs []gwv1.HTTPBackendRef) {
+func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)
 	for i := range refs {
-		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", a.at, i), &refs[i])
+		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", at, i), &refs[i])
 		if target.Cluster != "" {
 			total += target.Weight
 		}
@@ -229,7 +227,7 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 		target.Weight = uint32(*ref.Weight)
 	}
 	target.Cluster = a.cluster(field, ref.BackendObjectReference)
-	own := &actionBuilder{builder: a.builder, at: a.at, path: a.path}
+	own := &actionBuilder{builder: a.builder}
 	if !own.filters(field+".filters", ref.Filters, backendFilters) {
 		target.Cluster = ""
 	}
