@@ -14,6 +14,7 @@ import (
 type ledger struct {
 	typ      string
 	wildcard bool
+	waits    bool                 // for a first response, be it an empty one
 	names    map[string]struct{}  // asked for by name
 	held     map[string]string    // name → version that Envoy accepted last
 	sent     map[string]string    // name → nonce of the response that is unanswered
@@ -114,6 +115,7 @@ func (l *ledger) forget(name string) {
 // book notes that r is on its way.
 func (l *ledger) book(r *response) {
 	l.flight[r.nonce] = r
+	l.waits = false
 	for _, e := range r.set {
 		l.sent[e.Name] = r.nonce
 		delete(l.force, e.Name)

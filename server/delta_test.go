@@ -377,6 +377,18 @@ func TestAListenerGoesWithItsSuccessor(t *testing.T) {
 	c.take("Listener https-80@1 -http-80")
 }
 
+// An Envoy that has heard nothing of clusters does not ask for listeners. One
+// that tells what it holds has heard.
+func TestWhoAsksForAllIsToldThatThereIsNothing(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Listener http-80@1")
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.take("Cluster")
+	c.ask(lds)
+	c.take("Listener http-80@1")
+}
+
 func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	r := start(t, Options{})
 	r.publish("shop/a: Cluster shared@1", "shop/b: Cluster shared@1", "shop/b: Cluster b@1")
@@ -384,7 +396,7 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	c.ask(cds)
 	c.ask(lds)
 	c.ask(rds, "none")
-	c.takeAny("Cluster b@1 shared@1", "RouteConfiguration -none")
+	c.takeAny("Cluster b@1 shared@1", "Listener", "RouteConfiguration -none")
 	r.publish("shop/a: -Cluster shared") // shop/b still has it
 	r.publish("shop/b: Cluster b@2")
 	c.take("Cluster b@2")

@@ -99,7 +99,6 @@ func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 // After that they go, because only the routes that name it are hurt, and
 // holding them would keep everybody else's edits back.
 func (p *plan) gate(now time.Time) time.Time {
-	maps.DeleteFunc(p.barrier, func(_ string, sent time.Time) bool { return now.Sub(sent) >= p.wait })
 	if len(p.barrier) == 0 || p.rest(resourcev3.ListenerType) && p.rest(resourcev3.RouteType) {
 		p.blocked = time.Time{}
 		return time.Time{}
@@ -167,7 +166,9 @@ func (p *plan) drain(l *ledger) *response {
 	return r.orNil()
 }
 
-// fill makes a response of what is due.
+// fill makes a response of what is due. Who asks for all of a type is told when
+// there is none: an Envoy without clusters would wait 15 s for them before it
+// asks for listeners.
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
 	for size := 0; size < batchBytes && r.names() < batchNames; {
@@ -198,6 +199,9 @@ func (p *plan) fill(l *ledger) *response {
 		if alone {
 			return r
 		}
+	}
+	if l.waits {
+		return r
 	}
 	return r.orNil()
 }

@@ -284,6 +284,7 @@ func (st *stream) subscribe(request *deltaRequest) {
 	if first {
 		l.resume(request.GetInitialResourceVersions())
 	}
+	l.waits = l.waits || first && l.wildcard && len(request.GetInitialResourceVersions()) == 0
 	if l.wildcard && !had {
 		for _, name := range slices.Sorted(maps.Keys(st.scope.target[typ])) {
 			l.mark(name)
