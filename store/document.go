@@ -118,12 +118,21 @@ func (d *documentReader) report(at fieldPath, object map[string]any, p Problem) 
 	where := find(d.root, slices.Concat(at, parsePath(p.Field)))
 	p.Line, p.Column = where.line, where.column
 	p.Object = keyOf(object)
-	if p.Object.Kind != "Secret" && (len(at) == 0 || !secretive(d.text)) {
+	if d.shows(at, object) {
 		p.Excerpt = excerpt(d.text, where)
 	}
 	p.Severity = cmp.Or(p.Severity, Error)
 	d.broken = d.broken || p.Severity == Error
 	d.problems = append(d.problems, finding{Problem: p})
+}
+
+// shows tells whether lines of an object may be shown: it is known to be no
+// Secret and alone in its document, or nothing there looks like a Secret.
+func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	harmless := name != "Secret" && kindOf(apischema.FromAPIVersionAndKind(apiVersion, name).GroupKind()) != nil
+	return harmless && len(at) == 0 || !secretive(d.text)
 }
 
 // document reads the value of a whole document.

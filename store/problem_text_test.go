@@ -38,6 +38,9 @@ func TestProblems(t *testing.T) {
 			for _, p := range newStore(t, Options{}).Apply(treeOf(files)).Problems {
 				got.WriteString(p.Text(false) + "\n")
 			}
+			if strings.Contains(got.String(), "hunter") {
+				t.Error("a value of a Secret is shown")
+			}
 			if *update {
 				rewrite(t, path, archive, got.String())
 			} else if got.String() != want {
