@@ -95,8 +95,8 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	out := &attachOut{}
 	for i, ref := range from.Spec.ParentRefs {
 		if !toGateway(ref) {
-			out.problem(key, i, store.Warning, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed yet", *ref.Kind),
-				"attach the route to a Gateway")
+			out.Problems = append(out.Problems, parentProblem(key, i, "UnsupportedParent",
+				fmt.Sprintf("a parentRef of kind %s is not followed yet", *ref.Kind), "attach the route to a Gateway"))
 			continue
 		}
 		n.attachTo(c, out, object, i)
@@ -106,11 +106,11 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	return out
 }
 
-func (out *attachOut) problem(key store.Key, i int, severity store.Severity, code, message, hint string) {
-	out.Problems = append(out.Problems, store.Problem{
-		Code: code, Severity: severity, Object: key,
+func parentProblem(key store.Key, i int, code, message, hint string) store.Problem {
+	return store.Problem{
+		Code: code, Severity: store.Error, Object: key,
 		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
-	})
+	}
 }
 
 func toGateway(ref gwv1.ParentReference) bool {
@@ -135,7 +135,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i 
 		return
 	}
 	if !p.Refused.Good() {
-		out.problem(object.Key, i, store.Error, string(p.Refused.Reason), p.Refused.Message, p.Hint)
+		out.Problems = append(out.Problems, parentProblem(object.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
 	}
 	for _, place := range p.Places {
 		out.Ports = append(out.Ports, place.Port)

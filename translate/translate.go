@@ -31,7 +31,6 @@ type Translator struct {
 	routes   *memo.Sink[portKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	status   []*memo.Sink[store.Key, *status.Update]
-	problems []store.Problem
 	last     lastView
 }
 

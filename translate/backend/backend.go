@@ -75,7 +75,7 @@ func Refer(from store.Key, ref gwv1.BackendObjectReference) Reference {
 	}
 	r := Reference{From: from, To: to}
 	if ref.Port != nil {
-		r.Port = int32(*ref.Port)
+		r.Port = *ref.Port
 	}
 	return r
 }

@@ -86,7 +86,7 @@ func (g *Gateway) named(ref gwv1.ParentReference) []*Listener {
 	var out []*Listener
 	for _, l := range g.Listeners {
 		section := ref.SectionName == nil || *ref.SectionName == "" || string(*ref.SectionName) == l.Name
-		if section && (ref.Port == nil || int32(*ref.Port) == l.Port) {
+		if section && (ref.Port == nil || *ref.Port == l.Port) {
 			out = append(out, l)
 		}
 	}

@@ -43,17 +43,17 @@ func (e *Engine) Flush() []string {
 }
 
 func (e *Engine) settle() bool {
-	any := false
+	settled := false
 	for _, f := range e.families {
 		for f.flush() {
-			any = true
+			settled = true
 		}
 	}
-	return any
+	return settled
 }
 
 func (e *Engine) collectIdle() bool {
-	any := len(e.idle) > 0
+	collected := len(e.idle) > 0
 	for len(e.idle) > 0 {
 		batch := e.idle
 		e.idle = nil
@@ -61,7 +61,7 @@ func (e *Engine) collectIdle() bool {
 			c.collect()
 		}
 	}
-	return any
+	return collected
 }
 
 // source is what can be read: it knows its readers.

@@ -49,7 +49,6 @@ func Cluster(c *ir.Cluster) Resource {
 	case ir.DNS:
 		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 		cluster.LoadAssignment = loadAssignment(c)
-		cluster.RespectDnsTtl = true
 		// Both families at once would give half of the requests to addresses that
 		// a host without IPv6 cannot reach.
 		cluster.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
