@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// admin makes the pages: JSON but for the metrics, GET only (design section 8).
+// admin makes the pages: JSON but for the metrics, GET only but for the reload
+// (design section 8).
 func (s *Server) admin(address net.Addr) http.Handler {
 	pages := http.NewServeMux()
 	pages.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -28,6 +29,7 @@ func (s *Server) admin(address net.Addr) http.Handler {
 	pages.HandleFunc("/api/v1/status/{kind}", s.statusPage)
 	pages.HandleFunc("/api/v1/status/{kind}/{name}", s.statusPage) // cluster-scoped
 	pages.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", s.statusPage)
+	pages.HandleFunc(reloadPath, s.reloadPage)
 	pages.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusNotFound, word{Error: "there is no page " + r.URL.Path})
 	})
@@ -40,7 +42,7 @@ type word struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// guard lets only reading requests pass, and on a loopback address only those
+// guard lets only reading requests and reloads pass, and on a loopback address only those
 // that name it: a web page that makes its own name point here (DNS rebinding)
 // must not read this host's configuration.
 func guard(pages http.Handler, address net.Addr) http.Handler {
@@ -50,7 +52,7 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 		switch {
 		case loopback && !namesAddress(r.Host):
 			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != reloadPath:
 			w.Header().Set("Allow", "GET, HEAD")
 			answer(w, http.StatusMethodNotAllowed, word{Error: r.Method + " is not allowed: these pages are for reading"})
 		default:

@@ -49,6 +49,10 @@ type Options struct {
 	// Unordered sends everything at once, removals included. It is there to
 	// prove that tests of hitless changes can fail.
 	Unordered bool
+	// Reload, when set, applies the folder again and returns when it is
+	// published or held; allowEmpty ends the hold of an emptied or missing
+	// folder. It may be called from any goroutine.
+	Reload func(allowEmpty bool)
 	// Listening, when set, is called once both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }

@@ -67,6 +67,7 @@ func rootCommand() *cobra.Command {
 		bootstrapCommand(),
 		completionCommand(),
 		healthcheckCommand(),
+		reloadCommand(),
 		serveCommand(),
 		statusCommand(),
 		translateCommand(),

@@ -30,13 +30,18 @@ func (c *client) register(flags *pflag.FlagSet) {
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 1 << 30
 
-// get gives the status code and the body of a page, such as "/readyz". The
-// error says that there was no answer.
+// get asks for a page, such as "/readyz".
 func (c *client) get(ctx context.Context, page string) (int, []byte, error) {
+	return c.ask(ctx, http.MethodGet, page)
+}
+
+// ask gives the status code and the body of a page. The error says that there
+// was no answer.
+func (c *client) ask(ctx context.Context, method, page string) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	base, transport := c.route()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+page, nil)
+	request, err := http.NewRequestWithContext(ctx, method, base+page, nil)
 	if err != nil {
 		return 0, nil, fmt.Errorf("--admin-address %q: %w", c.address, err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -13,10 +14,11 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// pipeline takes each Tree through store, translate and server. One goroutine
-// runs it.
+// pipeline takes each Tree through store, translate and server, one at a time.
 type pipeline struct {
 	*steps
+	mu        sync.Mutex    // held while a Tree goes through
+	last      *watcher.Tree // the newest
 	publisher publisher
 	log       zerolog.Logger
 	problems  problemLog
@@ -42,6 +44,29 @@ type reload struct {
 // reload serves what the folder says now. Whatever goes wrong, what served
 // before goes on serving.
 func (p *pipeline) reload(tree watcher.Tree) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = &tree
+	p.take(tree)
+}
+
+// again takes the newest Tree once more; with allowEmpty it is served even when
+// it removes everything.
+func (p *pipeline) again(allowEmpty bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		return
+	}
+	if allowEmpty {
+		p.store.AllowEmpty()
+	}
+	tree := *p.last
+	tree.Noticed, tree.Scan = time.Now(), 0
+	p.take(tree)
+}
+
+func (p *pipeline) take(tree watcher.Tree) {
 	r := &reload{tree: tree, stages: map[string]time.Duration{"scan": tree.Scan}}
 	if !p.run(r) {
 		p.publisher.Reloaded(server.Reload{Result: "failed", Stages: r.stages})

@@ -103,8 +103,10 @@ func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log z
 		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
 		close(bound)
 	}
+	p := &pipeline{steps: both, log: log}
+	options.Reload = p.again
 	srv := server.New(options, log)
-	p := &pipeline{steps: both, publisher: srv, log: log}
+	p.publisher = srv
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Run(ctx) })
 	group.Go(func() error {

@@ -1,0 +1,34 @@
+package server
+
+import "net/http"
+
+// reloadPath is the one admin page that changes something (design section 8).
+const reloadPath = "/api/v1/reload"
+
+// reloadPage applies the folder again: POST, with allow-empty=true also when
+// that ends a hold by removing everything. It answers when the folder is
+// published, or 409 with the reason when it is still held. A browser sends the
+// Origin of the page it shows, and no page has business here.
+func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
+		answer(w, http.StatusForbidden, word{Error: "a browser may not reload"})
+		return
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		answer(w, http.StatusMethodNotAllowed, word{Error: "reload by POST"})
+		return
+	case s.options.Reload == nil:
+		answer(w, http.StatusNotFound, word{Error: "nothing here can be reloaded"})
+		return
+	}
+	s.options.Reload(r.URL.Query().Get("allow-empty") == "true")
+	s.mu.Lock()
+	hold := s.hold
+	s.mu.Unlock()
+	if hold != "" {
+		answer(w, http.StatusConflict, word{Error: hold})
+		return
+	}
+	answer(w, http.StatusOK, word{Status: "reloaded"})
+}

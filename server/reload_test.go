@@ -1,0 +1,43 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/rs/zerolog"
+)
+
+func TestReloadIsForCommandsOnly(t *testing.T) {
+	var calls []bool
+	var s *Server
+	s = New(Options{Reload: func(allowEmpty bool) {
+		calls = append(calls, allowEmpty)
+		s.Reloaded(Reload{Result: "held", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
+	}}, zerolog.Nop())
+	pages := s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+	for _, test := range []struct {
+		method, url, header string
+		code, calls         int
+	}{
+		{"GET", reloadPath, "", http.StatusMethodNotAllowed, 0},
+		{"POST", reloadPath, "Origin", http.StatusForbidden, 0},
+		{"POST", reloadPath, "Sec-Fetch-Site", http.StatusForbidden, 0},
+		{"POST", reloadPath + "/x", "", http.StatusMethodNotAllowed, 0},
+		{"POST", reloadPath, "", http.StatusConflict, 1},
+		{"POST", reloadPath + "?allow-empty=true", "", http.StatusOK, 1},
+	} {
+		calls = nil
+		request := httptest.NewRequest(test.method, "http://127.0.0.1:1"+test.url, nil)
+		if test.header != "" {
+			request.Header.Set(test.header, "http://evil.example")
+		}
+		response := httptest.NewRecorder()
+		pages.ServeHTTP(response, request)
+		if response.Code != test.code || len(calls) != test.calls {
+			t.Errorf("%s %s %s: %d, %d calls; want %d, %d", test.method, test.url, test.header,
+				response.Code, len(calls), test.code, test.calls)
+		}
+	}
+}
