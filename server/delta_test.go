@@ -364,6 +364,16 @@ func TestANameThatDoesNotExistIsAnsweredAndComesLater(t *testing.T) {
 	c.take("ClusterLoadAssignment a@1")
 }
 
+// An empty request asks for all clusters and listeners, but not for all tables.
+func TestAnEmptyRequestForTablesAsksForNone(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("RouteConfiguration r1@1", "RouteConfiguration r2@1")
+	c := r.connect("shop/a")
+	c.ask(rds)
+	c.ask(rds, "r2")
+	c.take("RouteConfiguration r2@1")
+}
+
 // A listener that makes room for another goes in the same response: Envoy
 // refuses two of one address.
 func TestAListenerGoesWithItsSuccessor(t *testing.T) {
@@ -398,6 +408,7 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	c.ask(rds, "none")
 	c.takeAny("Cluster b@1 shared@1", "Listener", "RouteConfiguration -none")
 	r.publish("shop/a: -Cluster shared") // shop/b still has it
+	r.until("shop/b's is served", func() bool { return r.union.entry(cds, "shared") != nil })
 	r.publish("shop/b: Cluster b@2")
 	c.take("Cluster b@2")
 	r.publish("shop/b: Cluster b@3")
