@@ -7,10 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8sschema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // kind is one line of the table of kinds.
@@ -50,13 +51,13 @@ var kinds = []kind{
 func (k *kind) apiVersions() []string {
 	var all []string
 	for _, version := range k.versions {
-		all = append(all, schema.GroupVersion{Group: k.group, Version: version}.String())
+		all = append(all, k8sschema.GroupVersion{Group: k.group, Version: version}.String())
 	}
 	return all
 }
 
 // kindOf gives the line of the table for a kind; nil when there is none.
-func kindOf(gk schema.GroupKind) *kind {
+func kindOf(gk k8sschema.GroupKind) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.group == gk.Group && k.name == gk.Kind })
 	if i < 0 {
 		return nil
@@ -66,7 +67,7 @@ func kindOf(gk schema.GroupKind) *kind {
 
 // unknownKind says what is wrong with a kind or version that is not in the
 // table. ok is false when nothing is: the kind belongs to others.
-func unknownKind(gvk schema.GroupVersionKind) (p Problem, ok bool) {
+func unknownKind(gvk k8sschema.GroupVersionKind) (p Problem, ok bool) {
 	if k := kindOf(gvk.GroupKind()); k != nil {
 		return Problem{
 			Code: "UnknownVersion", Severity: Error, Field: "apiVersion",
@@ -95,7 +96,7 @@ func unknownKind(gvk schema.GroupVersionKind) (p Problem, ok bool) {
 // similarKind finds the kind of the table that was probably meant: one of the
 // same group and a similar name, or of the same name in another group of the
 // table or in one of a similar name.
-func similarKind(gvk schema.GroupVersionKind) *kind {
+func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind
 	least := 0
@@ -105,7 +106,7 @@ func similarKind(gvk schema.GroupVersionKind) *kind {
 		if k.group != gvk.Group && !sameName {
 			continue
 		}
-		d := edits(k.group, gvk.Group) + edits(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
+		d := schema.Distance(k.group, gvk.Group) + schema.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
 		if near := d <= 3 && d < len(gvk.Kind) || sameName && ours; near && (best == nil || d < least) {
 			best, least = k, d
 		}
@@ -121,29 +122,4 @@ func kindNames(group string) []string {
 		}
 	}
 	return names
-}
-
-// edits is the number of letters to insert, remove or replace to make b of a,
-// 100 for texts of other than usual lengths.
-func edits(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

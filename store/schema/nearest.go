@@ -43,7 +43,7 @@ func closest(name string, candidates []string) (best string, distance int) {
 		return "", 0
 	}
 	for _, candidate := range candidates {
-		d := edits(name, strings.ToLower(candidate))
+		d := Distance(name, strings.ToLower(candidate))
 		if d <= max(1, min(len(name), len(candidate))/3) && (best == "" || d < distance) {
 			best, distance = candidate, d
 		}
@@ -51,9 +51,12 @@ func closest(name string, candidates []string) (best string, distance int) {
 	return best, distance
 }
 
-// edits counts the letters to insert, remove, replace or swap with their
-// neighbour to make b of a.
-func edits(a, b string) int {
+// Distance counts the letters to insert, remove, replace or swap with their
+// neighbour to make b of a; it is 100 for texts longer than that.
+func Distance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 100
+	}
 	var before []int // the row before the last
 	last := make([]int, len(b)+1)
 	for j := range last {

@@ -8,10 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gatefold/gatefold/store/api"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/gatefold/gatefold/store/api"
 )
 
 // TestTableOfKinds holds the table against the CRDs.
