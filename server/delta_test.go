@@ -391,12 +391,18 @@ func TestAListenerGoesWithItsSuccessor(t *testing.T) {
 // that tells what it holds has heard.
 func TestWhoAsksForAllIsToldThatThereIsNothing(t *testing.T) {
 	r := start(t, Options{})
+	early := r.connect("shop/a")
+	early.ask(cds)
+	r.until("asked", func() bool { return len(r.audience("shop/a")) == 1 && r.audience("shop/a")[0].ledgers[cds] != nil })
 	r.publish("Listener http-80@1")
-	c := r.connect("shop/a")
-	c.ask(cds)
-	c.take("Cluster")
-	c.ask(lds)
-	c.take("Listener http-80@1")
+	for _, c := range []*client{early, r.connect("shop/a")} {
+		if c != early {
+			c.ask(cds)
+		}
+		c.take("Cluster")
+		c.ask(lds)
+		c.take("Listener http-80@1")
+	}
 }
 
 func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {

@@ -69,9 +69,13 @@ func (c *scope) put(u update) {
 	if names[u.name] = owners; len(owners) == 0 {
 		delete(names, u.name)
 	}
-	c.known = c.known || u.entry != nil
+	first := !c.known && u.entry != nil
+	c.known = c.known || first
 	for st := range c.streams {
 		st.mark(u.typ, u.name)
+		if first { // it may have asked for all of another type
+			st.poke()
+		}
 	}
 }
 

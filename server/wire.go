@@ -1,11 +1,12 @@
 package server
 
 import (
-	"github.com/gatefold/gatefold/translate/xds"
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // the codec that stockCodec names
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that newFrameCodec wraps
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Field numbers of envoy.service.discovery.v3 and google.protobuf.Any.
