@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ func completionCommand() *cobra.Command {
 			case "zsh":
 				return root.GenZshCompletion(out)
 			}
-			return fmt.Errorf("unknown shell %q; known are %s", args[0], strings.Join(slices.Sorted(slices.Values(shells)), ", "))
+			return fmt.Errorf("unknown shell %q; known are %s", args[0], strings.Join(shells, ", "))
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -68,19 +67,4 @@ func tally(problems []store.Problem) (errors, warnings int) {
 		}
 	}
 	return errors, len(problems) - errors
-}
-
-// summary is "3 files, 12 objects, 0 errors, 1 warning".
-func summary(stats store.Stats, problems []store.Problem) string {
-	errors, warnings := tally(problems)
-	return fmt.Sprintf("%s, %s, %s, %s", count(stats.Files, "file"), count(stats.Objects, "object"),
-		count(errors, "error"), count(warnings, "warning"))
-}
-
-// orderOf compares problems by what they are about and say, not by line: a
-// problem that only moved is the same one.
-func orderOf(a, b store.Problem) int {
-	return cmp.Or(
-		cmp.Compare(a.File, b.File), store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
-		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 }

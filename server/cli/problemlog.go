@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rs/zerolog"
@@ -69,4 +70,12 @@ func without(problems, others []store.Problem) []store.Problem {
 		}
 	}
 	return rest
+}
+
+// orderOf compares problems by what they are about and say, not by line: a
+// problem that only moved is the same one.
+func orderOf(a, b store.Problem) int {
+	return cmp.Or(
+		cmp.Compare(a.File, b.File), store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
+		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 }

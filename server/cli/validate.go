@@ -95,3 +95,10 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 		Problems: append([]store.Problem{}, read.problems...),
 	})
 }
+
+// summary is "3 files, 12 objects, 0 errors, 1 warning".
+func summary(stats store.Stats, problems []store.Problem) string {
+	errors, warnings := tally(problems)
+	return fmt.Sprintf("%s, %s, %s, %s", count(stats.Files, "file"), count(stats.Objects, "object"),
+		count(errors, "error"), count(warnings, "warning"))
+}
