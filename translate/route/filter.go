@@ -98,15 +98,15 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 // redirectPort gives the port to write into the Location, 0 for none. A missing
 // one is the well-known port of the scheme if that is written, else the
 // listener's (Gateway API, HTTPRequestRedirectFilter.port). A well-known port is
-// left out where Envoy would not put the request's in its place: when the host
-// name is replaced, or when clients come without a port.
+// left out, as the same comment asks, where Envoy would not put the request's in
+// its place: when the host name is replaced, or when clients come without a port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
-	if f.Port != nil {
-		return uint32(*f.Port)
-	}
 	scheme := text(f.Scheme)
 	port, wellKnown := listener, map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
-	if scheme != "" {
+	switch {
+	case f.Port != nil:
+		port = uint32(*f.Port)
+	case scheme != "":
 		port = wellKnown
 	}
 	if port == wellKnown && (f.Hostname != nil || listener == 80 || listener == 443) {
