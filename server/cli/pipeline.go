@@ -22,7 +22,15 @@ type pipeline struct {
 	publisher publisher
 	log       zerolog.Logger
 	problems  problemLog
+	ledger    ledger
 	published bool
+	// unsure is set while a Change is on its way from the store to the server.
+	// Found set, it tells that a mistake lost one.
+	unsure bool
+}
+
+func newPipeline(both *steps, log zerolog.Logger) *pipeline {
+	return &pipeline{steps: both, log: log, ledger: newLedger()}
 }
 
 // publisher is what the pipeline needs of server.Server.
@@ -102,15 +110,29 @@ func (p *pipeline) run(r *reload) (ok bool) {
 	}()
 	r.time("store", func() { r.change = p.store.Apply(r.tree) })
 	r.splitStore()
-	r.time("translate", func() { r.result = p.translator.Apply(r.change) })
+	r.time("translate", func() { r.result = p.translate(r.change) })
 	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
 	if p.waiting(r) {
+		p.unsure = false // there was nothing in it
 		return true
 	}
 	r.result.Problems = r.problems
 	r.time("publish", func() { p.publisher.Publish(r.result) })
-	p.published = true
+	p.ledger.published(r.result)
+	p.published, p.unsure = true, false
 	return true
+}
+
+// translate goes on from the Change before, or starts anew when that one was
+// lost to a mistake: a Translator left half-done would serve wrong routes.
+func (p *pipeline) translate(change store.Change) translate.Result {
+	p.ledger.changed(change)
+	if !p.unsure {
+		p.unsure = true
+		return p.translator.Apply(change)
+	}
+	p.translator = translate.New(translate.Options{})
+	return p.ledger.complete(p.translator.Apply(p.ledger.all()))
 }
 
 // waiting tells whether there is nothing to serve yet: a folder that is missing

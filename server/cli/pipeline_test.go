@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +40,9 @@ func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
 	}
 	var log bytes.Buffer
 	r := &recorder{}
-	return &pipeline{steps: both, publisher: r, log: zerolog.New(&log)}, r, &log
+	p := newPipeline(both, zerolog.New(&log))
+	p.publisher = r
+	return p, r, &log
 }
 
 // tree makes a Tree of one file.
@@ -77,7 +81,19 @@ func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
 	r.panics = false
 	p.reload(tree(strings.Replace(oneGateway, "8080", "8082", 1)))
 	if r.outcome() != "ok" || len(r.published) != 2 {
-		t.Errorf("reload after a panic: %+v", r.reloads[2])
+		t.Fatalf("reload after a panic: %+v", r.reloads[2])
+	}
+	// What the lost change removed is removed now.
+	var got []string
+	for _, u := range r.published[1].Delta {
+		got = append(got, fmt.Sprintf("%s %t", u.Name, u.Resource != nil))
+	}
+	want := []string{
+		"default/eg/http-8080 false", "default/eg/http-8082 true",
+		"default/eg/http-8080 false", "default/eg/http-8082 true",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("published after a panic: %q, want %q", got, want)
 	}
 }
 

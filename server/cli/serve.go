@@ -103,7 +103,7 @@ func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log z
 		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
 		close(bound)
 	}
-	p := &pipeline{steps: both, log: log}
+	p := newPipeline(both, log)
 	options.Reload = p.again
 	srv := server.New(options, log)
 	p.publisher = srv
