@@ -22,9 +22,10 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/rs/zerolog"
-	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/translate"
@@ -296,7 +297,7 @@ func (c *client) nack(response *discoveryv3.DeltaDiscoveryResponse, words string
 	c.t.Helper()
 	c.send(&discoveryv3.DeltaDiscoveryRequest{
 		TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce,
-		ErrorDetail: &statusv1.Status{Code: 13, Message: words},
+		ErrorDetail: status.New(codes.Internal, words).Proto(),
 	})
 }
 

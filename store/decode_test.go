@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	sigsjson "sigs.k8s.io/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
@@ -15,7 +15,7 @@ func asKubectl(text string) (value any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sigsjson.UnmarshalCaseSensitivePreserveInts(asJSON, &value)
+	err = utiljson.Unmarshal(asJSON, &value)
 	return value, err
 }
 

@@ -4,8 +4,6 @@ import (
 	"io/fs"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // signatureOf takes the signature from what the system said of a file.
@@ -22,8 +20,9 @@ func signatureOf(info fs.FileInfo) signature {
 
 // threadTime is the CPU time that the calling thread has used so far.
 func threadTime() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
+	const thread = 1 // RUSAGE_THREAD, which package syscall does not name
+	var u syscall.Rusage
+	if syscall.Getrusage(thread, &u) != nil {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

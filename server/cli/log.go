@@ -8,7 +8,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // logOptions say how serve logs, to standard error.
@@ -47,7 +46,11 @@ func stamp(line *zerolog.Event, _ zerolog.Level, _ string) {
 
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // useColor follows no-color.org.

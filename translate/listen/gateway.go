@@ -121,7 +121,7 @@ func (g *Gateway) refuseAddress(field, message string) {
 
 // listener runs the validators over one listener.
 func (g *Gateway) listener(i int, from *gwv1.Listener) *Listener {
-	l := &Listener{Name: string(from.Name), Port: int32(from.Port), Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
+	l := &Listener{Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
 	}
