@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -49,7 +50,19 @@ func newSteps(o folderOptions, strict bool) (*steps, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &steps{store: objects, translator: translate.New(translate.Options{})}, nil
+	return &steps{store: objects, translator: newTranslator()}, nil
+}
+
+// newTranslator makes a Translator for the Envoys of this machine. A Gateway
+// without addresses listens on all interfaces, of both families where IPv6 is
+// there: an address that cannot be bound would cost the whole listener.
+func newTranslator() *translate.Translator {
+	bind := []string{"0.0.0.0"}
+	if socket, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM, 0); err == nil {
+		_ = syscall.Close(socket) // it was opened to see whether it can be
+		bind = append(bind, "::")
+	}
+	return translate.New(translate.Options{Bind: bind})
 }
 
 // located gives the problems of both steps with their places, in order.

@@ -131,7 +131,7 @@ func (p *pipeline) translate(change store.Change) translate.Result {
 		p.unsure = true
 		return p.translator.Apply(change)
 	}
-	p.translator = translate.New(translate.Options{})
+	p.translator = newTranslator()
 	return p.ledger.complete(p.translator.Apply(p.ledger.all()))
 }
 

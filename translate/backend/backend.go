@@ -153,7 +153,7 @@ func (r Reference) notFound(message, hint string) Resolution {
 
 // Missing refuses a reference to an object that does not exist.
 func (r Reference) Missing() Resolution {
-	return r.notFound(r.To.String()+" does not exist", "create it, or correct the name or namespace")
+	return r.notFound(r.To.String()+" does not exist", "create it, mend it if it is listed with a problem, or correct the name or namespace")
 }
 
 // ToService resolves a reference to an existing Service.

@@ -43,7 +43,7 @@ func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 // NoGateway is the attachment to a Gateway that does not exist.
 func NoGateway(name string) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, "Gateway "+name+" does not exist",
-		"create it, or correct the name or namespace of the parentRef")
+		"create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef")
 }
 
 // Attach finds the listeners that ref names and that admit the route (spec 004,
