@@ -49,7 +49,7 @@ func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 func unsoundListeners(g *listen.Gateway) int {
 	n := 0
 	for _, l := range g.Listeners {
-		if !l.Accepted.Good() || !l.Conflicted.Good() {
+		if !l.Serves() {
 			n++
 		}
 	}
@@ -85,15 +85,21 @@ func pending[T ~string](kind T, generation int64) metav1.Condition {
 	}
 }
 
-// ListenerConditions are the conditions of one listener.
+// ListenerConditions are the conditions of one listener. A port that another
+// Gateway holds is a reason not to accept it (Gateway API,
+// ListenerReasonPortUnavailable: "The port is already in use").
 func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	conflicted := condition(gwv1.ListenerConditionConflicted, generation, gwv1.ListenerReasonNoConflicts, l.Conflicted)
 	conflicted.Status = metav1.ConditionFalse
 	if !l.Conflicted.Good() {
 		conflicted.Status = metav1.ConditionTrue
 	}
+	accepted := l.Accepted
+	if accepted.Good() {
+		accepted = l.Taken
+	}
 	return []metav1.Condition{
-		condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, l.Accepted),
+		condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, accepted),
 		conflicted,
 		listenerProgrammed(l, generation),
 		condition(gwv1.ListenerConditionResolvedRefs, generation, gwv1.ListenerReasonResolvedRefs, l.Resolved),
