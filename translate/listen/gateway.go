@@ -161,11 +161,19 @@ func (g *Gateway) judgeKinds(field string, l *Listener, allowed *gwv1.AllowedRou
 			kinds = append(kinds, l.Kinds[known])
 			continue
 		}
-		message := fmt.Sprintf("kind %s cannot attach to a listener of protocol %s", kind.Kind, l.Protocol)
+		message := fmt.Sprintf("kind %s cannot attach to a listener of protocol %s", kindName(kind), l.Protocol)
 		l.Resolved = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalidRouteKinds, message}
 		g.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use HTTPRoute, or leave kinds out")
 	}
 	l.Kinds = kinds
+}
+
+// kindName names a kind, with its group where that is not the Gateway API's.
+func kindName(k gwv1.RouteGroupKind) string {
+	if k.Group == nil || *k.Group == gwv1.GroupName {
+		return string(k.Kind)
+	}
+	return fmt.Sprintf("%s of group %q", k.Kind, *k.Group)
 }
 
 func sameKind(a, b gwv1.RouteGroupKind) bool {
