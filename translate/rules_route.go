@@ -176,11 +176,17 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	out := &flatOut{Flat: route.HTTP(object, uint32(key.Port), func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return n.backend.Get(c, backend.Refer(key.Route, ref))
 	})}
+	refused := 0
 	for _, rule := range out.Rules {
-		if e := out.encode(rule); e != nil {
+		e := out.encode(rule)
+		if e != nil {
 			out.Entries = append(out.Entries, e)
 		}
+		if e == nil || e.Rule != rule {
+			refused++
+		}
 	}
+	out.Whole = out.Whole || refused > 0 && refused == len(out.Rules)
 	return out
 }
 
