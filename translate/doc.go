@@ -23,7 +23,7 @@
 //	uses          Gateway, back end    ← mount                      whether the Gateway needs the cluster
 //	cluster       back end             Service, slices, Backend     Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
-//	attached      Gateway, listener    ← attach                     number of attached routes
+//	attached      Gateway, listener    ← mount                      number of accepted routes
 //	*status       object               gateway, attach, flat …      status
 //	problems      -                    ← listeners, attach, flat …  every problem
 //

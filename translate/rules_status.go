@@ -23,7 +23,7 @@ func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 func (n *network) declareStatus(e *memo.Engine) {
 	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count, identical[int])
-	memo.From(n.attached, n.attach, attachedTo, identical)
+	memo.From(n.attached, n.mount, attachedTo, identical)
 
 	n.classStatus = memo.NewRule(e, "classstatus", n.runClassStatus, deepEqual)
 	memo.Each(n.classStatus, n.in.classes)
@@ -59,10 +59,14 @@ func count(n int, members []memo.Member[store.Key, struct{}]) int {
 	return n
 }
 
-// attachedTo names the listeners that a route is attached to.
-func attachedTo(key store.Key, out *attachOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+// attachedTo names the listeners that a route is attached to. A route that is not
+// accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
+func attachedTo(key store.Key, m *mountOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+	if m.anyFlat().Whole {
+		return
+	}
 	seen := map[listenerKey]bool{}
-	for _, parent := range out.Parents {
+	for _, parent := range m.Attach.Parents {
 		for _, name := range parent.Listeners {
 			if at := (listenerKey{parent.Gateway, name}); !seen[at] {
 				seen[at] = true
