@@ -56,7 +56,8 @@ type Listener struct {
 	Accepted   Verdict[gwv1.ListenerConditionReason]
 	Conflicted Verdict[gwv1.ListenerConditionReason]
 	Resolved   Verdict[gwv1.ListenerConditionReason]
-	// Taken says who holds the port, when it is another Gateway.
+	// Taken says why the port cannot be bound: another Gateway holds it, or the
+	// Gateway has no address that can be used.
 	Taken Verdict[gwv1.ListenerConditionReason]
 }
 
@@ -124,6 +125,9 @@ func (g *Gateway) listener(i int, from *gwv1.Listener) *Listener {
 	l := &Listener{Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
+	}
+	if !g.Unusable.Good() {
+		l.Taken = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable, g.Unusable.Message}
 	}
 	field := fmt.Sprintf("spec.listeners[%d]", i)
 	g.judgeProtocol(field, l)
