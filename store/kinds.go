@@ -32,7 +32,7 @@ var kinds = []kind{
 	{gatewayGroup, "GatewayClass", []string{"v1", "v1beta1"}, true, func() metav1.Object { return new(gwv1.GatewayClass) }},
 	{gatewayGroup, "Gateway", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.Gateway) }},
 	{gatewayGroup, "ListenerSet", []string{"v1"}, false, func() metav1.Object { return new(gwv1.ListenerSet) }},
-	{gatewayGroup, "HTTPRoute", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.HTTPRoute) }},
+	{gatewayGroup, "HTTPRoute", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(api.HTTPRoute) }},
 	{gatewayGroup, "GRPCRoute", []string{"v1"}, false, func() metav1.Object { return new(gwv1.GRPCRoute) }},
 	{gatewayGroup, "TLSRoute", []string{"v1", "v1alpha2", "v1alpha3"}, false, func() metav1.Object { return new(gwv1.TLSRoute) }},
 	{gatewayGroup, "TCPRoute", []string{"v1", "v1alpha2"}, false, func() metav1.Object { return new(gwv1.TCPRoute) }},

@@ -43,7 +43,7 @@ type Object struct {
 	// comments, order of fields and place do not count.
 	Hash [32]byte
 	// Value is a pointer to the typed object in the version that the kinds
-	// table names, such as *gwv1.HTTPRoute.
+	// table names, such as *api.HTTPRoute.
 	Value metav1.Object
 }
 

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -67,7 +66,7 @@ func summary(c Change) string {
 	var parts []string
 	for _, o := range c.Set {
 		text := "+" + o.Key.Name
-		if r, ok := As[*gwv1.HTTPRoute](o); ok {
+		if r, ok := As[*api.HTTPRoute](o); ok {
 			text += "=" + *r.Spec.Rules[0].Matches[0].Path.Value
 		}
 		parts = append(parts, text)

@@ -11,6 +11,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -91,7 +92,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	if !ok {
 		return &attachOut{}
 	}
-	from, _ := store.As[*gwv1.HTTPRoute](object)
+	from, _ := store.As[*api.HTTPRoute](object)
 	out := &attachOut{}
 	for i, ref := range from.Spec.ParentRefs {
 		if !toGateway(ref) {
@@ -120,7 +121,7 @@ func toGateway(ref gwv1.ParentReference) bool {
 // attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
 // else's to speak of.
 func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i int) {
-	from, _ := store.As[*gwv1.HTTPRoute](object)
+	from, _ := store.As[*api.HTTPRoute](object)
 	ref := from.Spec.ParentRefs[i]
 	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: object.Key.Namespace, Name: string(ref.Name)}
 	if ref.Namespace != nil {
@@ -143,7 +144,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i 
 	out.Parents = append(out.Parents, p)
 }
 
-func (n *network) routeFacts(c *memo.Ctx, key store.Key, from *gwv1.HTTPRoute) listen.Route {
+func (n *network) routeFacts(c *memo.Ctx, key store.Key, from *api.HTTPRoute) listen.Route {
 	group := gwv1.Group(key.Group)
 	facts := listen.Route{
 		Kind:            gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(key.Kind)},

@@ -59,7 +59,7 @@ func TestFindings(t *testing.T) {
 		{"string for object", route("{rules: [{matches: [{path: /}]}]}"), Finding{WrongType, "spec.rules[0].matches[0].path", `path is a string ("/"), wants an object`, "its fields are type, value", false}},
 		{"empty item", route("{hostnames: [null]}"), Finding{WrongType, "spec.hostnames[0]", "hostnames[0] is empty, wants a string", "", false}},
 
-		{"enum", route("{rules: [{matches: [{path: {type: Exat, value: /}}]}]}"), Finding{NotAllowedValue, "spec.rules[0].matches[0].path.type", `type "Exat" is not allowed; it is one of Exact, PathPrefix, RegularExpression`, `did you mean "Exact"?`, false}},
+		{"enum", route("{rules: [{matches: [{path: {type: Exat, value: /}}]}]}"), Finding{NotAllowedValue, "spec.rules[0].matches[0].path.type", `type "Exat" is not allowed; it is one of Exact, PathPrefix, RegularExpression, PathPostfix`, `did you mean "Exact"?`, false}},
 		{"enum of numbers", route("{rules: [{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 200}}]}]}"), Finding{NotAllowedValue, "spec.rules[0].filters[0].requestRedirect.statusCode", "statusCode 200 is not allowed; it is one of 301, 302, 303, 307, 308", "", false}},
 
 		{"host with scheme", route(`{hostnames: ["https://a.example.com"]}`), Finding{InvalidValue, "spec.hostnames[0]", `hostnames[0] "https://a.example.com" is not ` + hostname + `, perhaps after "*."`, "leave out the scheme and the path", false}},

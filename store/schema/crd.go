@@ -36,14 +36,25 @@ func readCRD(file string) map[string]version {
 	return versions
 }
 
-// compileVersion makes a version of a CRD ready to check objects. Status is
-// left out: nobody writes it in a file, and its rules would be compiled in vain.
-func compileVersion(v version) *checker {
-	var internal apiextensions.JSONSchemaProps
-	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &internal, nil)
+// internalSchema gives the schema of a version in the form that it is compiled
+// from, a copy. Status is left out: nobody writes it in a file, and its rules
+// would be compiled in vain.
+func internalSchema(v version) *apiextensions.JSONSchemaProps {
+	internal := &apiextensions.JSONSchemaProps{}
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, internal, nil)
 	must(err, v.Name)
 	delete(internal.Properties, "status")
-	full, err := structural.NewStructural(&internal)
+	return internal
+}
+
+// compileVersion makes a version of a CRD ready to check objects, after patch
+// has changed its schema; nil leaves it as it is.
+func compileVersion(v version, patch func(*apiextensions.JSONSchemaProps)) *checker {
+	internal := internalSchema(v)
+	if patch != nil {
+		patch(internal)
+	}
+	full, err := structural.NewStructural(internal)
 	must(err, v.Name)
 	root, err := fromStructural(full, true)
 	must(err, v.Name)

@@ -3,6 +3,7 @@ package schema
 import (
 	"sync"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -16,6 +17,8 @@ type kind struct {
 
 	file string          // kinds with a CRD
 	core func() *checker // kinds of the core
+	// patch changes the schema of the CRD before it is compiled.
+	patch func(*apiextensions.JSONSchemaProps)
 
 	checks map[string]func() *checker // by version; compiled on the first call
 }
@@ -27,7 +30,7 @@ func (k *kind) prepare() {
 	for _, name := range k.versions {
 		build := k.core
 		if k.file != "" {
-			build = func() *checker { return compileVersion(crd()[name]) }
+			build = func() *checker { return compileVersion(crd()[name], k.patch) }
 		}
 		k.checks[name] = sync.OnceValue(func() *checker {
 			c := build()
@@ -49,11 +52,13 @@ func crdKinds() []*kind {
 	}
 	class := gateway("GatewayClass", "gatewayclasses", "v1", "v1beta1")
 	class.namespaced = false
+	httpRoute := gateway("HTTPRoute", "httproutes", "v1", "v1beta1")
+	httpRoute.patch = patchHTTPRoute
 	return []*kind{
 		class,
 		gateway("Gateway", "gateways", "v1", "v1beta1"),
 		gateway("ListenerSet", "listenersets", "v1"),
-		gateway("HTTPRoute", "httproutes", "v1", "v1beta1"),
+		httpRoute,
 		gateway("GRPCRoute", "grpcroutes", "v1"),
 		gateway("TLSRoute", "tlsroutes", "v1", "v1alpha2", "v1alpha3"),
 		gateway("TCPRoute", "tcproutes", "v1", "v1alpha2"),

@@ -61,9 +61,9 @@ func TestLookups(t *testing.T) {
 func TestVersionsHaveTheSameFields(t *testing.T) {
 	for _, k := range crdKinds() {
 		versions := readCRD(k.file)
-		want := shape(compileVersion(versions[k.versions[0]]).root, "", map[string]string{})
+		want := shape(compileVersion(versions[k.versions[0]], nil).root, "", map[string]string{})
 		for _, name := range k.versions[1:] {
-			if got := shape(compileVersion(versions[name]).root, "", map[string]string{}); !maps.Equal(got, want) {
+			if got := shape(compileVersion(versions[name], nil).root, "", map[string]string{}); !maps.Equal(got, want) {
 				t.Errorf("%s %s differs from %s", k.Kind, name, k.versions[0])
 			}
 		}
@@ -88,7 +88,7 @@ func shape(n *node, at string, into map[string]string) map[string]string {
 // TestBackendTypeHasTheFieldsOfItsCRD compares package api's type and the CRD.
 func TestBackendTypeHasTheFieldsOfItsCRD(t *testing.T) {
 	var _ metav1.Object = &api.Backend{}
-	crd := compileVersion(readCRD("crds/gateway.kgateway.dev_backends.yaml")[api.Version]).root
+	crd := compileVersion(readCRD("crds/gateway.kgateway.dev_backends.yaml")[api.Version], nil).root
 	got := shape(fromType(reflect.TypeFor[api.Backend]()).fields["spec"], "", map[string]string{})
 	if want := shape(crd.fields["spec"], "", map[string]string{}); !maps.Equal(got, want) {
 		t.Errorf("type %v\nCRD  %v", got, want)

@@ -11,6 +11,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -38,7 +39,7 @@ type Flat struct {
 // HTTP flattens an HTTPRoute for a listener of that port (a redirect without
 // port names the listener's: Gateway API, HTTPRequestRedirectFilter.port).
 func HTTP(object *store.Object, port uint32, resolve Resolver) *Flat {
-	route, _ := store.As[*gwv1.HTTPRoute](object)
+	route, _ := store.As[*api.HTTPRoute](object)
 	b := &builder{origin: OriginOf(object), port: port, resolve: resolve, flat: &Flat{}}
 	broken := 0
 	for i := range route.Spec.Rules {
@@ -77,7 +78,7 @@ func (b *builder) unsupported(field, what string) {
 }
 
 // rule flattens one rule; ok is false when it cannot do what it says.
-func (b *builder) rule(i int, rule *gwv1.HTTPRouteRule) (ok bool) {
+func (b *builder) rule(i int, rule *api.HTTPRouteRule) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
 		b.problem(store.Warning, "UnsupportedValue", at+".sessionPersistence",
@@ -161,7 +162,7 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
 // action gives what a rule does; ok is false when it cannot do what it says.
-func (b *builder) action(at string, rule *gwv1.HTTPRouteRule) (action ir.Action, ok bool) {
+func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, ruleFilters)
 	a.timeouts(rule)
@@ -250,7 +251,7 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) s
 }
 
 // timeouts copies timeouts and retry, which the schema has checked.
-func (a *actionBuilder) timeouts(rule *gwv1.HTTPRouteRule) {
+func (a *actionBuilder) timeouts(rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.action.RequestTimeout = duration(t.Request)
 		a.action.BackendTimeout = duration(t.BackendRequest)

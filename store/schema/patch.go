@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+)
+
+// patchHTTPRoute adds to the HTTPRoute schema what routes that include and
+// delegate to each other need (design section 3; the embedded file stays as it
+// was released):
+//
+//   - rules[].allowedRoutes, as listeners have it, and not together with
+//     backendRefs (GEP-1058, Summary of Changes 2);
+//   - the path type PathPostfix (GEP-1058, Path Matching, option 2), checked as
+//     the others are, but that it need not begin with a slash;
+//   - backendRefs[].namespace: "" is as if it were not set (EP-10943,
+//     Delegating by label selector).
+func patchHTTPRoute(root *apiextensions.JSONSchemaProps) {
+	edit(root, []string{"spec", "rules", "[]"}, func(rule *apiextensions.JSONSchemaProps) {
+		rule.Properties = maps.Clone(rule.Properties)
+		rule.Properties["allowedRoutes"] = listenerAllowedRoutes()
+		rule.XValidations = append(slices.Clone(rule.XValidations), apiextensions.ValidationRule{
+			Rule:    "!has(self.allowedRoutes) || !has(self.backendRefs) || size(self.backendRefs) == 0",
+			Message: "a rule has either backendRefs or allowedRoutes, not both",
+		})
+	})
+	edit(root, []string{"spec", "rules", "[]", "backendRefs", "[]", "namespace"}, func(namespace *apiextensions.JSONSchemaProps) {
+		namespace.MinLength = nil
+		namespace.Pattern = "^$|" + namespace.Pattern
+	})
+	edit(root, []string{"spec", "rules", "[]", "matches", "[]", "path"}, patchPath)
+}
+
+// patchPath adds PathPostfix to the rules of a path match.
+func patchPath(path *apiextensions.JSONSchemaProps) {
+	path.XValidations = slices.Clone(path.XValidations)
+	for i := range path.XValidations {
+		rule := &path.XValidations[i]
+		if strings.Contains(rule.Rule, "startsWith") {
+			continue
+		}
+		rule.Rule = strings.ReplaceAll(rule.Rule, "'Exact','PathPrefix'", "'Exact','PathPrefix','PathPostfix'")
+	}
+	edit(path, []string{"type"}, func(kind *apiextensions.JSONSchemaProps) {
+		kind.Enum = append(slices.Clone(kind.Enum), "PathPostfix")
+	})
+}
+
+// listenerAllowedRoutes is the schema of a listener's allowedRoutes, without
+// the default that a listener gives it.
+func listenerAllowedRoutes() apiextensions.JSONSchemaProps {
+	root := internalSchema(readCRD("crds/" + gatewayGroup + "_gateways.yaml")["v1"])
+	var found apiextensions.JSONSchemaProps
+	edit(root, []string{"spec", "listeners", "[]", "allowedRoutes"}, func(s *apiextensions.JSONSchemaProps) { found = *s })
+	found.Default = nil
+	return found
+}
+
+// edit changes the schema at a path of properties; "[]" stands for the items of
+// a list. A path that is not there is a mistake in what is embedded.
+func edit(s *apiextensions.JSONSchemaProps, path []string, change func(*apiextensions.JSONSchemaProps)) {
+	if len(path) == 0 {
+		change(s)
+		return
+	}
+	if path[0] == "[]" {
+		edit(s.Items.Schema, path[1:], change)
+		return
+	}
+	property, ok := s.Properties[path[0]]
+	if !ok {
+		panic("embedded schema: no property " + path[0])
+	}
+	edit(&property, path[1:], change)
+	s.Properties[path[0]] = property
+}
