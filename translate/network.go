@@ -72,6 +72,7 @@ type network struct {
 
 	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
+	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 }
 

@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -17,6 +19,7 @@ import (
 type clusterOut struct {
 	Cluster    xds.Resource
 	Assignment *xds.Resource // nil when the endpoints are inside the cluster
+	Source     *ir.Cluster   // what both encode
 }
 
 func (o *clusterOut) cluster() *xds.Resource {
@@ -37,7 +40,8 @@ func sameCluster(a, b *clusterOut) bool {
 	if a == nil || b == nil || (a.Assignment == nil) != (b.Assignment == nil) {
 		return a == b
 	}
-	return sameResource(a.Cluster, b.Cluster) && (a.Assignment == nil || sameResource(*a.Assignment, *b.Assignment))
+	return sameResource(a.Cluster, b.Cluster) && (a.Assignment == nil || sameResource(*a.Assignment, *b.Assignment)) &&
+		slices.Equal(a.Source.Objects, b.Source.Objects)
 }
 
 func (n *network) declareBackends(e *memo.Engine) {
@@ -119,7 +123,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 }
 
 func encodeCluster(cluster *ir.Cluster) *clusterOut {
-	out := &clusterOut{Cluster: xds.Cluster(cluster)}
+	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster}
 	if assignment, ok := xds.Assignment(cluster); ok {
 		out.Assignment = &assignment
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 )
@@ -17,6 +18,12 @@ func (n *network) declareViews(e *memo.Engine) {
 	n.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
 	memo.From(n.allPorts, n.listener, func(key portKey, p *portOut, yield func(memo.Place[struct{}, portKey], *portOut)) {
 		yield(memo.Place[struct{}, portKey]{ID: key}, p)
+	}, identical)
+	n.allUsed = memo.NewFold[struct{}, backend.Key, *clusterOut](e, gather[backend.Key](compareClusters), memo.Ordered[*clusterOut].Same)
+	memo.From(n.allUsed, n.cluster, func(key backend.Key, c *clusterOut, yield func(memo.Place[struct{}, backend.Key], *clusterOut)) {
+		if c != nil {
+			yield(memo.Place[struct{}, backend.Key]{ID: key}, c)
+		}
 	}, identical)
 }
 
@@ -32,15 +39,20 @@ func comparePorts(a, b *portOut) int {
 	return cmp.Or(strings.Compare(a.Port.Gateway, b.Port.Gateway), cmp.Compare(a.Port.Port, b.Port.Port))
 }
 
+func compareClusters(a, b *clusterOut) int { return strings.Compare(a.Source.Name, b.Source.Name) }
+
 // buildView lays hosts below their ports, and ports below their Gateways.
-func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut]) *ir.View {
+func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut], clusters memo.Ordered[*clusterOut]) *ir.View {
 	byPort := map[portKey][]ir.HostView{}
 	for h := range hosts.All() {
 		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
 			Domain: h.Key.Domain, Rules: rulesOf(h.Table), Len: h.Table.Len(),
 		})
 	}
-	view := &ir.View{}
+	view := &ir.View{Clusters: make(map[string]*ir.Cluster, clusters.Len())}
+	for c := range clusters.All() {
+		view.Clusters[c.Source.Name] = c.Source
+	}
 	for p := range ports.All() {
 		last := len(view.Gateways) - 1
 		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {

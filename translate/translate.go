@@ -132,6 +132,7 @@ func (t *Translator) statuses() []status.Update {
 type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]
+	clusters memo.Ordered[*clusterOut]
 	sets     memo.Ordered[problemSet]
 	problems []store.Problem
 	stale    bool
@@ -140,6 +141,7 @@ type lastView struct {
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
+	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
@@ -158,6 +160,6 @@ func (l *lastView) allProblems() []store.Problem {
 
 // view gives a function that builds the View of this moment once.
 func (l *lastView) view() func() *ir.View {
-	hosts, ports := l.hosts, l.ports
-	return sync.OnceValue(func() *ir.View { return buildView(hosts, ports) })
+	hosts, ports, clusters := l.hosts, l.ports, l.clusters
+	return sync.OnceValue(func() *ir.View { return buildView(hosts, ports, clusters) })
 }

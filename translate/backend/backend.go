@@ -187,7 +187,7 @@ func (r Reference) ToBackend() Resolution {
 
 // FromBackend gives the cluster of a Backend object.
 func FromBackend(key Key, b *api.Backend) *ir.Cluster {
-	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static}
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static, Objects: []store.Key{key.Object}}
 	if b.Spec.Static == nil {
 		return cluster
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -15,7 +16,7 @@ import (
 // ExternalName, else from its EndpointSlices by EDS. Slices belong to a Service
 // by their label kubernetes.io/service-name (design section 3).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
-	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []store.Key{key.Object}}
 	port := servicePort(service, key.Port)
 	if port.AppProtocol != nil {
 		cluster.HTTP2 = speaksHTTP2(*port.AppProtocol)
@@ -26,7 +27,14 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 		return cluster
 	}
 	for _, slice := range sliceList {
-		cluster.Endpoints = append(cluster.Endpoints, sliceEndpoints(slice, port.Name)...)
+		endpoints := sliceEndpoints(slice, port.Name)
+		if len(endpoints) == 0 {
+			continue
+		}
+		cluster.Endpoints = append(cluster.Endpoints, endpoints...)
+		cluster.Objects = append(cluster.Objects, store.Key{
+			Group: discoveryv1.GroupName, Kind: "EndpointSlice", Namespace: slice.Namespace, Name: slice.Name,
+		})
 	}
 	cluster.Endpoints = unique(cluster.Endpoints)
 	return cluster

@@ -76,7 +76,9 @@ type Rule struct {
 	// Position is the place below Root: rule, match, then reference, child,
 	// rule, match for every level below. It breaks the last tie.
 	Position []int
-	Action   Action
+	// Section is the name of the rule in its object (rules[].name), "" without one.
+	Section string
+	Action  Action
 }
 
 // Origin says who a route is and how old, for ties.
@@ -103,6 +105,19 @@ type Action struct {
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
 	Retry          *Retry
+
+	// Parts tell where the action was read from, but for its back ends: one for
+	// each filter, and for timeouts and retry. Whoever merges actions merges them.
+	Parts []Part
+}
+
+// Part is the place in the user's objects that a part of an Action was read from.
+type Part struct {
+	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry".
+	Kind   string
+	Object store.Key
+	// Field is the path inside the object, such as "spec.rules[0].filters[1]".
+	Field string
 }
 
 // Forward sends to one of several back ends by weight.
@@ -118,6 +133,9 @@ type Backend struct {
 	Weight          uint32
 	RequestHeaders  HeaderMods
 	ResponseHeaders HeaderMods
+	// Field is the path of the reference inside the Rule's Source, such as
+	// "spec.rules[0].backendRefs[1]".
+	Field string
 }
 
 // Respond answers without a back end.
@@ -202,6 +220,9 @@ type Cluster struct {
 	Endpoints []Endpoint
 	// HTTP2 tells that the back end speaks HTTP/2 without TLS (h2c).
 	HTTP2 bool
+	// Objects are those it is made from: the Service or Backend first, then the
+	// EndpointSlices that give it endpoints.
+	Objects []store.Key
 }
 
 // Endpoint is one address of a cluster.

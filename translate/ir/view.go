@@ -6,6 +6,8 @@ import "iter"
 // the translator and is never changed.
 type View struct {
 	Gateways []GatewayView
+	// Clusters are those that a Gateway uses, by name.
+	Clusters map[string]*Cluster
 }
 
 // GatewayView is one Gateway.

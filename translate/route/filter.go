@@ -53,9 +53,15 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, table
 			ok = false
 			continue
 		}
+		a.part(string(list[i].Type), at)
 		ok = apply(a, at, &list[i]) && ok
 	}
 	return ok
+}
+
+// part notes where a part of the action is read from.
+func (a *actionBuilder) part(kind, field string) {
+	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
 
 func requestHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {

@@ -97,10 +97,18 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule) (ok bool) {
 			Root:     b.origin,
 			Source:   b.origin,
 			Position: []int{i, j},
+			Section:  section(rule.Name),
 			Action:   below(action, match.Path),
 		})
 	}
 	return ok
+}
+
+func section(name *gwv1.SectionName) string {
+	if name == nil {
+		return ""
+	}
+	return string(*name)
 }
 
 // httpMatch fills in the defaults of a match: path prefix "/", exact values.
@@ -165,7 +173,7 @@ func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, ruleFilters)
-	a.timeouts(rule)
+	a.timeouts(at, rule)
 	if !sound {
 		return ir.Action{Respond: &ir.Respond{Status: 500}}, false
 	}
@@ -223,7 +231,7 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 }
 
 func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
-	target := ir.Backend{Weight: 1}
+	target := ir.Backend{Weight: 1, Field: field}
 	if ref.Weight != nil {
 		target.Weight = uint32(*ref.Weight)
 	}
@@ -251,12 +259,14 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) s
 }
 
 // timeouts copies timeouts and retry, which the schema has checked.
-func (a *actionBuilder) timeouts(rule *api.HTTPRouteRule) {
+func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
+		a.part("timeouts", at+".timeouts")
 		a.action.RequestTimeout = duration(t.Request)
 		a.action.BackendTimeout = duration(t.BackendRequest)
 	}
 	if r := rule.Retry; r != nil {
+		a.part("retry", at+".retry")
 		a.action.Retry = httpRetry(r)
 	}
 }
