@@ -36,12 +36,29 @@ func TestIncrementalEqualsCold(t *testing.T) {
 				w.apply(tree(files))
 				w.checkCold(t)
 				served = max(served, len(w.resources))
+				late, want := w.checkIdle(t), viewText(w.view())
+				randomEdit(r, files)
+				w.apply(tree(files))
+				if got := viewText(late()); got != want {
+					t.Fatalf("a later edit changed an earlier View at %s", firstDifference(got, want))
+				}
 			}
 			if served < 5 {
 				t.Fatalf("only %d resources at best: the edits prove nothing", served)
 			}
 		})
 	}
+}
+
+// checkIdle applies nothing, which must change nothing, and returns a View of
+// the present state that is not built yet.
+func (w *world) checkIdle(t *testing.T) func() *ir.View {
+	t.Helper()
+	result := w.translator.Apply(store.Change{})
+	if len(result.Delta)+len(result.Status)+len(result.Rebuilt) > 0 {
+		t.Fatalf("nothing changed, and yet: %v %v %v", result.Delta, result.Status, result.Rebuilt)
+	}
+	return result.View
 }
 
 // randomEdit writes or removes one file. Names repeat, so that references meet
@@ -61,8 +78,7 @@ func randomEdit(r *rand.Rand, files map[string]string) {
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 func document(apiVersion, kind, namespace, name, body string) (string, string) {
-	created := ""
-	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n%s", apiVersion, kind, name, created)
+	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", apiVersion, kind, name)
 	if namespace != "" {
 		text += "  namespace: " + namespace + "\n"
 	}
@@ -71,16 +87,25 @@ func document(apiVersion, kind, namespace, name, body string) (string, string) {
 
 func namespace(r *rand.Rand) string { return pick(r, "default", "default", "shop") }
 
+// randomAge gives few values, so that ties are many.
+func randomAge(r *rand.Rand) string {
+	if r.IntN(2) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  creationTimestamp: 2026-01-0%dT00:00:00Z\n", 1+r.IntN(2))
+}
+
 func randomGateway(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("  creationTimestamp: 2026-01-0%dT00:00:00Z\nspec:\n  gatewayClassName: %s\n  listeners:\n",
-		1+r.IntN(5), pick(r, "gatefold", "gatefold", "mine"))
+	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"),
+		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
 	places := []string{"80, protocol: HTTP", "8080, protocol: HTTP", `8080, protocol: HTTP, hostname: "*.example.com"`,
 		"8080, protocol: HTTP, hostname: a.example.com", "80, protocol: TCP", "80, protocol: HTTPS, tls: {certificateRefs: [{name: x}]}"}
 	r.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 	for i := range 1 + r.IntN(3) {
 		body += fmt.Sprintf("  - {name: l%d, port: %s", i, places[i])
 		if r.IntN(2) == 0 {
-			body += ", allowedRoutes: {namespaces: " + pick(r, "{from: All}", "{from: Selector, selector: {matchLabels: {team: shop}}}", "{from: Same}") + "}"
+			body += ", allowedRoutes: {namespaces: " + pick(r, "{from: All}", "{from: Selector, selector: {matchLabels: {team: shop}}}", "{from: Same}") +
+				pick(r, "", ", kinds: [{kind: HTTPRoute}]", ", kinds: [{kind: GRPCRoute}]") + "}"
 		}
 		body += "}\n"
 	}
@@ -88,11 +113,13 @@ func randomGateway(r *rand.Rand) (string, string) {
 }
 
 func randomRoute(r *rand.Rand) (string, string) {
-	body := "spec:\n  parentRefs:\n"
+	body := randomAge(r) + "spec:\n  parentRefs:\n"
 	for range 1 + r.IntN(2) {
 		body += fmt.Sprintf("  - {name: %s, namespace: %s", pick(r, "one", "two"), namespace(r))
 		if r.IntN(3) == 0 {
 			body += ", sectionName: l" + fmt.Sprint(r.IntN(3))
+		} else if r.IntN(3) == 0 {
+			body += ", port: " + pick(r, "80", "8080")
 		}
 		body += "}\n"
 	}
@@ -124,10 +151,13 @@ func randomMatch(r *rand.Rand) string {
 }
 
 func randomAction(r *rand.Rand) string {
-	if r.IntN(4) == 0 {
+	switch r.IntN(6) {
+	case 0:
 		return "    filters: [{type: RequestRedirect, requestRedirect: {hostname: x.example.com}}]\n"
+	case 1:
+		return "    filters: [{type: CORS, cors: {}}]\n"
 	}
-	out := "    backendRefs:\n"
+	out := pick(r, "", "    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]\n") + "    backendRefs:\n"
 	for range 1 + r.IntN(2) {
 		ref := fmt.Sprintf("name: %s, namespace: %s, weight: %d", pick(r, "s1", "s2"), namespace(r), r.IntN(3))
 		out += "    - {" + ref + pick(r, ", port: 80", ", port: 81", ", group: gateway.kgateway.dev, kind: Backend") + "}\n"

@@ -89,13 +89,18 @@ func (s *state) hear(r translate.Result) {
 
 // cold gives what a fresh translator makes of the store's present objects.
 func (w *world) cold() state {
+	s := newState()
+	s.hear(translate.New(translate.Options{Bind: bind}).Apply(w.present()))
+	return s
+}
+
+// present gives all objects as one Change.
+func (w *world) present() store.Change {
 	change := store.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(w.objects), store.CompareKeys) {
 		change.Set = append(change.Set, w.objects[key])
 	}
-	s := newState()
-	s.hear(translate.New(translate.Options{Bind: bind}).Apply(change))
-	return s
+	return change
 }
 
 // text writes everything down, byte for byte.
@@ -111,7 +116,14 @@ func (s *state) text() string {
 	for _, problem := range s.problems {
 		fmt.Fprintf(&b, "%+v\n", problem)
 	}
-	for _, gateway := range s.view().Gateways {
+	b.WriteString(viewText(s.view()))
+	return b.String()
+}
+
+// viewText writes a View down, rule by rule.
+func viewText(view *ir.View) string {
+	var b strings.Builder
+	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {
 			fmt.Fprintf(&b, "%s %+v\n", gateway.Name, *port.Port)
 			for _, host := range port.Hosts {
