@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -17,7 +18,7 @@ func fromType(t reflect.Type) *node {
 		n := &node{typ: "string"}
 		n.limits.Format = "date-time"
 		return n
-	case reflect.TypeFor[intstr.IntOrString]():
+	case reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[resource.Quantity]():
 		return &node{intOrString: true}
 	case reflect.TypeFor[[]byte]():
 		return &node{typ: "string", valid: isBase64}

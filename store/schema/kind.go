@@ -50,6 +50,13 @@ func crdKinds() []*kind {
 			file: "crds/" + gatewayGroup + "_" + plural + ".yaml",
 		}
 	}
+	own := func(name, plural string) *kind {
+		return &kind{
+			GroupKind:  schema.GroupKind{Group: "gateway.kgateway.dev", Kind: name},
+			namespaced: true, versions: []string{"v1alpha1"},
+			file: "crds/gateway.kgateway.dev_" + plural + ".yaml",
+		}
+	}
 	class := gateway("GatewayClass", "gatewayclasses", "v1", "v1beta1")
 	class.namespaced = false
 	httpRoute := gateway("HTTPRoute", "httproutes", "v1", "v1beta1")
@@ -65,11 +72,8 @@ func crdKinds() []*kind {
 		gateway("UDPRoute", "udproutes", "v1", "v1alpha2"),
 		gateway("ReferenceGrant", "referencegrants", "v1beta1", "v1"),
 		gateway("BackendTLSPolicy", "backendtlspolicies", "v1", "v1alpha3"),
-		{
-			GroupKind:  schema.GroupKind{Group: "gateway.kgateway.dev", Kind: "Backend"},
-			namespaced: true, versions: []string{"v1alpha1"},
-			file: "crds/gateway.kgateway.dev_backends.yaml",
-		},
+		own("Backend", "backends"),
+		own("TrafficPolicy", "trafficpolicies"),
 	}
 }
 

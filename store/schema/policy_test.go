@@ -1,0 +1,48 @@
+package schema
+
+import "testing"
+
+// TestTrafficPolicies holds which policies pass, and at which field the others
+// do not.
+func TestTrafficPolicies(t *testing.T) {
+	for _, c := range []struct {
+		spec, code, field string // no code: sound
+	}{
+		{spec: "{targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a, sectionName: b}]}"},
+		{spec: "{targetRefs: [{group: apps, kind: HTTPRoute, name: a}]}", code: NotAllowedValue, field: "spec.targetRefs[0].group"},
+		{spec: "{targetRefs: [{group: gateway.networking.k8s.io, kind: Service, name: a}]}", code: NotAllowedValue, field: "spec.targetRefs[0].kind"},
+		{spec: `{transformation: {response: {set: [{name: ":status", value: "{{ header(\"x\") }}"}], remove: [a]}}}`},
+		{spec: "{transformation: {response: {set: [{name: a, value: b}, {name: a, value: c}]}}}", code: DuplicateEntry, field: "spec.transformation.response.set[1]"},
+		{spec: "{rateLimit: {local: {tokenBucket: {maxTokens: 1, fillInterval: 50ms}}}}"},
+		{spec: "{rateLimit: {local: {tokenBucket: {maxTokens: 1, fillInterval: 49ms}}}}", code: RuleViolated, field: "spec.rateLimit.local.tokenBucket.fillInterval"},
+		{spec: "{rateLimit: {global: {}}}", code: UnknownField, field: "spec.rateLimit.global"},
+		{spec: "{cors: {allowOrigins: ['https://*.example.com', 'http://a:8080'], allowMethods: ['*']}}"},
+		{spec: "{cors: {allowOrigins: ['*', 'http://a']}}", code: RuleViolated, field: "spec.cors.allowOrigins"},
+		{spec: "{cors: {allowOrigins: ['ftp://a']}}", code: InvalidValue, field: "spec.cors.allowOrigins[0]"},
+		{spec: "{csrf: {additionalOrigins: [{suffix: .example.com, ignoreCase: true}]}}"},
+		{spec: "{csrf: {percentageEnabled: 1, percentageShadowed: 1}}", code: RuleViolated, field: "spec.csrf"},
+		{spec: "{csrf: {additionalOrigins: [{suffix: a, prefix: b}]}}", code: RuleViolated, field: "spec.csrf.additionalOrigins[0]"},
+		{spec: "{headerModifiers: {}}", code: RuleViolated, field: "spec.headerModifiers"},
+		{spec: "{autoHostRewrite: true}"},
+		{spec: "{autoHostRewrite: true, targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: a}]}", code: RuleViolated, field: "spec"},
+		{spec: "{buffer: {maxRequestSize: 64Ki}}"},
+		{spec: "{buffer: {maxRequestSize: 4294967295}}"},
+		{spec: "{buffer: {maxRequestSize: 4294967296}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: 4Gi}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: lots}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: 1, disable: {}}}", code: RuleViolated, field: "spec.buffer"},
+		{spec: "{timeouts: {request: 1m30s, streamIdle: 0s}}"},
+		{spec: "{timeouts: {request: 1d}}", code: InvalidValue, field: "spec.timeouts.request"},
+		{spec: "{retry: {attempts: 2, statusCodes: [503], perTryTimeout: 1s}, timeouts: {request: 2s}}"},
+		{spec: "{retry: {statusCodes: [503], perTryTimeout: 2s}, timeouts: {request: 2s}}", code: RuleViolated, field: "spec"},
+		{spec: "{retry: {attempts: 2}}", code: RuleViolated, field: "spec.retry"},
+		{spec: "{retry: {retryOn: [sometimes]}}", code: NotAllowedValue, field: "spec.retry.retryOn[0]"},
+		{spec: "{hashPolicies: [{header: {name: a}, terminal: true}, {cookie: {name: b, ttl: 1h}}, {sourceIP: {}}]}"},
+		{spec: "{hashPolicies: [{terminal: true}]}", code: RuleViolated, field: "spec.hashPolicies[0]"},
+	} {
+		_, found := checked(t, doc("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", "spec: "+c.spec))
+		if c.code == "" && len(found) > 0 || c.code != "" && (len(found) != 1 || found[0].Code != c.code || found[0].Field != c.field) {
+			t.Errorf("%s\n\twant %s at %s, got %+v", c.spec, c.code, c.field, found)
+		}
+	}
+}
