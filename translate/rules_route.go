@@ -52,6 +52,8 @@ func sameEntry(a, b *entry) bool {
 type flatOut struct {
 	*route.Flat
 	Entries []*entry
+	// Whole tells that no rule of the route works as it is written.
+	Whole bool
 }
 
 // mountOut joins where a route attaches and what it serves there.
@@ -177,17 +179,15 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	out := &flatOut{Flat: route.HTTP(object, uint32(key.Port), func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return n.backend.Get(c, backend.Refer(key.Route, ref))
 	})}
-	refused := 0
+	works := false
 	for _, rule := range out.Rules {
 		e := out.encode(rule)
 		if e != nil {
 			out.Entries = append(out.Entries, e)
 		}
-		if e == nil || e.Rule != rule {
-			refused++
-		}
+		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[0])
 	}
-	out.Whole = out.Whole || refused > 0 && refused == len(out.Rules)
+	out.Whole = !works && out.Unsupported != ""
 	return out
 }
 

@@ -31,9 +31,10 @@ type Flat struct {
 	// when all are resolved.
 	Unresolved backend.Resolution
 	// Unsupported says what the route asks for that gatefold does not do; ""
-	// when there is nothing. Whole tells that no rule of the route works.
+	// when there is nothing. Closed are the indexes of the rules of the object
+	// that answer 500 because of it.
 	Unsupported string
-	Whole       bool
+	Closed      []int
 }
 
 // HTTP flattens an HTTPRoute for a listener of that port (a redirect without
@@ -41,13 +42,11 @@ type Flat struct {
 func HTTP(object *store.Object, port uint32, resolve Resolver) *Flat {
 	route, _ := store.As[*api.HTTPRoute](object)
 	b := &builder{origin: OriginOf(object), port: port, resolve: resolve, flat: &Flat{}}
-	broken := 0
 	for i := range route.Spec.Rules {
 		if !b.rule(i, &route.Spec.Rules[i]) {
-			broken++
+			b.flat.Closed = append(b.flat.Closed, i)
 		}
 	}
-	b.flat.Whole = broken == len(route.Spec.Rules) && broken > 0
 	slices.SortFunc(b.flat.Backends, backend.CompareKeys)
 	b.flat.Backends = slices.Compact(b.flat.Backends)
 	return b.flat

@@ -125,10 +125,11 @@ func RouteResolvedRefs(generation int64, bad listen.Verdict[gwv1.RouteConditionR
 }
 
 // RoutePartiallyInvalid says that some rules of a route are not served as
-// written.
-func RoutePartiallyInvalid(generation int64, message string) metav1.Condition {
+// written: what names the first of them. The Gateway API wants the message to
+// begin with these words.
+func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,
-		Reason: string(gwv1.RouteReasonUnsupportedValue), Message: message, ObservedGeneration: generation,
+		Reason: string(gwv1.RouteReasonUnsupportedValue), Message: "Dropped Rule: " + what, ObservedGeneration: generation,
 	}
 }
