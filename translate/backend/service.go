@@ -13,8 +13,9 @@ import (
 )
 
 // FromService gives the cluster of one port of a Service: by DNS for
-// ExternalName, else from its EndpointSlices by EDS. Slices belong to a Service
-// by their label kubernetes.io/service-name (design section 3).
+// ExternalName and for EndpointSlices with host names, which Envoy does not take
+// by EDS, else from its EndpointSlices by EDS. Slices belong to a Service by their
+// label kubernetes.io/service-name (design section 3).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []store.Key{key.Object}}
 	port := servicePort(service, key.Port)
@@ -36,13 +37,12 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 			Group: discoveryv1.GroupName, Kind: "EndpointSlice", Namespace: slice.Namespace, Name: slice.Name,
 		})
 	}
-	cluster.Endpoints = unique(cluster.Endpoints)
-	return cluster
+	return finish(cluster)
 }
 
 func servicePort(service *corev1.Service, number int32) corev1.ServicePort {
 	for _, port := range service.Spec.Ports {
-		if port.Port == number {
+		if port.Port == number && overTCP(port.Protocol) {
 			return port
 		}
 	}
@@ -55,7 +55,7 @@ func servicePort(service *corev1.Service, number int32) corev1.ServicePort {
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
-		if port.Port == nil || deref(port.Name) != portName {
+		if port.Port == nil || deref(port.Name) != portName || port.Protocol != nil && !overTCP(*port.Protocol) {
 			continue
 		}
 		for _, endpoint := range slice.Endpoints {
@@ -79,6 +79,10 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	terminating := c.Terminating != nil && *c.Terminating
 	return ready && !terminating, serving && terminating
 }
+
+// overTCP tells whether HTTP can be sent to a port: a Service may have the same
+// number, or a slice the same name, for UDP as well. TCP is the default.
+func overTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }
 
 func deref(s *string) string {
 	if s == nil {

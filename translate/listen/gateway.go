@@ -104,7 +104,8 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, bind []string) {
 			g.refuseAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
 			continue
 		}
-		g.Addresses = append(g.Addresses, ip.String())
+		// An IPv4 address in IPv6 clothes cannot be bound as written.
+		g.Addresses = append(g.Addresses, ip.Unmap().String())
 	}
 	if len(list) == 0 {
 		g.Addresses = slices.Clone(bind)

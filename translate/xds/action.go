@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,9 @@ const (
 	leastBackoff = time.Millisecond
 	// backoffGrowth limits the exponential wait between retries.
 	backoffGrowth = 10
+	// longestBackoff stays below the longest duration that Envoy takes, 292 years,
+	// and above any that passes the schema.
+	longestBackoff = 100 * 365 * 24 * time.Hour
 	million       = 1_000_000
 )
 
@@ -132,7 +134,7 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 		base := max(retry.Backoff, leastBackoff)
 		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{
 			BaseInterval: durationpb.New(base),
-			MaxInterval:  durationpb.New(min(base, math.MaxInt64/backoffGrowth) * backoffGrowth),
+			MaxInterval:  durationpb.New(min(base, longestBackoff/backoffGrowth) * backoffGrowth),
 		}
 	}
 	return policy

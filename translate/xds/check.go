@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gatefold/gatefold/store"
@@ -106,19 +107,7 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 }
 
 // regex refuses what Envoy's RE2 does not take or what would be dear to run. Go
-// and RE2 speak almost the same language; the rest is found by the quarantine
-// (design section 7).
-// wideEscape gives the first escape of a character above one byte, which Go
-// accepts and Envoy refuses.
-func wideEscape(pattern string) string {
-	for _, escape := range regexp.MustCompile(`\\(?:x\{0*([0-9A-Fa-f]+)\}|.)`).FindAllStringSubmatch(pattern, -1) {
-		if len(escape[1]) > 2 {
-			return escape[0]
-		}
-	}
-	return ""
-}
-
+// and RE2 speak almost the same language: foreignEscape knows the difference.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
 		c.refuse(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
@@ -136,8 +125,8 @@ func regexFault(pattern string) string {
 	if strings.ContainsAny(pattern, "\x00\r\n") || !utf8.ValidString(pattern) {
 		return "contains a line break, a NUL or bytes that are not UTF-8"
 	}
-	if escape := wideEscape(pattern); escape != "" {
-		return "contains " + escape + ": Envoy compares bytes, and takes escapes up to \\x{FF}"
+	if fault := foreignEscape(pattern); fault != "" {
+		return fault
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -151,6 +140,34 @@ func regexFault(pattern string) string {
 		return fmt.Sprintf("compiles to %d instructions, over the limit of %d", len(program.Inst), maxRegexInstructions)
 	}
 	return ""
+}
+
+// foreignEscape tells of the first escape that Go takes and Envoy refuses: a
+// character above one byte, and a name of a Unicode class in a spelling other
+// than Unicode's own (Go takes aliases such as \p{Letter}, and \p{greek}).
+func foreignEscape(pattern string) string {
+	escapes := regexp.MustCompile(`\\(?:(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
+	for _, escape := range escapes.FindAllStringSubmatch(pattern, -1) {
+		switch whole, wide, class := escape[0], escape[1], escape[2]; {
+		case wide != "":
+			return "contains " + whole + ": Envoy compares bytes, and takes escapes up to \\x{FF}"
+		case class != "" && !knownClass(class):
+			return "contains " + whole + ": Envoy takes names as \\p{L}, \\p{Lu} and \\p{Greek} are"
+		}
+	}
+	return ""
+}
+
+// knownClass tells whether RE2 has a Unicode class of that name.
+func knownClass(name string) bool {
+	if name == "Any" {
+		return true
+	}
+	if _, script := unicode.Scripts[name]; script {
+		return true
+	}
+	_, category := unicode.Categories[name]
+	return category && name != "Cn" && name != "LC"
 }
 
 func (c *checker) action(action *ir.Action) {

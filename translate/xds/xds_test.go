@@ -154,6 +154,17 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// Envoy counts nanoseconds in 64 bits and refuses a table with a longer wait.
+func TestLongestBackoff(t *testing.T) {
+	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
+	action.Retry = &ir.Retry{Attempts: 1, Backoff: 4 * 99999 * time.Hour} // the longest of the schema
+	backoff := decodeRoute(t, prefixRule("/", action)).GetRoute().GetRetryPolicy().GetRetryBackOff()
+	least, most := backoff.GetBaseInterval().AsDuration(), backoff.GetMaxInterval().AsDuration()
+	if least != action.Retry.Backoff || most < least || most > 1<<62 {
+		t.Errorf("from %s to %s", least, most)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	plain := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
 	header := func(name, value string) ir.Action {
@@ -178,6 +189,11 @@ func TestRefused(t *testing.T) {
 		{rule: pathRegex("/x/[a-z]{32}")},
 		{rule: pathRegex("(("), field: "spec.rules[2].matches[1].path.value", message: "missing"},
 		{rule: pathRegex(`/[\x{100}-\x{10FFFF}]`), field: "spec.rules[2].matches[1].path.value", message: `\x{100}`},
+		{rule: pathRegex(`/\x{0000FF}\377\\400\pL\p{Lu}\P{^Greek}\p{Any}`)},
+		{rule: pathRegex(`/\400`), field: "spec.rules[2].matches[1].path.value", message: `\400`},
+		{rule: pathRegex(`/[\p{Letter}]`), field: "spec.rules[2].matches[1].path.value", message: `\p{Letter}`},
+		{rule: pathRegex(`/\P{^greek}`), field: "spec.rules[2].matches[1].path.value", message: `\P{^greek}`},
+		{rule: pathRegex(`/\p{LC}`), field: "spec.rules[2].matches[1].path.value", message: `\p{LC}`},
 		{rule: pathRegex(""), field: "spec.rules[2].matches[1].path.value", message: "empty"},
 		{rule: pathRegex(strings.Repeat("a", 1025)), field: "spec.rules[2].matches[1].path.value", message: "1024"},
 		{rule: pathRegex("/a{1000}b{1000}c{1000}d{1000}e{1000}"), field: "spec.rules[2].matches[1].path.value", message: "instructions"},
