@@ -112,15 +112,18 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 	return out
 }
 
+// statuses drains the sinks of statuses. An object that has none, such as the
+// Gateway of another controller, has a nil value.
 func (t *Translator) statuses() []status.Update {
 	var out []status.Update
 	for _, sink := range t.status {
 		for key, change := range sink.Drain() {
-			if !change.Has || change.New == nil {
+			switch {
+			case change.New != nil:
+				out = append(out, *change.New)
+			case change.Old != nil:
 				out = append(out, status.Update{Key: key})
-				continue
 			}
-			out = append(out, *change.New)
 		}
 	}
 	slices.SortFunc(out, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })

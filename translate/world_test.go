@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,8 @@ type state struct {
 	problems  []store.Problem
 	last      translate.Result
 	view      func() *ir.View
+	// idle names updates that told what was known already.
+	idle []string
 }
 
 func newState() state {
@@ -71,6 +74,10 @@ func (w *world) apply(tree watcher.Tree) []store.Problem {
 func (s *state) hear(r translate.Result) {
 	for _, update := range r.Delta {
 		at := update.Gateway + " " + update.Type + " " + update.Name
+		known, ok := s.resources[at]
+		if !ok && update.Resource == nil || ok && update.Resource != nil && known.Resource.Version == update.Resource.Version {
+			s.idle = append(s.idle, at)
+		}
 		if update.Resource == nil {
 			delete(s.resources, at)
 		} else {
@@ -78,6 +85,9 @@ func (s *state) hear(r translate.Result) {
 		}
 	}
 	for _, update := range r.Status {
+		if known, ok := s.statuses[update.Key]; !ok && update.Status == nil || ok && reflect.DeepEqual(known, update) {
+			s.idle = append(s.idle, "status of "+update.Key.String())
+		}
 		if update.Status == nil {
 			delete(s.statuses, update.Key)
 		} else {
@@ -156,9 +166,13 @@ func firstDifference(a, b string) string {
 	return fmt.Sprintf("%d and %d lines", len(left), len(right))
 }
 
-// checkCold fails unless the incremental state equals a cold rebuild.
+// checkCold fails unless the incremental state equals a cold rebuild, and unless
+// every update on the way to it was news.
 func (w *world) checkCold(t testing.TB) {
 	t.Helper()
+	if len(w.idle) > 0 {
+		t.Fatalf("updates that changed nothing: %q", w.idle)
+	}
 	cold := w.cold()
 	if warm := w.text(); warm != cold.text() {
 		t.Fatalf("incremental differs from cold at %s", firstDifference(warm, cold.text()))
