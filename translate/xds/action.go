@@ -24,7 +24,7 @@ const (
 	// longestBackoff stays below the longest duration that Envoy takes, 292 years,
 	// and above any that passes the schema.
 	longestBackoff = 100 * 365 * 24 * time.Hour
-	million       = 1_000_000
+	million        = 1_000_000
 )
 
 // live tells whether any of a Forward's traffic has somewhere to go. All weights
