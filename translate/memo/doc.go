@@ -23,5 +23,8 @@
 //
 // Families (inputs, rules, folds) are declared once, in an order in which each
 // reads only from those declared before it or, for rules, from itself with
-// another key. The engine has one owner: no method may be called concurrently.
+// another key. While a flush runs, a rule may see an old value of its own family
+// beside a new one (it runs again then), so the keys alone must keep such reads
+// from running in a circle: a path that grows does, a check of values does not.
+// The engine has one owner: no method may be called concurrently.
 package memo
