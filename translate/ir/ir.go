@@ -105,6 +105,8 @@ type Action struct {
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
 	Retry          *Retry
+	// Extras is what policies add, nil when there are none.
+	Extras *Extras
 
 	// Parts tell where the action was read from, but for its back ends: one for
 	// each filter, and for timeouts and retry. Whoever merges actions merges them.
@@ -200,6 +202,11 @@ type Retry struct {
 	Attempts uint32
 	// Backoff is the least wait between attempts, 0 for Envoy's own.
 	Backoff time.Duration
+	// On are Envoy's conditions; none stands for failures of the connection and
+	// Codes.
+	On []string
+	// PerTry limits one attempt, 0 is no limit.
+	PerTry time.Duration
 }
 
 // Discovery says where a cluster's endpoints come from.

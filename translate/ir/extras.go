@@ -1,0 +1,128 @@
+package ir
+
+import (
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// Extras is what policies add to an Action. What the route itself says (its
+// timeouts, retry, header changes, host) is in the Action and goes before.
+type Extras struct {
+	// Request and Response are changes by template, in order.
+	Request, Response []HeaderChange
+	RateLimit         *RateLimit
+	CORS              *CORS
+	CSRF              *CSRF
+	// BufferBytes is the largest request that is read whole, 0 to read none.
+	BufferBytes uint32
+
+	RequestHeaders  HeaderMods
+	ResponseHeaders HeaderMods
+	// AutoHost sends the DNS name of the chosen endpoint as Host.
+	AutoHost bool
+	// RequestTimeout limits the whole exchange, IdleTimeout the time in which
+	// nothing moves; nil means not set, 0 means no limit.
+	RequestTimeout *time.Duration
+	IdleTimeout    *time.Duration
+	Retry          *Retry
+	Hash           []Hash
+
+	// Origins tells where each field comes from, in the order of policy.Fields.
+	Origins []FieldOrigin
+}
+
+// FieldOrigin names the policies whose field is in force: several where they
+// were merged deeply, the preferred one last.
+type FieldOrigin struct {
+	Field string // "cors", "rateLimit.local"
+	From  []store.Key
+}
+
+// ChangeKind says what a HeaderChange does.
+type ChangeKind uint8
+
+// The kinds of change.
+const (
+	SetHeader ChangeKind = iota
+	AddHeader
+	RemoveHeader
+)
+
+// HeaderChange is one step: later ones see what earlier ones did.
+type HeaderChange struct {
+	Kind  ChangeKind
+	Name  string
+	Value Template // of SetHeader and AddHeader
+}
+
+// Template is a value in parts, to be joined.
+type Template []Expr
+
+// Expr is plain text or a function of the request or response.
+type Expr struct {
+	// Func is "" for Text; "header" and "request_header" read the header named by
+	// Text; "lower" and "upper" change their one argument; "default" gives Text
+	// where its one argument is empty.
+	Func string
+	Text string
+	Args []Expr
+}
+
+// RateLimit is a token bucket: Max at first, Fill more after each Interval.
+type RateLimit struct {
+	Max, Fill uint32
+	Interval  time.Duration
+	// Enabled and Enforced are percentages of the requests.
+	Enabled, Enforced uint32
+}
+
+// CORS answers preflight requests and marks answers for the Origins.
+type CORS struct {
+	Origins                []StringMatch
+	Credentials            bool
+	Methods, Headers, Show []string // Show are the headers that scripts may read
+	MaxAge                 uint32   // in seconds
+}
+
+// CSRF refuses requests that change something and come from elsewhere.
+type CSRF struct {
+	Enabled, Shadowed uint32 // percentages of the requests
+	Origins           []StringMatch
+}
+
+// StringKind is the way of a StringMatch.
+type StringKind uint8
+
+// The kinds of string match.
+const (
+	StringExact StringKind = iota
+	StringPrefix
+	StringSuffix
+	StringContains
+	StringRegex // over the whole text
+)
+
+// StringMatch compares one text.
+type StringMatch struct {
+	Kind       StringKind
+	Value      string
+	IgnoreCase bool // not for StringRegex
+}
+
+// Hash is one source of a request's hash: Header, Cookie or the client's address.
+type Hash struct {
+	Header   string
+	Cookie   *HashCookie
+	SourceIP bool
+	// Terminal ends the list where this source gave a hash.
+	Terminal bool
+}
+
+// HashCookie is read, and set where it is missing and TTL is not nil.
+type HashCookie struct {
+	Name, Path       string
+	TTL              *time.Duration // 0 is a session's cookie
+	Secure, HTTPOnly bool
+	SameSite         string // "Strict", "Lax", "None" or ""
+}

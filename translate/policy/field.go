@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Field is one field of a TrafficPolicy: merged and lowered apart from others.
+type Field interface {
+	// Name is the path below spec.
+	Name() string
+	// Merge joins what from, which stands above, says of the field into into, and
+	// tells what into holds then. Parts are shared, never changed.
+	Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome
+	// Lower puts the field into extras. Problems name fields, not the object.
+	Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store.Problem
+}
+
+// Outcome is what a field holds after Merge.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Kept   Outcome = iota // what into had
+	Taken                 // what from has
+	Joined                // parts of both
+)
+
+// Fields is the list of fields, in the order in which they are shown.
+func Fields() []Field {
+	return []Field{
+		transformation{},
+		localRateLimit(),
+		cors(),
+		csrf(),
+		buffer(),
+		headerModifiers(),
+		autoHostRewrite(),
+		timeouts(),
+		retry(),
+		hashPolicies(),
+	}
+}
+
+// single is a field that is not merged deeply: one side's value is in force.
+type single[T any] struct {
+	name  string
+	get   func(*api.TrafficPolicySpec) *T
+	put   func(*api.TrafficPolicySpec, *T)
+	lower func(*T, *ir.Extras) []store.Problem
+}
+
+func (f single[T]) Name() string { return f.name }
+
+func (f single[T]) Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
+	theirs := f.get(from)
+	if theirs == nil || f.get(into) != nil && !s.prefersParent() {
+		return Kept
+	}
+	f.put(into, theirs)
+	return Taken
+}
+
+func (f single[T]) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store.Problem {
+	value := f.get(spec)
+	if value == nil {
+		return nil
+	}
+	return f.lower(value, extras)
+}
+
+func unsupported(field, what, hint string) store.Problem {
+	return store.Problem{
+		Code: "UnsupportedValue", Severity: store.Error, Field: field,
+		Message: what + " is not supported yet", Hint: hint,
+	}
+}
+
+func warning(field, message, hint string) store.Problem {
+	return store.Problem{Code: "NoEffect", Severity: store.Warning, Field: field, Message: message, Hint: hint}
+}
+
+// duration parses what the schema has checked.
+func duration(d *gwv1.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	parsed, err := time.ParseDuration(string(*d))
+	if err != nil {
+		panic(fmt.Sprintf("policy: duration %q passed the schema: %v", *d, err))
+	}
+	return &parsed
+}
+
+func number(p *int32, unset uint32) uint32 {
+	if p == nil {
+		return unset
+	}
+	return uint32(*p)
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

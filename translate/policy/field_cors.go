@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func cors() Field {
+	return single[api.CORS]{
+		name:  "cors",
+		get:   func(s *api.TrafficPolicySpec) *api.CORS { return s.CORS },
+		put:   func(s *api.TrafficPolicySpec, cors *api.CORS) { s.CORS = cors },
+		lower: lowerCORS,
+	}
+}
+
+func lowerCORS(from *api.CORS, extras *ir.Extras) []store.Problem {
+	if from.Disable != nil {
+		return nil
+	}
+	to := &ir.CORS{
+		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),
+		Methods: texts(from.AllowMethods), Headers: texts(from.AllowHeaders), Show: texts(from.ExposeHeaders),
+	}
+	for _, origin := range from.AllowOrigins {
+		to.Origins = append(to.Origins, corsOrigin(string(origin)))
+	}
+	extras.CORS = to
+	if !to.Credentials {
+		return nil
+	}
+	// A star is no wildcard in answers with credentials (Fetch standard).
+	if slices.Contains(to.Methods, "*") {
+		to.Methods = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
+	}
+	var problems []store.Problem
+	for field, list := range map[string][]string{"allowHeaders": to.Headers, "exposeHeaders": to.Show} {
+		if slices.Contains(list, "*") {
+			problems = append(problems, warning("spec.cors."+field,
+				`browsers take "*" for a header of that name when allowCredentials is true`, "list the headers"))
+		}
+	}
+	slices.SortFunc(problems, func(a, b store.Problem) int { return strings.Compare(a.Field, b.Field) })
+	return problems
+}
+
+// corsOrigin reads an origin of the Gateway API: a star alone, or in place of
+// the first labels of the host.
+func corsOrigin(origin string) ir.StringMatch {
+	if origin == "*" {
+		return ir.StringMatch{Kind: ir.StringRegex, Value: ".*"}
+	}
+	if before, after, found := strings.Cut(origin, "*"); found {
+		return ir.StringMatch{Kind: ir.StringRegex, Value: regexp.QuoteMeta(before) + `[^/:]+` + regexp.QuoteMeta(after)}
+	}
+	return ir.StringMatch{Kind: ir.StringExact, Value: origin}
+}
+
+func texts[S ~string](list []S) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, string(s))
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package policy
+
+import (
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func hashPolicies() Field {
+	return single[[]api.HashPolicy]{
+		name: "hashPolicies",
+		get: func(s *api.TrafficPolicySpec) *[]api.HashPolicy {
+			if len(s.HashPolicies) == 0 {
+				return nil
+			}
+			return &s.HashPolicies
+		},
+		put:   func(s *api.TrafficPolicySpec, list *[]api.HashPolicy) { s.HashPolicies = *list },
+		lower: lowerHashPolicies,
+	}
+}
+
+func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []store.Problem {
+	for _, source := range *from {
+		hash := ir.Hash{SourceIP: source.SourceIP != nil, Terminal: isTrue(source.Terminal)}
+		if source.Header != nil {
+			hash.Header = source.Header.Name
+		}
+		if c := source.Cookie; c != nil {
+			hash.Cookie = &ir.HashCookie{
+				Name: c.Name, Path: text(c.Path), TTL: duration(c.TTL),
+				Secure: isTrue(c.Secure), HTTPOnly: isTrue(c.HTTPOnly), SameSite: text(c.SameSite),
+			}
+		}
+		extras.Hash = append(extras.Hash, hash)
+	}
+	return []store.Problem{warning("spec.hashPolicies",
+		"hashPolicies choose nothing yet: every back end's load is balanced round robin", "leave them, or take them out")}
+}

@@ -1,0 +1,41 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func retry() Field {
+	return single[api.Retry]{
+		name:  "retry",
+		get:   func(s *api.TrafficPolicySpec) *api.Retry { return s.Retry },
+		put:   func(s *api.TrafficPolicySpec, retry *api.Retry) { s.Retry = retry },
+		lower: lowerRetry,
+	}
+}
+
+// lowerRetry retries on what is written and on nothing else.
+func lowerRetry(from *api.Retry, extras *ir.Extras) []store.Problem {
+	to := &ir.Retry{On: slices.Clone(from.RetryOn), Attempts: number(from.Attempts, 1)}
+	slices.Sort(to.On)
+	to.On = slices.Compact(to.On)
+	if len(to.On) == 0 {
+		to.On = []string{"retriable-status-codes"}
+	}
+	for _, code := range from.StatusCodes {
+		to.Codes = append(to.Codes, uint32(code))
+	}
+	slices.Sort(to.Codes)
+	to.Codes = slices.Compact(to.Codes)
+	if backoff := duration(from.BackoffBaseInterval); backoff != nil {
+		to.Backoff = *backoff
+	}
+	if try := duration(from.PerTryTimeout); try != nil {
+		to.PerTry = *try
+	}
+	extras.Retry = to
+	return nil
+}

@@ -1,0 +1,20 @@
+package policy
+
+import (
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func timeouts() Field {
+	return single[api.Timeouts]{
+		name: "timeouts",
+		get:  func(s *api.TrafficPolicySpec) *api.Timeouts { return s.Timeouts },
+		put:  func(s *api.TrafficPolicySpec, timeouts *api.Timeouts) { s.Timeouts = timeouts },
+		lower: func(from *api.Timeouts, extras *ir.Extras) []store.Problem {
+			extras.RequestTimeout = duration(from.Request)
+			extras.IdleTimeout = duration(from.StreamIdle)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,254 @@
+// Package policy merges TrafficPolicies and lowers them to ir.Extras. Every
+// function is pure.
+//
+// Policies come in levels: one for the route that a request ends in, and one for
+// each route above it that delegates. Within a level the policies stand in a row
+// and a later one fills what those before it leave open. Between levels each
+// ancestor says by annotation whose fields win (delegation notes, section 10).
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Strategy says how the policies of a level meet those of the levels below it.
+type Strategy uint8
+
+// The strategies; the names mean what they say for every field. Fields that
+// cannot be merged deeply go by preference under the deep ones, too.
+const (
+	ShallowMergePreferChild Strategy = iota
+	ShallowMergePreferParent
+	DeepMergePreferChild
+	DeepMergePreferParent
+)
+
+// Strategies are the values of the annotation, by number.
+func Strategies() []string {
+	return []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"}
+}
+
+func (s Strategy) String() string { return Strategies()[s] }
+
+// StrategyOf reads the annotation of a route; ok is false when its value is
+// none of the four, which means the default.
+func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
+	text, written := annotations[api.AnnotationPolicyPriority]
+	if i := slices.Index(Strategies(), text); i >= 0 {
+		return Strategy(i), true
+	}
+	return ShallowMergePreferChild, !written
+}
+
+func (s Strategy) prefersParent() bool {
+	return s == ShallowMergePreferParent || s == DeepMergePreferParent
+}
+
+func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
+
+// Standing is how a policy came to a rule. Lower ones go first.
+type Standing uint8
+
+// The standings.
+const (
+	ByExtension Standing = iota // the rule names the policy in a filter
+	ByRule                      // the policy targets the rule
+	ByRoute                     // the policy targets the route
+)
+
+// Attached is a policy at one rule of one route.
+type Attached struct {
+	Origin   ir.Origin
+	Standing Standing
+	// Weight is that of AnnotationPolicyWeight.
+	Weight int32
+	Spec   *api.TrafficPolicySpec
+}
+
+// Level holds the policies of one rule of one route, high to low, and how they
+// meet those of the routes below.
+type Level struct {
+	Specs    []*Attached
+	Priority Strategy
+}
+
+// NewLevel puts policies in their order: standing, weight, and then tie, the rule
+// of ties. A policy that came in two ways has the better standing.
+func NewLevel(specs []*Attached, priority Strategy, tie func(a, b ir.Origin) int) Level {
+	specs = slices.Clone(specs)
+	slices.SortStableFunc(specs, func(a, b *Attached) int {
+		return cmp.Or(cmp.Compare(a.Standing, b.Standing), cmp.Compare(b.Weight, a.Weight), tie(a.Origin, b.Origin))
+	})
+	seen := map[store.Key]bool{}
+	specs = slices.DeleteFunc(specs, func(a *Attached) bool {
+		again := seen[a.Origin.Key]
+		seen[a.Origin.Key] = true
+		return again
+	})
+	return Level{Specs: specs, Priority: priority}
+}
+
+// WeightOf reads the annotation of a policy; ok is false when it is no integer of
+// 32 bits, which counts as 0.
+func WeightOf(annotations map[string]string) (weight int32, ok bool) {
+	text, written := annotations[api.AnnotationPolicyWeight]
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0, !written
+	}
+	return int32(n), true
+}
+
+// Resolved is what the policies of all levels come to.
+type Resolved struct {
+	// Spec has no TargetRefs. It shares its parts with the policies.
+	Spec api.TrafficPolicySpec
+	// Origins names the policies behind each field that is set.
+	Origins []ir.FieldOrigin
+	// Uses tells of each policy what became of it, in order of first appearance
+	// from the leaf up.
+	Uses []Use
+}
+
+// Use says what became of one policy.
+type Use struct {
+	Policy store.Key
+	Fate   Fate
+}
+
+// Fate is how much of a policy is in force.
+type Fate uint8
+
+// The fates, by the reasons of the condition Attached.
+const (
+	WhollyUsed Fate = iota // every field
+	Merged                 // some fields, or some together with other policies
+	Overridden             // none
+)
+
+// Resolve merges the levels: the root's first, the leaf's last.
+func Resolve(levels []Level) Resolved {
+	m := &merging{origins: map[string][]store.Key{}, set: map[store.Key]int{}}
+	for i, level := range slices.Backward(levels) {
+		if i == len(levels)-1 {
+			m.spec, m.origins = m.augment(level)
+			continue
+		}
+		above, origins := m.augment(level)
+		merge(&m.spec, m.origins, &above, origins, level.Priority)
+	}
+	return m.resolved()
+}
+
+// merging is a Resolve on its way.
+type merging struct {
+	spec    api.TrafficPolicySpec
+	origins map[string][]store.Key // by field
+	order   []store.Key
+	set     map[store.Key]int // how many fields each policy sets
+}
+
+// augment gives a level's own result: a lower policy fills what is open.
+func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[string][]store.Key) {
+	var spec api.TrafficPolicySpec
+	origins := map[string][]store.Key{}
+	for _, policy := range level.Specs {
+		key := policy.Origin.Key
+		if _, known := m.set[key]; !known {
+			m.order = append(m.order, key)
+		}
+		own := map[string][]store.Key{}
+		for _, field := range Fields() {
+			if field.Merge(&api.TrafficPolicySpec{}, policy.Spec, ShallowMergePreferParent) == Taken {
+				own[field.Name()] = []store.Key{key}
+			}
+		}
+		m.set[key] = max(m.set[key], len(own))
+		merge(&spec, origins, policy.Spec, own, ShallowMergePreferChild)
+	}
+	return spec, origins
+}
+
+// merge joins from, which stands above, into into, and their origins alike.
+func merge(into *api.TrafficPolicySpec, origins map[string][]store.Key, from *api.TrafficPolicySpec, theirs map[string][]store.Key, s Strategy) {
+	for _, field := range Fields() {
+		name := field.Name()
+		switch field.Merge(into, from, s) {
+		case Taken:
+			origins[name] = theirs[name]
+		case Joined:
+			first, last := theirs[name], origins[name]
+			if s.prefersParent() {
+				first, last = last, first
+			}
+			origins[name] = unique(slices.Concat(first, last))
+		}
+	}
+}
+
+// unique keeps the last of equal keys: the preferred ones come last.
+func unique(keys []store.Key) []store.Key {
+	var out []store.Key
+	for i, key := range keys {
+		if !slices.Contains(keys[i+1:], key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func (m *merging) resolved() Resolved {
+	out := Resolved{Spec: m.spec}
+	used, shared := map[store.Key]int{}, map[store.Key]bool{}
+	for _, field := range Fields() {
+		from := m.origins[field.Name()]
+		if len(from) == 0 {
+			continue
+		}
+		out.Origins = append(out.Origins, ir.FieldOrigin{Field: field.Name(), From: from})
+		for _, key := range from {
+			used[key]++
+			shared[key] = shared[key] || len(from) > 1
+		}
+	}
+	for _, key := range m.order {
+		fate := WhollyUsed
+		switch {
+		case used[key] == 0 && m.set[key] > 0:
+			fate = Overridden
+		case used[key] < m.set[key], shared[key]:
+			fate = Merged
+		}
+		out.Uses = append(out.Uses, Use{key, fate})
+	}
+	return out
+}
+
+// Extras lowers the result; nil when no policy sets anything. The policies have
+// passed Check.
+func (r Resolved) Extras() *ir.Extras {
+	if len(r.Origins) == 0 {
+		return nil
+	}
+	extras, _ := Lower(&r.Spec)
+	extras.Origins = r.Origins
+	return extras
+}
+
+// Lower gives what a spec comes to, and what is wrong with it: problems name
+// fields, the caller adds the object. With an error among them the policy must
+// not be used.
+func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []store.Problem) {
+	extras := &ir.Extras{}
+	var problems []store.Problem
+	for _, field := range Fields() {
+		problems = append(problems, field.Lower(spec, extras)...)
+	}
+	return extras, problems
+}

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// The functions of a template.
+const (
+	funcHeader        = "header"         // of the message that is changed
+	funcRequestHeader = "request_header" // of the request, in an answer too
+	funcLower         = "lower"
+	funcUpper         = "upper"
+	funcDefault       = "default"
+)
+
+const templateHint = `templates know header("x"), request_header("x"), lower(…), upper(…) and default(…, "text")`
+
+// readable is a header that a template can name: Envoy's formats have no way to
+// quote the other characters of a token.
+var readable = regexp.MustCompile(`^:?[A-Za-z0-9._-]+$`)
+
+// tokens splits the inside of {{ }}.
+var tokens = regexp.MustCompile(`\s*(?:([A-Za-z_]\w*)|"((?:[^"\\]|\\["\\])*)"|'((?:[^'\\]|\\['\\])*)'|([(),]))\s*`)
+
+// parseTemplate reads text with expressions in {{ }}. A fault names no field.
+func parseTemplate(value string) (ir.Template, *store.Problem) {
+	var out ir.Template
+	for value != "" {
+		plain, rest, found := strings.Cut(value, "{{")
+		if strings.Contains(plain, "{%") || strings.Contains(plain, "{#") {
+			return nil, templateFault("statements ({% %}) and comments ({# #})")
+		}
+		if plain != "" {
+			out = append(out, ir.Expr{Text: plain})
+		}
+		if !found {
+			break
+		}
+		inside, after, closed := strings.Cut(rest, "}}")
+		if !closed {
+			return nil, templateFault("{{ without }}")
+		}
+		expr, fault := parseExpr(inside)
+		if fault != nil {
+			return nil, fault
+		}
+		out = append(out, expr)
+		value = after
+	}
+	return out, nil
+}
+
+func templateFault(what string) *store.Problem {
+	p := unsupported("", what+" in a template", templateHint)
+	return &p
+}
+
+// parser walks the tokens of one expression.
+type parser struct {
+	source string
+	rest   [][]string
+}
+
+func parseExpr(source string) (ir.Expr, *store.Problem) {
+	p := &parser{source: strings.TrimSpace(source), rest: tokens.FindAllStringSubmatch(source, -1)}
+	length := 0
+	for _, token := range p.rest {
+		length += len(token[0])
+	}
+	expr, ok := p.expr(0)
+	if !ok || len(p.rest) > 0 || length != len(source) {
+		return ir.Expr{}, templateFault(fmt.Sprintf("{{ %s }}", shorten(p.source)))
+	}
+	return expr, nil
+}
+
+// shorten keeps a message readable.
+func shorten(text string) string {
+	const limit = 80
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// maxNesting bounds functions within functions.
+const maxNesting = 4
+
+func (p *parser) expr(depth int) (ir.Expr, bool) {
+	if len(p.rest) == 0 || depth > maxNesting {
+		return ir.Expr{}, false
+	}
+	token := p.rest[0]
+	p.rest = p.rest[1:]
+	switch {
+	case token[1] != "":
+		return p.call(token[1], depth)
+	case token[4] != "":
+		return ir.Expr{}, false
+	}
+	return ir.Expr{Text: unquote(token)}, true
+}
+
+func unquote(token []string) string {
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(token[2] + token[3])
+}
+
+// call reads the arguments of a function and checks them.
+func (p *parser) call(name string, depth int) (ir.Expr, bool) {
+	var args []ir.Expr
+	for open := "("; ; open = "," {
+		if !p.sign(open) {
+			break
+		}
+		arg, ok := p.expr(depth + 1)
+		if !ok {
+			return ir.Expr{}, false
+		}
+		args = append(args, arg)
+	}
+	if !p.sign(")") {
+		return ir.Expr{}, false
+	}
+	return build(name, args)
+}
+
+func (p *parser) sign(want string) bool {
+	if len(p.rest) == 0 || p.rest[0][4] != want {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+func build(name string, args []ir.Expr) (ir.Expr, bool) {
+	plain := func(i int) bool { return len(args) > i && args[i].Func == "" }
+	switch name {
+	case funcHeader, funcRequestHeader:
+		if len(args) != 1 || !plain(0) || !readable.MatchString(args[0].Text) {
+			return ir.Expr{}, false
+		}
+		return ir.Expr{Func: name, Text: strings.ToLower(args[0].Text)}, true
+	case funcLower, funcUpper:
+		return ir.Expr{Func: name, Args: args}, len(args) == 1
+	case funcDefault:
+		if len(args) != 2 || !plain(1) {
+			return ir.Expr{}, false
+		}
+		return ir.Expr{Func: name, Text: args[1].Text, Args: args[:1]}, true
+	}
+	return ir.Expr{}, false
+}
