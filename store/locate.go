@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"slices"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -108,11 +106,7 @@ func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
 
 // locate finds the place of a field in the text of the definition's document.
 func (d *definition) locate(field string) (p Problem) {
-	where := d.place
-	if root, err := parseYAML(bytes.NewReader(d.document.text)); err == nil && root != nil {
-		mendLines(root, d.document.text)
-		where = find(root, slices.Concat(d.at, parsePath(field)))
-	}
+	where := d.find(d.document.root(), field)
 	p.Line, p.Column = where.line, where.column
 	if d.shows() {
 		p.Excerpt = excerpt(d.document.text, where)

@@ -10,7 +10,10 @@ import (
 // Key names one object. Version is not part of it: v1 and v1beta1 of one kind
 // are one object, as they are in Kubernetes.
 type Key struct {
-	Group, Kind, Namespace, Name string
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"` // "" for cluster-scoped kinds
+	Name      string `json:"name"`
 }
 
 // String gives "Kind namespace/name", or "Kind name" for cluster-scoped kinds.

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Field names a field of an object; without a Path it is the object itself.
+type Field struct {
+	Object Key
+	// Path is as in Problem.Field: spec.rules[0].matches[1].
+	Path string
+}
+
+// Place is where something is written. It is zero for what is in no file; of an
+// object that is kept after its file broke, the file alone is known.
+type Place struct {
+	File string `json:"file,omitempty"`
+	// Line and Column count from 1; the column counts characters.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// Places finds where fields are written, one Place for each. What an object
+// leaves out is at the last key or item on the way there, as it is for a Problem.
+// It costs reading the documents of the objects again, each once.
+func (s *Store) Places(fields []Field) []Place {
+	places := make([]Place, len(fields))
+	roots := map[*document]*yaml.Node{}
+	for i, field := range fields {
+		at, ok := s.served[field.Object]
+		if !ok {
+			continue
+		}
+		places[i].File = at.path
+		d := at.definition
+		if d == nil {
+			continue
+		}
+		root, read := roots[d.document]
+		if !read {
+			root = d.document.root()
+			roots[d.document] = root
+		}
+		where := d.find(root, field.Path)
+		places[i].Line, places[i].Column = where.line+d.document.line-1, where.column
+	}
+	return places
+}
+
+// root parses the text again; nil when that fails.
+func (d *document) root() *yaml.Node {
+	root, err := parseYAML(bytes.NewReader(d.text))
+	if err != nil || root == nil {
+		return nil
+	}
+	mendLines(root, d.text)
+	return root
+}
+
+// find gives the place of a field in the document that root is of.
+func (d *definition) find(root *yaml.Node, field string) place {
+	if root == nil {
+		return d.place
+	}
+	return find(root, slices.Concat(d.at, parsePath(field)))
+}
