@@ -18,7 +18,14 @@ import (
 // guards last; then age and name of the root, age and name of the route that
 // holds the rule, and its position (design section 5).
 func Compare(a, b *ir.Rule) int {
-	return cmp.Or(
+	order := criteria(a, b)
+	return cmp.Or(order[:]...)
+}
+
+// criteria compares by each criterion; the first that is not 0 decides. Why has
+// the words for each.
+func criteria(a, b *ir.Rule) [9]int {
+	return [...]int{
 		cmp.Compare(b.Weight, a.Weight),
 		comparePaths(a.Match.Path, b.Match.Path),
 		trueFirst(a.Match.Method != "", b.Match.Method != ""),
@@ -28,7 +35,7 @@ func Compare(a, b *ir.Rule) int {
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),
 		slices.Compare(a.Position, b.Position),
-	)
+	}
 }
 
 // comparePaths puts exact paths first, then regular expressions (all alike,

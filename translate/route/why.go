@@ -1,0 +1,52 @@
+package route
+
+import (
+	"fmt"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Why says in words why winner stands before loser, which Compare puts behind it.
+func Why(winner, loser *ir.Rule) string {
+	for i, order := range criteria(winner, loser) {
+		if order != 0 {
+			return reasons(winner, loser)[i]
+		}
+	}
+	return "it is the same rule"
+}
+
+// reasons has the words for each of the criteria, in their order.
+func reasons(winner, loser *ir.Rule) [9]string {
+	w, l := winner.Match, loser.Match
+	return [...]string{
+		fmt.Sprintf("a higher weight wins (%d, not %d)", winner.Weight, loser.Weight),
+		whyPath(w.Path, l.Path),
+		"a match with a method goes before one without",
+		fmt.Sprintf("more header matches win (%d, not %d)", len(w.Headers), len(l.Headers)),
+		fmt.Sprintf("more query parameter matches win (%d, not %d)", len(w.Query), len(l.Query)),
+		"it stands in for what is missing, and comes last among equal matches",
+		"the matches are equal, and " + whyOrigin(winner.Root, loser.Root),
+		"the matches are equal, and " + whyOrigin(winner.Source, loser.Source),
+		"the matches are equal, and the first one in the route wins",
+	}
+}
+
+func whyPath(winner, loser ir.Path) string {
+	kinds := [...]string{ir.PathExact: "an exact path", ir.PathRegex: "a regular expression", ir.PathPrefix: "a path prefix"}
+	if winner.Kind != loser.Kind {
+		return fmt.Sprintf("%s goes before %s", kinds[winner.Kind], kinds[loser.Kind])
+	}
+	return fmt.Sprintf("a longer path wins (%s, not %s)", winner.Value, loser.Value)
+}
+
+// whyOrigin is about ties (design section 3).
+func whyOrigin(winner, loser ir.Origin) string {
+	switch {
+	case winner.Created.Equal(loser.Created):
+		return winner.Key.String() + " comes first by name"
+	case loser.Created.IsZero():
+		return winner.Key.String() + " has a creationTimestamp"
+	}
+	return winner.Key.String() + " is older"
+}
