@@ -21,6 +21,15 @@ type Port struct {
 	Port      uint32
 	// RouteConfig is the name of the RouteConfiguration served here.
 	RouteConfig string
+	// Listeners are those of the Gateway that serve here, in its order.
+	Listeners []Listener
+}
+
+// Listener is a listener of a Gateway.
+type Listener struct {
+	Name     string
+	Hostname string // "shop.example.com", "*.example.com", "" for every host
+	Index    int    // in spec.listeners
 }
 
 // PathKind is the way a path is compared. The order of the constants is the
@@ -32,6 +41,9 @@ const (
 	PathExact  PathKind = iota // the whole path
 	PathRegex                  // a regular expression over the whole path
 	PathPrefix                 // by whole path segments
+	// PathPostfix follows a parent's prefix after anything (GEP-1058); route turns
+	// it into a PathRegex, so that no Rule has it.
+	PathPostfix
 )
 
 // Path is a path match. The value of a PathPrefix has no trailing slash, but
@@ -52,7 +64,10 @@ type ValueMatch struct {
 
 // Match is the condition of one Rule: all of its parts must hold.
 type Match struct {
-	Path    Path
+	Path Path
+	// Within is a prefix that the path must lie in beside matching Path, by whole
+	// segments; "" is none. It keeps a delegated regular expression in its place.
+	Within  string
 	Method  string // "" matches every method
 	Headers []ValueMatch
 	Query   []ValueMatch
@@ -73,12 +88,23 @@ type Rule struct {
 	// Root attaches to the Gateway; Source holds the rule. Both are the same
 	// unless the rule was delegated.
 	Root, Source Origin
+	// Chain holds the delegating rules above this one, root first.
+	Chain []Hop
 	// Position is the place below Root: rule, match, then reference, child,
 	// rule, match for every level below. It breaks the last tie.
 	Position []int
 	// Section is the name of the rule in its object (rules[].name), "" without one.
 	Section string
 	Action  Action
+}
+
+// Hop is one match of a delegating rule, on the way from the root to a rule.
+type Hop struct {
+	Route       store.Key
+	Rule, Match int
+	// Included tells that the child below named this rule by its parentRefs
+	// (GEP-1058), and not the rule the child (EP-10943).
+	Included bool
 }
 
 // Origin says who a route is and how old, for ties.

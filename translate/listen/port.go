@@ -100,10 +100,22 @@ func (g *Gateway) Ports() []*ir.Port {
 		name := PortName(g.Name, number)
 		ports = append(ports, &ir.Port{
 			Name: name, Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number), RouteConfig: name,
+			Listeners: g.listenersOf(number),
 		})
 	}
 	slices.SortFunc(ports, func(a, b *ir.Port) int { return cmp.Compare(a.Port, b.Port) })
 	return ports
+}
+
+// listenersOf gives the listeners that serve on a port.
+func (g *Gateway) listenersOf(port int32) []ir.Listener {
+	var out []ir.Listener
+	for i, l := range g.Listeners {
+		if l.Serves() && l.Port == port {
+			out = append(out, ir.Listener{Name: l.Name, Hostname: l.Hostname, Index: i})
+		}
+	}
+	return out
 }
 
 // PortName names the listener and the RouteConfiguration of an HTTP port.
