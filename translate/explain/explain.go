@@ -63,11 +63,14 @@ func Request(view *ir.View, query Query) Answer {
 	}
 	r := newRequest(query)
 	answer := Answer{Port: port.Port, Path: r.path}
-	if !legal(query.Path) {
+	switch {
+	case query.tooLarge():
+		answer.Outcome.Status = http.StatusRequestHeaderFieldsTooLarge
+		return answer
+	case !legal(query.Path):
 		answer.Outcome.Status = http.StatusBadRequest
 		return answer
-	}
-	if host == nil {
+	case host == nil:
 		answer.Outcome.Status = http.StatusNotFound
 		return answer
 	}
@@ -149,10 +152,7 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 // findHost compares as Envoy does: without the port and case, the exact name
 // before the longest wildcard before "*".
 func findHost(hosts []ir.HostView, name string) *ir.HostView {
-	name = strings.ToLower(name)
-	if i := portStart(name); i >= 0 {
-		name = name[:i]
-	}
+	name = hostname(name)
 	if host := domain(hosts, name); host != nil && name != "*" {
 		return host
 	}

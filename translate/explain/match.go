@@ -62,7 +62,7 @@ func received(query Query) map[string][]string {
 
 // mismatch says why a match does not hold, "" when it does.
 func (r *request) mismatch(match *ir.Match) string {
-	if !r.matchesPath(match.Path) {
+	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
 		return pathDiffers
 	}
 	if match.Method != "" && match.Method != r.query.Method {
@@ -88,7 +88,12 @@ func (r *request) matchesPath(path ir.Path) bool {
 	case ir.PathRegex:
 		return matchesWhole(path.Value, r.path)
 	}
-	rest, ok := strings.CutPrefix(r.path, strings.TrimSuffix(path.Value, "/"))
+	return within(r.path, path.Value)
+}
+
+// within compares a prefix by whole segments; "" and "/" hold every path.
+func within(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || rest[0] == '/')
 }
 

@@ -24,6 +24,8 @@ type Backend struct {
 	// Cluster is "" for a reference that is not resolved: its share gets Status.
 	Cluster string
 	Status  uint32
+	// Target is the back end in the rule's Forward.
+	Target *ir.Backend
 	// Percent of the requests go here.
 	Percent float64
 	// Headers are the request's headers after all changes of the rule and of the
@@ -74,11 +76,12 @@ func backends(action *ir.Action, r *request) []Backend {
 		return nil
 	}
 	var list []Backend
-	for _, backend := range action.Forward.Backends {
+	for i := range action.Forward.Backends {
+		backend := &action.Forward.Backends[i]
 		if backend.Weight == 0 {
 			continue
 		}
-		target := Backend{Cluster: backend.Cluster, Percent: 100 * float64(backend.Weight) / float64(total)}
+		target := Backend{Cluster: backend.Cluster, Target: backend, Percent: 100 * float64(backend.Weight) / float64(total)}
 		if backend.Cluster == "" {
 			target.Status = http.StatusInternalServerError
 		} else {

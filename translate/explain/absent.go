@@ -1,0 +1,144 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	// maxInstead is how many names are shown in place of one that is not there.
+	maxInstead = 10
+	// maxCompared bounds how many names are compared with it.
+	maxCompared = 10_000
+)
+
+// noListener says what listens where nothing does.
+func (b *reporter) noListener() {
+	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
+	if b.query.Gateway != "" {
+		what = fmt.Sprintf("Gateway %s does not listen on port %d for %s", b.query.Gateway, b.query.Port, b.query.Scheme)
+	}
+	b.report.Reason = what
+	host := hostname(b.query.Host)
+	var owners, others []string
+	for _, gateway := range b.facts.View.Gateways {
+		if b.query.Gateway != "" && b.query.Gateway != gateway.Name {
+			continue
+		}
+		for i := range gateway.Ports {
+			port := &gateway.Ports[i]
+			url := fmt.Sprintf("http://%s:%d%s", host, port.Port.Port, b.query.Path)
+			if findHost(port.Hosts, host) != nil {
+				owners = append(owners, url)
+			} else {
+				others = append(others, url)
+			}
+		}
+	}
+	all := append(owners, others...)
+	if len(all) == 0 {
+		b.report.Reason += "; no Gateway serves any"
+	}
+	b.report.Instead = unique(all)
+}
+
+func unique(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if !slices.Contains(out, name) && len(out) < maxInstead {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// notFound says which hosts, or which paths of the host, there are.
+func (b *reporter) notFound() {
+	port, host, _ := pick(b.facts.View, b.query)
+	switch name := hostname(b.query.Host); {
+	case host == nil || host.Len == 0: // an empty one keeps a listener's hosts from others
+		b.report.Reason = fmt.Sprintf("no route of the listener has the host %s", name)
+		b.report.Instead = nearest(name, hostsOf(port))
+	case len(b.answer.Considered) > 0:
+		b.report.Reason = fmt.Sprintf("no rule of the host %s takes it: where the path fits, something else does not", host.Domain)
+	default:
+		b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
+		b.report.Instead = pathsOf(host, b.answer.Path)
+	}
+}
+
+// hostsOf are the hosts that have rules.
+func hostsOf(port *ir.PortView) []string {
+	var names []string
+	for _, h := range port.Hosts {
+		if h.Len > 0 {
+			names = append(names, h.Domain)
+		}
+	}
+	return names
+}
+
+// pathsOf are the paths of a host in words, those most like path first. Prefixes
+// are compared with as many segments of it as they have.
+func pathsOf(host *ir.HostView, path string) []string {
+	distance := map[string]int{}
+	for rule := range host.Rules {
+		words, like := pathWords(rule.Match.Path), path
+		if _, known := distance[words]; known {
+			continue
+		}
+		if rule.Match.Path.Kind == ir.PathPrefix {
+			like = firstSegments(path, strings.Count(rule.Match.Path.Value, "/"))
+		}
+		distance[words] = schema.Distance(rule.Match.Path.Value, like)
+		if len(distance) == maxCompared {
+			break
+		}
+	}
+	return byDistance(distance)
+}
+
+func firstSegments(path string, n int) string {
+	for i := range len(path) {
+		if path[i] != '/' {
+			continue
+		}
+		if n--; n < 0 {
+			return path[:i]
+		}
+	}
+	return path
+}
+
+// nearest are the names most like name, at most maxInstead.
+func nearest(name string, names []string) []string {
+	distance := map[string]int{}
+	for _, candidate := range names[:min(len(names), maxCompared)] {
+		distance[candidate] = schema.Distance(candidate, name)
+	}
+	return byDistance(distance)
+}
+
+func byDistance(distance map[string]int) []string {
+	var names []string
+	for name := range distance {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance[a], distance[b]), strings.Compare(a, b))
+	})
+	return names[:min(len(names), maxInstead)]
+}
+
+// hostname is a host without its port, in lower case.
+func hostname(host string) string {
+	if i := portStart(host); i >= 0 {
+		host = host[:i]
+	}
+	return strings.ToLower(host)
+}

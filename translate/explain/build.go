@@ -1,0 +1,291 @@
+package explain
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// Facts are what a Report draws on beside the question.
+type Facts struct {
+	View *ir.View
+	// Problems are all that stand, with their places.
+	Problems []store.Problem
+	// Places finds where fields are written, as store.Store.Places does; nil
+	// leaves the places out.
+	Places func([]store.Field) []store.Place
+}
+
+// Explain reports what happens to a request. An error says that the question has
+// no answer: it names a Gateway that does not serve, or fits several.
+func Explain(f Facts, q Query) (*Report, error) {
+	q = complete(q)
+	if err := q.checkGateway(f.View); err != nil {
+		return nil, err
+	}
+	a := Request(f.View, q)
+	if len(a.Candidates) > 0 {
+		return nil, fmt.Errorf("several Gateways listen on port %d for %s; choose one: --gateway %s",
+			q.Port, q.Host, strings.Join(a.Candidates, " or --gateway "))
+	}
+	b := &reporter{facts: f, query: q, answer: a, report: &Report{
+		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
+		Status:  a.Outcome.Status, Location: a.Outcome.Location, Passed: a.Passed,
+	}}
+	b.listener()
+	b.route()
+	b.backends()
+	b.lost()
+	b.outcome()
+	b.problems()
+	if f.Places != nil {
+		b.report.locate(f.Places)
+	}
+	return b.report, nil
+}
+
+func (q Query) checkGateway(view *ir.View) error {
+	var names []string
+	for _, g := range view.Gateways {
+		if g.Name == q.Gateway {
+			return nil
+		}
+		names = append(names, g.Name)
+	}
+	switch {
+	case q.Gateway == "":
+		return nil
+	case len(names) == 0:
+		return fmt.Errorf("no Gateway %q serves; none does", q.Gateway)
+	}
+	return fmt.Errorf("no Gateway %q serves; those that do: %s", q.Gateway, strings.Join(nearest(q.Gateway, names), ", "))
+}
+
+// reporter builds one Report.
+type reporter struct {
+	facts  Facts
+	query  Query
+	answer Answer
+	report *Report
+}
+
+func gatewayKey(name string) store.Key {
+	namespace, name, _ := strings.Cut(name, "/")
+	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
+}
+
+func (b *reporter) listener() {
+	port := b.answer.Port
+	if port == nil {
+		return
+	}
+	l := &ListenerReport{
+		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: gatewayKey(port.Gateway)},
+		VirtualHost: b.answer.Domain, Path: b.answer.Path,
+	}
+	asked, _, _ := strings.Cut(b.query.Path, "?")
+	l.Normalized = asked != l.Path
+	if own, ok := listenerOf(port.Listeners, hostname(b.query.Host)); ok {
+		l.Name, l.At.Field = own.Name, fmt.Sprintf("spec.listeners[%d]", own.Index)
+	}
+	b.report.Listener = l
+}
+
+// listenerOf is the listener with the most specific hostname that covers host
+// (Gateway API, Listener.hostname). The one listener of a port is it anyway.
+func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
+	for _, l := range all {
+		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
+			best, found = l, true
+		}
+	}
+	if !found && len(all) == 1 {
+		return all[0], true
+	}
+	return best, found
+}
+
+func covers(pattern, host string) bool {
+	suffix, wild := strings.CutPrefix(pattern, "*")
+	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, suffix)
+}
+
+func moreSpecific(a, b string) bool {
+	wildA, wildB := strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")
+	return b == "" && a != "" || a != "" && (wildB && !wildA || wildA == wildB && len(a) > len(b))
+}
+
+func (b *reporter) route() {
+	rule := b.answer.Rule
+	if rule == nil {
+		return
+	}
+	b.report.Route = &RouteReport{
+		Name: rule.Name, Match: matchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: hops(rule),
+	}
+	byKind := map[string]int{}
+	for _, part := range rule.Action.Parts {
+		i, known := byKind[part.Kind]
+		if !known {
+			i = len(b.report.Actions)
+			byKind[part.Kind] = i
+			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part.Kind, &rule.Action)})
+		}
+		action := &b.report.Actions[i]
+		action.From = append(action.From, Source{Object: part.Object, Field: part.Field})
+	}
+}
+
+// hops are the way from the root to the rule: the chain of delegation, and the
+// route that holds the rule.
+func hops(rule *ir.Rule) []HopReport {
+	var all []HopReport
+	for _, h := range rule.Chain {
+		hop := hop(h.Route, h.Rule, h.Match)
+		hop.By = "delegation"
+		if h.Included {
+			hop.By = "inclusion"
+		}
+		all = append(all, hop)
+	}
+	last := hop(rule.Source.Key, ruleIndex(rule), rule.Position[len(rule.Position)-1])
+	last.RuleName = rule.Section
+	return append(all, last)
+}
+
+func hop(object store.Key, rule, match int) HopReport {
+	field := fmt.Sprintf("spec.rules[%d]", rule)
+	return HopReport{
+		Object: object, Rule: rule, Match: match,
+		At:      Source{Object: object},
+		RuleAt:  Source{Object: object, Field: field},
+		MatchAt: Source{Object: object, Field: fmt.Sprintf("%s.matches[%d]", field, match)},
+	}
+}
+
+// ruleIndex is the index of the rule in its own object.
+func ruleIndex(rule *ir.Rule) int { return rule.Position[len(rule.Position)-2] }
+
+func (b *reporter) backends() {
+	for _, target := range b.answer.Outcome.Backends {
+		out := BackendReport{
+			Cluster: target.Cluster, Status: target.Status, Weight: target.Target.Weight, Percent: target.Percent,
+			At: Source{Object: b.answer.Rule.Source.Key, Field: target.Target.Field},
+		}
+		if target.Cluster == "" {
+			out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+		} else {
+			out.Receives = &ReceivesReport{
+				Method: b.query.Method, Host: b.answer.Outcome.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,
+			}
+		}
+		if cluster := b.facts.View.Clusters[target.Cluster]; cluster != nil {
+			for _, object := range cluster.Objects {
+				out.Objects = append(out.Objects, Source{Object: object})
+			}
+			out.Endpoints = endpoints(cluster)
+		}
+		b.report.Backends = append(b.report.Backends, out)
+	}
+}
+
+func endpoints(cluster *ir.Cluster) []string {
+	var all []string
+	for _, e := range cluster.Endpoints {
+		address := net.JoinHostPort(e.Host, strconv.FormatUint(uint64(e.Port), 10))
+		if e.Draining {
+			address += " (draining)"
+		}
+		all = append(all, address)
+	}
+	return all
+}
+
+func (b *reporter) lost() {
+	for _, miss := range b.answer.Considered {
+		b.addLost(miss.Rule, miss.Reason)
+	}
+	for _, rule := range b.answer.Behind {
+		b.addLost(rule, "lower precedence: "+route.Why(b.answer.Rule, rule))
+	}
+}
+
+func (b *reporter) addLost(rule *ir.Rule, reason string) {
+	hops := hops(rule)
+	last := hops[len(hops)-1]
+	b.report.Lost = append(b.report.Lost, LostReport{
+		Object: last.Object, Rule: last.Rule, Match: matchWords(rule.Match), Reason: reason, At: last.MatchAt,
+	})
+}
+
+// outcome names what is done, and why when no back end does it.
+func (b *reporter) outcome() {
+	rule := b.answer.Rule
+	switch {
+	case b.answer.Port == nil:
+		b.report.Outcome = NoListener
+		b.noListener()
+	case rule == nil && b.report.Status != 404:
+		b.report.Outcome = Refused
+		b.report.Reason = refusal(b.report.Status)
+	case rule == nil:
+		b.report.Outcome = NotFound
+		b.notFound()
+	case rule.Action.Redirect != nil:
+		b.report.Outcome = Redirected
+	case len(b.report.Backends) > 0:
+		b.report.Outcome = Forwarded
+	default:
+		b.report.Outcome = Responded
+		b.report.Reason = b.whyResponds(rule)
+	}
+}
+
+func refusal(status uint32) string {
+	if status == 431 {
+		return fmt.Sprintf("the request is too large: at most %d KB of target and headers, and %d headers", maxRequestBytes>>10, maxHeaders)
+	}
+	return "Envoy refuses the path: it has to begin with / and be of printable ASCII, without # and %00"
+}
+
+// whyResponds takes the reason from the problems of the rule.
+func (b *reporter) whyResponds(rule *ir.Rule) string {
+	messages := b.messages(func(p store.Problem) bool { return ofRule(p, rule) })
+	switch {
+	case messages != "":
+		return messages
+	case rule.Guard:
+		return "the rule hands on to other routes, and none of them takes the request"
+	}
+	return fmt.Sprintf("the rule answers %d by itself", rule.Action.Respond.Status)
+}
+
+// messages joins what some of the problems say.
+func (b *reporter) messages(of func(store.Problem) bool) string {
+	var messages []string
+	for _, p := range b.facts.Problems {
+		if of(p) && !slices.Contains(messages, p.Message) {
+			messages = append(messages, p.Message)
+		}
+	}
+	return strings.Join(messages, "; ")
+}
+
+// ofRule tells whether a problem is about the rule that holds an ir.Rule.
+func ofRule(p store.Problem, rule *ir.Rule) bool {
+	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
+}
+
+// concerns tells whether a problem is about a field or what is in it.
+func concerns(p store.Problem, object store.Key, field string) bool {
+	rest, inside := strings.CutPrefix(p.Field, field)
+	return p.Object == object && inside && (rest == "" || rest[0] == '.')
+}

@@ -1,0 +1,109 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Envoy answers 431 to what is larger (design section 4; the second is its own
+// limit). It also bounds what one question costs here.
+const (
+	maxRequestBytes = 60 << 10 // target and headers together
+	maxHeaders      = 100
+)
+
+// NewQuery reads a request as curl would be given it: a method, an absolute URL,
+// headers as "name: value". A Host header takes the place of the URL's host, but
+// not of its port. The path is kept as written. An error says what is wrong with
+// the question.
+func NewQuery(method, address string, headers []string) (Query, error) {
+	address, _, _ = strings.Cut(address, "#") // clients do not send it
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return Query{}, fmt.Errorf("the URL cannot be read: %w", err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return Query{}, fmt.Errorf("the URL %q needs a scheme: http://HOST[:PORT]/PATH", address)
+	case u.Hostname() == "":
+		return Query{}, fmt.Errorf("the URL %q names no host", address)
+	case !isToken(method):
+		return Query{}, fmt.Errorf("%q is not a method", method)
+	}
+	q := Query{Scheme: u.Scheme, Host: u.Host, Method: method, Path: target(address), Headers: http.Header{}}
+	if q.Port, err = portOf(u); err != nil {
+		return Query{}, err
+	}
+	for _, header := range headers {
+		if err := q.addHeader(header); err != nil {
+			return Query{}, err
+		}
+	}
+	return q, nil
+}
+
+// target is the part behind the host, as written: "//" and ".." are part of the
+// question.
+func target(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
+	i := strings.IndexAny(rest, "/?")
+	switch {
+	case i < 0:
+		return "/"
+	case rest[i] == '?':
+		return "/" + rest[i:]
+	}
+	return rest[i:]
+}
+
+func portOf(u *url.URL) (uint32, error) {
+	if u.Port() == "" {
+		return map[string]uint32{"http": 80, "https": 443}[u.Scheme], nil
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil || port == 0 {
+		return 0, fmt.Errorf("%s is not a port", u.Port())
+	}
+	return uint32(port), nil
+}
+
+func (q *Query) addHeader(header string) error {
+	name, value, found := strings.Cut(header, ":")
+	value = strings.TrimSpace(value)
+	switch {
+	case !found || !isToken(name):
+		return fmt.Errorf("the header %q is not of the form 'name: value'", header)
+	case strings.ContainsAny(value, "\r\n\x00"):
+		return fmt.Errorf("the header %s has a line break in its value", name)
+	case strings.EqualFold(name, "host"):
+		q.Host = value
+	default:
+		q.Headers.Add(name, value)
+	}
+	return nil
+}
+
+// isToken tells whether a method or a header's name can be sent (RFC 9110, 5.6.2).
+func isToken(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool {
+		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}) < 0
+}
+
+// tooLarge tells whether Envoy refuses the request for its size.
+func (q Query) tooLarge() bool {
+	size, count := len(q.Method)+len(q.Path)+len(q.Host), 0
+	for name, values := range q.Headers {
+		for _, value := range values {
+			size += len(name) + len(value)
+			count++
+		}
+	}
+	return size > maxRequestBytes || count > maxHeaders
+}
+
+// URL is the question's URL again.
+func (q Query) URL() string { return q.Scheme + "://" + q.Host + q.Path }

@@ -1,0 +1,196 @@
+package explain
+
+import (
+	"net/http"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// Report is an Answer as commands and pages give it: with places, reasons in
+// words and problems. Its JSON is a contract; docs/json.md describes it.
+type Report struct {
+	Request RequestReport `json:"request"`
+	// Outcome is what is done, and Reason says why when no back end answers.
+	Outcome Kind   `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+	// Status is what is answered without a back end, else 0.
+	Status   uint32 `json:"status,omitempty"`
+	Location string `json:"location,omitempty"`
+	// Instead names what exists in place of what was not found, nearest first:
+	// URLs, hosts or paths.
+	Instead  []string        `json:"instead,omitempty"`
+	Listener *ListenerReport `json:"listener,omitempty"`
+	// Route is the winner; nil when no rule takes the request.
+	Route    *RouteReport    `json:"route,omitempty"`
+	Actions  []ActionReport  `json:"actions,omitempty"`
+	Backends []BackendReport `json:"backends,omitempty"`
+	// Lost are the rules that came near, in the order of the table, at most 40.
+	Lost []LostReport `json:"lost,omitempty"`
+	// Passed is how many rules were tried in vain before the winner.
+	Passed int `json:"passed"`
+	// Problems are those of the objects that take part, and of routes that serve
+	// nowhere, the weightiest first; MoreProblems were left out.
+	Problems     []store.Problem `json:"problems,omitempty"`
+	MoreProblems int             `json:"moreProblems,omitempty"`
+}
+
+// Kind is the sort of an outcome.
+type Kind string
+
+// The outcomes.
+const (
+	Forwarded  Kind = "forward"     // a back end answers
+	Redirected Kind = "redirect"    // the client is sent elsewhere
+	Responded  Kind = "respond"     // the rule answers with Status by itself
+	NotFound   Kind = "not-found"   // no rule takes it: 404
+	Refused    Kind = "refused"     // Envoy takes no such request: 400 or 431
+	NoListener Kind = "no-listener" // nothing listens on the port
+)
+
+// RequestReport is the question.
+type RequestReport struct {
+	Method  string      `json:"method"`
+	URL     string      `json:"url"`
+	Headers http.Header `json:"headers,omitempty"`
+}
+
+// ListenerReport is the listener that takes the request.
+type ListenerReport struct {
+	Gateway string `json:"gateway"` // "namespace/name"
+	Name    string `json:"name"`    // in the Gateway
+	Port    uint32 `json:"port"`
+	// Envoy is the name of the Envoy listener.
+	Envoy string `json:"envoy"`
+	At    Source `json:"at"`
+	// VirtualHost is the domain that the host falls under, "" for none.
+	VirtualHost string `json:"virtualHost,omitempty"`
+	// Path is the path as it is matched, without the query; Normalized tells that
+	// it was written otherwise.
+	Path       string `json:"path"`
+	Normalized bool   `json:"normalized,omitempty"`
+}
+
+// RouteReport is one rule of the table.
+type RouteReport struct {
+	// Name is the Envoy route's.
+	Name string `json:"name"`
+	// Match is the whole condition in words, what parents add included.
+	Match string `json:"match"`
+	// Weight is EP-11466's.
+	Weight int32 `json:"weight,omitempty"`
+	// Guard tells that the rule stands for what could not be resolved.
+	Guard bool `json:"guard,omitempty"`
+	// Hops lead from the route that is attached to the Gateway to the one that
+	// holds the rule, which is the last.
+	Hops []HopReport `json:"hops"`
+}
+
+// HopReport is one match of a rule, on the way from the root to the winner.
+type HopReport struct {
+	Object store.Key `json:"object"`
+	// Rule and Match count from 0; RuleName is rules[].name.
+	Rule     int    `json:"rule"`
+	RuleName string `json:"ruleName,omitempty"`
+	Match    int    `json:"match"`
+	// By is how the next hop was found: "delegation" (this rule names the route),
+	// "inclusion" (the route names this one as parent), "" for the last.
+	By      string `json:"by,omitempty"`
+	At      Source `json:"at"`
+	RuleAt  Source `json:"ruleAt"`
+	MatchAt Source `json:"matchAt"`
+}
+
+// ActionReport is something that the rule does with the request or its answer.
+type ActionReport struct {
+	// Type is what stands in the YAML: a filter's type, "timeouts" or "retry".
+	Type string `json:"type"`
+	// Does says in words what it does.
+	Does string `json:"does"`
+	// From are the places that it was read from; several were merged.
+	From []Source `json:"from"`
+}
+
+// BackendReport is a target of the request.
+type BackendReport struct {
+	// Cluster is "" for a reference that is not resolved: its share gets Status,
+	// and Reason says why.
+	Cluster string  `json:"cluster,omitempty"`
+	Status  uint32  `json:"status,omitempty"`
+	Reason  string  `json:"reason,omitempty"`
+	Weight  uint32  `json:"weight"`
+	Percent float64 `json:"percent"`
+	At      Source  `json:"at"`
+	// Objects are those that give the endpoints, which are "address:port".
+	Objects   []Source `json:"objects,omitempty"`
+	Endpoints []string `json:"endpoints,omitempty"`
+	// Receives is what the back end gets; nil for one without a cluster.
+	Receives *ReceivesReport `json:"receives,omitempty"`
+}
+
+// ReceivesReport is a request as a back end receives it. Headers that Envoy adds
+// by itself are not in.
+type ReceivesReport struct {
+	Method  string      `json:"method"`
+	Host    string      `json:"host"`
+	Path    string      `json:"path"`
+	Headers http.Header `json:"headers,omitempty"`
+}
+
+// LostReport is a rule that came near, and why it does not serve.
+type LostReport struct {
+	Object store.Key `json:"object"`
+	Rule   int       `json:"rule"`
+	Match  string    `json:"match"`
+	Reason string    `json:"reason"`
+	At     Source    `json:"at"`
+}
+
+// Source is a field of an object and where it is written. Line is 0 when that is
+// not known.
+type Source struct {
+	Object store.Key `json:"object"`
+	Field  string    `json:"field,omitempty"`
+	store.Place
+}
+
+// sources yields every Source of the report.
+func (r *Report) sources() []*Source {
+	var all []*Source
+	list := func(of []Source) {
+		for i := range of {
+			all = append(all, &of[i])
+		}
+	}
+	if r.Listener != nil {
+		all = append(all, &r.Listener.At)
+	}
+	if r.Route != nil {
+		for i := range r.Route.Hops {
+			h := &r.Route.Hops[i]
+			all = append(all, &h.At, &h.RuleAt, &h.MatchAt)
+		}
+	}
+	for i := range r.Actions {
+		list(r.Actions[i].From)
+	}
+	for i := range r.Backends {
+		all = append(all, &r.Backends[i].At)
+		list(r.Backends[i].Objects)
+	}
+	for i := range r.Lost {
+		all = append(all, &r.Lost[i].At)
+	}
+	return all
+}
+
+// locate fills in the places of every Source.
+func (r *Report) locate(places func([]store.Field) []store.Place) {
+	sources := r.sources()
+	fields := make([]store.Field, len(sources))
+	for i, s := range sources {
+		fields[i] = store.Field{Object: s.Object, Path: s.Field}
+	}
+	for i, place := range places(fields) {
+		sources[i].Place = place
+	}
+}
