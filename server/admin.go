@@ -25,6 +25,7 @@ func (s *Server) admin(address net.Addr) http.Handler {
 	pages.Handle("/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	pages.HandleFunc("/api/v1/problems", s.problemsPage)
 	pages.HandleFunc("/api/v1/xds", s.xdsPage)
+	pages.HandleFunc("/api/v1/explain", s.explainPage)
 	pages.HandleFunc("/api/v1/status", s.statusPage)
 	pages.HandleFunc("/api/v1/status/{kind}", s.statusPage)
 	pages.HandleFunc("/api/v1/status/{kind}/{name}", s.statusPage) // cluster-scoped

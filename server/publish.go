@@ -128,6 +128,7 @@ func (s *Server) Publish(result translate.Result) {
 		s.board.set(u)
 	}
 	s.setProblems(result.Problems)
+	s.view = result.View
 	s.metrics.published(s.union)
 	if !s.published {
 		s.published = true

@@ -33,6 +33,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Options are the server's settings.
@@ -53,6 +54,9 @@ type Options struct {
 	// published or held; allowEmpty ends the hold of an emptied or missing
 	// folder. It may be called from any goroutine.
 	Reload func(allowEmpty bool)
+	// Places, when set, finds where fields are written in the folder as it was read
+	// last, for explain. It may be called from any goroutine.
+	Places func([]store.Field) []store.Place
 	// Listening, when set, is called once both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }
@@ -83,6 +87,7 @@ type Server struct {
 	warned    map[string]bool // node.cluster that nothing is known of
 	board     board
 	problems  []store.Problem
+	view      func() *ir.View // of the newest Result; nil before the first
 	hold      string
 }
 

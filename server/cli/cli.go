@@ -66,6 +66,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		bootstrapCommand(),
 		completionCommand(),
+		explainCommand(),
 		healthcheckCommand(),
 		reloadCommand(),
 		serveCommand(),

@@ -74,6 +74,14 @@ func (p *pipeline) again(allowEmpty bool) {
 	p.take(tree)
 }
 
+// places finds where fields are written in the folder as it was read last. It
+// waits for a Tree that is on its way.
+func (p *pipeline) places(fields []store.Field) []store.Place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.store.Places(fields)
+}
+
 func (p *pipeline) take(tree watcher.Tree) {
 	r := &reload{tree: tree, stages: map[string]time.Duration{"scan": tree.Scan}}
 	if !p.run(r) {

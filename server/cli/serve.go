@@ -104,7 +104,7 @@ func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log z
 		close(bound)
 	}
 	p := newPipeline(both, log)
-	options.Reload = p.again
+	options.Reload, options.Places = p.again, p.places
 	srv := server.New(options, log)
 	p.publisher = srv
 	group, ctx := errgroup.WithContext(ctx)

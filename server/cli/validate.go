@@ -48,6 +48,8 @@ type reading struct {
 	stats    store.Stats
 	result   translate.Result
 	problems []store.Problem
+	// places finds where fields are written.
+	places func([]store.Field) []store.Place
 }
 
 // readFolder takes a folder through store and translate, once.
@@ -62,7 +64,7 @@ func readFolder(ctx context.Context, dir string, o folderOptions) (reading, erro
 	}
 	change := both.store.Apply(tree)
 	result := both.translator.Apply(change)
-	return reading{change.Stats, result, both.located(change, result)}, nil
+	return reading{change.Stats, result, both.located(change, result), both.store.Places}, nil
 }
 
 // report is validate's JSON: a contract.

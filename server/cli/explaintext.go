@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+const (
+	// labelWidth is that of the first column of explain's text.
+	labelWidth = 10
+	// maxTextWidth is how far longer texts move the column of places.
+	maxTextWidth = 66
+)
+
+// The styles of explain's text.
+const (
+	plain = ""
+	bold  = "\x1b[1m"
+	faint = "\x1b[2m"
+	green = "\x1b[1;32m"
+	red   = "\x1b[1;31m"
+)
+
+// explainText is a Report for people: a line for each fact, and at its end where
+// it is written.
+func explainText(r *explain.Report, color bool) []byte {
+	t := &explainPage{color: color}
+	fmt.Fprintf(&t.out, "%s %s\n", t.paint(bold, r.Request.Method), t.paint(bold, r.Request.URL))
+	t.outcome(r)
+	t.listener(r.Listener)
+	if r.Route != nil {
+		t.hops(r.Route)
+	}
+	for _, action := range r.Actions {
+		t.action(action)
+	}
+	for _, backend := range r.Backends {
+		t.backend(backend)
+	}
+	t.flush()
+	t.instead(r)
+	t.lost(r)
+	t.problems(r)
+	return t.out.Bytes()
+}
+
+// explainPage gathers rows, so that their places stand below each other.
+type explainPage struct {
+	color bool
+	out   bytes.Buffer
+	rows  []explainRow
+}
+
+type explainRow struct{ label, text, place string }
+
+func (t *explainPage) paint(style, text string) string {
+	if !t.color || style == plain || text == "" {
+		return text
+	}
+	return style + text + "\x1b[0m"
+}
+
+func (t *explainPage) row(label, text string, at explain.Source) {
+	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
+}
+
+// position is file:line:column as far as they are known.
+func position(p store.Place) string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// flush writes the rows.
+func (t *explainPage) flush() {
+	width := 0
+	for _, r := range t.rows {
+		width = max(width, min(utf8.RuneCountInString(r.text), maxTextWidth))
+	}
+	if len(t.rows) > 0 {
+		t.out.WriteByte('\n')
+	}
+	for _, r := range t.rows {
+		line := fmt.Sprintf("%-*s  %s", labelWidth, r.label, r.text)
+		if r.place != "" {
+			gap := max(0, width-utf8.RuneCountInString(r.text)) + 2
+			line += strings.Repeat(" ", gap) + t.paint(faint, r.place)
+		}
+		t.out.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	t.rows = nil
+}
+
+// outcome is the answer in one line.
+func (t *explainPage) outcome(r *explain.Report) {
+	style, text := red, strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
+	switch r.Outcome {
+	case explain.Forwarded:
+		style, text = green, strings.Join(shares(r.Backends), ", ")
+	case explain.Redirected:
+		style, text = green, text+", "+r.Location
+	case explain.NoListener:
+		text = "no connection"
+	}
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text))
+}
+
+// shares are the targets of a request, with percents when there are several.
+func shares(backends []explain.BackendReport) []string {
+	var all []string
+	for _, b := range backends {
+		target := b.Cluster
+		if target == "" {
+			target = fmt.Sprintf("answered %d", b.Status)
+		}
+		if len(backends) > 1 {
+			target = percent(b.Percent) + " " + target
+		}
+		all = append(all, target)
+	}
+	return all
+}
+
+func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 32) + " %" }
+
+func (t *explainPage) listener(l *explain.ListenerReport) {
+	if l == nil {
+		return
+	}
+	t.row("listener", fmt.Sprintf("%s of Gateway %s, port %d", cmp.Or(l.Name, l.Envoy), l.Gateway, l.Port), l.At)
+	t.row("host", cmp.Or(l.VirtualHost, "nobody's"), explain.Source{})
+	path := l.Path
+	if l.Normalized {
+		path += " (normalized)"
+	}
+	t.row("path", path, explain.Source{})
+}
+
+// hops prints the way from the root to the rule: each delegating rule in a line,
+// then the rule that wins.
+func (t *explainPage) hops(r *explain.RouteReport) {
+	for _, h := range r.Hops[:len(r.Hops)-1] {
+		t.row("through", fmt.Sprintf("%s, %s, match %d, by %s", h.Object, ruleName(h), h.Match, h.By), h.MatchAt)
+	}
+	last := r.Hops[len(r.Hops)-1]
+	t.row("route", last.Object.String(), last.At)
+	t.row("rule", strings.TrimPrefix(ruleName(last), "rule "), last.RuleAt)
+	t.row("match", fmt.Sprintf("%d: %s", last.Match, r.Match), last.MatchAt)
+	if r.Weight != 0 {
+		t.row("weight", fmt.Sprint(r.Weight), explain.Source{})
+	}
+}
+
+// ruleName is "rule 0" or "rule 0 (cart)".
+func ruleName(h explain.HopReport) string {
+	if h.RuleName == "" {
+		return fmt.Sprintf("rule %d", h.Rule)
+	}
+	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
+}
+
+// action prints what a filter or field does, and every place it comes from.
+func (t *explainPage) action(a explain.ActionReport) {
+	text := a.Type
+	if a.Does != "" {
+		text += ": " + a.Does
+	}
+	for i, from := range a.From {
+		if i > 0 {
+			text = "  and"
+		}
+		t.row("does", text, from)
+	}
+}
+
+func (t *explainPage) backend(b explain.BackendReport) {
+	if b.Cluster == "" {
+		t.row("back end", fmt.Sprintf("%s answered %d: %s", percent(b.Percent), b.Status, b.Reason), b.At)
+		return
+	}
+	t.row("back end", fmt.Sprintf("%s %s", percent(b.Percent), b.Cluster), b.At)
+	for _, object := range b.Objects {
+		t.row("", "  "+object.Object.String(), object)
+	}
+	endpoints := strings.Join(b.Endpoints[:min(len(b.Endpoints), 5)], ", ")
+	if more := len(b.Endpoints) - 5; more > 0 {
+		endpoints += fmt.Sprintf(" and %d more", more)
+	}
+	t.row("", "  "+cmp.Or(endpoints, "no endpoint: Envoy answers 503"), explain.Source{})
+	t.row("", fmt.Sprintf("  receives %s %s, host %s", b.Receives.Method, b.Receives.Path, b.Receives.Host), explain.Source{})
+	for _, name := range slices.Sorted(maps.Keys(b.Receives.Headers)) {
+		for _, value := range b.Receives.Headers[name] {
+			t.row("", fmt.Sprintf("    %s: %s", strings.ToLower(name), value), explain.Source{})
+		}
+	}
+}
+
+func (t *explainPage) instead(r *explain.Report) {
+	if len(r.Instead) == 0 {
+		return
+	}
+	t.out.WriteString("\n" + t.paint(bold, "there is") + "\n")
+	for _, name := range r.Instead {
+		t.out.WriteString("  " + name + "\n")
+	}
+}
+
+// lost prints the rules that came near, each with its reason.
+func (t *explainPage) lost(r *explain.Report) {
+	if len(r.Lost) == 0 {
+		return
+	}
+	t.out.WriteString("\n" + t.paint(bold, "came near") + "\n")
+	for _, l := range r.Lost {
+		fmt.Fprintf(&t.out, "  %s, rule %d: %s  %s\n", l.Object, l.Rule, l.Match, t.paint(faint, position(l.At.Place)))
+		fmt.Fprintf(&t.out, "    %s\n", l.Reason)
+	}
+}
+
+func (t *explainPage) problems(r *explain.Report) {
+	if len(r.Problems) == 0 {
+		return
+	}
+	t.out.WriteString("\n" + t.paint(bold, "problems that may matter") + "\n")
+	for _, p := range r.Problems {
+		t.out.WriteString("\n" + p.Text(t.color))
+	}
+	if r.MoreProblems > 0 {
+		fmt.Fprintf(&t.out, "\n%d more: see gatefold validate\n", r.MoreProblems)
+	}
+}
