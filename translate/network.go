@@ -25,6 +25,9 @@ type (
 	flatKey struct {
 		Route store.Key
 		Port  int32 // 0 when the route is attached to no port
+		// Via is the chain of parents, root first: "infra/root>team/mid"; "" for a
+		// root. A child of two parents is two nodes.
+		Via string
 	}
 	useKey struct {
 		Gateway string
@@ -39,7 +42,12 @@ func (k portKey) String() string { return fmt.Sprintf("%s:%d", k.Gateway, k.Port
 
 func (k tableKey) String() string { return k.portKey.String() + " " + k.Domain }
 
-func (k flatKey) String() string { return fmt.Sprintf("%s :%d", k.Route, k.Port) }
+func (k flatKey) String() string {
+	if k.Via == "" {
+		return fmt.Sprintf("%s :%d", k.Route, k.Port)
+	}
+	return fmt.Sprintf("%s :%d below %s", k.Route, k.Port, k.Via)
+}
 
 func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 
@@ -47,6 +55,10 @@ func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 type network struct {
 	in   *inputs
 	bind []string
+	// wildcard, weighted and maxDepth are Options.
+	wildcard string
+	weighted bool
+	maxDepth int
 
 	class       *memo.Rule[string, classOut]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
@@ -56,12 +68,17 @@ type network struct {
 	attach      *memo.Rule[store.Key, *attachOut]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]
+	link        *memo.Rule[linkKey, *linkOut]
+	live        *memo.Fold[pointKey, flatKey, struct{}, int]
+	graft       *memo.Rule[flatKey, *graftOut]
+	binding     *memo.Rule[linkKey, *bindingOut]
+	bindings    *memo.Fold[store.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
 	table       *memo.Fold[tableKey, string, *entry, memo.Ordered[*entry]]
 	host        *memo.Rule[tableKey, *hostOut]
 	hosts       *memo.Fold[portKey, string, *hostOut, memo.Ordered[*hostOut]]
 	routeConfig *memo.Rule[portKey, xds.Resource]
 	listener    *memo.Rule[portKey, *portOut]
-	uses        *memo.Fold[useKey, store.Key, struct{}, struct{}]
+	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	cluster     *memo.Rule[backend.Key, *clusterOut]
 	push        *memo.Rule[useKey, *clusterOut]
 	attached    *memo.Fold[listenerKey, store.Key, struct{}, int]
@@ -78,9 +95,10 @@ type network struct {
 
 // newNetwork declares everything, in the order in which it is read.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
-	n := &network{in: in, bind: options.Bind}
+	n := &network{in: in, bind: options.Bind, wildcard: options.WildcardNamespace, weighted: options.Weighted, maxDepth: options.MaxDepth}
 	n.declareListeners(e)
 	n.declareRoutes(e)
+	n.declareDelegation(e)
 	n.declareTables(e)
 	n.declareBackends(e)
 	n.declareStatus(e)

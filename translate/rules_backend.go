@@ -45,9 +45,10 @@ func sameCluster(a, b *clusterOut) bool {
 }
 
 func (n *network) declareBackends(e *memo.Engine) {
-	n.uses = memo.NewFold[useKey, store.Key](e,
-		func(struct{}, []memo.Member[store.Key, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
+	n.uses = memo.NewFold[useKey, flatKey](e,
+		func(struct{}, []memo.Member[flatKey, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
 	memo.From(n.uses, n.mount, usesOf, identical)
+	memo.From(n.uses, n.graft, graftUses, identical)
 	n.cluster = memo.NewRule(e, "cluster", n.runCluster, sameCluster)
 	n.push = memo.NewRule(e, "push", func(c *memo.Ctx, key useKey) *clusterOut {
 		return n.cluster.Get(c, key.Backend)
@@ -56,16 +57,32 @@ func (n *network) declareBackends(e *memo.Engine) {
 }
 
 // usesOf names the back ends that a route makes each of its Gateways need.
-func usesOf(key store.Key, m *mountOut, yield func(memo.Place[useKey, store.Key], struct{})) {
+func usesOf(key store.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
-		for _, to := range flat.Backends {
-			if use := (useKey{table.Gateway, to}); !seen[use] {
-				seen[use] = true
-				yield(memo.Place[useKey, store.Key]{Key: use, ID: key}, struct{}{})
-			}
-		}
+		eachUse(table, flat.Backends, seen, func(use useKey) {
+			yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
+		})
 	})
+}
+
+// graftUses names the back ends that a node below a root makes Gateways need.
+func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
+	seen := map[useKey]bool{}
+	for _, table := range g.Tables {
+		eachUse(table, g.Backends, seen, func(use useKey) {
+			yield(memo.Place[useKey, flatKey]{Key: use, ID: key}, struct{}{})
+		})
+	}
+}
+
+func eachUse(table tableKey, backends []backend.Key, seen map[useKey]bool, yield func(useKey)) {
+	for _, to := range backends {
+		if use := (useKey{table.Gateway, to}); !seen[use] {
+			seen[use] = true
+			yield(use)
+		}
+	}
 }
 
 // runBackend follows one reference: kind, grant, existence, port.

@@ -51,6 +51,8 @@ func sameEntry(a, b *entry) bool {
 // flatOut is a route's rules on one port.
 type flatOut struct {
 	*route.Flat
+	// Hosts are those of the root that the node serves; nil is all of them.
+	Hosts   []string
 	Entries []*entry
 	// Whole tells that no rule of the route works as it is written.
 	Whole bool
@@ -97,6 +99,9 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	from, _ := store.As[*api.HTTPRoute](object)
 	out := &attachOut{}
 	for i, ref := range from.Spec.ParentRefs {
+		if toRoute(ref) {
+			continue
+		}
 		if !toGateway(ref) {
 			out.Problems = append(out.Problems, parentProblem(key, i, "UnsupportedParent",
 				fmt.Sprintf("a parentRef of kind %s is not followed yet", *ref.Kind), "attach the route to a Gateway"))
@@ -114,6 +119,10 @@ func parentProblem(key store.Key, i int, code, message, hint string) store.Probl
 		Code: code, Severity: store.Error, Object: key,
 		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
 	}
+}
+
+func toRoute(ref gwv1.ParentReference) bool {
+	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
 
 func toGateway(ref gwv1.ParentReference) bool {
@@ -173,22 +182,38 @@ func (n *network) namespaceLabels(c *memo.Ctx, name string) map[string]string {
 
 func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	object, ok := n.in.httpRoutes.Get(c, key.Route)
-	if !ok {
+	setting, hosts, stands := n.setting(c, key)
+	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
 	}
-	out := &flatOut{Flat: route.HTTP(object, uint32(key.Port), func(ref gwv1.BackendObjectReference) backend.Resolution {
+	out := &flatOut{Hosts: hosts, Flat: route.HTTP(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return n.backend.Get(c, backend.Refer(key.Route, ref))
 	})}
-	works := false
+	if key.Port == 0 {
+		out.Points = nil
+	}
+	works := len(out.Points) > 0
 	for _, rule := range out.Rules {
 		e := out.encode(rule)
 		if e != nil {
 			out.Entries = append(out.Entries, e)
 		}
-		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[0])
+		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[len(rule.Position)-2])
 	}
 	out.Whole = !works && out.Unsupported != ""
 	return out
+}
+
+// setting gives what a node stands in; stands is false when its root is not
+// attached on the port, or the links above it are gone.
+func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []string, stands bool) {
+	s = route.Setting{Port: uint32(key.Port), Wildcard: n.wildcard, Weighted: n.weighted}
+	if key.Via != "" {
+		link := n.link.Get(c, key.link())
+		s.Links = link.Links
+		return s, link.Hosts, len(link.Links) > 0
+	}
+	return s, nil, key.Port == 0 || slices.Contains(n.attach.Get(c, key.Route).Ports, key.Port)
 }
 
 // encode gives the entry of a rule. What Envoy would refuse answers 500 in its
@@ -214,10 +239,10 @@ func (out *flatOut) encode(rule *ir.Rule) *entry {
 func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
 	out := &mountOut{Attach: n.attach.Get(c, key), Flat: map[int32]*flatOut{}}
 	for _, port := range out.Attach.Ports {
-		out.Flat[port] = n.flat.Get(c, flatKey{key, port})
+		out.Flat[port] = n.flat.Get(c, flatKey{Route: key, Port: port})
 	}
 	if len(out.Flat) == 0 {
-		out.Flat[0] = n.flat.Get(c, flatKey{key, 0})
+		out.Flat[0] = n.flat.Get(c, flatKey{Route: key})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -22,7 +23,7 @@ type problemSet struct {
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 func (n *network) declareStatus(e *memo.Engine) {
-	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count, identical[int])
+	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count[store.Key], identical[int])
 	memo.From(n.attached, n.mount, attachedTo, identical)
 
 	n.classStatus = memo.NewRule(e, "classstatus", n.runClassStatus, deepEqual)
@@ -38,6 +39,15 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
+	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
+	memo.EachOf(children, n.in.httpRoutes, func(key store.Key, o *store.Object) []store.Key {
+		if len(route.ParentRoutes(o)) == 0 {
+			return nil
+		}
+		return []store.Key{key}
+	})
+	problemsFrom(n.problems, "children", children, func(list []store.Problem) []store.Problem { return list })
+	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
 }
 
@@ -47,7 +57,7 @@ func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
 }
 
 // count is the step of a fold that counts its members.
-func count(n int, members []memo.Member[store.Key, struct{}]) int {
+func count[ID comparable](n int, members []memo.Member[ID, struct{}]) int {
 	for _, m := range members {
 		switch {
 		case !m.Had:
@@ -144,7 +154,7 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 	object, ok := n.in.httpRoutes.Get(c, key)
 	mount := n.mount.Get(c, key)
-	if !ok || len(mount.Attach.Parents) == 0 {
+	if !ok {
 		return nil
 	}
 	generation := object.Value.GetGeneration()
@@ -152,8 +162,12 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 	for _, parent := range mount.Attach.Parents {
 		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
 			ParentRef: parent.Ref, ControllerName: status.ControllerName,
-			Conditions: routeConditions(parent, mount.anyFlat(), generation),
+			Conditions: routeConditions(parent, mount.anyFlat(), n.handedOn(c, key, mount), generation),
 		})
+	}
+	out.Parents = append(out.Parents, n.childParents(c, object)...)
+	if len(out.Parents) == 0 {
+		return nil
 	}
 	return &status.Update{Key: key, Generation: generation, Status: out}
 }
@@ -167,12 +181,15 @@ func (m *mountOut) anyFlat() *flatOut {
 	return m.Flat[m.Attach.Ports[0]]
 }
 
-func routeConditions(parent parentOut, flat *flatOut, generation int64) []metav1.Condition {
+func routeConditions(parent parentOut, flat *flatOut, handedOn listen.Verdict[gwv1.RouteConditionReason], generation int64) []metav1.Condition {
 	accepted := parent.Refused
 	if accepted.Good() && flat.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: flat.Unsupported}
 	}
 	resolved := listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
+	if resolved.Good() {
+		resolved = handedOn
+	}
 	conditions := []metav1.Condition{
 		status.RouteAccepted(generation, accepted),
 		status.RouteResolvedRefs(generation, resolved),

@@ -38,6 +38,13 @@ func (n *network) declareTables(e *memo.Engine) {
 			}
 		})
 	}, sameEntry)
+	memo.From(n.table, n.graft, func(_ flatKey, g *graftOut, yield func(memo.Place[tableKey, string], *entry)) {
+		for _, key := range g.Tables {
+			for _, e := range g.Entries {
+				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
+			}
+		}
+	}, sameEntry)
 	memo.From(n.table, n.gateway, markHosts, sameEntry)
 
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)

@@ -17,9 +17,19 @@ type Options struct {
 	// Bind are the IP addresses for Gateways that name none: all interfaces,
 	// when empty 0.0.0.0.
 	Bind []string
+	// WildcardNamespace is the word that stands for all namespaces in a label
+	// reference (EP-10943); "all" when empty.
+	WildcardNamespace string
+	// Weighted turns the weights of routes on (EP-11466).
+	Weighted bool
+	// MaxDepth is how many routes may stand above each other; 32 when 0.
+	MaxDepth int
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
 }
+
+// maxDepth is the default of Options.MaxDepth (design section 5).
+const maxDepth = 32
 
 // Translator keeps what was translated, so that a Change costs what it changes.
 // It has one owner.
@@ -39,6 +49,8 @@ func New(options Options) *Translator {
 	if len(options.Bind) == 0 {
 		options.Bind = []string{"0.0.0.0"}
 	}
+	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, "all")
+	options.MaxDepth = cmp.Or(options.MaxDepth, maxDepth)
 	engine := memo.New(options.Trace)
 	in := newInputs(engine)
 	net := newNetwork(engine, in, options)

@@ -133,6 +133,9 @@ func (s *state) text() string {
 // viewText writes a View down, rule by rule.
 func viewText(view *ir.View) string {
 	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(view.Clusters)) {
+		fmt.Fprintf(&b, "%+v\n", *view.Clusters[name])
+	}
 	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {
 			fmt.Fprintf(&b, "%s %+v\n", gateway.Name, *port.Port)

@@ -35,13 +35,36 @@ type Flat struct {
 	// that answer 500 because of it.
 	Unsupported string
 	Closed      []int
+
+	// Points are the places from which the route hands requests to others.
+	Points []*Point
+	// Live are the names of the parents' Points that a rule stands under; Missed
+	// says of matches why they stand under none; Conflict why the route could not
+	// be included (GEP-1058, Binding: one conflict fails the pair).
+	Live     []string
+	Missed   []string
+	Conflict string
 }
 
-// HTTP flattens an HTTPRoute for a listener of that port (a redirect without
-// port names the listener's: Gateway API, HTTPRequestRedirectFilter.port).
-func HTTP(object *store.Object, port uint32, resolve Resolver) *Flat {
+// Setting is what flattening depends on beside the object.
+type Setting struct {
+	// Port is the listener's (a redirect without port names it: Gateway API,
+	// HTTPRequestRedirectFilter.port); 0 for a route that serves nowhere.
+	Port uint32
+	// Wildcard is the word that stands for all namespaces in a label reference.
+	Wildcard string
+	// Weighted turns the weights of routes on (EP-11466).
+	Weighted bool
+	// Links are the Points that the route stands under; nil for a root.
+	Links []Link
+}
+
+// HTTP flattens an HTTPRoute, a root or one node of a delegation tree.
+func HTTP(object *store.Object, setting Setting, resolve Resolver) *Flat {
 	route, _ := store.As[*api.HTTPRoute](object)
-	b := &builder{origin: OriginOf(object), port: port, resolve: resolve, flat: &Flat{}}
+	b := &builder{object: object, origin: OriginOf(object), port: setting.Port, wildcard: setting.Wildcard, resolve: resolve, flat: &Flat{}}
+	b.readWeight(setting.Weighted)
+	b.bind(route, setting.Links)
 	for i := range route.Spec.Rules {
 		if !b.rule(i, &route.Spec.Rules[i]) {
 			b.flat.Closed = append(b.flat.Closed, i)
@@ -54,10 +77,14 @@ func HTTP(object *store.Object, port uint32, resolve Resolver) *Flat {
 
 // builder gathers the Flat of one object.
 type builder struct {
-	origin  ir.Origin
-	port    uint32
-	resolve Resolver
-	flat    *Flat
+	object   *store.Object
+	origin   ir.Origin
+	port     uint32
+	wildcard string
+	weight   int32
+	links    []Link
+	resolve  Resolver
+	flat     *Flat
 }
 
 // problem notes a mistake at a field of the object.
@@ -83,22 +110,12 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule) (ok bool) {
 		b.problem(store.Warning, "UnsupportedValue", at+".sessionPersistence",
 			"sessionPersistence is not supported yet; requests are spread as if it were not there", "take it out")
 	}
-	matches := rule.Matches
-	if len(matches) == 0 {
-		matches = []gwv1.HTTPRouteMatch{{}}
+	if delegates(rule) {
+		return b.delegate(i, rule)
 	}
 	action, ok := b.action(at, rule)
-	for j := range matches {
-		match := httpMatch(&matches[j])
-		b.flat.Rules = append(b.flat.Rules, &ir.Rule{
-			Name:     fmt.Sprintf("%s/%s/%s/%d/%d", b.origin.Key.Kind, b.origin.Key.Namespace, b.origin.Key.Name, i, j),
-			Match:    match,
-			Root:     b.origin,
-			Source:   b.origin,
-			Position: []int{i, j},
-			Section:  section(rule.Name),
-			Action:   below(action, match.Path),
-		})
+	for _, p := range b.places(i, rule) {
+		b.flat.Rules = append(b.flat.Rules, b.newRule(p, action))
 	}
 	return ok
 }
@@ -155,6 +172,8 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 			path.Kind = ir.PathExact
 		case gwv1.PathMatchRegularExpression:
 			path.Kind = ir.PathRegex
+		case api.PathMatchPostfix:
+			path.Kind = ir.PathPostfix
 		}
 	}
 	if path.Kind == ir.PathPrefix && path.Value != "/" {
@@ -216,6 +235,9 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)
 	for i := range refs {
+		if toRoutes(refs[i]) {
+			continue
+		}
 		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", at, i), &refs[i])
 		if target.Cluster != "" {
 			total += target.Weight

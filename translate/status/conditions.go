@@ -2,6 +2,8 @@ package status
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -33,27 +35,29 @@ func ClassAccepted(generation int64, bad listen.Verdict[gwv1.GatewayClassConditi
 // can serve.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
-	unsound := unsoundListeners(g)
-	if bad.Good() && len(g.Listeners) > 0 && unsound == len(g.Listeners) {
+	sound, unsound := listenerNames(g)
+	if bad.Good() && len(unsound) > 0 && len(sound) == 0 {
 		bad = listen.Verdict[gwv1.GatewayConditionReason]{
 			Reason: gwv1.GatewayReasonListenersNotValid, Message: "none of the listeners can be served"}
 	}
 	c := condition(gwv1.GatewayConditionAccepted, g.Generation, gwv1.GatewayReasonAccepted, bad)
-	if bad.Good() && unsound > 0 {
+	if bad.Good() && len(unsound) > 0 {
 		c.Reason = string(gwv1.GatewayReasonListenersNotValid)
-		c.Message = "some of the listeners cannot be served"
+		c.Message = fmt.Sprintf("not served: %s; served: %s", strings.Join(unsound, ", "), strings.Join(sound, ", "))
 	}
 	return c
 }
 
-func unsoundListeners(g *listen.Gateway) int {
-	n := 0
+// listenerNames tells the listeners that serve from those that cannot.
+func listenerNames(g *listen.Gateway) (sound, unsound []string) {
 	for _, l := range g.Listeners {
-		if !l.Serves() {
-			n++
+		if l.Serves() {
+			sound = append(sound, l.Name)
+		} else {
+			unsound = append(unsound, l.Name)
 		}
 	}
-	return n
+	return sound, unsound
 }
 
 // GatewayProgrammed is a Gateway's Programmed as far as translation can know
@@ -85,33 +89,39 @@ func pending[T ~string](kind T, generation int64) metav1.Condition {
 	}
 }
 
-// ListenerConditions are the conditions of one listener. A port that another
-// Gateway holds is a reason not to accept it (Gateway API,
-// ListenerReasonPortUnavailable: "The port is already in use").
+// ListenerConditions are the conditions of one listener. It is accepted when it
+// leads to anything in Envoy: a conflict is a reason against that, and so is a
+// port that another Gateway holds (Gateway API, ListenerConditionAccepted).
 func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	conflicted := condition(gwv1.ListenerConditionConflicted, generation, gwv1.ListenerReasonNoConflicts, l.Conflicted)
 	conflicted.Status = metav1.ConditionFalse
 	if !l.Conflicted.Good() {
 		conflicted.Status = metav1.ConditionTrue
 	}
-	accepted := l.Accepted
-	if accepted.Good() {
-		accepted = l.Taken
-	}
 	return []metav1.Condition{
-		condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, accepted),
+		condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, refusal(l)),
 		conflicted,
 		listenerProgrammed(l, generation),
 		condition(gwv1.ListenerConditionResolvedRefs, generation, gwv1.ListenerReasonResolvedRefs, l.Resolved),
 	}
 }
 
+// refusal says why a listener does not serve; it is good when it does.
+func refusal(l *listen.Listener) listen.Verdict[gwv1.ListenerConditionReason] {
+	return cmp.Or(l.Accepted, l.Conflicted, l.Taken)
+}
+
+// listenerProgrammed names a conflict as its reason, as the Gateway API's
+// conformance tests want it.
 func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
-	if l.Serves() {
+	bad := refusal(l)
+	switch {
+	case bad.Good():
 		return pending(gwv1.ListenerConditionProgrammed, generation)
+	case bad != l.Conflicted:
+		bad.Reason = gwv1.ListenerReasonInvalid
 	}
-	message := cmp.Or(l.Accepted.Message, l.Conflicted.Message, l.Taken.Message)
-	return programmed(gwv1.ListenerConditionProgrammed, generation, gwv1.ListenerReasonInvalid, message)
+	return programmed(gwv1.ListenerConditionProgrammed, generation, bad.Reason, bad.Message)
 }
 
 // RouteAccepted is a route's Accepted for one parent.

@@ -1,6 +1,8 @@
 package xds
 
 import (
+	"regexp"
+
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -73,6 +75,10 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	}
 	if match.Method != "" {
 		m.Headers = append(m.Headers, headerMatch(ir.ValueMatch{Name: ":method", Value: match.Method}))
+	}
+	if match.Within != "" {
+		inside := regexp.QuoteMeta(match.Within) + "(?:[/?].*)?"
+		m.Headers = append(m.Headers, headerMatch(ir.ValueMatch{Name: ":path", Value: inside, Regex: true}))
 	}
 	for _, header := range match.Headers {
 		m.Headers = append(m.Headers, headerMatch(header))

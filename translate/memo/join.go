@@ -1,0 +1,93 @@
+package memo
+
+// Pair is a key of each side of a Join.
+type Pair[L, R comparable] struct {
+	Left  L
+	Right R
+}
+
+// Join pairs the keys of two families that share a property: who selects, and
+// what can be selected. It has a value for exactly the pairs that share one or
+// more, and costs the pairs that an edit makes or breaks.
+type Join[L, R, X comparable] struct {
+	left  map[X]map[L]struct{}
+	right map[X]map[R]struct{}
+	// shared counts the properties that a pair shares.
+	shared map[Pair[L, R]]int
+	subscribers[Pair[L, R], struct{}]
+}
+
+// NewJoin declares a join: leftAt and rightAt give the properties of a value,
+// without repetition.
+func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
+	right Keyed[R, RV], rightAt func(R, RV) []X,
+) *Join[L, R, X] {
+	j := &Join[L, R, X]{left: map[X]map[L]struct{}{}, right: map[X]map[R]struct{}{}, shared: map[Pair[L, R]]int{}}
+	left.subscribe(func(key L, change Change[LV]) {
+		eachMove(key, change, leftAt, func(at X, step int) {
+			place(j.left, at, key, step)
+			for r := range j.right[at] {
+				j.count(Pair[L, R]{key, r}, step)
+			}
+		})
+	})
+	right.subscribe(func(key R, change Change[RV]) {
+		eachMove(key, change, rightAt, func(at X, step int) {
+			place(j.right, at, key, step)
+			for l := range j.left[at] {
+				j.count(Pair[L, R]{l, key}, step)
+			}
+		})
+	})
+	return j
+}
+
+// eachMove calls fn for each property that a change adds (1) or takes away (-1);
+// those that are added come first, so that a pair that stays is never broken.
+func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K, V) []X, fn func(at X, step int)) {
+	before := map[X]bool{}
+	if change.Had {
+		for _, at := range properties(key, change.Old) {
+			before[at] = true
+		}
+	}
+	if change.Has {
+		for _, at := range properties(key, change.New) {
+			if !before[at] {
+				fn(at, 1)
+			}
+			delete(before, at)
+		}
+	}
+	for at := range before {
+		fn(at, -1)
+	}
+}
+
+func place[X, K comparable](side map[X]map[K]struct{}, at X, key K, step int) {
+	if step > 0 {
+		if side[at] == nil {
+			side[at] = map[K]struct{}{}
+		}
+		side[at][key] = struct{}{}
+		return
+	}
+	delete(side[at], key)
+	if len(side[at]) == 0 {
+		delete(side, at)
+	}
+}
+
+// count adds step to the properties that a pair shares, and tells when it comes
+// or goes.
+func (j *Join[L, R, X]) count(pair Pair[L, R], step int) {
+	had := j.shared[pair] > 0
+	j.shared[pair] += step
+	has := j.shared[pair] > 0
+	if !has {
+		delete(j.shared, pair)
+	}
+	if had != has {
+		j.tell(pair, Change[struct{}]{Had: had, Has: has})
+	}
+}

@@ -1,0 +1,96 @@
+package route
+
+import (
+	"fmt"
+	"strconv"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// weightAnnotation is EP-11466's.
+const weightAnnotation = "kgateway.dev/route-weight"
+
+// readWeight reads the weight of the route that holds the rules (EP-11466). One
+// that cannot be read counts as 0 and is a condition.
+func (b *builder) readWeight(weighted bool) {
+	text, ok := b.object.Value.GetAnnotations()[weightAnnotation]
+	if !ok {
+		return
+	}
+	field := "metadata.annotations[" + weightAnnotation + "]"
+	if !weighted {
+		b.problem(store.Warning, "RouteWeightIgnored", field, "route weights are off: the annotation has no effect",
+			"start gatefold with --weighted-route-precedence, or KGW_WEIGHTED_ROUTE_PRECEDENCE=true")
+		return
+	}
+	weight, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		message := fmt.Sprintf("the route weight %q is not a whole number of 32 bits; it counts as 0", text)
+		b.problem(store.Error, "InvalidValue", field, message, "write a number from -2147483648 to 2147483647, in quotes")
+		b.flat.Unsupported = field + ": " + message
+		return
+	}
+	b.weight = int32(weight)
+}
+
+// bind takes the links under which the rules are placed. Inclusion is one
+// transaction for the pair of parent and child: a conflict of any rule fails all
+// of its links, and no others (GEP-1058, Binding Parent and Child Routes).
+func (b *builder) bind(route *api.HTTPRoute, links []Link) {
+	b.links = links
+	if conflict := includeConflict(route, links); conflict != "" {
+		b.flat.Conflict = conflict
+		b.links = []Link{}
+		for _, link := range links {
+			if link.Mode != Included {
+				b.links = append(b.links, link)
+			}
+		}
+	}
+}
+
+// includeConflict gives the first conflict of an inclusion, "" when there is none.
+func includeConflict(route *api.HTTPRoute, links []Link) string {
+	for _, link := range links {
+		if link.Mode != Included {
+			continue
+		}
+		for i := range route.Spec.Rules {
+			if conflict := ruleConflict(link, i, &route.Spec.Rules[i]); conflict != "" {
+				return conflict
+			}
+		}
+	}
+	return ""
+}
+
+func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
+	for j := range rule.Matches {
+		if _, refused := Combine(link, httpMatch(&rule.Matches[j])); refused != "" {
+			return fmt.Sprintf("spec.rules[%d].matches[%d]: %s", i, j, refused)
+		}
+	}
+	for _, level := range link.Point.Levels {
+		if conflict := filterConflict(level, rule.Filters); conflict != "" {
+			return fmt.Sprintf("spec.rules[%d].filters: %s", i, conflict)
+		}
+	}
+	return ""
+}
+
+// filterConflict refuses filters that may stand once and stand on both sides,
+// and a redirect on the parent's rule (design section 5).
+func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
+	if level.Action.Redirect != nil {
+		return "the parent's rule redirects, so that no request can reach a child"
+	}
+	for _, f := range filters {
+		if f.Type == gwv1.HTTPRouteFilterURLRewrite && level.Action.Rewrite != nil {
+			return "URLRewrite stands on the parent's rule too"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,195 @@
+package route
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Combine gives the match of a child's rule below a Link: what both the parent
+// and the child ask for. A refused match comes back with the reason in words.
+// It alone tells delegation from above (EP-10943) from inclusion from below
+// (GEP-1058).
+func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
+	parent := link.Point.Matcher
+	switch {
+	case link.Mode == Included:
+		return include(parent, child)
+	case child.Path.Kind == ir.PathPostfix:
+		return child, "path type PathPostfix is for routes that a parent admits by allowedRoutes"
+	case link.Inherit:
+		return inherit(parent, child)
+	}
+	return within(parent, child)
+}
+
+// within asks that the child lies inside the parent (EP-10943, Path matching;
+// Header, query parameter, and method matching). Paths are compared by segment.
+func within(parent, child ir.Match) (ir.Match, string) {
+	if parent.Path.Kind != ir.PathPrefix {
+		return child, "the parent's path is not of type PathPrefix, so that nothing can lie within it"
+	}
+	prefix := trimSlash(parent.Path.Value)
+	if child.Path.Kind == ir.PathRegex {
+		text := strings.TrimPrefix(child.Path.Value, "^")
+		if !strings.HasPrefix(text, prefix) && !strings.HasPrefix(text, regexp.QuoteMeta(prefix)) {
+			return child, "the regular expression " + child.Path.Value + " does not begin with the parent's path " + parent.Path.Value
+		}
+		child.Within = prefix
+	} else if !segmentPrefix(prefix, child.Path.Value) {
+		return child, "path " + child.Path.Value + " does not lie within the parent's path " + parent.Path.Value
+	}
+	switch {
+	case !containsAll(child.Headers, parent.Headers):
+		return child, "it does not repeat the parent's header matches"
+	case !containsAll(child.Query, parent.Query):
+		return child, "it does not repeat the parent's query parameter matches"
+	case parent.Method != "" && child.Method != parent.Method:
+		return child, "its method is not the parent's, " + parent.Method
+	}
+	return child, ""
+}
+
+// segmentPrefix tells whether path is prefix or continues it at a slash. prefix
+// has no trailing slash.
+func segmentPrefix(prefix, path string) bool {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+func containsAll(all, some []ir.ValueMatch) bool {
+	for _, m := range some {
+		if !slices.Contains(all, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// inherit joins the child's match to the parent's (EP-10943, Matcher
+// inheritance): path behind path, headers and query of both with the parent's
+// first, the parent's method if it has one.
+func inherit(parent, child ir.Match) (ir.Match, string) {
+	path, refused := joinPaths(parent.Path, child.Path)
+	if refused != "" {
+		return child, refused
+	}
+	match := ir.Match{Path: path, Within: parent.Within, Method: parent.Method}
+	if match.Method == "" {
+		match.Method = child.Method
+	}
+	match.Headers = union(parent.Headers, child.Headers)
+	match.Query = union(parent.Query, child.Query)
+	return match, ""
+}
+
+// union gives the matches of both by name, a's where both have one.
+func union(a, b []ir.ValueMatch) []ir.ValueMatch {
+	return firstOfName(slices.Concat(a, b))
+}
+
+// joinPaths puts the child's path behind the parent's. A child's "/" adds
+// nothing: the result is the parent's path with the parent's type.
+func joinPaths(parent, child ir.Path) (ir.Path, string) {
+	base := trimSlash(parent.Value)
+	switch {
+	case child.Kind != ir.PathRegex && child.Value == "/":
+		return bare(parent, child), ""
+	case parent.Kind == ir.PathExact:
+		return child, "the parent's path is of type Exact: nothing but / can be joined to it"
+	case parent.Kind == ir.PathRegex:
+		return ir.Path{Kind: ir.PathRegex, Value: group(parent.Value) + asRegex(child)}, ""
+	case child.Kind == ir.PathRegex && base == "":
+		return child, ""
+	case child.Kind == ir.PathRegex:
+		return ir.Path{Kind: ir.PathRegex, Value: regexp.QuoteMeta(base) + group(child.Value)}, ""
+	}
+	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
+}
+
+// bare joins a child's "/": a prefix takes the parent as it is, an exact "/" is
+// the parent's path itself.
+func bare(parent, child ir.Path) ir.Path {
+	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
+		parent.Kind = ir.PathExact
+	}
+	return parent
+}
+
+// group strips anchors, which the whole path gives anyway, and makes an
+// expression one item.
+func group(pattern string) string {
+	return "(?:" + strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "$") + ")"
+}
+
+// asRegex writes a path match as a regular expression.
+func asRegex(path ir.Path) string {
+	switch path.Kind {
+	case ir.PathRegex:
+		return group(path.Value)
+	case ir.PathExact:
+		return regexp.QuoteMeta(path.Value)
+	}
+	return regexp.QuoteMeta(path.Value) + "(?:/.*)?"
+}
+
+// include joins both matches (GEP-1058, RouteMatches): all conditions of both,
+// and no contradiction between them.
+func include(parent, child ir.Match) (ir.Match, string) {
+	path, refused := includePaths(parent.Path, child.Path)
+	switch {
+	case refused != "":
+		return child, refused
+	case parent.Method != "" && child.Method != "" && parent.Method != child.Method:
+		return child, "its method " + child.Method + " contradicts the parent's " + parent.Method
+	case contradicts(parent.Headers, child.Headers):
+		return child, "a header match contradicts the parent's"
+	case contradicts(parent.Query, child.Query):
+		return child, "a query parameter match contradicts the parent's"
+	}
+	match, _ := inherit(ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}, Method: parent.Method,
+		Headers: parent.Headers, Query: parent.Query, Within: parent.Within}, child)
+	match.Path = path
+	return match, ""
+}
+
+// includePaths joins prefix to prefix, or a postfix to a prefix with anything
+// between; "/" on either side is no path (GEP-1058, Path Matching, option 2).
+func includePaths(parent, child ir.Path) (ir.Path, string) {
+	base := trimSlash(parent.Value)
+	none := ir.Path{Kind: ir.PathPrefix, Value: "/"}
+	switch {
+	case child.Kind == ir.PathPostfix && parent.Kind == ir.PathPrefix:
+		return ir.Path{Kind: ir.PathRegex, Value: regexp.QuoteMeta(base) + between(child.Value) + regexp.QuoteMeta(child.Value)}, ""
+	case child == none:
+		return parent, ""
+	case parent == none:
+		return child, ""
+	case child.Kind == ir.PathPrefix && parent.Kind == ir.PathPrefix:
+		return ir.Path{Kind: ir.PathPrefix, Value: base + child.Value}, ""
+	}
+	return child, "only a PathPrefix or PathPostfix can be joined to a parent's path, which must be a PathPrefix"
+}
+
+// between is the anything before a postfix, by whole segments of the parent:
+// /store and .html must not meet in /storefront.html.
+func between(postfix string) string {
+	if strings.HasPrefix(postfix, "/") {
+		return "(?:/.*)?"
+	}
+	return "/.*"
+}
+
+// contradicts tells whether both ask of one name for different values.
+func contradicts(a, b []ir.ValueMatch) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.Name == y.Name && x != y {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Level is what one delegating rule sets for all below it.
+type Level struct {
+	Action ir.Action // header changes, rewrite, mirrors, timeouts, retry
+	// PreferParent lets this level's values win over those below, as the
+	// annotation of its route says (EP-10943, inherited-policy-priority).
+	PreferParent bool
+	// Closed tells that the rule cannot do what it says: all below answers 500.
+	Closed bool
+}
+
+// prefersParent reads the annotation: two of the four values prefer the parent.
+func prefersParent(object *store.Object) bool {
+	value := object.Value.GetAnnotations()[policyPriority]
+	return value == "ShallowMergePreferParent" || value == "DeepMergePreferParent"
+}
+
+// underLevels gives a rule's action with what the rules above it set, merged
+// from the nearest to the root (delegation notes, section 9): fields that both
+// sides set go to the preferred side, header changes of the preferred side run
+// last, mirrors are collected.
+func underLevels(action ir.Action, levels []Level) ir.Action {
+	for _, level := range slices.Backward(levels) {
+		if level.Closed {
+			return ir.Action{Respond: &ir.Respond{Status: 500}}
+		}
+		first, second := action, level.Action
+		if level.PreferParent {
+			first, second = second, first
+		}
+		action = preferred(action, first, second)
+		action.Mirrors = slices.Concat(action.Mirrors, level.Action.Mirrors)
+	}
+	return action
+}
+
+// preferred sets in action the fields that can be inherited: first's if set,
+// else second's. Timeouts and retry are settled one by one.
+func preferred(action, first, second ir.Action) ir.Action {
+	action.RequestTimeout = either(first.RequestTimeout, second.RequestTimeout)
+	action.BackendTimeout = either(first.BackendTimeout, second.BackendTimeout)
+	action.Retry = either(first.Retry, second.Retry)
+	action.RequestHeaders = thenHeaders(second.RequestHeaders, first.RequestHeaders)
+	action.ResponseHeaders = thenHeaders(second.ResponseHeaders, first.ResponseHeaders)
+	if action.Redirect == nil {
+		action.Rewrite = preferredRewrite(first.Rewrite, second.Rewrite)
+	}
+	return action
+}
+
+func either[T any](first, second *T) *T {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+func preferredRewrite(first, second *ir.Rewrite) *ir.Rewrite {
+	if first == nil || second == nil {
+		return either(first, second)
+	}
+	merged := *first
+	if merged.Hostname == "" {
+		merged.Hostname = second.Hostname
+	}
+	merged.Path = either(first.Path, second.Path)
+	return &merged
+}
+
+// thenHeaders gives the changes that do what a does, and then what b does. Envoy
+// removes, then sets, then adds.
+func thenHeaders(a, b ir.HeaderMods) ir.HeaderMods {
+	touched := func(name string) bool {
+		return slices.ContainsFunc(b.Set, func(h ir.Header) bool { return strings.EqualFold(h.Name, name) }) ||
+			slices.ContainsFunc(b.Remove, func(other string) bool { return strings.EqualFold(other, name) })
+	}
+	undone := func(h ir.Header) bool { return touched(h.Name) }
+	return ir.HeaderMods{
+		Set:    slices.Concat(slices.DeleteFunc(slices.Clone(a.Set), undone), b.Set),
+		Add:    slices.Concat(slices.DeleteFunc(slices.Clone(a.Add), undone), b.Add),
+		Remove: slices.Concat(slices.DeleteFunc(slices.Clone(a.Remove), touched), b.Remove),
+	}
+}

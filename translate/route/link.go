@@ -1,0 +1,270 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// The annotations, label and group of EP-10943.
+const (
+	inheritMatcher  = "delegation.kgateway.dev/inherit-parent-matcher"
+	policyPriority  = "kgateway.dev/inherited-policy-priority"
+	delegationGroup = "delegation.kgateway.dev"
+	delegationLabel = "delegation.kgateway.dev/label"
+)
+
+// Mode says who made a Link. Only Combine looks at it.
+type Mode uint8
+
+// The modes.
+const (
+	Delegated Mode = iota // the parent named the child (EP-10943)
+	Included              // the child named the parent (GEP-1058)
+)
+
+// Link binds a child route to one Point of a parent.
+type Link struct {
+	Mode  Mode
+	Point *Point
+	// Inherit joins the child's matches to the parent's, instead of asking that
+	// they lie within (EP-10943, Matcher inheritance).
+	Inherit bool
+}
+
+// Point is a place from which requests are handed down: one match of a
+// delegating rule, below one chain of parents.
+type Point struct {
+	// Name is unique in its table: that of the rule that would stand here.
+	Name        string
+	Rule, Match int
+	RuleName    string
+	// Matcher is what every request here satisfies, from the root on.
+	Matcher ir.Match
+	Chain   []ir.Hop // ends with this rule
+	Root    ir.Origin
+	// Levels are the delegating rules' own settings, root first.
+	Levels []Level
+	// Selectors say which routes the rule names; Allowed admits those that name
+	// the rule.
+	Selectors []Selector
+	Allowed   *gwv1.AllowedRoutes
+	// Rest serves what no child matches: the Services beside the references, or
+	// 500 when it must (see Guard).
+	Rest *ir.Rule
+	// Guarded tells that Rest serves although children are live.
+	Guarded bool
+}
+
+// Selector names routes: one, those of a namespace, or those with a label.
+type Selector struct {
+	Form SelectorForm
+	// Namespace is "" for all namespaces (labels only).
+	Namespace string
+	Value     string // name or label value
+	// Ref is the index of the backendRef.
+	Ref int
+}
+
+// SelectorForm is the way a Selector names routes.
+type SelectorForm uint8
+
+// The forms (EP-10943).
+const (
+	ByName      SelectorForm = iota // one route
+	ByNamespace                     // "*": all routes of a namespace
+	ByLabel                         // all with the label, of a namespace or of all
+	ByParent                        // those whose parentRefs name the route (GEP-1058)
+)
+
+// Property is what a parent and a child have in common when they may be linked.
+type Property struct {
+	Form             SelectorForm
+	Namespace, Value string
+}
+
+// Wants gives the properties of the routes that the Points of a route look for.
+func Wants(route store.Key, points []*Point) []Property {
+	var out []Property
+	for _, p := range points {
+		for _, s := range p.Selectors {
+			out = append(out, Property{s.Form, s.Namespace, s.Value})
+		}
+		if p.Allowed != nil {
+			out = append(out, Property{ByParent, route.Namespace, route.Name})
+		}
+	}
+	return uniqueProperties(out)
+}
+
+// Offers gives the properties of a route by which parents may find it. A route
+// with parentRefs that name no route is a root: only its name finds it, and
+// then says why it is refused.
+func Offers(object *store.Object) []Property {
+	route, _ := store.As[*api.HTTPRoute](object)
+	key := object.Key
+	out := []Property{{ByName, key.Namespace, key.Name}}
+	refs := parentRoutes(key, route)
+	if len(route.Spec.ParentRefs) == 0 || len(refs) > 0 {
+		out = append(out, Property{Form: ByNamespace, Namespace: key.Namespace})
+		if value, ok := route.Labels[delegationLabel]; ok {
+			out = append(out, Property{ByLabel, key.Namespace, value}, Property{ByLabel, "", value})
+		}
+	}
+	for _, ref := range refs {
+		out = append(out, Property{ByParent, ref.Key.Namespace, ref.Key.Name})
+	}
+	return uniqueProperties(out)
+}
+
+func uniqueProperties(list []Property) []Property {
+	seen := map[Property]bool{}
+	return slices.DeleteFunc(list, func(p Property) bool {
+		had := seen[p]
+		seen[p] = true
+		return had
+	})
+}
+
+// ParentRoute is a parentRef of kind HTTPRoute.
+type ParentRoute struct {
+	Key     store.Key
+	Section string // "" is every rule
+	Index   int    // in parentRefs
+}
+
+// parentRoutes gives the parentRefs that name routes. Kind must be written
+// (GEP-1058, 3.1); a missing namespace is the child's.
+func parentRoutes(key store.Key, route *api.HTTPRoute) []ParentRoute {
+	var out []ParentRoute
+	for i, ref := range route.Spec.ParentRefs {
+		if ref.Kind == nil || *ref.Kind != "HTTPRoute" || ref.Group != nil && *ref.Group != gwv1.GroupName {
+			continue
+		}
+		p := ParentRoute{Key: store.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace, Name: string(ref.Name)}, Index: i}
+		if ref.Namespace != nil {
+			p.Key.Namespace = string(*ref.Namespace)
+		}
+		if ref.SectionName != nil {
+			p.Section = string(*ref.SectionName)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// ParentRoutes gives the parentRefs of an object that name routes.
+func ParentRoutes(object *store.Object) []ParentRoute {
+	route, _ := store.As[*api.HTTPRoute](object)
+	return parentRoutes(object.Key, route)
+}
+
+// Linked is what a parent's Points and one candidate have come to.
+type Linked struct {
+	Links []Link
+	// Refused says why there is no Link, or none of a kind that was asked for.
+	Refused Refusal
+}
+
+// Refusal is a reason of the child's Accepted condition, and what to do.
+type Refusal struct {
+	Reason        gwv1.RouteConditionReason
+	Message, Hint string
+}
+
+// ReasonNotAllowedByParent refuses a route that no rule of its parent leads to
+// (design section 5).
+const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
+
+// LinkTo links a candidate to the Points of parent that select or admit it.
+// labels are those of the candidate's namespace.
+func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[string]string) Linked {
+	route, _ := store.As[*api.HTTPRoute](child)
+	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
+	consents := len(route.Spec.ParentRefs) == 0 || len(refs) > 0
+	out := Linked{}
+	for _, point := range points {
+		switch {
+		case point.selects(child) && !consents:
+			out.Refused = Refusal{ReasonNotAllowedByParent,
+				fmt.Sprintf("HTTPRoute %s/%s delegates here, but parentRefs do not name it", parent.Namespace, parent.Name),
+				fmt.Sprintf("add a parentRef of kind HTTPRoute, name %s, namespace %s, or take all parentRefs out", parent.Name, parent.Namespace)}
+		case point.selects(child) && len(route.Spec.Hostnames) > 0:
+			out.Refused = Refusal{gwv1.RouteReasonUnsupportedValue,
+				"a delegated route has the hostnames of its root, and must not set its own", "take spec.hostnames out"}
+		case point.selects(child):
+			out.Links = append(out.Links, Link{Mode: Delegated, Point: point, Inherit: inherits(route)})
+		case point.admits(refs, child, parent.Namespace, labels):
+			out.Links = append(out.Links, Link{Mode: Included, Point: point})
+		}
+	}
+	if len(out.Links) == 0 && out.Refused.Reason == "" && len(refs) > 0 {
+		out.Refused = NotAllowed(parent)
+	}
+	return out
+}
+
+// NotAllowed refuses a route whose parent leads nowhere near it.
+func NotAllowed(parent store.Key) Refusal {
+	return Refusal{ReasonNotAllowedByParent,
+		fmt.Sprintf("no rule of HTTPRoute %s/%s leads here", parent.Namespace, parent.Name),
+		"name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
+}
+
+// selects tells whether the rule names the route.
+func (p *Point) selects(child *store.Object) bool {
+	value, labelled := child.Value.GetLabels()[delegationLabel]
+	return slices.ContainsFunc(p.Selectors, func(s Selector) bool {
+		here := s.Namespace == child.Key.Namespace
+		switch s.Form {
+		case ByName:
+			return here && s.Value == child.Key.Name
+		case ByNamespace:
+			return here
+		}
+		return labelled && s.Value == value && (here || s.Namespace == "")
+	})
+}
+
+// admits tells whether the rule's allowedRoutes admit one of the child's
+// parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
+func (p *Point) admits(refs []ParentRoute, child *store.Object, namespace string, set map[string]string) bool {
+	if p.Allowed == nil || !slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName }) {
+		return false
+	}
+	if len(p.Allowed.Kinds) > 0 && !slices.ContainsFunc(p.Allowed.Kinds, func(k gwv1.RouteGroupKind) bool {
+		return string(k.Kind) == child.Key.Kind && (k.Group == nil || string(*k.Group) == child.Key.Group)
+	}) {
+		return false
+	}
+	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, set)
+}
+
+func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[string]string) bool {
+	if from == nil || from.From == nil {
+		return child == parent
+	}
+	switch *from.From {
+	case gwv1.NamespacesFromAll:
+		return true
+	case gwv1.NamespacesFromSame:
+		return child == parent
+	case gwv1.NamespacesFromSelector:
+		selector, err := metav1.LabelSelectorAsSelector(from.Selector)
+		return err == nil && selector.Matches(labels.Set(set))
+	}
+	return false
+}
+
+// inherits reads the annotation as kgateway does.
+func inherits(route *api.HTTPRoute) bool {
+	return slices.Contains([]string{"true", "yes", "enabled"}, strings.ToLower(route.Annotations[inheritMatcher]))
+}

@@ -1,0 +1,180 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// place is one match of a rule under one source: the Gateway, when link is nil,
+// or a Point of a parent.
+type place struct {
+	rule, match int
+	section     string
+	matcher     ir.Match
+	link        *Link
+}
+
+// places gives where the i-th rule stands: each of its matches under each
+// source that it fits. What does not fit is noted.
+func (b *builder) places(i int, rule *api.HTTPRouteRule) []place {
+	var out []place
+	matches := rule.Matches
+	if len(matches) == 0 {
+		matches = []gwv1.HTTPRouteMatch{{}}
+	}
+	for j := range matches {
+		own := place{rule: i, match: j, section: section(rule.Name), matcher: httpMatch(&matches[j])}
+		if b.links == nil {
+			out = b.appendRoot(out, own)
+		}
+		for k := range b.links {
+			out = b.appendLinked(out, own, &b.links[k])
+		}
+	}
+	return out
+}
+
+func (b *builder) appendRoot(out []place, own place) []place {
+	if own.matcher.Path.Kind != ir.PathPostfix {
+		return append(out, own)
+	}
+	if b.port != 0 {
+		b.problem(store.Error, "UnsupportedValue", fmt.Sprintf("spec.rules[%d].matches[%d].path.type", own.rule, own.match),
+			"PathPostfix has a meaning below a parent route only", "use PathPrefix or RegularExpression, or attach the route to an HTTPRoute with allowedRoutes")
+	}
+	return out
+}
+
+func (b *builder) appendLinked(out []place, own place, link *Link) []place {
+	combined, refused := Combine(*link, own.matcher)
+	if refused != "" {
+		b.flat.Missed = append(b.flat.Missed, fmt.Sprintf("spec.rules[%d].matches[%d]: %s", own.rule, own.match, refused))
+		return out
+	}
+	if !slices.Contains(b.flat.Live, link.Point.Name) {
+		b.flat.Live = append(b.flat.Live, link.Point.Name)
+	}
+	own.matcher, own.link = combined, link
+	return append(out, own)
+}
+
+// newRule gives the rule that stands at a place.
+func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
+	rule := &ir.Rule{
+		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
+		Name:   fmt.Sprintf("%s/%s/%s/%d/%d", b.origin.Key.Kind, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match),
+		Weight: b.weight,
+	}
+	prefix := p.matcher.Path
+	if p.link != nil {
+		point := p.link.Point
+		rule.Root, rule.Chain = point.Root, point.chainFor(p.link.Mode)
+		rule.Position = slices.Concat(positions(point.Chain), rule.Position)
+		rule.Name = fmt.Sprintf("%s>%s/%s/%d/%d", point.Name, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match)
+		action = underLevels(action, point.Levels)
+		if prefix.Kind == ir.PathRegex && point.Matcher.Path.Kind == ir.PathPrefix {
+			prefix = point.Matcher.Path
+		}
+	}
+	rule.Action = below(action, prefix)
+	return rule
+}
+
+// chainFor gives the chain above a child that is linked here.
+func (p *Point) chainFor(mode Mode) []ir.Hop {
+	chain := slices.Clone(p.Chain)
+	chain[len(chain)-1].Included = mode == Included
+	return chain
+}
+
+func positions(chain []ir.Hop) []int {
+	var out []int
+	for _, hop := range chain {
+		out = append(out, hop.Rule, hop.Match)
+	}
+	return out
+}
+
+// delegates tells whether a rule hands requests to other routes.
+func delegates(rule *api.HTTPRouteRule) bool {
+	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return toRoutes(ref) })
+}
+
+// toRoutes tells whether a reference is to routes; group and kind must both be
+// written (EP-10943).
+func toRoutes(ref gwv1.HTTPBackendRef) bool {
+	group, kind := text((*string)(ref.Group)), text((*string)(ref.Kind))
+	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
+}
+
+// delegate makes the Points of a rule that hands requests to other routes; ok is
+// false when it cannot do what it says, and then all below it answers 500.
+func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
+	at := fmt.Sprintf("spec.rules[%d]", i)
+	a := &actionBuilder{builder: b}
+	ok = a.filters(at+".filters", rule.Filters, ruleFilters)
+	a.timeouts(at, rule)
+	level := Level{Action: a.action, PreferParent: prefersParent(b.object), Closed: !ok}
+	rest := b.rest(at, rule, level)
+	for _, p := range b.places(i, rule) {
+		point := &Point{
+			Rule: p.rule, Match: p.match, RuleName: p.section, Matcher: p.matcher, Root: b.origin,
+			Selectors: b.selectors(rule), Allowed: rule.AllowedRoutes,
+		}
+		point.Rest = b.newRule(p, rest)
+		point.Rest.Guard, point.Rest.Weight = true, 0
+		point.Guarded = rest.Forward != nil
+		point.Name, point.Root = point.Rest.Name, point.Rest.Root
+		hop := ir.Hop{Route: b.origin.Key, Rule: p.rule, Match: p.match}
+		point.Chain = append(slices.Clone(point.Rest.Chain), hop)
+		if p.link != nil {
+			point.Levels = slices.Clone(p.link.Point.Levels)
+		}
+		point.Levels = append(point.Levels, level)
+		b.flat.Points = append(b.flat.Points, point)
+	}
+	return ok
+}
+
+// rest is what answers where no child does: the Services beside the references,
+// else 500 (delegation notes, section 8).
+func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) ir.Action {
+	services := slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !toRoutes(ref) })
+	if level.Closed || !services {
+		return ir.Action{Respond: &ir.Respond{Status: 500}}
+	}
+	a := &actionBuilder{builder: b, action: level.Action}
+	a.forward(at, rule.BackendRefs)
+	return a.action
+}
+
+// selectors reads the references to routes (delegation notes, section 2).
+func (b *builder) selectors(rule *api.HTTPRouteRule) []Selector {
+	var out []Selector
+	for i, ref := range rule.BackendRefs {
+		if !toRoutes(ref) {
+			continue
+		}
+		s := Selector{Form: ByName, Namespace: text((*string)(ref.Namespace)), Value: string(ref.Name), Ref: i}
+		if s.Namespace == "" {
+			s.Namespace = b.origin.Key.Namespace
+		}
+		switch {
+		case text((*string)(ref.Kind)) == "label":
+			s.Form = ByLabel
+			if s.Namespace == b.wildcard {
+				s.Namespace = ""
+			}
+		case s.Value == "*":
+			s.Form, s.Value = ByNamespace, ""
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,301 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// The tree below a root: a node is a route under one chain of parents (flatKey),
+// a link is a parent's node and a candidate for a child. Nodes lead to links and
+// links to nodes; a value is empty when what it hangs on is gone, so that a
+// subtree whose root is taken away falls from the top.
+
+// linkKey names a pair of a parent's node and a candidate.
+type linkKey struct {
+	Parent flatKey
+	Child  store.Key
+}
+
+func (k linkKey) String() string { return k.Parent.String() + " → " + k.Child.String() }
+
+// child gives the key of the child's node.
+func (k linkKey) child() flatKey {
+	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
+}
+
+// path is the key's chain of routes, root first.
+func (k flatKey) path() string {
+	name := k.Route.Namespace + "/" + k.Route.Name
+	if k.Via == "" {
+		return name
+	}
+	return k.Via + ">" + name
+}
+
+// link gives the link that a child's node hangs on.
+func (k flatKey) link() linkKey {
+	via, last := "", k.Via
+	if i := strings.LastIndexByte(k.Via, '>'); i >= 0 {
+		via, last = k.Via[:i], k.Via[i+1:]
+	}
+	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
+}
+
+// root gives the route at the top.
+func (k flatKey) root() store.Key {
+	if k.Via == "" {
+		return k.Route
+	}
+	name, _, _ := strings.Cut(k.Via, ">")
+	return routeKey(name)
+}
+
+// routeKey gives the key of the HTTPRoute "namespace/name".
+func routeKey(name string) store.Key {
+	namespace, name, _ := strings.Cut(name, "/")
+	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
+}
+
+// linkOut is what a pair has come to.
+type linkOut struct {
+	route.Linked
+	// Hosts are those of the root that the child serves; nil is all of them.
+	Hosts []string
+	// Cycle tells that the child stands above itself.
+	Cycle bool
+}
+
+// graftOut is what a node adds to the tables of its root.
+type graftOut struct {
+	Tables   []tableKey
+	Entries  []*entry
+	Backends []backend.Key
+	// Unresolved says what the route's own rules hand requests to in vain.
+	Unresolved listen.Verdict[gwv1.RouteConditionReason]
+	Problems   []store.Problem
+}
+
+// pointKey names a Point of a node.
+type pointKey struct {
+	Node  flatKey
+	Point string
+}
+
+// bindingOut is an entry of the child's status.
+type bindingOut struct {
+	Parent    store.Key
+	Accepted  route.Refusal
+	Resolved  listen.Verdict[gwv1.RouteConditionReason]
+	Partially string
+}
+
+func (n *network) declareDelegation(e *memo.Engine) {
+	pairs := memo.NewJoin(n.flat, func(key flatKey, f *flatOut) []route.Property { return route.Wants(key.Route, f.Points) },
+		n.in.httpRoutes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
+	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
+	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
+	memo.EachOf(n.flat, n.link, childOf)
+	n.live = memo.NewFold[pointKey, flatKey](e, count[flatKey], identical[int])
+	memo.From(n.live, n.flat, livePoints, identical)
+
+	n.graft = memo.NewRule(e, "graft", n.runGraft, deepEqual)
+	memo.EachOf(n.graft, n.flat, func(key flatKey, f *flatOut) []flatKey {
+		if len(f.Points) == 0 {
+			return nil
+		}
+		return []flatKey{key}
+	})
+	memo.EachOf(n.graft, n.link, childOf)
+
+	n.binding = memo.NewRule(e, "binding", n.runBinding, deepEqual)
+	memo.EachOf(n.binding, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
+	n.bindings = memo.NewFold[store.Key, linkKey](e, gather[linkKey](compareBindings), memo.Ordered[*bindingOf].Same)
+	memo.From(n.bindings, n.binding, func(key linkKey, b *bindingOut, yield func(memo.Place[store.Key, linkKey], *bindingOf)) {
+		if b != nil {
+			yield(memo.Place[store.Key, linkKey]{Key: key.Child, ID: key}, &bindingOf{key, b})
+		}
+	}, deepEqual)
+}
+
+// childOf names the node of a child that has links.
+func childOf(key linkKey, l *linkOut) []flatKey {
+	if len(l.Links) == 0 {
+		return nil
+	}
+	return []flatKey{key.child()}
+}
+
+// bindingOf is a binding with its key, as the fold of a child keeps it.
+type bindingOf struct {
+	key linkKey
+	*bindingOut
+}
+
+func compareBindings(a, b *bindingOf) int {
+	return cmp.Or(store.CompareKeys(a.Parent, b.Parent), cmp.Compare(a.key.Parent.Port, b.key.Parent.Port), cmp.Compare(a.key.Parent.Via, b.key.Parent.Via))
+}
+
+// livePoints names the parent's Points that a child's rules stand under.
+func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
+	for _, point := range f.Live {
+		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})
+	}
+}
+
+func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
+	object, ok := n.in.httpRoutes.Get(c, key.Child)
+	parent := n.flat.Get(c, key.Parent)
+	if !ok || len(parent.Points) == 0 {
+		return &linkOut{}
+	}
+	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, n.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}
+	if key.Parent.above(key.Child) {
+		out.Cycle, out.Links = true, nil
+		out.Refused = route.Refusal{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
+			Hint: "take the reference that closes the cycle out"}
+		return out
+	}
+	if depth := strings.Count(key.Parent.path(), ">") + 2; depth > n.maxDepth {
+		out.Links = nil
+		out.Refused = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", n.maxDepth),
+			Hint: "delegate over fewer levels, or raise --max-delegation-depth"}
+		return out
+	}
+	return n.narrow(object, out)
+}
+
+// above tells whether the route stands on the chain of the node, itself
+// included.
+func (k flatKey) above(route store.Key) bool {
+	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)
+}
+
+// narrow intersects the hosts of the parent with those of an included child
+// (GEP-1058, Hostname Settings).
+func (n *network) narrow(object *store.Object, out *linkOut) *linkOut {
+	child, _ := store.As[*api.HTTPRoute](object)
+	if len(child.Spec.Hostnames) == 0 {
+		return out
+	}
+	var own []string
+	for _, hostname := range child.Spec.Hostnames {
+		own = append(own, strings.ToLower(string(hostname)))
+	}
+	out.Hosts = listen.Narrow(out.Hosts, own)
+	return out
+}
+
+// runGraft joins a node to the places of its root.
+func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
+	flat := n.flat.Get(c, key)
+	out := &graftOut{Tables: n.tablesOf(c, key, flat.Hosts)}
+	if key.Via != "" {
+		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
+	}
+	for _, point := range flat.Points {
+		live, _ := n.live.Get(c, pointKey{key, point.Name})
+		missing := n.missing(c, point)
+		if live > 0 && missing == "" && !point.Guarded {
+			continue
+		}
+		if e := flat.encode(point.Rest); e != nil {
+			out.Entries = append(out.Entries, e)
+		}
+		out.complain(point, live, missing)
+	}
+	return out
+}
+
+// missing names a route that a Point refers to by name and that does not exist.
+func (n *network) missing(c *memo.Ctx, point *route.Point) string {
+	for _, s := range point.Selectors {
+		key := routeKey(s.Namespace + "/" + s.Value)
+		if s.Form == route.ByName {
+			if _, ok := n.in.httpRoutes.Get(c, key); !ok {
+				return key.String()
+			}
+		}
+	}
+	return ""
+}
+
+// complain says that requests are handed to nobody.
+func (out *graftOut) complain(point *route.Point, live int, missing string) {
+	if live > 0 && missing == "" {
+		return
+	}
+	message := "no route stands under this rule: none that it selects fits"
+	switch {
+	case missing != "":
+		message = missing + " does not exist"
+	case point.Allowed != nil:
+		message = "no route that the rule allows has named it in its parentRefs"
+	}
+	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
+	source := point.Rest.Source.Key
+	out.Problems = append(out.Problems, store.Problem{
+		Code: string(gwv1.RouteReasonBackendNotFound), Severity: store.Error, Object: source, Field: at, Message: message,
+		Hint: "gatefold status shows the candidates and why each was refused",
+	})
+	if out.Unresolved.Good() {
+		out.Unresolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonBackendNotFound, Message: at + ": " + message}
+	}
+}
+
+// tablesOf gives the tables of a node's root on its port, narrowed to hosts.
+func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) []tableKey {
+	var out []tableKey
+	for _, parent := range n.attach.Get(c, key.root()).Parents {
+		places := parent.Places
+		if g := n.gateway.Get(c, gatewayKey(parent.Gateway)); g != nil {
+			places = g.Within(places, hosts)
+		}
+		for _, place := range places {
+			table := tableKey{portKey{parent.Gateway, place.Port}, place.Domain}
+			if place.Port == key.Port && !slices.Contains(out, table) {
+				out = append(out, table)
+			}
+		}
+	}
+	return out
+}
+
+// runBinding gives the child's status for one parent; nil for a parent that
+// never asked for it, as a wildcard does of a root.
+func (n *network) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
+	link := n.link.Get(c, key)
+	out := &bindingOut{Parent: key.Parent.Route, Accepted: link.Refused}
+	if len(link.Links) == 0 {
+		if link.Refused.Reason == "" {
+			return nil
+		}
+		return out
+	}
+	flat := n.flat.Get(c, key.child())
+	out.Accepted = route.Refusal{}
+	switch {
+	case flat.Conflict != "":
+		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "conflict with the parent at " + flat.Conflict, Hint: "change either side"}
+	case len(flat.Live) == 0:
+		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "no match stands under the parent: " + strings.Join(flat.Missed, "; "),
+			Hint: "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"}
+	case len(flat.Missed) > 0:
+		out.Partially = "some matches do not stand under the parent: " + strings.Join(flat.Missed, "; ")
+	}
+	out.Resolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
+	if len(flat.Points) > 0 && out.Resolved.Good() {
+		out.Resolved = n.graft.Get(c, key.child()).Unresolved
+	}
+	return out
+}
