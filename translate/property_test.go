@@ -65,7 +65,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomRoute, randomRoute, randomRoute, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -135,6 +135,32 @@ func randomRoute(r *rand.Rand) (string, string) {
 		body += randomAction(r)
 	}
 	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "r1", "r2", "r3", "r4"), body)
+}
+
+// randomLink gives a route that delegates, includes or is a child, or all of
+// it. Names are few, so that chains, cycles and diamonds come and go.
+func randomLink(r *rand.Rand) (string, string) {
+	body := randomAge(r) + pick(r, "", "  labels: {delegation.kgateway.dev/label: x}\n") +
+		pick(r, "", `  annotations: {delegation.kgateway.dev/inherit-parent-matcher: "true"}`+"\n") + "spec:\n"
+	body += pick(r, "", "  parentRefs: [{name: one}]\n", "  parentRefs: [{name: one, namespace: default}, {kind: HTTPRoute, name: r1}]\n",
+		"  parentRefs: [{kind: HTTPRoute, name: "+pick(r, "r1", "c1", "c2")+pick(r, "", ", sectionName: s0")+"}]\n")
+	body += pick(r, "", "", "  hostnames: [a.example.com]\n") + "  rules:\n"
+	for i := range 1 + r.IntN(2) {
+		body += fmt.Sprintf("  - name: s%d\n", i)
+		if r.IntN(4) > 0 {
+			body += "    matches:\n    - path: " + pick(r, "{value: /a}", "{value: /a/b}", "{value: /}", "{type: Exact, value: /a/b}") + "\n"
+		}
+		switch r.IntN(4) {
+		case 0:
+			body += "    allowedRoutes: {namespaces: {from: " + pick(r, "All", "Same") + "}}\n"
+		case 1:
+			body += randomAction(r)
+		default:
+			body += "    backendRefs: [" + pick(r, "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: "+pick(r, "r1", "c1", "c2", `"*"`)+", namespace: "+namespace(r)+"}",
+				"{group: delegation.kgateway.dev, kind: label, name: x}") + "]\n"
+		}
+	}
+	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "r1", "r2", "c1", "c2", "c3"), body)
 }
 
 func randomMatch(r *rand.Rand) string {

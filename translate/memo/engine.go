@@ -36,20 +36,18 @@ func (e *Engine) add(f family) { e.families = append(e.families, f) }
 // ran twice is named once.
 func (e *Engine) Flush() []string {
 	e.ran = nil
-	for e.settle() || e.collectIdle() {
+	for e.settleFirst() || e.collectIdle() {
 	}
 	slices.Sort(e.ran)
 	return slices.Compact(e.ran)
 }
 
-func (e *Engine) settle() bool {
-	settled := false
-	for _, f := range e.families {
-		for f.flush() {
-			settled = true
-		}
-	}
-	return settled
+// settleFirst settles the first family that is dirty, in the order of
+// declaration, and tells whether there was one. What is declared behind it waits
+// until it is quiet, also when it hears of changes through a later family: so
+// nothing is made of half a change, only to be made again.
+func (e *Engine) settleFirst() bool {
+	return slices.ContainsFunc(e.families, family.flush)
 }
 
 func (e *Engine) collectIdle() bool {
