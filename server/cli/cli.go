@@ -67,6 +67,7 @@ func rootCommand() *cobra.Command {
 		bootstrapCommand(),
 		completionCommand(),
 		explainCommand(),
+		treeCommand(),
 		healthcheckCommand(),
 		reloadCommand(),
 		serveCommand(),

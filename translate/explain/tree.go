@@ -1,0 +1,200 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// TreeNode is a line of the tree of what serves: a Gateway's port, a virtual
+// host, a route, or one match of a rule.
+type TreeNode struct {
+	Kind  TreeKind    `json:"kind"`
+	Name  string      `json:"name"`
+	At    store.Place `json:"at,omitzero"`
+	Below []*TreeNode `json:"below,omitempty"`
+
+	field store.Field
+	order []int // among nodes of one kind
+}
+
+// TreeKind is the sort of a TreeNode.
+type TreeKind string
+
+// The kinds of a TreeNode.
+const (
+	PortNode    TreeKind = "port"
+	HostNode    TreeKind = "host"
+	RouteNode   TreeKind = "route"
+	PointNode   TreeKind = "delegates" // a match that hands requests to the routes below it
+	RuleNode    TreeKind = "rule"      // a match that serves
+	RefusedNode TreeKind = "refused"   // a route that does not stand here, and why
+)
+
+// Tree lays out what serves: each virtual host with its routes, each delegating
+// rule with the routes below it, and the routes that were refused there.
+// statuses are those of all objects.
+func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []store.Place) []*TreeNode {
+	refused := refusedChildren(statuses)
+	var out []*TreeNode
+	for _, gateway := range view.Gateways {
+		for _, port := range gateway.Ports {
+			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: store.Field{Object: gatewayKey(gateway.Name)}}
+			for _, host := range port.Hosts {
+				node.Below = append(node.Below, hostTree(host, refused))
+			}
+			out = append(out, node)
+		}
+	}
+	locateTree(out, places)
+	return out
+}
+
+func hostTree(host ir.HostView, refused map[store.Key][]*TreeNode) *TreeNode {
+	node := &TreeNode{Kind: HostNode, Name: host.Domain}
+	for rule := range host.Rules {
+		node.insert(rule, refused)
+	}
+	node.sort()
+	return node
+}
+
+// insert puts a rule below its chain.
+func (n *TreeNode) insert(rule *ir.Rule, refused map[store.Key][]*TreeNode) {
+	at := n
+	for _, hop := range rule.Chain {
+		at = at.route(hop.Route, refused).child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
+	}
+	source := at.route(rule.Source.Key, refused)
+	i, j := rule.Position[len(rule.Position)-2], rule.Position[len(rule.Position)-1]
+	leaf := source.child(RuleNode, matchField(rule.Source.Key, i, j), i, j, 1)
+	leaf.Name = matchWords(rule.Match) + " → " + leadsTo(&rule.Action)
+	if rule.Guard {
+		leaf.Name += ", for what no route below takes"
+	}
+}
+
+// route gives the node of a route below n, with the routes it was refused by n.
+func (n *TreeNode) route(key store.Key, refused map[store.Key][]*TreeNode) *TreeNode {
+	before := len(n.Below)
+	node := n.child(RouteNode, store.Field{Object: key})
+	if len(n.Below) > before {
+		node.Name = key.String()
+		node.Below = slices.Clone(refused[key])
+	}
+	return node
+}
+
+func matchField(key store.Key, rule, match int) store.Field {
+	return store.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
+}
+
+// child gives the node below n for a field, new when it is not there yet.
+func (n *TreeNode) child(kind TreeKind, field store.Field, order ...int) *TreeNode {
+	for _, c := range n.Below {
+		if c.Kind == kind && c.field == field {
+			return c
+		}
+	}
+	node := &TreeNode{Kind: kind, Name: field.Path, field: field, order: order}
+	n.Below = append(n.Below, node)
+	return node
+}
+
+// sort puts rules in the order of the object, and routes by name behind them.
+func (n *TreeNode) sort() {
+	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
+		return cmp.Or(cmp.Compare(b2i(len(a.order) == 0), b2i(len(b.order) == 0)), slices.Compare(a.order, b.order),
+			store.CompareKeys(a.field.Object, b.field.Object), cmp.Compare(a.Name, b.Name))
+	})
+	for _, c := range n.Below {
+		c.sort()
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// leadsTo names what an action leads to.
+func leadsTo(a *ir.Action) string {
+	switch {
+	case a.Redirect != nil:
+		return "redirect " + fmt.Sprint(a.Redirect.Status)
+	case a.Forward == nil:
+		return fmt.Sprint(a.Respond.Status)
+	}
+	var names []string
+	for _, b := range a.Forward.Backends {
+		name := cmp.Or(b.Cluster, "500")
+		if len(a.Forward.Backends) > 1 {
+			name += fmt.Sprintf(" (%d)", b.Weight)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// refusedChildren gives by parent the routes that it does not use, and why, as
+// their statuses say.
+func refusedChildren(statuses []status.Update) map[store.Key][]*TreeNode {
+	out := map[store.Key][]*TreeNode{}
+	for _, update := range statuses {
+		route, ok := update.Status.(*gwv1.HTTPRouteStatus)
+		if !ok {
+			continue
+		}
+		for _, parent := range route.Parents {
+			why := notUsed(parent)
+			if why == "" {
+				continue
+			}
+			key := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: string(*parent.ParentRef.Namespace), Name: string(parent.ParentRef.Name)}
+			out[key] = append(out[key], &TreeNode{Kind: RefusedNode, Name: update.Key.String() + ": " + why, field: store.Field{Object: update.Key}})
+		}
+	}
+	return out
+}
+
+// notUsed says why a parent route does not use a child, "" when it does.
+func notUsed(parent gwv1.RouteParentStatus) string {
+	if parent.ParentRef.Kind == nil || *parent.ParentRef.Kind != "HTTPRoute" {
+		return ""
+	}
+	for _, c := range parent.Conditions {
+		if c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True" {
+			return c.Reason + ": " + c.Message
+		}
+	}
+	return ""
+}
+
+// locateTree adds the places, of all nodes at once.
+func locateTree(nodes []*TreeNode, places func([]store.Field) []store.Place) {
+	var all []*TreeNode
+	var walk func([]*TreeNode)
+	walk = func(nodes []*TreeNode) {
+		for _, n := range nodes {
+			all = append(all, n)
+			walk(n.Below)
+		}
+	}
+	walk(nodes)
+	fields := make([]store.Field, len(all))
+	for i, n := range all {
+		fields[i] = n.field
+	}
+	for i, place := range places(fields) {
+		all[i].At = place
+	}
+}
