@@ -26,7 +26,7 @@ func TestCasesOnARealEnvoy(t *testing.T) {
 	}
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
-			run := startCase(t)
+			run := startCase(t, c.Options)
 			for _, step := range c.Steps {
 				run.apply(step)
 				for _, request := range step.Requests {
@@ -50,17 +50,19 @@ type caseRun struct {
 	envoy      *envoytest.Envoy
 }
 
-func startCase(t *testing.T) *caseRun {
+// startCase starts gatefold with the options of a case, and an Envoy.
+func startCase(t *testing.T, options translate.Options) *caseRun {
 	t.Helper()
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := envoytest.LoopbackAddress()
+	options.Bind = []string{address}
 	run := &caseRun{
 		running: start(t, Options{}), t: t, store: s, address: address,
 		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
-		translator: translate.New(translate.Options{Bind: []string{address}}),
+		translator: translate.New(options),
 		network:    fmt.Sprintf("127.%d.", 100+os.Getpid()%100),
 	}
 	run.envoy = envoytest.Start(t, envoytest.Options{XDSAddress: run.xds.String()})

@@ -35,7 +35,7 @@ func TestCases(t *testing.T) {
 	}
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
-			w, asked := newWorld(t), 0
+			w, asked := newWorldWith(t, c.Options), 0
 			for _, step := range c.Steps {
 				problems := w.apply(step.Tree(cases.Network))
 				w.checkCold(t)

@@ -26,6 +26,7 @@ type world struct {
 	store      *store.Store
 	translator *translate.Translator
 	objects    map[store.Key]*store.Object
+	options    translate.Options
 	state
 }
 
@@ -46,13 +47,20 @@ func newState() state {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	return newWorldWith(t, translate.Options{})
+}
+
+// newWorldWith makes a world with options beside Bind and Trace.
+func newWorldWith(t testing.TB, options translate.Options) *world {
+	t.Helper()
+	options.Bind, options.Trace = bind, true
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &world{
 		store: s, objects: map[store.Key]*store.Object{}, state: newState(),
-		translator: translate.New(translate.Options{Bind: bind, Trace: true}),
+		options: options, translator: translate.New(options),
 	}
 }
 
@@ -100,7 +108,7 @@ func (s *state) hear(r translate.Result) {
 // cold gives what a fresh translator makes of the store's present objects.
 func (w *world) cold() state {
 	s := newState()
-	s.hear(translate.New(translate.Options{Bind: bind}).Apply(w.present()))
+	s.hear(translate.New(w.options).Apply(w.present()))
 	return s
 }
 

@@ -13,6 +13,8 @@
 //	edit N/in/NAME      a file that edit N writes; an empty one is removed
 //	edit N/requests, edit N/want/…  as above, after edit N
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
+//	options             translate.Options, a line each: weighted,
+//	                    wildcard-namespace WORD, max-depth N (only where present)
 //
 // With -update, tests rewrite wants and rebuilt, and never requests. Addresses
 // of back ends are written as 127.9.0.N; tests move them to a free network.
@@ -24,10 +26,12 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -39,7 +43,9 @@ type Case struct {
 	Name    string
 	Heading string
 	// Steps are the start and every edit.
-	Steps   []Step
+	Steps []Step
+	// Options are what the archive asks for; a test adds its own.
+	Options translate.Options
 	path    string
 	archive *txtar.Archive
 }
@@ -81,6 +87,9 @@ func read(path string) (*Case, error) {
 	if c.Heading == "" {
 		return nil, fmt.Errorf("no heading: name the sentence that the case proves")
 	}
+	if err := c.readOptions(); err != nil {
+		return nil, err
+	}
 	files := map[string]string{}
 	for _, prefix := range c.prefixes() {
 		step, err := c.step(prefix, files)
@@ -91,6 +100,28 @@ func read(path string) (*Case, error) {
 		c.Steps = append(c.Steps, step)
 	}
 	return c, nil
+}
+
+func (c *Case) readOptions() error {
+	text, _ := c.File("options")
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch name {
+		case "weighted":
+			c.Options.Weighted = true
+		case "wildcard-namespace":
+			c.Options.WildcardNamespace = value
+		case "max-depth":
+			depth, err := strconv.Atoi(value)
+			if err != nil {
+				return fmt.Errorf("options: max-depth: %w", err)
+			}
+			c.Options.MaxDepth = depth
+		default:
+			return fmt.Errorf("options: unknown option %q", name)
+		}
+	}
+	return nil
 }
 
 func (c *Case) prefixes() []string {
