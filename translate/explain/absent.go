@@ -17,7 +17,8 @@ const (
 	maxCompared = 10_000
 )
 
-// noListener says what listens where nothing does.
+// noListener says what listens where nothing does: the ports that serve the
+// host, or else all.
 func (b *reporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
@@ -33,18 +34,20 @@ func (b *reporter) noListener() {
 		for i := range gateway.Ports {
 			port := &gateway.Ports[i]
 			url := fmt.Sprintf("http://%s:%d%s", host, port.Port.Port, b.query.Path)
-			if findHost(port.Hosts, host) != nil {
+			if own := findHost(port.Hosts, host); own != nil && own.Len > 0 {
 				owners = append(owners, url)
 			} else {
 				others = append(others, url)
 			}
 		}
 	}
-	all := append(owners, others...)
-	if len(all) == 0 {
-		b.report.Reason += "; no Gateway serves any"
+	if len(owners) == 0 {
+		owners = others
 	}
-	b.report.Instead = unique(all)
+	if len(owners) == 0 {
+		b.report.Reason += "; no port is served at all"
+	}
+	b.report.Instead = unique(owners)
 }
 
 func unique(names []string) []string {

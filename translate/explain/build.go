@@ -34,7 +34,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	a := Request(f.View, q)
 	if len(a.Candidates) > 0 {
 		return nil, fmt.Errorf("several Gateways listen on port %d for %s; choose one: --gateway %s",
-			q.Port, q.Host, strings.Join(a.Candidates, " or --gateway "))
+			q.Port, hostname(q.Host), strings.Join(a.Candidates, " or --gateway "))
 	}
 	b := &reporter{facts: f, query: q, answer: a, report: &Report{
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},

@@ -1,0 +1,35 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestPlacesAreThoseOfTheNewestFiles(t *testing.T) {
+	s := newStore(t, Options{})
+	key := Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: "a"}
+	fields := []Field{
+		{key, ""}, {key, "spec.rules[0]"}, {key, "spec.rules[0].matches[0].path.value"}, {key, "spec.hostnames"},
+		{Key{Kind: "Service", Namespace: "default", Name: "nobody"}, "spec"},
+	}
+	want := func(places ...string) {
+		t.Helper()
+		var got []string
+		for _, p := range s.Places(fields) {
+			got = append(got, fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column))
+		}
+		if !slices.Equal(got, places) {
+			t.Errorf("got  %q\nwant %q", got, places)
+		}
+	}
+	files := map[string]string{"x.yaml": "# c\n---\n" + route("b", "/b") + "---\n" + route("a", "/a")}
+	s.Apply(treeOf(files))
+	want("x.yaml:16:1", "x.yaml:24:5", "x.yaml:25:21", "x.yaml:20:1", ":0:0")
+	files["x.yaml"] = "# one line more\n" + files["x.yaml"]
+	s.Apply(treeOf(files))
+	want("x.yaml:17:1", "x.yaml:25:5", "x.yaml:26:21", "x.yaml:21:1", ":0:0")
+	files["x.yaml"] = "a: ["
+	s.Apply(treeOf(files))
+	want("x.yaml:0:0", "x.yaml:0:0", "x.yaml:0:0", "x.yaml:0:0", ":0:0")
+}
