@@ -10,7 +10,9 @@
 //	class         class name           GatewayClass                 is it ours?
 //	listeners     Gateway              Gateway, class               listeners, judged one by one
 //	claims        port                 ← listeners                  who wants to bind the port
-//	gateway       Gateway              listeners, claims            listeners, after conflicts between Gateways
+//	holders       port                 claims                       which Gateway keeps which from binding it
+//	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
+//	grants        namespace            ReferenceGrant               those of the namespace
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
 //	flat          HTTPRoute, port      HTTPRoute, backend           rules with their encodings

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -63,7 +65,9 @@ type network struct {
 	class       *memo.Rule[string, classOut]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
 	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
+	holders     *memo.Rule[int32, map[string]string]
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
+	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
 	attach      *memo.Rule[store.Key, *attachOut]
 	flat        *memo.Rule[flatKey, *flatOut]

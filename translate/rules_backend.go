@@ -90,7 +90,7 @@ func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolut
 	if !ref.Known() {
 		return ref.UnknownKind()
 	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants(c, ref.To.Namespace)) {
+	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants.Get(c, ref.To.Namespace)) {
 		return ref.NotGranted()
 	}
 	if ref.IsBackend() {
@@ -111,7 +111,8 @@ func (n *network) service(c *memo.Ctx, key store.Key) *corev1.Service {
 	return service
 }
 
-func (n *network) grants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGrant {
+// runGrants gathers a namespace's grants once for all references into it.
+func (n *network) runGrants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGrant {
 	var out []*gwv1.ReferenceGrant
 	for _, key := range n.in.grantIndex.Get(c, namespace) {
 		object, _ := n.in.grants.Get(c, key)

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -49,6 +50,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 			}
 		}
 	}, deepEqual)
+	n.holders = memo.NewRule(e, "holders", n.runHolders, maps.Equal[map[string]string])
 	n.gateway = memo.NewRule(e, "gateway", n.runGateway, deepEqual)
 	memo.Each(n.gateway, n.in.gateways)
 	n.listener = memo.NewRule(e, "listener", n.runListener, deepEqual)
@@ -92,9 +94,14 @@ func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {
 		return nil
 	}
 	return g.WithHolders(func(port int32) string {
-		claims, _ := n.claims.Get(c, port)
-		return listen.Holder(g.Name, slices.Collect(claims.All()))
+		return n.holders.Get(c, port)[g.Name]
 	})
+}
+
+// runHolders judges the claims on a port once for all Gateways.
+func (n *network) runHolders(c *memo.Ctx, port int32) map[string]string {
+	claims, _ := n.claims.Get(c, port)
+	return listen.Holders(slices.Collect(claims.All()))
 }
 
 func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {

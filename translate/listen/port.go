@@ -33,35 +33,50 @@ func (g *Gateway) Claims() map[int32]*Claim {
 	return claims
 }
 
-// Holder gives the Gateway that keeps name from binding a port, "" when none
-// does. claims are all claims on that port, in their order.
-func Holder(name string, claims []*Claim) string {
-	var holding []*Claim
+// Holders gives, by the name of each Gateway that cannot bind a port, the Gateway
+// that keeps it from that. claims are all claims on the port, in their order.
+func Holders(claims []*Claim) map[string]string {
+	holders := map[string]string{}
+	bound := bindings{byAddress: map[string]string{}}
 	for _, claim := range claims {
-		other := slices.IndexFunc(holding, func(h *Claim) bool { return overlap(h.Addresses, claim.Addresses) })
-		switch {
-		case claim.Name == name && other >= 0:
-			return holding[other].Name
-		case claim.Name == name:
-			return ""
-		case other < 0:
-			holding = append(holding, claim)
+		if by := bound.holder(claim.Addresses); by != "" {
+			holders[claim.Name] = by
+		} else {
+			bound.bind(claim)
+		}
+	}
+	return holders
+}
+
+// bindings are the Gateways that bind a port: by address, on all addresses, and
+// the first of them on whatever address. 0.0.0.0 and :: stand for all.
+type bindings struct {
+	byAddress  map[string]string
+	all, first string
+}
+
+// holder gives a Gateway that binds one of the addresses, "" when none does.
+func (b *bindings) holder(addresses []string) string {
+	for _, address := range addresses {
+		by := cmp.Or(b.all, b.byAddress[address])
+		if unspecified(address) {
+			by = b.first
+		}
+		if by != "" {
+			return by
 		}
 	}
 	return ""
 }
 
-// overlap tells whether two sets of addresses share one; 0.0.0.0 and :: stand
-// for all.
-func overlap(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x == y || unspecified(x) || unspecified(y) {
-				return true
-			}
+func (b *bindings) bind(claim *Claim) {
+	for _, address := range claim.Addresses {
+		b.first = cmp.Or(b.first, claim.Name)
+		b.byAddress[address] = claim.Name
+		if unspecified(address) {
+			b.all = claim.Name
 		}
 	}
-	return false
 }
 
 func unspecified(address string) bool {
