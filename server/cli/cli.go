@@ -144,15 +144,22 @@ func didYouMean(names []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", strings.Join(names, " or "))
 }
 
-// environmentName is the variable that stands for a flag: GATEFOLD_XDS_ADDRESS
-// for --xds-address.
-func environmentName(flag string) string {
-	return "GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// environmentNames are the variables that stand for a flag, the first one set
+// counts: GATEFOLD_XDS_ADDRESS for --xds-address, and what kgateway calls it.
+func environmentNames(flag string) []string {
+	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
+	switch flag {
+	case "weighted-route-precedence": // EP-11466
+		names = append(names, "KGW_WEIGHTED_ROUTE_PRECEDENCE")
+	case "delegation-wildcard-namespace": // EP-10943
+		names = append(names, "DELEGATION_WILDCARD_NAMESPACE")
+	}
+	return names
 }
 
-// describeEnvironment names each flag's variable in the help.
+// describeEnvironment names each flag's variables in the help.
 func describeEnvironment(flags *pflag.FlagSet) {
-	flags.VisitAll(func(f *pflag.Flag) { f.Usage += " [$" + environmentName(f.Name) + "]" })
+	flags.VisitAll(func(f *pflag.Flag) { f.Usage += " [$" + strings.Join(environmentNames(f.Name), ", $") + "]" })
 }
 
 // applyEnvironment sets the flags that are not on the command line and whose
@@ -160,12 +167,13 @@ func describeEnvironment(flags *pflag.FlagSet) {
 func applyEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		value := os.Getenv(environmentName(f.Name))
-		if f.Changed || value == "" || f.Name == "help" {
+		names := environmentNames(f.Name)
+		set := slices.IndexFunc(names, func(name string) bool { return os.Getenv(name) != "" })
+		if f.Changed || set < 0 || f.Name == "help" {
 			return
 		}
-		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("environment variable %s: %w", environmentName(f.Name), err))
+		if err := flags.Set(f.Name, os.Getenv(names[set])); err != nil {
+			errs = append(errs, fmt.Errorf("environment variable %s: %w", names[set], err))
 		}
 	})
 	return errors.Join(errs...)

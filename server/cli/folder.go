@@ -5,17 +5,20 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// folderOptions bound what is read of a folder (design section 10). serve,
-// validate and translate take the same, so that they see the same.
+// folderOptions bound what is read of a folder (design section 10), and say how
+// its routes are read. serve, validate, translate and explain take the same, so
+// that they see the same.
 type folderOptions struct {
-	tree  watcher.Limits
-	store store.Limits
+	tree   watcher.Limits
+	store  store.Limits
+	routes translate.Options
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) {
@@ -25,13 +28,20 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.tree.Files, "max-files", o.tree.Files, "largest number of files")
 	flags.IntVar(&o.store.Documents, "max-documents", 0, "largest number of documents in one file (default 20000)")
 	flags.IntVar(&o.store.Objects, "max-objects", 0, "largest number of objects (default 500000)")
+	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
+	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
+	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")
 }
 
-// check refuses limits that mean nothing; 0 is the default.
+// check refuses limits that mean nothing, where 0 is the default, and a word
+// that cannot be a namespace.
 func (o *folderOptions) check() error {
-	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects))
+	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth))
 	if least < 0 {
 		return fmt.Errorf("%d is not a limit: the --max- flags take numbers above 0", least)
+	}
+	if word := o.routes.WildcardNamespace; word != "" && len(validation.IsDNS1123Label(word)) > 0 {
+		return fmt.Errorf("--delegation-wildcard-namespace %q: must be a DNS label, such as all", word)
 	}
 	return nil
 }
@@ -40,6 +50,7 @@ func (o *folderOptions) check() error {
 type steps struct {
 	store      *store.Store
 	translator *translate.Translator
+	routes     translate.Options
 }
 
 func newSteps(o folderOptions, strict bool) (*steps, error) {
@@ -50,19 +61,22 @@ func newSteps(o folderOptions, strict bool) (*steps, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &steps{store: objects, translator: newTranslator()}, nil
+	both := &steps{store: objects, routes: o.routes}
+	both.translator = both.newTranslator()
+	return both, nil
 }
 
 // newTranslator makes a Translator for the Envoys of this machine. A Gateway
 // without addresses listens on all interfaces, of both families where IPv6 is
 // there: an address that cannot be bound would cost the whole listener.
-func newTranslator() *translate.Translator {
-	bind := []string{"0.0.0.0"}
+func (s *steps) newTranslator() *translate.Translator {
+	options := s.routes
+	options.Bind = []string{"0.0.0.0"}
 	if socket, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM, 0); err == nil {
 		_ = syscall.Close(socket) // it was opened to see whether it can be
-		bind = append(bind, "::")
+		options.Bind = append(options.Bind, "::")
 	}
-	return translate.New(translate.Options{Bind: bind})
+	return translate.New(options)
 }
 
 // located gives the problems of both steps with their places, in order.

@@ -139,7 +139,7 @@ func (p *pipeline) translate(change store.Change) translate.Result {
 		p.unsure = true
 		return p.translator.Apply(change)
 	}
-	p.translator = newTranslator()
+	p.translator = p.newTranslator()
 	return p.ledger.complete(p.translator.Apply(p.ledger.all()))
 }
 
