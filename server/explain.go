@@ -3,10 +3,12 @@ package server
 import (
 	"cmp"
 	"net/http"
+	"slices"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // explainPage tells what is done with a request: ?method=&url=&header=&gateway=,
@@ -14,9 +16,14 @@ import (
 // published last, whether or not each Envoy has it yet; the places are those of
 // the folder as it was read last. A question without an answer gets 400.
 func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
-	var view func() *ir.View
-	var problems []store.Problem
-	s.locked(func() { view, problems = s.view, s.problems })
+	facts, view := explain.Facts{Places: s.options.Places}, (func() *ir.View)(nil)
+	s.locked(func() {
+		view, facts.Problems = s.view, s.problems
+		for _, o := range s.board.objects {
+			facts.Statuses = append(facts.Statuses, o.update)
+		}
+	})
+	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
 	if view == nil {
 		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})
 		return
@@ -26,7 +33,8 @@ func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
 	query.Gateway = asked.Get("gateway")
 	var report *explain.Report
 	if err == nil {
-		report, err = explain.Explain(explain.Facts{View: view(), Problems: problems, Places: s.options.Places}, query)
+		facts.View = view()
+		report, err = explain.Explain(facts, query)
 	}
 	if err != nil {
 		answer(w, http.StatusBadRequest, word{Error: err.Error()})

@@ -77,7 +77,9 @@ func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.R
 	if err != nil {
 		return nil, err
 	}
-	return explain.Explain(explain.Facts{View: read.result.View(), Problems: read.problems, Places: read.places}, query)
+	return explain.Explain(explain.Facts{
+		View: read.result.View(), Problems: read.problems, Statuses: read.result.Status, Places: read.places,
+	}, query)
 }
 
 // ask puts the question to a running gatefold.

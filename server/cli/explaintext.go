@@ -50,6 +50,7 @@ func explainText(r *explain.Report, color bool) []byte {
 	t.flush()
 	t.instead(r)
 	t.lost(r)
+	t.refused(r)
 	t.problems(r)
 	return t.out.Bytes()
 }
@@ -228,6 +229,18 @@ func (t *explainPage) lost(r *explain.Report) {
 	for _, l := range r.Lost {
 		fmt.Fprintf(&t.out, "  %s, rule %d: %s  %s\n", l.Object, l.Rule, l.Match, t.paint(faint, position(l.At.Place)))
 		fmt.Fprintf(&t.out, "    %s\n", l.Reason)
+	}
+}
+
+// refused prints the routes that are not used where they would have to be.
+func (t *explainPage) refused(r *explain.Report) {
+	if len(r.Refused) == 0 {
+		return
+	}
+	t.out.WriteString("\n" + t.paint(bold, "not used") + "\n")
+	for _, c := range r.Refused {
+		fmt.Fprintf(&t.out, "  %s, below %s  %s\n", c.Object, c.Parent, t.paint(faint, position(c.At.Place)))
+		fmt.Fprintf(&t.out, "    %s: %s\n", c.Reason, c.Message)
 	}
 }
 

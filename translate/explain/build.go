@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // Facts are what a Report draws on beside the question.
@@ -19,6 +20,8 @@ type Facts struct {
 	View *ir.View
 	// Problems are all that stand, with their places.
 	Problems []store.Problem
+	// Statuses are those of all objects, sorted by key.
+	Statuses []status.Update
 	// Places finds where fields are written, as store.Store.Places does; nil
 	// leaves the places out.
 	Places func([]store.Field) []store.Place
@@ -44,6 +47,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	b.route()
 	b.backends()
 	b.lost()
+	b.refused()
 	b.outcome()
 	b.problems()
 	if f.Places != nil {

@@ -26,6 +26,9 @@ type Report struct {
 	Backends []BackendReport `json:"backends,omitempty"`
 	// Lost are the rules that came near, in the order of the table, at most 40.
 	Lost []LostReport `json:"lost,omitempty"`
+	// Refused are the routes that the routes of the host do not use, or not whole.
+	// They are told where no route takes the request, at most 20.
+	Refused []RefusedReport `json:"refused,omitempty"`
 	// Passed is how many rules were tried in vain before the winner.
 	Passed int `json:"passed"`
 	// Problems are those of the objects that take part, and of routes that serve
@@ -145,6 +148,16 @@ type LostReport struct {
 	At     Source    `json:"at"`
 }
 
+// RefusedReport is a route that a parent route does not use, or not whole, in
+// the words of its status.
+type RefusedReport struct {
+	Object  store.Key `json:"object"`
+	Parent  store.Key `json:"parent"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	At      Source    `json:"at"`
+}
+
 // Source is a field of an object and where it is written. Line is 0 when that is
 // not known.
 type Source struct {
@@ -179,6 +192,9 @@ func (r *Report) sources() []*Source {
 	}
 	for i := range r.Lost {
 		all = append(all, &r.Lost[i].At)
+	}
+	for i := range r.Refused {
+		all = append(all, &r.Refused[i].At)
 	}
 	return all
 }

@@ -93,6 +93,10 @@ func (b *reporter) suspects() *suspects {
 	for _, backend := range b.report.Backends {
 		s.broken = s.broken || backend.Cluster == ""
 	}
+	for _, refused := range b.report.Refused {
+		delete(s.winners, refused.Object)
+		s.host[refused.Object] = true
+	}
 	for _, lost := range b.report.Lost {
 		delete(s.winners, lost.Object)
 		s.host[lost.Object] = true
