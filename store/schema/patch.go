@@ -12,8 +12,8 @@ import (
 // delegate to each other need (design section 3; the embedded file stays as it
 // was released):
 //
-//   - rules[].allowedRoutes, as listeners have it, and not together with
-//     backendRefs (GEP-1058, Summary of Changes 2);
+//   - rules[].allowedRoutes, as listeners have it and with namespaces.from None,
+//     and not together with backendRefs (GEP-1058, Summary of Changes 2);
 //   - the path type PathPostfix (GEP-1058, Path Matching, option 2), checked as
 //     the others are, but that it need not begin with a slash;
 //   - backendRefs[].namespace: "" is as if it were not set (EP-10943,
@@ -56,6 +56,10 @@ func listenerAllowedRoutes() apiextensions.JSONSchemaProps {
 	var found apiextensions.JSONSchemaProps
 	edit(root, []string{"spec", "listeners", "[]", "allowedRoutes"}, func(s *apiextensions.JSONSchemaProps) { found = *s })
 	found.Default = nil
+	found = *found.DeepCopy()
+	edit(&found, []string{"namespaces", "from"}, func(from *apiextensions.JSONSchemaProps) {
+		from.Enum = append(from.Enum, "None")
+	})
 	return found
 }
 

@@ -11,6 +11,7 @@ func TestHTTPRoutePatches(t *testing.T) {
 	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {rules: [%s]}}`
 	for _, c := range []struct{ rule, field string }{
 		{`{allowedRoutes: {namespaces: {from: All}}}`, ""},
+		{`{allowedRoutes: {namespaces: {from: None}}}`, ""},
 		{`{allowedRoutes: {}, backendRefs: []}`, ""},
 		{`{allowedRoutes: {}, backendRefs: [{name: a, port: 80}]}`, "spec.rules[0]"},
 		{`{allowedRoutes: {namespaces: {from: Nobody}}}`, "spec.rules[0].allowedRoutes.namespaces.from"},
