@@ -236,8 +236,11 @@ func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 			break
 		}
 	}
-	d.report(n.Content[at], "DuplicateKey", quote(name)+" stands twice here",
-		"remove one of the two; programs disagree about which would count")
+	hint := "remove one of the two; programs disagree about which would count"
+	if name == "apiVersion" {
+		hint = "remove one of the two; if another object begins here, write a line --- above it"
+	}
+	d.report(n.Content[at], "DuplicateKey", quote(name)+" stands twice here", hint)
 	last := &d.problems[len(d.problems)-1]
 	last.Message, last.other = strings.ReplaceAll(last.Message, "%", "%%")+", first in line %d", first.Line
 }

@@ -92,18 +92,19 @@ func lineOf(text []byte, number int) []byte {
 //	   = in HTTPRoute default/shop, spec.rules[0].matches[0].pathh
 //	   = help: did you mean "path"?
 //
-// It ends with a newline. With color it holds ANSI escapes.
+// It ends with a newline. With color it holds ANSI escapes, but none that a file
+// brought along by its name, its keys or its values.
 func (p Problem) Text(color bool) string {
 	paint := painter(color)
 	var b strings.Builder
 	if p.File != "" {
-		b.WriteString(paint(bold, p.position()) + ": ")
+		b.WriteString(paint(bold, printable(p.position())) + ": ")
 	}
 	style := red
 	if p.Severity == Warning {
 		style = yellow
 	}
-	b.WriteString(paint(style, string(p.Severity)) + ": " + paint(bold, p.Code+": "+p.Message) + "\n")
+	b.WriteString(paint(style, string(p.Severity)) + ": " + paint(bold, printable(p.Code+": "+p.Message)) + "\n")
 	number := ""
 	if p.Line > 0 {
 		number = fmt.Sprint(p.Line)
@@ -115,12 +116,22 @@ func (p Problem) Text(color bool) string {
 		b.WriteString(paint(blue, margin+" |") + " " + paint(style, marks) + "\n")
 	}
 	if subject := p.subject(); subject != "" {
-		b.WriteString(margin + paint(blue, " =") + " in " + subject + "\n")
+		b.WriteString(margin + paint(blue, " =") + " in " + printable(subject) + "\n")
 	}
 	if p.Hint != "" {
-		b.WriteString(margin + paint(blue, " =") + " help: " + p.Hint + "\n")
+		b.WriteString(margin + paint(blue, " =") + " help: " + printable(p.Hint) + "\n")
 	}
 	return b.String()
+}
+
+// printable shows every character that would steer a terminal as U+FFFD.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // position is file:line:column as far as they are known.
