@@ -130,6 +130,7 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 	for range times {
 		response := envoytest.Do(run.t, envoytest.Request{
 			Address: run.address + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
+			Body: strings.Repeat("x", r.BodySize),
 		})
 		name, wrong := compareResponse(response, r)
 		if wrong != "" {

@@ -16,11 +16,13 @@ type objects = memo.Input[store.Key, *store.Object]
 type inputs struct {
 	classes, gateways, httpRoutes, grants        *objects
 	namespaces, services, slices, staticBackends *objects
+	trafficPolicies                              *objects
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
-	// namespace.
-	sliceIndex *memo.Index[store.Key, store.Key]
-	grantIndex *memo.Index[string, store.Key]
+	// namespace, policyIndex policies by target.
+	sliceIndex  *memo.Index[store.Key, store.Key]
+	grantIndex  *memo.Index[string, store.Key]
+	policyIndex *memo.Index[store.Key, store.Key]
 }
 
 func newInputs(e *memo.Engine) *inputs {
@@ -38,6 +40,8 @@ func newInputs(e *memo.Engine) *inputs {
 	in.services = kind("", "Service")
 	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
 	in.staticBackends = kind(api.Group, "Backend")
+	in.trafficPolicies = kind(api.Group, kindTrafficPolicy)
+	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
 		return []string{key.Namespace}

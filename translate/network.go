@@ -69,6 +69,8 @@ type network struct {
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
+	policy      *memo.Rule[store.Key, *policyOut]
+	policies    *memo.Rule[ruleKey, *levelOut]
 	attach      *memo.Rule[store.Key, *attachOut]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]
@@ -101,6 +103,7 @@ type network struct {
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{in: in, bind: options.Bind, wildcard: options.WildcardNamespace, weighted: options.Weighted, maxDepth: options.MaxDepth}
 	n.declareListeners(e)
+	n.declarePolicies(e)
 	n.declareRoutes(e)
 	n.declareDelegation(e)
 	n.declareTables(e)

@@ -16,6 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -54,6 +55,8 @@ type flatOut struct {
 	// Hosts are those of the root that the node serves; nil is all of them.
 	Hosts   []string
 	Entries []*entry
+	// Uses tells what became of the policies at the rules.
+	Uses []policy.Use
 	// Whole tells that no rule of the route works as it is written.
 	Whole bool
 }
@@ -193,6 +196,7 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if key.Port == 0 {
 		out.Points = nil
 	}
+	n.addPolicies(c, object, out)
 	works := len(out.Points) > 0
 	for _, rule := range out.Rules {
 		e := out.encode(rule)

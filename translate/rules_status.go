@@ -38,6 +38,8 @@ func (n *network) declareStatus(e *memo.Engine) {
 	n.problems = memo.NewFold[struct{}, string, []store.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
+	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []store.Problem { return p.Problems })
+	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
 	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
 	memo.EachOf(children, n.in.httpRoutes, func(key store.Key, o *store.Object) []store.Key {

@@ -15,6 +15,8 @@ import (
 //
 //	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
 //
+// BODY:N in place of a header sends a body of N bytes.
+//
 // OUTCOME is a status (404), a status with a Location (302 http://…), the name
 // of a back end, several with their weights (a=90 b=10; 500=10 is a share that
 // has no back end), or "closed" where nothing listens. A DETAIL is one of
@@ -25,12 +27,17 @@ import (
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
 //	response N: V      a header of the answer; "-" for none
+//	only Envoy         what depends on what came before: explain is not asked
 type Request struct {
 	Line    string
 	Method  string
 	URL     *url.URL
 	Target  string // path and query as written
 	Headers http.Header
+	// BodySize is the length of the request's body.
+	BodySize int
+	// OnlyEnvoy tells that explain cannot know the answer.
+	OnlyEnvoy bool
 	// Status is what is answered, 0 for a back end's answer.
 	Status int
 	// Closed tells that nothing listens on the port.
@@ -65,6 +72,14 @@ func parseRequest(line string) (Request, error) {
 		name, value, ok := strings.Cut(word, ":")
 		if !ok {
 			return r, fmt.Errorf("want NAME:VALUE, got %q", word)
+		}
+		if name == "BODY" {
+			size, err := strconv.Atoi(value)
+			if err != nil {
+				return r, fmt.Errorf("body %q: %w", word, err)
+			}
+			r.BodySize = size
+			continue
 		}
 		r.Headers.Add(name, value)
 	}
@@ -128,7 +143,8 @@ func (r *Request) parseOutcome(words []string) error {
 
 func (r *Request) parseDetail(detail string) error {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(detail), " ")
-	name, value, isHeader := strings.Cut(rest, ": ")
+	name, value, isHeader := strings.Cut(rest+" ", ": ") // an empty value, too
+	value = strings.TrimSpace(value)
 	switch {
 	case kind == "status":
 		status, err := strconv.Atoi(rest)
@@ -136,6 +152,8 @@ func (r *Request) parseDetail(detail string) error {
 		return err
 	case kind == "mirror":
 		r.Mirror = rest
+	case kind == "only" && rest == "Envoy":
+		r.OnlyEnvoy = true
 	case kind == "path":
 		r.Path = rest
 	case kind == "host":

@@ -34,9 +34,13 @@ type Backend struct {
 }
 
 func outcome(rule *ir.Rule, r *request) Outcome {
-	switch {
-	case rule == nil:
+	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
+	}
+	status, policed := answered(rule.Action.Extras, r)
+	switch {
+	case policed:
+		return Outcome{Status: status}
 	case rule.Action.Respond != nil:
 		return Outcome{Status: rule.Action.Respond.Status}
 	case rule.Action.Redirect != nil:
@@ -85,7 +89,7 @@ func backends(action *ir.Action, r *request) []Backend {
 		if backend.Cluster == "" {
 			target.Status = http.StatusInternalServerError
 		} else {
-			target.Headers = changeHeaders(r.clone(), action.RequestHeaders, backend.RequestHeaders)
+			target.Headers = changeHeaders(r.transformed(action.Extras), action.RequestHeaders, backend.RequestHeaders)
 		}
 		list = append(list, target)
 	}

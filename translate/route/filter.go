@@ -5,6 +5,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -25,6 +26,8 @@ func ruleFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
 		return rewrite
 	case gwv1.HTTPRouteFilterRequestMirror:
 		return mirror
+	case gwv1.HTTPRouteFilterExtensionRef:
+		return extensionRef
 	}
 	return nil
 }
@@ -161,6 +164,21 @@ func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	}
 	a.action.Mirrors = append(a.action.Mirrors, to)
 	return true
+}
+
+// IsTrafficPolicy tells whether a rule names a TrafficPolicy of its namespace.
+func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
+	return ref.Group == api.Group && ref.Kind == "TrafficPolicy"
+}
+
+// extensionRef takes what the policies of the rule see to; the rules of package
+// translate close it when the policy is missing.
+func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
+	if IsTrafficPolicy(f.ExtensionRef) {
+		return true
+	}
+	a.unsupported(field+".type", "filter type ExtensionRef here")
+	return false
 }
 
 func text(s *string) string {

@@ -46,6 +46,7 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	}
 	setClusters(action, from.Forward.Backends)
 	setRewrite(action, match, from.Rewrite)
+	setExtras(action, from)
 	return action
 }
 
@@ -120,15 +121,14 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 		return nil
 	}
 	policy := &routev3.RetryPolicy{
-		RetryOn:    "connect-failure,refused-stream,reset",
-		NumRetries: wrapperspb.UInt32(retry.Attempts),
-	}
-	if len(retry.Codes) > 0 {
-		policy.RetryOn += ",retriable-status-codes"
-		policy.RetriableStatusCodes = retry.Codes
+		RetryOn:              strings.Join(retryConditions(retry), ","),
+		RetriableStatusCodes: retry.Codes,
+		NumRetries:           wrapperspb.UInt32(retry.Attempts),
 	}
 	if action.BackendTimeout != nil && *action.BackendTimeout > 0 {
 		policy.PerTryTimeout = durationpb.New(*action.BackendTimeout)
+	} else if retry.PerTry > 0 {
+		policy.PerTryTimeout = durationpb.New(retry.PerTry)
 	}
 	if retry.Backoff > 0 {
 		base := max(retry.Backoff, leastBackoff)
@@ -138,6 +138,20 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 		}
 	}
 	return policy
+}
+
+// retryConditions are those that are written, or what goes wrong before a back
+// end answers; codes are a condition of their own.
+func retryConditions(retry *ir.Retry) []string {
+	const byCode = "retriable-status-codes"
+	conditions := slices.Clone(retry.On)
+	if len(conditions) == 0 {
+		conditions = []string{"connect-failure", "refused-stream", "reset"}
+	}
+	if len(retry.Codes) > 0 && !slices.Contains(conditions, byCode) {
+		conditions = append(conditions, byCode)
+	}
+	return conditions
 }
 
 // mirrors copies requests; a mirror that could not be resolved copies nothing.

@@ -35,7 +35,7 @@ func Closed(rule *ir.Rule) *ir.Rule {
 }
 
 func newRoute(rule *ir.Rule) *routev3.Route {
-	action := pushDown(rule.Action)
+	action := pushDown(withExtras(rule.Action))
 	route := &routev3.Route{
 		Name:                    rule.Name,
 		Match:                   routeMatch(&rule.Match),
@@ -44,6 +44,7 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 		ResponseHeadersToAdd:    headersToAdd(action.ResponseHeaders),
 		ResponseHeadersToRemove: action.ResponseHeaders.Remove,
 	}
+	setFilters(route, action.Extras)
 	switch {
 	case action.Redirect != nil:
 		route.Action = &routev3.Route_Redirect{Redirect: redirect(&rule.Match, action.Redirect)}

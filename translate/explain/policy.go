@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// answered tells whether a policy answers in place of the rule: a preflight of
+// CORS, or a request that CSRF refuses. Limits that depend on what came before
+// are not known here.
+func answered(extras *ir.Extras, r *request) (status uint32, ok bool) {
+	switch {
+	case extras == nil:
+		return 0, false
+	case extras.CORS != nil && preflight(extras.CORS, r):
+		return http.StatusOK, true
+	case extras.CSRF != nil && extras.CSRF.Enabled == 100 && forged(extras.CSRF, r):
+		return http.StatusForbidden, true
+	}
+	return 0, false
+}
+
+func preflight(cors *ir.CORS, r *request) bool {
+	headers := r.clone()
+	return r.query.Method == http.MethodOptions && headers.Get("Access-Control-Request-Method") != "" &&
+		matchesAny(cors.Origins, headers.Get("Origin"))
+}
+
+// forged tells whether a request that changes something comes from neither its
+// own host nor one of the origins.
+func forged(csrf *ir.CSRF, r *request) bool {
+	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {
+		return false
+	}
+	headers := r.clone()
+	source := headers.Get("Origin")
+	if source == "" || source == "null" {
+		source = headers.Get("Referer")
+	}
+	if u, err := url.Parse(source); err == nil && u.Host != "" {
+		source = u.Host
+	}
+	return source == "" || source != r.query.Host && !matchesAny(csrf.Origins, source)
+}
+
+func matchesAny(list []ir.StringMatch, text string) bool {
+	return text != "" && slices.ContainsFunc(list, func(m ir.StringMatch) bool { return matchesText(m, text) })
+}
+
+func matchesText(m ir.StringMatch, text string) bool {
+	value := m.Value
+	if m.IgnoreCase {
+		value, text = strings.ToLower(value), strings.ToLower(text)
+	}
+	switch m.Kind {
+	case ir.StringPrefix:
+		return strings.HasPrefix(text, value)
+	case ir.StringSuffix:
+		return strings.HasSuffix(text, value)
+	case ir.StringContains:
+		return strings.Contains(text, value)
+	case ir.StringRegex:
+		pattern, err := regexp.Compile(`^(?:` + m.Value + `)$`)
+		return err == nil && pattern.MatchString(text)
+	}
+	return text == value
+}

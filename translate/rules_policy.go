@@ -1,0 +1,289 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+const kindTrafficPolicy = "TrafficPolicy"
+
+// ruleKey names one rule of one route.
+type ruleKey struct {
+	Route store.Key
+	Rule  int
+}
+
+func (k ruleKey) String() string { return fmt.Sprintf("%s #%d", k.Route, k.Rule) }
+
+// policyOut is one policy by itself.
+type policyOut struct {
+	// Attached has no standing yet; nil when there is no such policy.
+	Attached *policy.Attached
+	// Unusable says why the policy closes the rules that it is for; "" when it is
+	// sound.
+	Unusable string
+	Problems []store.Problem
+}
+
+// levelOut is what attaches to one rule of one route.
+type levelOut struct {
+	policy.Level
+	// Closed says why the rule, and all below it, must answer 500: a policy that
+	// is named and missing, or unusable. "" when nothing is wrong.
+	Closed   string
+	Problems []store.Problem
+}
+
+func (n *network) declarePolicies(e *memo.Engine) {
+	n.policy = memo.NewRule(e, "policy", n.runPolicy, deepEqual)
+	memo.Each(n.policy, n.in.trafficPolicies)
+	n.policies = memo.NewRule(e, "policies", n.runPolicies, deepEqual)
+}
+
+// runPolicy looks at one policy: what is wrong with it is found here, before it
+// is merged with others.
+func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
+	object, _ := n.in.trafficPolicies.Get(c, key)
+	from, ok := store.As[*api.TrafficPolicy](object)
+	if !ok {
+		return &policyOut{}
+	}
+	weight, readable := policy.WeightOf(from.Annotations)
+	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: &from.Spec}}
+	if !readable {
+		out.Problems = append(out.Problems, annotationProblem(key, api.AnnotationPolicyWeight,
+			fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", from.Annotations[api.AnnotationPolicyWeight]),
+			"write a number from -2147483648 to 2147483647, in quotes"))
+	}
+	extras, problems := policy.Lower(&from.Spec)
+	for _, problem := range append(problems, xds.CheckExtras(key, extras)...) {
+		problem.Object = key
+		out.Problems = append(out.Problems, problem)
+		if problem.Severity == store.Error && out.Unusable == "" {
+			out.Unusable = problem.Field + ": " + problem.Message
+		}
+	}
+	return out
+}
+
+func annotationProblem(key store.Key, annotation, message, hint string) store.Problem {
+	return store.Problem{
+		Code: "InvalidValue", Severity: store.Warning, Object: key,
+		Field: "metadata.annotations[" + annotation + "]", Message: message, Hint: hint,
+	}
+}
+
+// runPolicies gives the level of one rule: the policies that it names, and those
+// that target it or its route.
+func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
+	object, _ := n.in.httpRoutes.Get(c, key.Route)
+	from, ok := store.As[*api.HTTPRoute](object)
+	if !ok || key.Rule >= len(from.Spec.Rules) {
+		return &levelOut{}
+	}
+	rule, out := &from.Spec.Rules[key.Rule], &levelOut{}
+	var specs []*policy.Attached
+	attach := func(of store.Key, standing policy.Standing) (found bool) {
+		p := n.policy.Get(c, of)
+		if p.Attached == nil {
+			return false
+		}
+		if p.Unusable != "" && out.Closed == "" {
+			out.Closed = fmt.Sprintf("%s cannot be used: %s", of, p.Unusable)
+		}
+		attached := *p.Attached
+		attached.Standing = standing
+		specs = append(specs, &attached)
+		return true
+	}
+	for i, filter := range rule.Filters {
+		if of, ok := extension(key.Route.Namespace, filter); ok && !attach(of, policy.ByExtension) {
+			out.missing(key, i, of)
+		}
+	}
+	for _, of := range n.in.policyIndex.Get(c, key.Route) {
+		for _, standing := range standings(n.targets(c, of), key.Route, rule.Name) {
+			attach(of, standing)
+		}
+	}
+	priority, _ := policy.StrategyOf(from.Annotations)
+	out.Level = policy.NewLevel(specs, priority, route.CompareOrigins)
+	return out
+}
+
+// missing closes the rule: it must not serve without the policy that it names.
+func (out *levelOut) missing(key ruleKey, filter int, of store.Key) {
+	problem := store.Problem{
+		Code: "PolicyNotFound", Severity: store.Error, Object: key.Route,
+		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
+		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does",
+	}
+	out.Problems = append(out.Problems, problem)
+	if out.Closed == "" {
+		out.Closed = problem.Field + ": " + problem.Message
+	}
+}
+
+// extension names the policy of an ExtensionRef filter.
+func extension(namespace string, filter gwv1.HTTPRouteFilter) (of store.Key, ok bool) {
+	ref := filter.ExtensionRef
+	if ref == nil || !route.IsTrafficPolicy(ref) {
+		return of, false
+	}
+	return policyKey(namespace, string(ref.Name)), true
+}
+
+func policyKey(namespace, name string) store.Key {
+	return store.Key{Group: api.Group, Kind: kindTrafficPolicy, Namespace: namespace, Name: name}
+}
+
+func (n *network) targets(c *memo.Ctx, of store.Key) []api.PolicyTarget {
+	object, _ := n.in.trafficPolicies.Get(c, of)
+	if from, ok := store.As[*api.TrafficPolicy](object); ok {
+		return from.Spec.TargetRefs
+	}
+	return nil
+}
+
+// standings tells in which ways targets name a rule of a route.
+func standings(targets []api.PolicyTarget, of store.Key, name *gwv1.SectionName) []policy.Standing {
+	var out []policy.Standing
+	for _, target := range targets {
+		switch {
+		case targetKey(of.Namespace, target) != of:
+		case target.SectionName == nil:
+			out = append(out, policy.ByRoute)
+		case name != nil && *name == *target.SectionName:
+			out = append(out, policy.ByRule)
+		}
+	}
+	return out
+}
+
+func targetKey(namespace string, target api.PolicyTarget) store.Key {
+	return store.Key{Group: string(target.Group), Kind: string(target.Kind), Namespace: namespace, Name: string(target.Name)}
+}
+
+// targetsOf lists a policy under the objects that it targets.
+func targetsOf(key store.Key, object *store.Object) []store.Key {
+	from, _ := store.As[*api.TrafficPolicy](object)
+	var out []store.Key
+	for _, target := range from.Spec.TargetRefs {
+		if at := targetKey(key.Namespace, target); !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// level gives what attaches to one rule of one route, nil for nothing. Most rules
+// have no policy and need no cell of their own to know it.
+func (n *network) level(c *memo.Ctx, object *store.Object, i int) *levelOut {
+	from, _ := store.As[*api.HTTPRoute](object)
+	named := slices.ContainsFunc(from.Spec.Rules[i].Filters, func(f gwv1.HTTPRouteFilter) bool {
+		_, ok := extension(object.Key.Namespace, f)
+		return ok
+	})
+	if !named && len(n.in.policyIndex.Get(c, object.Key)) == 0 {
+		return nil
+	}
+	return n.policies.Get(c, ruleKey{object.Key, i})
+}
+
+// levels gives the levels of a flattened rule: those of the rules that delegate
+// to it, root first, and its own.
+func (n *network) levels(c *memo.Ctx, object *store.Object, rule *ir.Rule) []*levelOut {
+	var out []*levelOut
+	for _, hop := range rule.Chain {
+		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
+	}
+	return append(out, n.level(c, object, rule.Position[len(rule.Position)-2]))
+}
+
+// addPolicies puts the policies into the rules of a node, before they are handed
+// on. A rule that must not serve without its policies answers 500.
+func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
+	from, _ := store.As[*api.HTTPRoute](object)
+	if _, known := policy.StrategyOf(from.Annotations); !known {
+		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
+			fmt.Sprintf("there is no priority %q; %s is used", from.Annotations[api.AnnotationPolicyPriority], policy.ShallowMergePreferChild),
+			fmt.Sprintf("write one of %v", policy.Strategies())))
+	}
+	rules := slices.Clone(out.Rules)
+	for _, point := range out.Points {
+		rules = append(rules, point.Rest)
+	}
+	var last []*levelOut
+	var joined joinedLevels
+	for _, rule := range rules {
+		levels := n.levels(c, object, rule)
+		if !slices.Equal(levels, last) { // the matches of one rule have the same
+			last, joined = levels, join(levels)
+			out.use(joined.Uses)
+		}
+		joined.apply(rule, out)
+	}
+}
+
+// joinedLevels is what the levels of a rule come to.
+type joinedLevels struct {
+	policy.Resolved
+	extras *ir.Extras
+	closed string
+}
+
+func join(levels []*levelOut) joinedLevels {
+	var out joinedLevels
+	var list []policy.Level
+	for _, level := range levels {
+		if level == nil {
+			level = &levelOut{}
+		}
+		list = append(list, level.Level)
+		if out.closed == "" {
+			out.closed = level.Closed
+		}
+	}
+	if out.closed == "" {
+		out.Resolved = policy.Resolve(list)
+		out.extras = out.Resolved.Extras()
+	}
+	return out
+}
+
+func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
+	if j.closed == "" {
+		rule.Action.Extras = j.extras
+		return
+	}
+	rule.Action = xds.Closed(rule).Action
+	if out.Unsupported == "" {
+		out.Unsupported = j.closed
+	}
+	if at := rule.Position[len(rule.Position)-2]; !slices.Contains(out.Closed, at) {
+		out.Closed = append(out.Closed, at)
+	}
+}
+
+// use adds what became of policies at one rule to what the node says of them.
+func (out *flatOut) use(uses []policy.Use) {
+	for _, use := range uses {
+		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
+		switch {
+		case i < 0:
+			out.Uses = append(out.Uses, use)
+		case out.Uses[i].Fate != use.Fate:
+			out.Uses[i].Fate = policy.Merged
+		}
+	}
+}

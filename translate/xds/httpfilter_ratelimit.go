@@ -1,0 +1,34 @@
+package xds
+
+import (
+	limitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// limitStat is the prefix of the filter's counters.
+const limitStat = "http_local_rate_limiter"
+
+type rateLimitFilter struct{}
+
+func (rateLimitFilter) Name() string { return "envoy.filters.http.local_ratelimit" }
+
+func (rateLimitFilter) Chain() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
+
+func (rateLimitFilter) Route(extras *ir.Extras) message {
+	limit := extras.RateLimit
+	if limit == nil {
+		return nil
+	}
+	return &limitv3.LocalRateLimit{
+		StatPrefix: limitStat,
+		TokenBucket: &typev3.TokenBucket{
+			MaxTokens: limit.Max, TokensPerFill: wrapperspb.UInt32(limit.Fill), FillInterval: durationpb.New(limit.Interval),
+		},
+		FilterEnabled:  percentage(limit.Enabled),
+		FilterEnforced: percentage(limit.Enforced),
+	}
+}

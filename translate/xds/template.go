@@ -1,0 +1,76 @@
+package xds
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// format writes a template as Envoy's format string; computed tells that it
+// needs the CEL formatter. A missing header is the empty text.
+func format(template ir.Template, response bool) (text string, computed bool) {
+	var b strings.Builder
+	for _, expr := range template {
+		switch command := readCommand(expr.Func, response); {
+		case expr.Func == "":
+			b.WriteString(strings.ReplaceAll(expr.Text, "%", "%%"))
+		case command != "":
+			fmt.Fprintf(&b, "%%%s(%s)%%", command, expr.Text)
+		default:
+			computed = true
+			fmt.Fprintf(&b, "%%CEL(%s)%%", celExpr(expr, response))
+		}
+	}
+	return b.String(), computed
+}
+
+// readCommand is the command that reads a header, "" for other functions.
+func readCommand(function string, response bool) string {
+	switch {
+	case function == "request_header", function == "header" && !response:
+		return "REQ"
+	case function == "header":
+		return "RESP"
+	}
+	return ""
+}
+
+// celExpr writes an expression in CEL. Its functions are those of
+// policy.parseTemplate.
+func celExpr(expr ir.Expr, response bool) string {
+	switch expr.Func {
+	case "":
+		return celText(expr.Text)
+	case "header", "request_header":
+		headers := "request.headers"
+		if readCommand(expr.Func, response) == "RESP" {
+			headers = "response.headers"
+		}
+		name := celText(expr.Text)
+		return fmt.Sprintf("(%s in %s ? %s[%s] : '')", name, headers, headers, name)
+	case "lower":
+		return celExpr(expr.Args[0], response) + ".lowerAscii()"
+	case "upper":
+		return celExpr(expr.Args[0], response) + ".upperAscii()"
+	case "default":
+		value := celExpr(expr.Args[0], response)
+		return fmt.Sprintf("(%s != '' ? %s : %s)", value, value, celText(expr.Text))
+	}
+	panic("xds: no function " + expr.Func + " in CEL")
+}
+
+// celText quotes a text so that neither CEL nor Envoy's formats see anything in
+// it: all but letters, digits and a few signs is escaped.
+func celText(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(" -_./:,;=", r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return "'" + b.String() + "'"
+}
