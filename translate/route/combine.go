@@ -77,6 +77,9 @@ func inherit(parent, child ir.Match) (ir.Match, string) {
 		return child, refused
 	}
 	match := ir.Match{Path: path, Within: parent.Within, Method: parent.Method}
+	if child.Path.Kind == ir.PathRegex && parent.Path.Kind == ir.PathPrefix {
+		match.Within = trimSlash(parent.Path.Value) // as in within: /a.* is not in /a
+	}
 	if match.Method == "" {
 		match.Method = child.Method
 	}
@@ -121,7 +124,16 @@ func bare(parent, child ir.Path) ir.Path {
 // group strips anchors, which the whole path gives anyway, and makes an
 // expression one item.
 func group(pattern string) string {
-	return "(?:" + strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "$") + ")"
+	pattern = strings.TrimPrefix(pattern, "^")
+	if body, anchored := strings.CutSuffix(pattern, "$"); anchored && !escapes(body) {
+		pattern = body
+	}
+	return "(?:" + pattern + ")"
+}
+
+// escapes tells whether the text ends in a backslash that is not escaped itself.
+func escapes(text string) bool {
+	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
 // asRegex writes a path match as a regular expression.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -39,6 +41,7 @@ func underLevels(action ir.Action, levels []Level) ir.Action {
 		}
 		action = preferred(action, first, second)
 		action.Mirrors = slices.Concat(action.Mirrors, level.Action.Mirrors)
+		action.Parts = inForce(action, first, second)
 	}
 	return action
 }
@@ -55,6 +58,28 @@ func preferred(action, first, second ir.Action) ir.Action {
 		action.Rewrite = preferredRewrite(first.Rewrite, second.Rewrite)
 	}
 	return action
+}
+
+// inForce gives the parts of both sides that show in the merged action.
+func inForce(merged, first, second ir.Action) []ir.Part {
+	shows := func(part ir.Part) bool {
+		switch part.Kind {
+		case "retry":
+			return first.Retry == nil
+		case "timeouts":
+			return merged.RequestTimeout != first.RequestTimeout || merged.BackendTimeout != first.BackendTimeout
+		case string(gwv1.HTTPRouteFilterURLRewrite):
+			return merged.Rewrite != nil && (first.Rewrite == nil || *merged.Rewrite != *first.Rewrite)
+		}
+		return true
+	}
+	out := slices.Clone(first.Parts)
+	for _, part := range second.Parts {
+		if shows(part) {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 func either[T any](first, second *T) *T {

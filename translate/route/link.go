@@ -234,6 +234,14 @@ func (p *Point) selects(child *store.Object) bool {
 	})
 }
 
+// MayName tells whether the rule may name or admit the route: labels and
+// parentRefs are not looked at.
+func (p *Point) MayName(route store.Key) bool {
+	return p.Allowed != nil || slices.ContainsFunc(p.Selectors, func(s Selector) bool {
+		return (s.Namespace == "" || s.Namespace == route.Namespace) && (s.Form != ByName || s.Value == route.Name)
+	})
+}
+
 // admits tells whether the rule's allowedRoutes admit one of the child's
 // parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
 func (p *Point) admits(refs []ParentRoute, child *store.Object, namespace string, set map[string]string) bool {

@@ -16,7 +16,7 @@ import (
 // Weight (EP-11466), then the Gateway API's precedence (HTTPRouteRule.matches):
 // path kind and length, method, number of headers, of query parameters; then
 // guards last; then age and name of the root, age and name of the route that
-// holds the rule, and its position (design section 5).
+// holds the rule, and its place: the chain and position (design section 5).
 func Compare(a, b *ir.Rule) int {
 	order := criteria(a, b)
 	return cmp.Or(order[:]...)
@@ -34,8 +34,19 @@ func criteria(a, b *ir.Rule) [9]int {
 		trueFirst(!a.Guard, !b.Guard),
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),
-		slices.Compare(a.Position, b.Position),
+		comparePlaces(a, b),
 	}
+}
+
+// comparePlaces compares the ways down from a common root, depth first: at each
+// level the route, then the rule and match in it. Positions alone would call two
+// rules of a child that two parents share the same.
+func comparePlaces(a, b *ir.Rule) int {
+	return cmp.Or(slices.CompareFunc(a.Chain, b.Chain, compareHops), slices.Compare(a.Position, b.Position))
+}
+
+func compareHops(a, b ir.Hop) int {
+	return cmp.Or(store.CompareKeys(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Match, b.Match))
 }
 
 // comparePaths puts exact paths first, then regular expressions (all alike,

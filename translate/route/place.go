@@ -33,9 +33,7 @@ func (b *builder) places(i int, rule *api.HTTPRouteRule) []place {
 		if b.links == nil {
 			out = b.appendRoot(out, own)
 		}
-		for k := range b.links {
-			out = b.appendLinked(out, own, &b.links[k])
-		}
+		out = b.appendLinked(out, own)
 	}
 	return out
 }
@@ -51,17 +49,32 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-func (b *builder) appendLinked(out []place, own place, link *Link) []place {
-	combined, refused := Combine(*link, own.matcher)
-	if refused != "" {
-		b.flat.Missed = append(b.flat.Missed, fmt.Sprintf("spec.rules[%d].matches[%d]: %s", own.rule, own.match, refused))
+// appendLinked places a match under each link that it fits. It is missed when
+// it fits none.
+func (b *builder) appendLinked(out []place, own place) []place {
+	var missed []string
+	placed := len(out)
+	for k := range b.links {
+		link := &b.links[k]
+		combined, refused := Combine(*link, own.matcher)
+		if refused != "" {
+			missed = append(missed, refused)
+			continue
+		}
+		if !slices.Contains(b.flat.Live, link.Point.Name) {
+			b.flat.Live = append(b.flat.Live, link.Point.Name)
+		}
+		out = append(out, place{own.rule, own.match, own.section, combined, link})
+	}
+	if len(out) > placed || len(missed) == 0 {
 		return out
 	}
-	if !slices.Contains(b.flat.Live, link.Point.Name) {
-		b.flat.Live = append(b.flat.Live, link.Point.Name)
+	message := fmt.Sprintf("spec.rules[%d].matches[%d]: %s", own.rule, own.match, missed[0])
+	if more := len(missed) - 1; more > 0 {
+		message += fmt.Sprintf(" (nor does it fit %d other matches of the parent)", more)
 	}
-	own.matcher, own.link = combined, link
-	return append(out, own)
+	b.flat.Missed = append(b.flat.Missed, message)
+	return out
 }
 
 // newRule gives the rule that stands at a place.
@@ -121,7 +134,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 	ok = a.filters(at+".filters", rule.Filters, ruleFilters)
 	a.timeouts(at, rule)
 	level := Level{Action: a.action, PreferParent: prefersParent(b.object), Closed: !ok}
-	rest := b.rest(at, rule, level)
+	rest, guarded := b.rest(at, rule, level)
 	for _, p := range b.places(i, rule) {
 		point := &Point{
 			Rule: p.rule, Match: p.match, RuleName: p.section, Matcher: p.matcher, Root: b.origin,
@@ -129,7 +142,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 		}
 		point.Rest = b.newRule(p, rest)
 		point.Rest.Guard, point.Rest.Weight = true, 0
-		point.Guarded = rest.Forward != nil
+		point.Guarded = guarded
 		point.Name, point.Root = point.Rest.Name, point.Rest.Root
 		hop := ir.Hop{Route: b.origin.Key, Rule: p.rule, Match: p.match}
 		point.Chain = append(slices.Clone(point.Rest.Chain), hop)
@@ -143,15 +156,16 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 }
 
 // rest is what answers where no child does: the Services beside the references,
-// else 500 (delegation notes, section 8).
-func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) ir.Action {
-	services := slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !toRoutes(ref) })
-	if level.Closed || !services {
-		return ir.Action{Respond: &ir.Respond{Status: 500}}
+// which guard the children's rest whether they can be reached or not, else 500
+// (delegation notes, section 8).
+func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
+	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !toRoutes(ref) })
+	if level.Closed || !guarded {
+		return ir.Action{Respond: &ir.Respond{Status: 500}}, guarded
 	}
 	a := &actionBuilder{builder: b, action: level.Action}
 	a.forward(at, rule.BackendRefs)
-	return a.action
+	return a.action, true
 }
 
 // selectors reads the references to routes (delegation notes, section 2).

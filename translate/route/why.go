@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -28,7 +29,7 @@ func reasons(winner, loser *ir.Rule) [9]string {
 		"it stands in for what is missing, and comes last among equal matches",
 		"the matches are equal, and " + whyOrigin(winner.Root, loser.Root),
 		"the matches are equal, and " + whyOrigin(winner.Source, loser.Source),
-		"the matches are equal, and the first one in the route wins",
+		"the matches are equal, and " + whyPlace(winner, loser),
 	}
 }
 
@@ -38,6 +39,13 @@ func whyPath(winner, loser ir.Path) string {
 		return fmt.Sprintf("%s goes before %s", kinds[winner.Kind], kinds[loser.Kind])
 	}
 	return fmt.Sprintf("a longer path wins (%s, not %s)", winner.Value, loser.Value)
+}
+
+func whyPlace(winner, loser *ir.Rule) string {
+	if slices.Equal(winner.Chain, loser.Chain) {
+		return "the first one in the route wins"
+	}
+	return "its way through the parents comes first"
 }
 
 // whyOrigin is about ties (design section 3).

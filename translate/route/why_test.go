@@ -40,6 +40,9 @@ func TestWhyNamesTheCriterionThatDecides(t *testing.T) {
 		"the matches are equal, and HTTPRoute n/r has a creationTimestamp":     func(_, l *ir.Rule) { l.Root = origin("a", 0) },
 		"the matches are equal, and HTTPRoute n/s comes first by name":         func(_, l *ir.Rule) { l.Source = origin("t", 2020) },
 		"the matches are equal, and the first one in the route wins":           func(_, l *ir.Rule) { l.Position = []int{1, 1} },
+		"the matches are equal, and its way through the parents comes first": func(_, l *ir.Rule) {
+			l.Chain, l.Position = []ir.Hop{{Rule: 2}}, []int{2, 0, 1, 0}
+		},
 	} {
 		winner, loser := plain(func(*ir.Rule) {}), plain(func(*ir.Rule) {})
 		change(winner, loser)
