@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -151,5 +152,32 @@ func TestProblemsAreLoggedOnceAndMendedOnce(t *testing.T) {
 			t.Errorf("%s, %d appeared, %d mended; want %s, %d, %d\n%s", r.outcome(), appeared, mended,
 				step.outcome, step.appeared, step.mended, log)
 		}
+	}
+}
+
+// Places may be asked for while Trees come in; the race detector watches.
+func TestPlacesWhileReloading(t *testing.T) {
+	p, _, _ := newTestPipeline(t)
+	p.reload(tree(oneGateway))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 20 {
+			p.reload(tree(strings.Repeat("\n", i+1) + oneGateway))
+		}
+	}()
+	field := store.Field{Object: store.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}}
+	for reloading := true; reloading; {
+		select {
+		case <-done:
+			reloading = false
+		default:
+		}
+		if at := p.places([]store.Field{field}); at[0].File != "a.yaml" || at[0].Line < 1 {
+			t.Fatalf("got %+v", at)
+		}
+	}
+	if at := p.places([]store.Field{field}); at[0].Line != 21 {
+		t.Errorf("after the last reload: line %d, want 21", at[0].Line)
 	}
 }
