@@ -186,9 +186,9 @@ func targetsOf(key store.Key, object *store.Object) []store.Key {
 	return out
 }
 
-// level gives what attaches to one rule of one route, nil for nothing. Most rules
+// policyLevel gives what attaches to one rule of one route, nil for nothing. Most rules
 // have no policy and need no cell of their own to know it.
-func (n *network) level(c *memo.Ctx, object *store.Object, i int) *levelOut {
+func (n *network) policyLevel(c *memo.Ctx, object *store.Object, i int) *levelOut {
 	from, _ := store.As[*api.HTTPRoute](object)
 	named := slices.ContainsFunc(from.Spec.Rules[i].Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(object.Key.Namespace, f)
@@ -200,14 +200,14 @@ func (n *network) level(c *memo.Ctx, object *store.Object, i int) *levelOut {
 	return n.policies.Get(c, ruleKey{object.Key, i})
 }
 
-// levels gives the levels of a flattened rule: those of the rules that delegate
+// policyLevels gives the levels of a flattened rule: those of the rules that delegate
 // to it, root first, and its own.
-func (n *network) levels(c *memo.Ctx, object *store.Object, rule *ir.Rule) []*levelOut {
+func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
 		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
 	}
-	return append(out, n.level(c, object, rule.Position[len(rule.Position)-2]))
+	return append(out, n.policyLevel(c, object, rule.Position[len(rule.Position)-2]))
 }
 
 // addPolicies puts the policies into the rules of a node, before they are handed
@@ -226,7 +226,7 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 	var last []*levelOut
 	var joined joinedLevels
 	for _, rule := range rules {
-		levels := n.levels(c, object, rule)
+		levels := n.policyLevels(c, object, rule)
 		if !slices.Equal(levels, last) { // the matches of one rule have the same
 			last, joined = levels, join(levels)
 			out.use(joined.Uses)
