@@ -76,6 +76,7 @@ type network struct {
 	mount       *memo.Rule[store.Key, *mountOut]
 	link        *memo.Rule[linkKey, *linkOut]
 	live        *memo.Fold[pointKey, flatKey, struct{}, int]
+	refused     *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]
 	graft       *memo.Rule[flatKey, *graftOut]
 	binding     *memo.Rule[linkKey, *bindingOut]
 	bindings    *memo.Fold[store.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]

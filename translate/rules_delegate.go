@@ -109,6 +109,10 @@ func (n *network) declareDelegation(e *memo.Engine) {
 	n.live = memo.NewFold[pointKey, flatKey](e, count[flatKey], identical[int])
 	memo.From(n.live, n.flat, livePoints, identical)
 
+	n.refused = memo.NewFold[flatKey, refusalKey](e, gather[refusalKey](compareRefusals), memo.Ordered[*refusal].Same)
+	memo.From(n.refused, n.link, refusedLinks, deepEqual)
+	memo.From(n.refused, n.flat, refusedNodes, deepEqual)
+
 	n.graft = memo.NewRule(e, "graft", n.runGraft, deepEqual)
 	memo.EachOf(n.graft, n.flat, func(key flatKey, f *flatOut) []flatKey {
 		if len(f.Points) == 0 {
@@ -204,15 +208,16 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
 	}
 	for _, point := range flat.Points {
+		refused, _ := n.refused.Get(c, key)
 		live, _ := n.live.Get(c, pointKey{key, point.Name})
 		missing := n.missing(c, point)
+		out.complain(point, live, missing, refused)
 		if live > 0 && missing == "" && !point.Guarded {
 			continue
 		}
 		if e := flat.encode(point.Rest); e != nil {
 			out.Entries = append(out.Entries, e)
 		}
-		out.complain(point, live, missing)
 	}
 	return out
 }
@@ -228,29 +233,6 @@ func (n *network) missing(c *memo.Ctx, point *route.Point) string {
 		}
 	}
 	return ""
-}
-
-// complain says that requests are handed to nobody.
-func (out *graftOut) complain(point *route.Point, live int, missing string) {
-	if live > 0 && missing == "" {
-		return
-	}
-	message := "no route stands under this rule: none that it selects fits"
-	switch {
-	case missing != "":
-		message = missing + " does not exist"
-	case point.Allowed != nil:
-		message = "no route that the rule allows has named it in its parentRefs"
-	}
-	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
-	source := point.Rest.Source.Key
-	out.Problems = append(out.Problems, store.Problem{
-		Code: string(gwv1.RouteReasonBackendNotFound), Severity: store.Error, Object: source, Field: at, Message: message,
-		Hint: "gatefold status shows the candidates and why each was refused",
-	})
-	if out.Unresolved.Good() {
-		out.Unresolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonBackendNotFound, Message: at + ": " + message}
-	}
 }
 
 // tablesOf gives the tables of a node's root on its port, narrowed to hosts.
@@ -283,15 +265,8 @@ func (n *network) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		return out
 	}
 	flat := n.flat.Get(c, key.child())
-	out.Accepted = route.Refusal{}
-	switch {
-	case flat.Conflict != "":
-		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "conflict with the parent at " + flat.Conflict, Hint: "change either side"}
-	case len(flat.Live) == 0:
-		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "no match stands under the parent: " + strings.Join(flat.Missed, "; "),
-			Hint: "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"}
-	case len(flat.Missed) > 0:
-		out.Partially = "some matches do not stand under the parent: " + strings.Join(flat.Missed, "; ")
+	if out.Accepted = flat.refusal(); out.Accepted.Reason == "" {
+		out.Partially = flat.partially()
 	}
 	out.Resolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
 	if len(flat.Points) > 0 && out.Resolved.Good() {

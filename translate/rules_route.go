@@ -205,6 +205,7 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 		}
 		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[len(rule.Position)-2])
 	}
+	out.Live = out.serving()
 	out.Whole = !works && out.Unsupported != ""
 	return out
 }

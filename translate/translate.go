@@ -2,6 +2,7 @@ package translate
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -125,12 +126,14 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 }
 
 // statuses drains the sinks of statuses. An object that has none, such as the
-// Gateway of another controller, has a nil value.
+// Gateway of another controller, has a nil value. One that changed and changed
+// back while the rules ran is no news.
 func (t *Translator) statuses() []status.Update {
 	var out []status.Update
 	for _, sink := range t.status {
 		for key, change := range sink.Drain() {
 			switch {
+			case reflect.DeepEqual(change.Old, change.New):
 			case change.New != nil:
 				out = append(out, *change.New)
 			case change.Old != nil:
