@@ -204,6 +204,7 @@ func randomRule(random *rand.Rand, name string) *ir.Rule {
 		rule.Match.Path = ir.Path{Kind: ir.PathExact, Value: "/" + randomPath(random)}
 	case 1:
 		rule.Match.Path = ir.Path{Kind: ir.PathRegex, Value: one(random, "/a.*", "/[ab]/?", "/(b|B)/.*a", `/.*\.\..*`, "/a//+b", ".*%2F.*", "/a;.*")}
+		rule.Match.Within = one(random, "", "/a", "/a/b")
 	default:
 		value := strings.TrimRight("/"+randomPath(random), "/")
 		if value == "" {
