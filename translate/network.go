@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -55,12 +56,8 @@ func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 
 // network holds the rules and folds; doc.go has their map.
 type network struct {
-	in   *inputs
-	bind []string
-	// wildcard, weighted and maxDepth are Options.
-	wildcard string
-	weighted bool
-	maxDepth int
+	Options
+	in *inputs
 
 	class       *memo.Rule[string, classOut]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
@@ -74,6 +71,12 @@ type network struct {
 	attach      *memo.Rule[store.Key, *attachOut]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]
+	offered     *memo.Fold[route.Property, store.Key, struct{}, int]
+	routes      *memo.Fold[struct{}, store.Key, struct{}, int]
+	fanout      *memo.Rule[flatKey, int]
+	depths      *memo.Fold[levelKey, flatKey, int, int]
+	budget      *memo.Rule[rootKey, budgetOut]
+	wants       *memo.Rule[flatKey, []route.Property]
 	link        *memo.Rule[linkKey, *linkOut]
 	live        *memo.Fold[pointKey, flatKey, struct{}, int]
 	refused     *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]
@@ -102,10 +105,11 @@ type network struct {
 
 // newNetwork declares everything, in the order in which it is read.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
-	n := &network{in: in, bind: options.Bind, wildcard: options.WildcardNamespace, weighted: options.Weighted, maxDepth: options.MaxDepth}
+	n := &network{Options: options, in: in}
 	n.declareListeners(e)
 	n.declarePolicies(e)
 	n.declareRoutes(e)
+	n.declareBudget(e)
 	n.declareDelegation(e)
 	n.declareTables(e)
 	n.declareBackends(e)

@@ -101,7 +101,7 @@ type bindingOut struct {
 }
 
 func (n *network) declareDelegation(e *memo.Engine) {
-	pairs := memo.NewJoin(n.flat, func(key flatKey, f *flatOut) []route.Property { return route.Wants(key.Route, f.Points) },
+	pairs := memo.NewJoin(n.wants, func(_ flatKey, wants []route.Property) []route.Property { return wants },
 		n.in.httpRoutes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
 	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
 	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
@@ -114,12 +114,7 @@ func (n *network) declareDelegation(e *memo.Engine) {
 	memo.From(n.refused, n.flat, refusedNodes, deepEqual)
 
 	n.graft = memo.NewRule(e, "graft", n.runGraft, deepEqual)
-	memo.EachOf(n.graft, n.flat, func(key flatKey, f *flatOut) []flatKey {
-		if len(f.Points) == 0 {
-			return nil
-		}
-		return []flatKey{key}
-	})
+	memo.EachOf(n.graft, n.flat, ifDelegating)
 	memo.EachOf(n.graft, n.link, childOf)
 
 	n.binding = memo.NewRule(e, "binding", n.runBinding, deepEqual)
@@ -170,9 +165,9 @@ func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
 			Hint: "take the reference that closes the cycle out"}
 		return out
 	}
-	if depth := strings.Count(key.Parent.path(), ">") + 2; depth > n.maxDepth {
+	if depth := strings.Count(key.Parent.path(), ">") + 2; depth > n.MaxDepth {
 		out.Links = nil
-		out.Refused = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", n.maxDepth),
+		out.Refused = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", n.MaxDepth),
 			Hint: "delegate over fewer levels, or raise --max-delegation-depth"}
 		return out
 	}
@@ -211,7 +206,11 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		refused, _ := n.refused.Get(c, key)
 		live, _ := n.live.Get(c, pointKey{key, point.Name})
 		missing := n.missing(c, point)
-		out.complain(point, live, missing, refused)
+		if over := n.overBudget(c, key); over != "" {
+			out.tooMany(point, over)
+		} else {
+			out.complain(point, live, missing, refused)
+		}
 		if live > 0 && missing == "" && !point.Guarded {
 			continue
 		}

@@ -85,7 +85,7 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	return listen.Read(object, n.bind)
+	return listen.Read(object, n.Bind)
 }
 
 func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {

@@ -25,12 +25,18 @@ type Options struct {
 	Weighted bool
 	// MaxDepth is how many routes may stand above each other; 32 when 0.
 	MaxDepth int
+	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
+	// below one root; 200,000 when 0. A folder of few routes has a lower bound.
+	MaxRoutes int
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
 }
 
 // maxDepth is the default of Options.MaxDepth (design section 5).
 const maxDepth = 32
+
+// maxRoutes is the default of Options.MaxRoutes (design section 5).
+const maxRoutes = 200_000
 
 // Translator keeps what was translated, so that a Change costs what it changes.
 // It has one owner.
@@ -52,6 +58,7 @@ func New(options Options) *Translator {
 	}
 	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, "all")
 	options.MaxDepth = cmp.Or(options.MaxDepth, maxDepth)
+	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
 	engine := memo.New(options.Trace)
 	in := newInputs(engine)
 	net := newNetwork(engine, in, options)
