@@ -10,9 +10,7 @@ func Narrow(hosts, own []string) []string {
 	}
 	out := []string{}
 	for _, host := range hosts {
-		for _, domain := range intersect(host, own) {
-			out = append(out, domain)
-		}
+		out = append(out, intersect(host, own)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
