@@ -18,7 +18,8 @@
 //	flat          HTTPRoute, port      HTTPRoute, backend           rules with their encodings
 //	mount         HTTPRoute            attach, flat                 where which rules go
 //	table         Gateway, port, host  ← mount, gateway             rules in the order of route.Compare
-//	host          Gateway, port, host  table                        encoded VirtualHost
+//	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
+//	host          Gateway, port, host  table, claimed               encoded VirtualHost
 //	hosts         Gateway, port        ← host                       virtual hosts by domain
 //	routeconfig   Gateway, port        hosts                        RouteConfiguration
 //	listener      Gateway, port        gateway                      Listener

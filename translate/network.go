@@ -84,6 +84,7 @@ type network struct {
 	binding     *memo.Rule[linkKey, *bindingOut]
 	bindings    *memo.Fold[store.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
 	table       *memo.Fold[tableKey, string, *entry, memo.Ordered[*entry]]
+	claimed     *memo.Fold[tableKey, string, struct{}, int]
 	host        *memo.Rule[tableKey, *hostOut]
 	hosts       *memo.Fold[portKey, string, *hostOut, memo.Ordered[*hostOut]]
 	routeConfig *memo.Rule[portKey, xds.Resource]

@@ -171,7 +171,7 @@ func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
 			Hint: "delegate over fewer levels, or raise --max-delegation-depth"}
 		return out
 	}
-	return n.narrow(object, out)
+	return n.narrow(c, key, object, out)
 }
 
 // above tells whether the route stands on the chain of the node, itself
@@ -182,23 +182,40 @@ func (k flatKey) above(route store.Key) bool {
 
 // narrow intersects the hosts of the parent with those of an included child
 // (GEP-1058, Hostname Settings).
-func (n *network) narrow(object *store.Object, out *linkOut) *linkOut {
+func (n *network) narrow(c *memo.Ctx, key linkKey, object *store.Object, out *linkOut) *linkOut {
 	child, _ := store.As[*api.HTTPRoute](object)
-	if len(child.Spec.Hostnames) == 0 {
+	if len(child.Spec.Hostnames) == 0 || len(out.Links) == 0 {
 		return out
 	}
 	var own []string
 	for _, hostname := range child.Spec.Hostnames {
 		own = append(own, strings.ToLower(string(hostname)))
 	}
+	if out.Hosts == nil && n.spans(c, key.Parent, own) {
+		return out
+	}
 	out.Hosts = listen.Narrow(out.Hosts, own)
+	if tables, _ := n.tablesOf(c, key.Parent, out.Hosts); len(tables) == 0 {
+		out.Links, out.Refused = nil, route.Refusal{Reason: gwv1.RouteReasonNoMatchingListenerHostname,
+			Message: "none of the hostnames " + strings.Join(own, ", ") + " is one of those that HTTPRoute " + key.Parent.Route.Namespace + "/" + key.Parent.Route.Name + " serves",
+			Hint:    "correct spec.hostnames of either route, or take them out of this one"}
+	}
 	return out
+}
+
+// spans tells whether hosts hold all that the node's root serves on its port.
+func (n *network) spans(c *memo.Ctx, key flatKey, hosts []string) bool {
+	return !slices.ContainsFunc(n.attach.Get(c, key.root()).Parents, func(p parentOut) bool {
+		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
+		return !listen.Spans(hosts, places)
+	})
 }
 
 // runGraft joins a node to the places of its root.
 func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := n.flat.Get(c, key)
-	out := &graftOut{Tables: n.tablesOf(c, key, flat.Hosts)}
+	tables, guests := n.tablesOf(c, key, flat.Hosts)
+	out := &graftOut{Tables: append(tables, guests...)}
 	if key.Via != "" {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
 	}
@@ -234,19 +251,27 @@ func (n *network) missing(c *memo.Ctx, point *route.Point) string {
 	return ""
 }
 
-// tablesOf gives the tables of a node's root on its port, narrowed to hosts.
-func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) []tableKey {
-	var out []tableKey
+// tablesOf gives the tables of a node's root on its port that hold some of the
+// hosts. A narrower table of such a host is there when another route or a
+// listener claims it: then the node is its guest. A child takes no host away
+// from the others of its root.
+func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, guests []tableKey) {
 	for _, parent := range n.attach.Get(c, key.root()).Parents {
-		places := parent.Places
+		held, narrower := parent.Places, []listen.Place(nil)
 		if g := n.gateway.Get(c, gatewayKey(parent.Gateway)); g != nil {
-			places = g.Within(places, hosts)
+			held, narrower = g.Within(held, hosts)
 		}
-		for _, place := range places {
-			table := tableKey{portKey{parent.Gateway, place.Port}, place.Domain}
-			if place.Port == key.Port && !slices.Contains(out, table) {
-				out = append(out, table)
-			}
+		tables = appendTables(tables, key.Port, parent.Gateway, held)
+		guests = appendTables(guests, key.Port, parent.Gateway, narrower)
+	}
+	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
+}
+
+func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
+	for _, place := range places {
+		table := tableKey{portKey{gateway, place.Port}, place.Domain}
+		if place.Port == port && !slices.Contains(out, table) {
+			out = append(out, table)
 		}
 	}
 	return out

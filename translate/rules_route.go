@@ -217,6 +217,7 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []st
 	if key.Via != "" {
 		link := n.link.Get(c, key.link())
 		s.Links = link.Links
+		s.Hosts = link.Hosts
 		return s, link.Hosts, len(link.Links) > 0
 	}
 	return s, nil, key.Port == 0 || slices.Contains(n.attach.Get(c, key.Route).Ports, key.Port)

@@ -19,7 +19,7 @@ type hostOut struct {
 }
 
 func sameHost(a, b *hostOut) bool {
-	return a.Table.Same(b.Table) && bytes.Equal(a.Encoded, b.Encoded)
+	return a == b || a != nil && b != nil && a.Table.Same(b.Table) && bytes.Equal(a.Encoded, b.Encoded)
 }
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
@@ -47,11 +47,23 @@ func (n *network) declareTables(e *memo.Engine) {
 	}, sameEntry)
 	memo.From(n.table, n.gateway, markHosts, sameEntry)
 
+	n.claimed = memo.NewFold[tableKey, string](e, count[string], identical[int])
+	memo.From(n.claimed, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[tableKey, string], struct{})) {
+		m.tables(func(table tableKey, _ *flatOut) {
+			yield(memo.Place[tableKey, string]{Key: table, ID: key.String()}, struct{}{})
+		})
+	}, identical)
+	memo.From(n.claimed, n.gateway, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], struct{})) {
+		markHosts(store.Key{}, g, func(at memo.Place[tableKey, string], _ *entry) { yield(at, struct{}{}) })
+	}, identical)
+
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
 	memo.Each(n.host, n.table)
 	n.hosts = memo.NewFold[portKey, string, *hostOut](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
 	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[portKey, string], *hostOut)) {
-		yield(memo.Place[portKey, string]{Key: key.portKey, ID: key.Domain}, host)
+		if host != nil {
+			yield(memo.Place[portKey, string]{Key: key.portKey, ID: key.Domain}, host)
+		}
 	}, identical)
 	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameResource)
 	memo.Each(n.routeConfig, n.hosts)
@@ -74,7 +86,12 @@ func withoutMarks(members []memo.Member[string, *entry]) []memo.Member[string, *
 	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return m.ID == "" })
 }
 
+// runHost gives nil for a host that has guests alone (see tablesOf): no virtual
+// host may take its requests away from a wider one.
 func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
+	if claims, _ := n.claimed.Get(c, key); claims == 0 {
+		return nil
+	}
 	table, _ := n.table.Get(c, key)
 	routes := make([][]byte, 0, table.Len())
 	for e := range table.All() {

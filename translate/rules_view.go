@@ -13,7 +13,9 @@ import (
 func (n *network) declareViews(e *memo.Engine) {
 	n.allHosts = memo.NewFold[struct{}, tableKey, *hostOut](e, gather[tableKey](compareHosts), memo.Ordered[*hostOut].Same)
 	memo.From(n.allHosts, n.host, func(key tableKey, h *hostOut, yield func(memo.Place[struct{}, tableKey], *hostOut)) {
-		yield(memo.Place[struct{}, tableKey]{ID: key}, h)
+		if h != nil {
+			yield(memo.Place[struct{}, tableKey]{ID: key}, h)
+		}
 	}, identical)
 	n.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
 	memo.From(n.allPorts, n.listener, func(key portKey, p *portOut, yield func(memo.Place[struct{}, portKey], *portOut)) {

@@ -65,6 +65,10 @@ func (r *request) mismatch(match *ir.Match) string {
 	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
 		return pathDiffers
 	}
+	if host := hostname(r.query.Host); len(match.Hosts) > 0 &&
+		!slices.ContainsFunc(match.Hosts, func(pattern string) bool { return covers(pattern, host) }) {
+		return "host is not " + strings.Join(match.Hosts, " or ")
+	}
 	if match.Method != "" && match.Method != r.query.Method {
 		return fmt.Sprintf("method is %s, not %s", r.query.Method, match.Method)
 	}

@@ -14,6 +14,9 @@ func matchWords(m ir.Match) string {
 	if m.Within != "" {
 		words = append(words, "path below "+m.Within)
 	}
+	if len(m.Hosts) > 0 {
+		words = append(words, "host "+strings.Join(m.Hosts, " or "))
+	}
 	if m.Method != "" {
 		words = append(words, "method "+m.Method)
 	}

@@ -67,7 +67,10 @@ type Match struct {
 	Path Path
 	// Within is a prefix that the path must lie in beside matching Path, by whole
 	// segments; "" is none. It keeps a delegated regular expression in its place.
-	Within  string
+	Within string
+	// Hosts are those that a route below another serves of its virtual host's, in
+	// lower case, "*." for a wildcard; nil is all of them.
+	Hosts   []string
 	Method  string // "" matches every method
 	Headers []ValueMatch
 	Query   []ValueMatch

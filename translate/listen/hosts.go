@@ -16,22 +16,31 @@ func Narrow(hosts, own []string) []string {
 	return slices.Compact(out)
 }
 
-// Within gives the places of a route that are left for a part of its hosts; nil
-// is all of them. A host that another listener of the port owns is not among
-// them (listener isolation).
-func (g *Gateway) Within(places []Place, hosts []string) []Place {
+// Spans tells whether host names leave all of the places: they narrow nothing.
+func Spans(own []string, places []Place) bool {
+	return !slices.ContainsFunc(places, func(p Place) bool {
+		return !slices.ContainsFunc(own, func(host string) bool { return covers(host, hostname(p.Domain)) })
+	})
+}
+
+// Within gives the places of a route of which some hosts are left, and the
+// narrower places that are left; nil is all hosts. A host that another listener
+// of the port owns is not among them (listener isolation).
+func (g *Gateway) Within(places []Place, hosts []string) (held, narrower []Place) {
 	if hosts == nil {
-		return places
+		return places, nil
 	}
-	var out []Place
 	for _, p := range places {
 		for _, domain := range intersect(hostname(p.Domain), hosts) {
-			if g.owner(p.Port, domain) == g.owner(p.Port, p.Domain) {
-				out = append(out, Place{p.Port, domain})
+			switch {
+			case domain == p.Domain:
+				held = append(held, p)
+			case g.owner(p.Port, domain) == g.owner(p.Port, p.Domain):
+				held, narrower = append(held, p), append(narrower, Place{p.Port, domain})
 			}
 		}
 	}
-	return out
+	return held, narrower
 }
 
 // hostname is the inverse of domain.

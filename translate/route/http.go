@@ -55,6 +55,8 @@ type Setting struct {
 	Wildcard string
 	// Weighted turns the weights of routes on (EP-11466).
 	Weighted bool
+	// Hosts are those of the root's that the route is narrowed to; nil is all.
+	Hosts []string
 	// Links are the Points that the route stands under; nil for a root.
 	Links []Link
 }
@@ -62,7 +64,7 @@ type Setting struct {
 // HTTP flattens an HTTPRoute, a root or one node of a delegation tree.
 func HTTP(object *store.Object, setting Setting, resolve Resolver) *Flat {
 	route, _ := store.As[*api.HTTPRoute](object)
-	b := &builder{object: object, origin: OriginOf(object), port: setting.Port, wildcard: setting.Wildcard, resolve: resolve, flat: &Flat{}}
+	b := &builder{object: object, origin: OriginOf(object), port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	b.readWeight(setting.Weighted)
 	b.bind(route, setting.Links)
 	for i := range route.Spec.Rules {
@@ -82,6 +84,7 @@ type builder struct {
 	port     uint32
 	wildcard string
 	weight   int32
+	hosts    []string
 	links    []Link
 	resolve  Resolver
 	flat     *Flat

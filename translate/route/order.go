@@ -15,7 +15,7 @@ import (
 //
 // Weight (EP-11466), then the Gateway API's precedence (HTTPRouteRule.matches):
 // path kind and length, method, number of headers, of query parameters; then
-// guards last; then age and name of the root, age and name of the route that
+// rules narrowed to some hosts first, and guards last; then age and name of the root, age and name of the route that
 // holds the rule, and its place: the chain and position (design section 5).
 func Compare(a, b *ir.Rule) int {
 	order := criteria(a, b)
@@ -24,13 +24,14 @@ func Compare(a, b *ir.Rule) int {
 
 // criteria compares by each criterion; the first that is not 0 decides. Why has
 // the words for each.
-func criteria(a, b *ir.Rule) [9]int {
+func criteria(a, b *ir.Rule) [10]int {
 	return [...]int{
 		cmp.Compare(b.Weight, a.Weight),
 		comparePaths(a.Match.Path, b.Match.Path),
 		trueFirst(a.Match.Method != "", b.Match.Method != ""),
 		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
 		cmp.Compare(len(b.Match.Query), len(a.Match.Query)),
+		trueFirst(len(a.Match.Hosts) > 0, len(b.Match.Hosts) > 0),
 		trueFirst(!a.Guard, !b.Guard),
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),

@@ -84,6 +84,7 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 		Name:   fmt.Sprintf("%s/%s/%s/%d/%d", b.origin.Key.Kind, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match),
 		Weight: b.weight,
 	}
+	rule.Match.Hosts = b.hosts
 	prefix := p.matcher.Path
 	if p.link != nil {
 		point := p.link.Point

@@ -18,7 +18,7 @@ func Why(winner, loser *ir.Rule) string {
 }
 
 // reasons has the words for each of the criteria, in their order.
-func reasons(winner, loser *ir.Rule) [9]string {
+func reasons(winner, loser *ir.Rule) [10]string {
 	w, l := winner.Match, loser.Match
 	return [...]string{
 		fmt.Sprintf("a higher weight wins (%d, not %d)", winner.Weight, loser.Weight),
@@ -26,6 +26,7 @@ func reasons(winner, loser *ir.Rule) [9]string {
 		"a match with a method goes before one without",
 		fmt.Sprintf("more header matches win (%d, not %d)", len(w.Headers), len(l.Headers)),
 		fmt.Sprintf("more query parameter matches win (%d, not %d)", len(w.Query), len(l.Query)),
+		"a route with hostnames of its own goes before one without",
 		"it stands in for what is missing, and comes last among equal matches",
 		"the matches are equal, and " + whyOrigin(winner.Root, loser.Root),
 		"the matches are equal, and " + whyOrigin(winner.Source, loser.Source),

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"regexp"
+	"strings"
 
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
@@ -81,6 +82,9 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 		inside := regexp.QuoteMeta(match.Within) + "(?:[/?].*)?"
 		m.Headers = append(m.Headers, headerMatch(ir.ValueMatch{Name: ":path", Value: inside, Regex: true}))
 	}
+	if len(match.Hosts) > 0 {
+		m.Headers = append(m.Headers, headerMatch(ir.ValueMatch{Name: ":authority", Value: hostsPattern(match.Hosts), Regex: true}))
+	}
 	for _, header := range match.Headers {
 		m.Headers = append(m.Headers, headerMatch(header))
 	}
@@ -93,6 +97,19 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 		})
 	}
 	return m
+}
+
+// hostsPattern compares hosts as virtual hosts do: without case and port.
+func hostsPattern(hosts []string) string {
+	patterns := make([]string, len(hosts))
+	for i, host := range hosts {
+		suffix, wild := strings.CutPrefix(host, "*")
+		patterns[i] = regexp.QuoteMeta(suffix)
+		if wild {
+			patterns[i] = ".+" + patterns[i]
+		}
+	}
+	return "(?i:" + strings.Join(patterns, "|") + ")(?::[0-9]+)?"
 }
 
 // headerMatch compares one header. Envoy knows Host as ":authority" only.
