@@ -2,6 +2,7 @@ package translate_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -92,21 +93,35 @@ func BenchmarkTranslateEdit(b *testing.B) {
 	}
 }
 
-// BenchmarkCold measures a whole folder from Tree to Result.
+// BenchmarkCold measures a whole folder from Tree to Result, and the live heap
+// for each route, files' text included.
 func BenchmarkCold(b *testing.B) {
 	for _, s := range shapes() {
 		b.Run(s.String(), func(b *testing.B) {
+			empty := liveHeap()
 			before, _ := s.trees()
 			b.ReportAllocs()
+			var kept []any
 			for b.Loop() {
 				objects, err := store.New(store.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				translate.New(translate.Options{}).Apply(objects.Apply(before))
+				translator := translate.New(translate.Options{})
+				kept = []any{objects, translator, translator.Apply(objects.Apply(before))}
 			}
+			b.ReportMetric(float64(liveHeap()-empty)/float64(s.routes), "heap-B/route")
+			runtime.KeepAlive(kept)
 		})
 	}
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func loaded(b *testing.B, s shape) (*world, []watcher.Tree) {
