@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 )
 
 // admin makes the pages: JSON but for the metrics, GET only but for the reload
@@ -157,10 +158,18 @@ func (s *Server) statuses(want func(store.Key) bool) statusList {
 	for i, key := range keys {
 		o := s.board.objects[key]
 		items[i] = statusObject{
-			TypeMeta: metav1.TypeMeta{APIVersion: key.Group + "/v1", Kind: key.Kind},
+			TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
 			Metadata: statusMeta{Name: key.Name, Namespace: key.Namespace, Generation: o.update.Generation},
 			Status:   o.shown,
 		}
 	}
 	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
+}
+
+// apiVersion is the version that objects of a group are read as.
+func apiVersion(group string) string {
+	if group == api.Group {
+		return group + "/" + api.Version
+	}
+	return group + "/v1"
 }

@@ -113,6 +113,8 @@ func copyStatus(status any) any {
 		return s.DeepCopy()
 	case *gwv1.HTTPRouteStatus:
 		return s.DeepCopy()
+	case *gwv1.PolicyStatus:
+		return s.DeepCopy()
 	}
 	panic(fmt.Sprintf("status of an unknown type %T", status))
 }
@@ -131,14 +133,22 @@ func conditionLists(status any) map[string][]metav1.Condition {
 		}
 	case *gwv1.HTTPRouteStatus:
 		for _, p := range s.Parents {
-			ref, err := json.Marshal(p.ParentRef)
-			if err != nil {
-				panic(err) // strings and numbers
-			}
-			lists[string(ref)] = p.Conditions
+			lists[refName(p.ParentRef)] = p.Conditions
+		}
+	case *gwv1.PolicyStatus:
+		for _, a := range s.Ancestors {
+			lists[refName(a.AncestorRef)] = a.Conditions
 		}
 	}
 	return lists
+}
+
+func refName(ref gwv1.ParentReference) string {
+	name, err := json.Marshal(ref)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(name)
 }
 
 // gatewayOf gives "namespace/name" of a Gateway's key.

@@ -68,6 +68,8 @@ type network struct {
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
 	policy      *memo.Rule[store.Key, *policyOut]
 	policies    *memo.Rule[ruleKey, *levelOut]
+	lost        *memo.Rule[store.Key, []targetOut]
+	fates       *memo.Fold[store.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
 	attach      *memo.Rule[store.Key, *attachOut]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]
@@ -97,6 +99,7 @@ type network struct {
 	classStatus   *memo.Rule[store.Key, *status.Update]
 	gatewayStatus *memo.Rule[store.Key, *status.Update]
 	routeStatus   *memo.Rule[store.Key, *status.Update]
+	policyStatus  *memo.Rule[store.Key, *status.Update]
 
 	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
@@ -114,6 +117,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareDelegation(e)
 	n.declareTables(e)
 	n.declareBackends(e)
+	n.declarePolicyStatus(e)
 	n.declareStatus(e)
 	n.declareViews(e)
 	return n

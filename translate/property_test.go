@@ -26,7 +26,7 @@ func TestIncrementalEqualsCold(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			w, files := newWorld(t), map[string]string{}
 			served := 0
-			for range 40 {
+			for range 60 {
 				randomEdit(r, files)
 			}
 			for range 60 {
@@ -65,7 +65,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass, randomPolicy,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -141,7 +141,8 @@ func randomRoute(r *rand.Rand) (string, string) {
 // it. Names are few, so that chains, cycles and diamonds come and go.
 func randomLink(r *rand.Rand) (string, string) {
 	body := randomAge(r) + pick(r, "", "  labels: {delegation.kgateway.dev/label: x}\n") +
-		pick(r, "", `  annotations: {delegation.kgateway.dev/inherit-parent-matcher: "true"}`+"\n") + "spec:\n"
+		pick(r, "", `  annotations: {delegation.kgateway.dev/inherit-parent-matcher: "true"}`+"\n",
+			"  annotations: {kgateway.dev/inherited-policy-priority: "+pick(r, "DeepMergePreferParent", "DeepMergePreferChild", "PreferParent")+"}\n") + "spec:\n"
 	body += pick(r, "", "  parentRefs: [{name: one}]\n", "  parentRefs: [{name: one, namespace: default}, {kind: HTTPRoute, name: r1}]\n",
 		"  parentRefs: [{kind: HTTPRoute, name: "+pick(r, "r1", "c1", "c2")+pick(r, "", ", sectionName: s0")+"}]\n")
 	body += pick(r, "", "", "  hostnames: [a.example.com]\n") + "  rules:\n"
@@ -183,12 +184,21 @@ func randomAction(r *rand.Rand) string {
 	case 1:
 		return "    filters: [{type: CORS, cors: {}}]\n"
 	}
-	out := pick(r, "", "    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]\n") + "    backendRefs:\n"
+	out := pick(r, "", "    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]\n",
+		"    filters: [{type: ExtensionRef, extensionRef: {group: gateway.kgateway.dev, kind: TrafficPolicy, name: "+pick(r, "p1", "p2", "p3")+"}}]\n") + "    backendRefs:\n"
 	for range 1 + r.IntN(2) {
 		ref := fmt.Sprintf("name: %s, namespace: %s, weight: %d", pick(r, "s1", "s2"), namespace(r), r.IntN(3))
 		out += "    - {" + ref + pick(r, ", port: 80", ", port: 81", ", group: gateway.kgateway.dev, kind: Backend") + "}\n"
 	}
 	return out
+}
+
+func randomPolicy(r *rand.Rand) (string, string) {
+	body := randomAge(r) + pick(r, "", "  annotations: {kgateway.dev/policy-weight: "+pick(r, `"1"`, `"-1"`, "heavy")+"}\n") + "spec:\n"
+	body += pick(r, "", "  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: "+pick(r, "r1", "r2", "c1", "c2")+pick(r, "", ", sectionName: s0")+"}]\n")
+	body += pick(r, "", "  transformation: {response: {set: [{name: "+pick(r, "x-a", "x-b", "host")+", value: "+pick(r, "a", "b")+"}]}}\n")
+	body += pick(r, "", "  timeouts: {request: "+pick(r, "1s", "2s")+"}\n") + pick(r, "", "  buffer: {maxRequestSize: 1Ki}\n", "  buffer: {}\n")
+	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", namespace(r), pick(r, "p1", "p2", "p3"), body)
 }
 
 func randomService(r *rand.Rand) (string, string) {

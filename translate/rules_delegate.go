@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -81,6 +82,8 @@ type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []backend.Key
+	// Uses tells what became of policies at the rules of a child.
+	Uses []policy.Use
 	// Unresolved says what the route's own rules hand requests to in vain.
 	Unresolved listen.Verdict[gwv1.RouteConditionReason]
 	Problems   []store.Problem
@@ -218,6 +221,7 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	out := &graftOut{Tables: append(tables, guests...)}
 	if key.Via != "" {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
+		out.Uses = flat.Uses
 	}
 	for _, point := range flat.Points {
 		refused, _ := n.refused.Get(c, key)

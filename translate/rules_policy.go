@@ -130,7 +130,7 @@ func (out *levelOut) missing(key ruleKey, filter int, of store.Key) {
 	}
 	out.Problems = append(out.Problems, problem)
 	if out.Closed == "" {
-		out.Closed = problem.Field + ": " + problem.Message
+		out.Closed = fmt.Sprintf("%s %s: %s", problem.Object, problem.Field, problem.Message)
 	}
 }
 
@@ -254,8 +254,8 @@ func join(levels []*levelOut) joinedLevels {
 			out.closed = level.Closed
 		}
 	}
+	out.Resolved = policy.Resolve(list)
 	if out.closed == "" {
-		out.Resolved = policy.Resolve(list)
 		out.extras = out.Resolved.Extras()
 	}
 	return out

@@ -39,6 +39,12 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
 	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []store.Problem { return p.Problems })
+	problemsFrom(n.problems, "policytargets", n.lost, func(list []targetOut) (problems []store.Problem) {
+		for _, lost := range list {
+			problems = append(problems, lost.Problem)
+		}
+		return problems
+	})
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
 	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
@@ -55,7 +61,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 // statuses are the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus}
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus}
 }
 
 // count is the step of a fold that counts its members.

@@ -76,6 +76,7 @@ type objectStatus struct {
 		Conditions []metav1.Condition          `json:"conditions,omitempty"`
 		Listeners  []gwv1.ListenerStatus       `json:"listeners,omitempty"`
 		Parents    []gwv1.RouteParentStatus    `json:"parents,omitempty"`
+		Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
 	} `json:"status"`
 }
 
@@ -83,8 +84,8 @@ func (o objectStatus) wrong() bool {
 	return slices.ContainsFunc(o.parts(), func(p statusPart) bool { return len(wrongOnes(p.conditions)) > 0 })
 }
 
-// statusPart is what conditions are given for: an object, or a listener or
-// parent of it.
+// statusPart is what conditions are given for: an object, or a listener, parent
+// or ancestor of it.
 type statusPart struct {
 	name       string
 	conditions []metav1.Condition
@@ -100,6 +101,9 @@ func (o objectStatus) parts() []statusPart {
 	}
 	for _, p := range o.Status.Parents {
 		parts = append(parts, statusPart{"parent " + parentName(p.ParentRef), p.Conditions})
+	}
+	for _, a := range o.Status.Ancestors {
+		parts = append(parts, statusPart{"at " + parentName(a.AncestorRef), a.Conditions})
 	}
 	return parts
 }

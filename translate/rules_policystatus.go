@@ -1,0 +1,178 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// policyUseKey names a policy and a Gateway that serves by it.
+type policyUseKey struct {
+	Policy  store.Key
+	Gateway string
+}
+
+// fates counts nodes by what became of a policy there.
+type fates [3]int
+
+// sum is what became of the policy at all nodes together.
+func (f fates) sum() policy.Fate {
+	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
+	switch total {
+	case f[policy.WhollyUsed]:
+		return policy.WhollyUsed
+	case f[policy.Overridden]:
+		return policy.Overridden
+	}
+	return policy.Merged
+}
+
+// gatewayFate is what became of a policy at one Gateway.
+type gatewayFate struct {
+	Gateway string
+	Fate    policy.Fate
+}
+
+func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b.Gateway) }
+
+// targetOut is a target that a policy cannot have.
+type targetOut struct {
+	Target  api.PolicyTarget
+	Reason  gwv1.PolicyConditionReason
+	Problem store.Problem
+}
+
+func (n *network) declarePolicyStatus(e *memo.Engine) {
+	n.lost = memo.NewRule(e, "policytargets", n.runLostTargets, deepEqual)
+	memo.Each(n.lost, n.in.trafficPolicies)
+
+	uses := memo.NewFold[policyUseKey, flatKey](e, countFates, identical[fates])
+	memo.From(uses, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+		seen := map[policyUseKey]bool{}
+		m.tables(func(table tableKey, flat *flatOut) { yieldUses(flatKey{Route: key}, table, flat.Uses, seen, yield) })
+	}, identical)
+	memo.From(uses, n.graft, func(key flatKey, g *graftOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+		seen := map[policyUseKey]bool{}
+		for _, table := range g.Tables {
+			yieldUses(key, table, g.Uses, seen, yield)
+		}
+	}, identical)
+	n.fates = memo.NewFold[store.Key, string](e, gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
+	memo.From(n.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[store.Key, string], gatewayFate)) {
+		yield(memo.Place[store.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayFate{key.Gateway, f.sum()})
+	}, identical)
+
+	n.policyStatus = memo.NewRule(e, "policystatus", n.runPolicyStatus, deepEqual)
+	memo.Each(n.policyStatus, n.in.trafficPolicies)
+}
+
+// yieldUses makes what became of policies at a node a member of each Gateway's
+// count, once.
+func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
+	yield func(memo.Place[policyUseKey, flatKey], policy.Fate),
+) {
+	for _, use := range uses {
+		if key := (policyUseKey{use.Policy, table.Gateway}); !seen[key] {
+			seen[key] = true
+			yield(memo.Place[policyUseKey, flatKey]{Key: key, ID: node}, use.Fate)
+		}
+	}
+}
+
+// countFates is the step of a fold that counts by fate.
+func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
+	for _, m := range members {
+		if m.Had {
+			f[m.Old]--
+		}
+		if m.Has {
+			f[m.New]++
+		}
+	}
+	return f
+}
+
+// runLostTargets gives the targets that are not there, or not served.
+func (n *network) runLostTargets(c *memo.Ctx, key store.Key) []targetOut {
+	var out []targetOut
+	for i, target := range n.targets(c, key) {
+		reason, field, message, hint := n.lostTarget(c, key.Namespace, target)
+		if reason == "" {
+			continue
+		}
+		out = append(out, targetOut{Target: target, Reason: reason, Problem: store.Problem{
+			Code: string(reason), Severity: store.Error, Object: key,
+			Field: fmt.Sprintf("spec.targetRefs[%d].%s", i, field), Message: message, Hint: hint,
+		}})
+	}
+	return out
+}
+
+func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTarget) (reason gwv1.PolicyConditionReason, field, message, hint string) {
+	if target.Kind != "HTTPRoute" {
+		return gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", target.Kind), "target HTTPRoutes"
+	}
+	at := targetKey(namespace, target)
+	object, _ := n.in.httpRoutes.Get(c, at)
+	from, ok := store.As[*api.HTTPRoute](object)
+	if !ok {
+		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", "a policy and its target share a namespace"
+	}
+	if target.SectionName != nil && !slices.ContainsFunc(from.Spec.Rules, func(r api.HTTPRouteRule) bool {
+		return r.Name != nil && *r.Name == *target.SectionName
+	}) {
+		return gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no rule named %q", at, *target.SectionName), "name the rule: rules[].name"
+	}
+	return "", "", "", ""
+}
+
+// runPolicyStatus gives an entry for each Gateway that serves by the policy, and
+// for each target that is lost; nil when nobody speaks of the policy.
+func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.trafficPolicies.Get(c, key)
+	if !ok {
+		return nil
+	}
+	generation := object.Value.GetGeneration()
+	own := n.policy.Get(c, key)
+	sound := listen.Verdict[gwv1.PolicyConditionReason]{}
+	if own.Unusable != "" {
+		sound = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+	}
+	out := &gwv1.PolicyStatus{}
+	gateways, _ := n.fates.Get(c, key)
+	for g := range gateways.All() {
+		gateway := gatewayKey(g.Gateway)
+		conditions := []metav1.Condition{status.PolicyAccepted(generation, sound)}
+		if sound.Good() {
+			conditions = append(conditions, status.PolicyAttached(generation, g.Fate))
+		}
+		ref := ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name)
+		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))
+	}
+	for _, lost := range n.lost.Get(c, key) {
+		bad := listen.Verdict[gwv1.PolicyConditionReason]{Reason: lost.Reason, Message: lost.Problem.Message}
+		ref := ancestor(string(lost.Target.Group), string(lost.Target.Kind), key.Namespace, string(lost.Target.Name))
+		ref.SectionName = lost.Target.SectionName
+		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, status.PolicyAccepted(generation, bad)))
+	}
+	if len(out.Ancestors) == 0 {
+		return nil
+	}
+	return &status.Update{Key: key, Generation: generation, Status: out}
+}
+
+func ancestor(group, kind, namespace, name string) gwv1.ParentReference {
+	g, k, ns := gwv1.Group(group), gwv1.Kind(kind), gwv1.Namespace(namespace)
+	return gwv1.ParentReference{Group: &g, Kind: &k, Namespace: &ns, Name: gwv1.ObjectName(name)}
+}

@@ -1,0 +1,40 @@
+package status
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/policy"
+)
+
+// The condition and reasons of a TrafficPolicy that are not the Gateway API's.
+const (
+	policyReasonValid       gwv1.PolicyConditionReason = "Valid"
+	policyConditionAttached                            = "Attached"
+)
+
+// PolicyAncestor is what a policy's status says for one ancestor.
+func PolicyAncestor(ref gwv1.ParentReference, conditions ...metav1.Condition) gwv1.PolicyAncestorStatus {
+	return gwv1.PolicyAncestorStatus{AncestorRef: ref, ControllerName: ControllerName, Conditions: conditions}
+}
+
+// PolicyAccepted is a policy's Accepted for one ancestor.
+func PolicyAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
+	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
+}
+
+// PolicyAttached is a policy's Attached for one Gateway: it holds unless others
+// have set every field of the policy.
+func PolicyAttached(generation int64, fate policy.Fate) metav1.Condition {
+	c := metav1.Condition{Type: policyConditionAttached, Status: metav1.ConditionTrue, ObservedGeneration: generation}
+	switch fate {
+	case policy.WhollyUsed:
+		c.Reason = "Attached"
+	case policy.Merged:
+		c.Reason, c.Message = "Merged", "some fields come from other policies, or are joined with theirs"
+	case policy.Overridden:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Overridden", "other policies set every field"
+	}
+	return c
+}
