@@ -3,6 +3,7 @@ package translate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -17,9 +18,11 @@ import (
 // Why candidates do not stand below a node: their parent says so as well as
 // they themselves (design section 5).
 
-// refusal is a candidate that stands under none of the Points of a node.
+// refusal is a candidate that does not stand under some Points of a node that
+// name or admit it.
 type refusal struct {
 	refusalKey
+	Points []string
 	// Cycle tells that the candidate stands above itself.
 	Cycle   bool
 	Message string
@@ -50,14 +53,22 @@ func trueFirst(a, b bool) int {
 func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
 	if len(l.Links) == 0 && l.Refused.Reason != "" {
 		id := refusalKey{Child: key.Child}
-		yield(memo.Place[flatKey, refusalKey]{Key: key.Parent, ID: id}, &refusal{id, l.Cycle, l.Refused.Message})
+		yield(memo.Place[flatKey, refusalKey]{Key: key.Parent, ID: id}, &refusal{id, l.Points, l.Cycle, l.Refused.Message})
 	}
 }
 
 func refusedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
-	if why := f.refusal(); key.Via != "" && len(f.Live) == 0 && why.Reason != "" {
-		id := refusalKey{key.Route, true}
-		yield(memo.Place[flatKey, refusalKey]{Key: key.link().Parent, ID: id}, &refusal{refusalKey: id, Message: why.Message})
+	out := &refusal{refusalKey: refusalKey{key.Route, true}, Message: f.refusal().Message}
+	for _, point := range f.Under {
+		if !slices.Contains(f.Live, point) {
+			out.Points = append(out.Points, point)
+		}
+	}
+	if out.Message == "" {
+		out.Message = "none of its matches stands here"
+	}
+	if len(out.Points) > 0 {
+		yield(memo.Place[flatKey, refusalKey]{Key: key.link().Parent, ID: out.refusalKey}, out)
 	}
 }
 
@@ -142,15 +153,16 @@ func (out *graftOut) complain(point *route.Point, live int, missing string, refu
 // shown is how many refused candidates a message names.
 const shown = 3
 
-// concerning gives the first candidates that the Point may have named, cycles
-// before others, and one more than are shown.
+// concerning gives the first candidates of the Point that do not stand under it,
+// cycles before others, and one more than are shown. Who names a route that
+// admits nobody of it is of interest to each rule that admits some.
 func concerning(point *route.Point, refused memo.Ordered[*refusal]) []*refusal {
 	var out []*refusal
 	for r := range refused.All() {
 		if len(out) > shown {
 			break
 		}
-		if point.MayName(r.Child) {
+		if slices.Contains(r.Points, point.Name) || point.Allowed != nil && len(r.Points) == 0 {
 			out = append(out, r)
 		}
 	}

@@ -52,6 +52,8 @@ func sameEntry(a, b *entry) bool {
 // flatOut is a route's rules on one port.
 type flatOut struct {
 	*route.Flat
+	// Under are the names of the parent's Points that the node is linked to.
+	Under []string
 	// Hosts are those of the root that the node serves; nil is all of them.
 	Hosts   []string
 	Entries []*entry
@@ -193,6 +195,9 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	out := &flatOut{Hosts: hosts, Flat: route.HTTP(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return n.backend.Get(c, backend.Refer(key.Route, ref))
 	})}
+	for _, link := range setting.Links {
+		out.Under = append(out.Under, link.Point.Name)
+	}
 	if key.Port == 0 {
 		out.Points = nil
 	}

@@ -170,6 +170,8 @@ func ParentRoutes(object *store.Object) []ParentRoute {
 // Linked is what a parent's Points and one candidate have come to.
 type Linked struct {
 	Links []Link
+	// Points are the names of all that name or admit it, refused or not.
+	Points []string
 	// Refused says why there is no Link, or none of a kind that was asked for.
 	Refused Refusal
 }
@@ -192,17 +194,23 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 	consents := len(route.Spec.ParentRefs) == 0 || len(refs) > 0
 	out := Linked{}
 	for _, point := range points {
+		selected := point.selects(child)
+		if selected || point.admits(refs, child, parent.Namespace, labels) {
+			out.Points = append(out.Points, point.Name)
+		} else {
+			continue
+		}
 		switch {
-		case point.selects(child) && !consents:
+		case selected && !consents:
 			out.Refused = Refusal{ReasonNotAllowedByParent,
 				fmt.Sprintf("HTTPRoute %s/%s delegates here, but parentRefs do not name it", parent.Namespace, parent.Name),
 				fmt.Sprintf("add a parentRef of kind HTTPRoute, name %s, namespace %s, or take all parentRefs out", parent.Name, parent.Namespace)}
-		case point.selects(child) && len(route.Spec.Hostnames) > 0:
+		case selected && len(route.Spec.Hostnames) > 0:
 			out.Refused = Refusal{gwv1.RouteReasonUnsupportedValue,
 				"a delegated route has the hostnames of its root, and must not set its own", "take spec.hostnames out"}
-		case point.selects(child):
+		case selected:
 			out.Links = append(out.Links, Link{Mode: Delegated, Point: point, Inherit: inherits(route)})
-		case point.admits(refs, child, parent.Namespace, labels):
+		default:
 			out.Links = append(out.Links, Link{Mode: Included, Point: point})
 		}
 	}
@@ -231,14 +239,6 @@ func (p *Point) selects(child *store.Object) bool {
 			return here
 		}
 		return labelled && s.Value == value && (here || s.Namespace == "")
-	})
-}
-
-// MayName tells whether the rule may name or admit the route: labels and
-// parentRefs are not looked at.
-func (p *Point) MayName(route store.Key) bool {
-	return p.Allowed != nil || slices.ContainsFunc(p.Selectors, func(s Selector) bool {
-		return (s.Namespace == "" || s.Namespace == route.Namespace) && (s.Form != ByName || s.Value == route.Name)
 	})
 }
 
