@@ -41,6 +41,9 @@ func newInputs(e *memo.Engine) *inputs {
 	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
 	in.staticBackends = kind(api.Group, "Backend")
 	in.trafficPolicies = kind(api.Group, kindTrafficPolicy)
+	for _, unserved := range unservedKinds() {
+		kind(gwv1.GroupName, unserved.name)
+	}
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {

@@ -57,6 +57,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "children", children, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
+	n.declareUnserved()
 }
 
 // statuses are the rules whose values are statuses.
