@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -66,9 +67,22 @@ func bestBindings(bindings memo.Ordered[*bindingOf]) []*bindingOut {
 func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute) *bindingOut {
 	out := &bindingOut{Parent: ref.Key, Accepted: route.NotAllowed(ref.Key)}
 	if _, ok := n.in.httpRoutes.Get(c, ref.Key); !ok {
-		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent, Message: ref.Key.String() + " does not exist"}
+		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent, Message: ref.Key.String() + " does not exist",
+			Hint: "create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef"}
+	} else if !n.standing(c, ref.Key) {
+		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent, Message: ref.Key.String() + " serves nowhere itself",
+			Hint: "attach it to a Gateway, or to an HTTPRoute that serves"}
 	}
 	return out
+}
+
+// standing tells whether a route is attached to a Gateway or stands under a route.
+func (n *network) standing(c *memo.Ctx, key store.Key) bool {
+	if len(n.attach.Get(c, key).Ports) > 0 {
+		return true
+	}
+	bindings, _ := n.bindings.Get(c, key)
+	return slices.ContainsFunc(bestBindings(bindings), func(b *bindingOut) bool { return b.Accepted.Reason == "" })
 }
 
 func childParent(b *bindingOut, generation int64) gwv1.RouteParentStatus {
@@ -106,11 +120,13 @@ func (n *network) childProblems(c *memo.Ctx, key store.Key) []store.Problem {
 		if b == nil {
 			b = n.unbound(c, ref)
 		}
-		if b.Accepted.Reason != "" {
-			out = append(out, store.Problem{
-				Code: string(b.Accepted.Reason), Severity: store.Error, Object: key, Field: fmt.Sprintf("spec.parentRefs[%d]", ref.Index),
-				Message: b.Accepted.Message, Hint: b.Accepted.Hint,
-			})
+		switch {
+		case b.Accepted.Reason != "":
+			out = append(out, parentProblem(key, ref.Index, string(b.Accepted.Reason), b.Accepted.Message, b.Accepted.Hint))
+		case ref.Section != "" && !slices.Contains(b.Sections, ref.Section):
+			out = append(out, parentProblem(key, ref.Index, string(route.ReasonNotAllowedByParent),
+				fmt.Sprintf("no rule named %s of %s leads here; the route stands under others", ref.Section, ref.Key),
+				"correct the sectionName, or take the parentRef out"))
 		}
 	}
 	return out

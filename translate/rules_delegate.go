@@ -101,6 +101,8 @@ type bindingOut struct {
 	Accepted  route.Refusal
 	Resolved  listen.Verdict[gwv1.RouteConditionReason]
 	Partially string
+	// Sections are the names of the parent's rules that it stands under.
+	Sections []string
 }
 
 func (n *network) declareDelegation(e *memo.Engine) {
@@ -292,6 +294,7 @@ func (n *network) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		}
 		return out
 	}
+	out.Sections = link.Sections()
 	flat := n.flat.Get(c, key.child())
 	if out.Accepted = flat.refusal(); out.Accepted.Reason == "" {
 		out.Partially = flat.partially()

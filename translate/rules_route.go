@@ -110,7 +110,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 		}
 		if !toGateway(ref) {
 			out.Problems = append(out.Problems, parentProblem(key, i, "UnsupportedParent",
-				fmt.Sprintf("a parentRef of kind %s is not followed yet", *ref.Kind), "attach the route to a Gateway"))
+				fmt.Sprintf("a parentRef of kind %s is not followed", *ref.Kind), "an HTTPRoute stands under a Gateway or another HTTPRoute"))
 			continue
 		}
 		n.attachTo(c, out, object, i)
@@ -147,6 +147,9 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i 
 	p := parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	if _, exists := n.in.gateways.Get(c, parent); !exists {
 		p.Attachment = listen.NoGateway(p.Gateway)
+		if _, isRoute := n.in.httpRoutes.Get(c, routeKey(p.Gateway)); isRoute {
+			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
+		}
 	} else if g := n.gateway.Get(c, parent); g != nil {
 		p.Attachment = g.Attach(ref, n.routeFacts(c, object.Key, from))
 	} else {

@@ -215,7 +215,7 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 		}
 	}
 	if len(out.Links) == 0 && out.Refused.Reason == "" && len(refs) > 0 {
-		out.Refused = NotAllowed(parent)
+		out.Refused = notAdmitted(parent, points, refs, child)
 	}
 	return out
 }
@@ -223,8 +223,52 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 // NotAllowed refuses a route whose parent leads nowhere near it.
 func NotAllowed(parent store.Key) Refusal {
 	return Refusal{ReasonNotAllowedByParent,
-		fmt.Sprintf("no rule of HTTPRoute %s/%s leads here", parent.Namespace, parent.Name),
+		fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
 		"name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
+}
+
+// notAdmitted says which rules with allowedRoutes were looked at in vain.
+func notAdmitted(parent store.Key, points []*Point, refs []ParentRoute, child *store.Object) Refusal {
+	out := NotAllowed(parent)
+	var all, meant []string
+	for _, p := range points {
+		if at := p.describe(); p.Allowed != nil && !slices.Contains(all, at) {
+			all = append(all, at)
+			if p.meantBy(refs) {
+				meant = append(meant, at)
+			}
+		}
+	}
+	switch {
+	case len(meant) > 0:
+		out.Message += fmt.Sprintf("; the allowedRoutes of %s leave out %s of namespace %s", strings.Join(meant, ", "), child.Key.Kind, child.Key.Namespace)
+	case len(all) > 0:
+		out.Message += fmt.Sprintf("; none with allowedRoutes is named %s: they are %s", refs[0].Section, strings.Join(all, ", "))
+		out.Hint = "correct the sectionName of the parentRef, or the name of the rule"
+	}
+	return out
+}
+
+func (p *Point) describe() string {
+	if p.RuleName == "" {
+		return fmt.Sprintf("spec.rules[%d]", p.Rule)
+	}
+	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
+}
+
+// meantBy tells whether a parentRef names the rule, or all rules.
+func (p *Point) meantBy(refs []ParentRoute) bool {
+	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
+}
+
+// Sections are the names of the rules that the route is linked to.
+func (l Linked) Sections() []string {
+	var out []string
+	for _, link := range l.Links {
+		out = append(out, link.Point.RuleName)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // selects tells whether the rule names the route.
@@ -245,7 +289,7 @@ func (p *Point) selects(child *store.Object) bool {
 // admits tells whether the rule's allowedRoutes admit one of the child's
 // parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
 func (p *Point) admits(refs []ParentRoute, child *store.Object, namespace string, set map[string]string) bool {
-	if p.Allowed == nil || !slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName }) {
+	if p.Allowed == nil || !p.meantBy(refs) {
 		return false
 	}
 	if len(p.Allowed.Kinds) > 0 && !slices.ContainsFunc(p.Allowed.Kinds, func(k gwv1.RouteGroupKind) bool {
