@@ -64,6 +64,7 @@ func (b *builder) appendLinked(out []place, own place) []place {
 		if !slices.Contains(b.flat.Live, link.Point.Name) {
 			b.flat.Live = append(b.flat.Live, link.Point.Name)
 		}
+		b.overruled(own, link)
 		out = append(out, place{own.rule, own.match, own.section, combined, link})
 	}
 	if len(out) > placed || len(missed) == 0 {
@@ -75,6 +76,28 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	}
 	b.flat.Missed = append(b.flat.Missed, message)
 	return out
+}
+
+// overruled warns of what an inheriting match asks for in vain, since its parent
+// asks for another value and wins.
+func (b *builder) overruled(own place, link *Link) {
+	if link.Mode == Included || !link.Inherit {
+		return
+	}
+	parent := link.Point.Matcher
+	warn := func(field string) {
+		b.problem(store.Warning, "ParentMatchWins", fmt.Sprintf("spec.rules[%d].matches[%d].%s", own.rule, own.match, field),
+			"the match of the parent differs, and wins", "take it out, or write what the parent has")
+	}
+	if parent.Method != "" && own.matcher.Method != "" && parent.Method != own.matcher.Method {
+		warn("method")
+	}
+	if contradicts(parent.Headers, own.matcher.Headers) {
+		warn("headers")
+	}
+	if contradicts(parent.Query, own.matcher.Query) {
+		warn("queryParams")
+	}
 }
 
 // newRule gives the rule that stands at a place.
@@ -136,10 +159,11 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 	a.timeouts(at, rule)
 	level := Level{Action: a.action, PreferParent: prefersParent(b.object), Closed: !ok}
 	rest, guarded := b.rest(at, rule, level)
+	selectors := b.selectors(at, rule)
 	for _, p := range b.places(i, rule) {
 		point := &Point{
 			Rule: p.rule, Match: p.match, RuleName: p.section, Matcher: p.matcher, Root: b.origin,
-			Selectors: b.selectors(rule), Allowed: rule.AllowedRoutes,
+			Selectors: selectors, Allowed: rule.AllowedRoutes,
 		}
 		point.Rest = b.newRule(p, rest)
 		point.Rest.Guard, point.Rest.Weight = true, 0
@@ -170,12 +194,13 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 }
 
 // selectors reads the references to routes (delegation notes, section 2).
-func (b *builder) selectors(rule *api.HTTPRouteRule) []Selector {
+func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	var out []Selector
 	for i, ref := range rule.BackendRefs {
 		if !toRoutes(ref) {
 			continue
 		}
+		b.ignored(fmt.Sprintf("%s.backendRefs[%d]", at, i), ref)
 		s := Selector{Form: ByName, Namespace: text((*string)(ref.Namespace)), Value: string(ref.Name), Ref: i}
 		if s.Namespace == "" {
 			s.Namespace = b.origin.Key.Namespace
@@ -192,4 +217,20 @@ func (b *builder) selectors(rule *api.HTTPRouteRule) []Selector {
 		out = append(out, s)
 	}
 	return out
+}
+
+// ignored warns of what has no meaning on a reference to routes.
+func (b *builder) ignored(at string, ref gwv1.HTTPBackendRef) {
+	warn := func(field string) {
+		b.problem(store.Warning, "DelegatedRefField", at+"."+field, field+" has no effect on a reference to routes", "take it out")
+	}
+	if ref.Weight != nil && *ref.Weight != 1 { // 1 is what the schema fills in
+		warn("weight")
+	}
+	if ref.Port != nil {
+		warn("port")
+	}
+	if len(ref.Filters) > 0 {
+		warn("filters")
+	}
 }
