@@ -14,6 +14,8 @@
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
 //	grants        namespace            ReferenceGrant               those of the namespace
 //	backend       reference            Service, Backend, grants     what the reference leads to
+//	policy        TrafficPolicy        TrafficPolicy                one policy by itself
+//	policies      HTTPRoute, rule      HTTPRoute, policy            what attaches to one rule of one route
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
 //	flat          HTTPRoute, port      HTTPRoute, backend           rules with their encodings
 //	mount         HTTPRoute            attach, flat                 where which rules go
@@ -26,6 +28,8 @@
 //	uses          Gateway, back end    ← mount                      whether the Gateway needs the cluster
 //	cluster       back end             Service, slices, Backend     Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
+//	fates         policy, Gateway      ← mount, graft               what became of a policy there
+//	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute     targets that are not there
 //	attached      Gateway, listener    ← mount                      number of accepted routes
 //	*status       object               gateway, attach, flat …      status
 //	problems      -                    ← listeners, attach, flat …  every problem

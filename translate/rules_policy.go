@@ -239,6 +239,7 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 type joinedLevels struct {
 	policy.Resolved
 	extras *ir.Extras
+	parts  []ir.Part
 	closed string
 }
 
@@ -256,14 +257,25 @@ func join(levels []*levelOut) joinedLevels {
 	}
 	out.Resolved = policy.Resolve(list)
 	if out.closed == "" {
-		out.extras = out.Resolved.Extras()
+		out.extras, out.parts = out.Resolved.Extras(), policyParts(out.Origins)
 	}
 	return out
 }
 
+// policyParts tell which field of which policy is in force.
+func policyParts(origins []policy.FieldOrigin) []ir.Part {
+	var parts []ir.Part
+	for _, origin := range origins {
+		for _, key := range origin.From {
+			parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
+		}
+	}
+	return parts
+}
+
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == "" {
-		rule.Action.Extras = j.extras
+		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
 		return
 	}
 	rule.Action = xds.Closed(rule).Action

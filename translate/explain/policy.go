@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -46,6 +47,22 @@ func forged(csrf *ir.CSRF, r *request) bool {
 		source = u.Host
 	}
 	return source == "" || source != r.query.Host && !matchesAny(csrf.Origins, source)
+}
+
+// policyWords says in short what a field of a policy does here.
+func policyWords(field string, extras *ir.Extras) string {
+	switch {
+	case field == "rateLimit.local" && extras.RateLimit != nil:
+		limit := extras.RateLimit
+		return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
+	case field == "buffer" && extras.BufferBytes > 0:
+		return fmt.Sprintf("requests over %d bytes are answered with 413", extras.BufferBytes)
+	case field == "retry" && extras.Retry != nil:
+		return retryWords(extras.Retry)
+	case field == "headerModifiers":
+		return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
+	}
+	return ""
 }
 
 func matchesAny(list []ir.StringMatch, text string) bool {

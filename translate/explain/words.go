@@ -65,6 +65,9 @@ func actionWords(kind string, a *ir.Action) string {
 	case "retry":
 		return retryWords(a.Retry)
 	}
+	if field, ok := strings.CutPrefix(kind, "TrafficPolicy "); ok && a.Extras != nil {
+		return policyWords(field, a.Extras)
+	}
 	return ""
 }
 

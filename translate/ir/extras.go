@@ -1,13 +1,10 @@
 package ir
 
-import (
-	"time"
-
-	"github.com/gatefold/gatefold/store"
-)
+import "time"
 
 // Extras is what policies add to an Action. What the route itself says (its
-// timeouts, retry, header changes, host) is in the Action and goes before.
+// timeouts, retry, header changes, host) is in the Action and goes before. The
+// Parts of the Action tell where each field comes from.
 type Extras struct {
 	// Request and Response are changes by template, in order.
 	Request, Response []HeaderChange
@@ -27,16 +24,6 @@ type Extras struct {
 	IdleTimeout    *time.Duration
 	Retry          *Retry
 	Hash           []Hash
-
-	// Origins tells where each field comes from, in the order of policy.Fields.
-	Origins []FieldOrigin
-}
-
-// FieldOrigin names the policies whose field is in force: several where they
-// were merged deeply, the preferred one last.
-type FieldOrigin struct {
-	Field string // "cors", "rateLimit.local"
-	From  []store.Key
 }
 
 // ChangeKind says what a HeaderChange does.

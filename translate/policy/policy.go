@@ -110,10 +110,17 @@ type Resolved struct {
 	// Spec has no TargetRefs. It shares its parts with the policies.
 	Spec api.TrafficPolicySpec
 	// Origins names the policies behind each field that is set.
-	Origins []ir.FieldOrigin
+	Origins []FieldOrigin
 	// Uses tells of each policy what became of it, in order of first appearance
 	// from the leaf up.
 	Uses []Use
+}
+
+// FieldOrigin names the policies whose field is in force: several where they
+// were merged deeply, the preferred one last.
+type FieldOrigin struct {
+	Field string // "cors", "rateLimit.local"
+	From  []store.Key
 }
 
 // Use says what became of one policy.
@@ -211,7 +218,7 @@ func (m *merging) resolved() Resolved {
 		if len(from) == 0 {
 			continue
 		}
-		out.Origins = append(out.Origins, ir.FieldOrigin{Field: field.Name(), From: from})
+		out.Origins = append(out.Origins, FieldOrigin{Field: field.Name(), From: from})
 		for _, key := range from {
 			used[key]++
 			shared[key] = shared[key] || len(from) > 1
@@ -230,14 +237,13 @@ func (m *merging) resolved() Resolved {
 	return out
 }
 
-// Extras lowers the result; nil when no policy sets anything. The policies have
-// passed Check.
+// Extras lowers the result; nil when no policy sets anything. The policies are
+// sound by themselves: Lower and xds.CheckExtras said so.
 func (r Resolved) Extras() *ir.Extras {
 	if len(r.Origins) == 0 {
 		return nil
 	}
 	extras, _ := Lower(&r.Spec)
-	extras.Origins = r.Origins
 	return extras
 }
 

@@ -8,11 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// The condition and reasons of a TrafficPolicy that are not the Gateway API's.
-const (
-	policyReasonValid       gwv1.PolicyConditionReason = "Valid"
-	policyConditionAttached                            = "Attached"
-)
+// policyReasonValid is kgateway's reason for Accepted, in place of the Gateway
+// API's.
+const policyReasonValid gwv1.PolicyConditionReason = "Valid"
 
 // PolicyAncestor is what a policy's status says for one ancestor.
 func PolicyAncestor(ref gwv1.ParentReference, conditions ...metav1.Condition) gwv1.PolicyAncestorStatus {
@@ -24,10 +22,11 @@ func PolicyAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionRea
 	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
 }
 
-// PolicyAttached is a policy's Attached for one Gateway: it holds unless others
+// PolicyAttached is a policy's Attached (kgateway's condition) for one Gateway: it
+// holds unless others
 // have set every field of the policy.
 func PolicyAttached(generation int64, fate policy.Fate) metav1.Condition {
-	c := metav1.Condition{Type: policyConditionAttached, Status: metav1.ConditionTrue, ObservedGeneration: generation}
+	c := metav1.Condition{Type: "Attached", Status: metav1.ConditionTrue, ObservedGeneration: generation}
 	switch fate {
 	case policy.WhollyUsed:
 		c.Reason = "Attached"
