@@ -32,7 +32,7 @@ func TestExamplesHaveNoProblems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantSound(t, tree)
+			wantSound(t, tree, optionsOf(t, folder))
 		})
 	}
 	if len(seen) < 2 {
@@ -50,19 +50,34 @@ func TestReadmeBlocksHaveNoProblems(t *testing.T) {
 		t.Fatal("the README has no YAML")
 	}
 	for _, block := range blocks {
-		wantSound(t, cases.Tree(map[string][]byte{"readme.yaml": []byte(block[1])}))
+		wantSound(t, cases.Tree(map[string][]byte{"readme.yaml": []byte(block[1])}), translate.Options{})
 	}
 }
 
+// optionsOf gives the options that an example is served with.
+func optionsOf(t *testing.T, folder string) translate.Options {
+	t.Helper()
+	all, err := cases.Examples(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Name == "example-"+folder {
+			return c.Options
+		}
+	}
+	return translate.Options{}
+}
+
 // wantSound fails for any problem, and for a folder that serves nothing.
-func wantSound(t *testing.T, tree watcher.Tree) {
+func wantSound(t *testing.T, tree watcher.Tree, options translate.Options) {
 	t.Helper()
 	objects, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	change := objects.Apply(tree)
-	result := translate.New(translate.Options{}).Apply(change)
+	result := translate.New(options).Apply(change)
 	for _, problem := range append(change.Problems, objects.Locate(result.Problems)...) {
 		t.Error(problem.Text(false))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
-// TestCasesOnARealEnvoy runs the requests of every case through a real Envoy,
+// TestCasesOnARealEnvoy runs the requests of every case and example through a real Envoy,
 // at the start and after each edit: traffic must be what the case says, and so
 // what explain says.
 func TestCasesOnARealEnvoy(t *testing.T) {
@@ -24,7 +24,11 @@ func TestCasesOnARealEnvoy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range all {
+	examples, err := cases.Examples("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(all, examples...) {
 		t.Run(c.Name, func(t *testing.T) {
 			run := startCase(t, c.Options)
 			for _, step := range c.Steps {

@@ -24,15 +24,18 @@ import (
 var update = flag.Bool("update", false, "rewrite want/ and rebuilt of the cases, never requests")
 
 // TestCases runs every case through the View: requests as explain answers them,
-// outputs as the archive has them, and after each edit warm equals cold.
+// outputs as the archive has them, and after each edit warm equals cold. The
+// examples are cases, too.
 func TestCases(t *testing.T) {
 	all, err := cases.Load("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) == 0 {
-		t.Fatal("no cases")
+	examples, err := cases.Examples("../examples")
+	if err != nil || len(all) == 0 || len(examples) == 0 {
+		t.Fatal("no cases, or no examples", err)
 	}
+	all = append(all, examples...)
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
 			w, asked := newWorldWith(t, c.Options), 0

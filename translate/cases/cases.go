@@ -80,13 +80,14 @@ func read(path string) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Case{
-		Name: strings.TrimSuffix(filepath.Base(path), ".txtar"), Heading: strings.TrimSpace(string(archive.Comment)),
-		path: path, archive: archive,
-	}
-	if c.Heading == "" {
+	if strings.TrimSpace(string(archive.Comment)) == "" {
 		return nil, fmt.Errorf("no heading: name the sentence that the case proves")
 	}
+	return newCase(strings.TrimSuffix(filepath.Base(path), ".txtar"), path, archive)
+}
+
+func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
+	c := &Case{Name: name, Heading: strings.TrimSpace(string(archive.Comment)), path: path, archive: archive}
 	if err := c.readOptions(); err != nil {
 		return nil, err
 	}
