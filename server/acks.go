@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 )
@@ -31,6 +32,9 @@ type ledger struct {
 type rejection struct {
 	version string
 	words   string
+	times   int       // how often in a row
+	at      time.Time // to be sent again, zero for never or not planned yet: see plan.rebind
+	again   bool      // that time has come
 }
 
 func newLedger(typ string) *ledger {
@@ -148,7 +152,7 @@ func (l *ledger) accept(nonce string) {
 // Of several, Envoy may have taken any part: those that its words name are bad,
 // the others, or all when it names none, are sent again one by one
 // (reliability notes, finding 3). A version that was rejected by itself is not
-// sent again.
+// sent again, but for a listener whose bind failed (see plan.rebind).
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -158,7 +162,11 @@ func (l *ledger) reject(nonce, words string) {
 			continue
 		}
 		if single || blames(words, e.Name) {
-			l.rejected[e.Name] = rejection{e.Version, words}
+			times := 1
+			if before := l.rejected[e.Name]; before.version == e.Version {
+				times += before.times
+			}
+			l.rejected[e.Name] = rejection{version: e.Version, words: words, times: times}
 			delete(l.alone, e.Name)
 			continue
 		}

@@ -28,13 +28,15 @@ const wildcard = "*"
 // last. Removed listeners go with the new ones, because a new listener may need
 // their address; Envoy removes first.
 type plan struct {
-	scope   *scope
-	opened  time.Time
-	wait    time.Duration // for the CDS ACK
-	ordered bool          // false sends everything at once: for tests
-	ledgers map[string]*ledger
-	nonce   uint64
-	now     time.Time // of the last call of next
+	scope  *scope
+	opened time.Time
+	wait   time.Duration // for the CDS ACK
+	// bindRetry is the first wait before a listener whose bind failed is sent again.
+	bindRetry time.Duration
+	ordered   bool // false sends everything at once: for tests
+	ledgers   map[string]*ledger
+	nonce     uint64
+	now       time.Time // of the last call of next
 	// barrier holds the clusters that listeners and routes wait for, and when
 	// they were sent: unanswered, or rejected with no older form to serve on.
 	barrier map[string]time.Time
@@ -57,6 +59,13 @@ func (p *plan) next(now time.Time) (*response, time.Time) {
 	if !p.scope.known {
 		return nil, time.Time{}
 	}
+	again := p.rebind(now)
+	r, until := p.step(now)
+	return r, earlier(until, again)
+}
+
+// step is next but for listeners whose bind failed.
+func (p *plan) step(now time.Time) (*response, time.Time) {
 	if !p.ordered {
 		return p.first(p.fill, servedTypes()...), time.Time{}
 	}
@@ -185,6 +194,7 @@ func (p *plan) fill(l *ledger) *response {
 		l.due.pop()
 		switch does {
 		case set:
+			r.again = r.again || l.rejected[name].again
 			r.set = append(r.set, e)
 			size += e.size()
 			p.follow(l, name)
@@ -268,6 +278,9 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	if e != nil {
 		l.gone.drop(name)
 		if rejected && refused.version == e.Version {
+			if refused.again {
+				return set
+			}
 			return nothing
 		}
 		delete(l.rejected, name)

@@ -47,6 +47,9 @@ type Options struct {
 	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
 	// to their clusters; 0 means 5 s (design section 7).
 	BarrierWait time.Duration
+	// BindRetry is the wait before a listener whose bind failed is sent again; it
+	// doubles with each failure up to 30 s. 0 means 1 s (design section 7).
+	BindRetry time.Duration
 	// Unordered sends everything at once, removals included. It is there to
 	// prove that tests of hitless changes can fail.
 	Unordered bool
@@ -101,6 +104,9 @@ func New(options Options, log zerolog.Logger) *Server {
 	}
 	if options.BarrierWait == 0 {
 		options.BarrierWait = 5 * time.Second
+	}
+	if options.BindRetry == 0 {
+		options.BindRetry = time.Second
 	}
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),

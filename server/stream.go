@@ -166,7 +166,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		node: node.GetId(), cluster: gateway, version: envoyVersion(first), peer: from,
 		wake: make(chan struct{}, 1),
 		plan: plan{
-			opened: time.Now(), wait: s.options.BarrierWait, ordered: !s.options.Unordered,
+			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
 		},
 	}
@@ -246,8 +246,13 @@ func (s *Server) warnUnserved(st *stream, typ string) {
 	s.log.Warn().Str("node", st.node).Str("type", shortType(typ)).Msg("an Envoy asks for a type that is not served")
 }
 
+// logRejection warns of a rejection, of one that repeats itself only in detail.
 func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
-	event := s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
+	event := s.log.Warn()
+	if r.again {
+		event = s.log.Debug()
+	}
+	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
 	if len(r.set) == 1 {
 		event = event.Str("name", r.set[0].Name)
 	}

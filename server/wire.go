@@ -59,6 +59,7 @@ type response struct {
 	nonce   string
 	set     []*entry
 	removed []string // names
+	again   bool     // it was rejected before: see plan.rebind
 }
 
 // names counts what the response speaks of.

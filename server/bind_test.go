@@ -1,0 +1,110 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+const inUse = "Error adding/updating listener(s) http: cannot bind '127.0.0.1:80': Address already in use"
+
+// A listener whose bind failed is sent again, alone, until Envoy takes it, and
+// stays rejected meanwhile; one with another fault is not.
+func TestAListenerWhoseBindFailedIsSentAgain(t *testing.T) {
+	r := start(t, Options{BindRetry: time.Millisecond})
+	r.publish("Listener bad@1", "Listener http@1")
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.ask(lds)
+	c.ack(c.want("Cluster"))
+	c.nack(c.want("Listener bad@1 http@1"), inUse+", bad: no")
+	c.nack(c.want("Listener bad@1"), "Error adding/updating listener(s) bad: no") // now it is clear whose words are whose
+	for range 3 {
+		response := c.want("Listener http@1")
+		r.until("it stays rejected", func() bool { return r.audience("shop/a")[0].state.rejections == 2 })
+		c.nack(response, inUse)
+	}
+	c.take("Listener http@1")
+	r.until("one rejection is left", func() bool { return r.audience("shop/a")[0].state.rejections == 1 })
+	c.barrier(r, "Cluster x@1") // nothing more
+}
+
+// An edit takes the place of what was to be sent again.
+func TestAnEditOfAListenerWhoseBindFailedIsSentAtOnce(t *testing.T) {
+	r := start(t, Options{BindRetry: time.Hour})
+	r.publish("Listener http@1")
+	c := r.connect("shop/a")
+	c.ask(lds)
+	c.nack(c.want("Listener http@1"), inUse)
+	r.until("the rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 1 })
+	r.publish("Listener http@2")
+	c.take("Listener http@2")
+	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 0 })
+}
+
+// The waits are 1 s, 2 s, 4 s and so on to 30 s, from each answer; another
+// version begins anew.
+func TestTheWaitBetweenBindsDoubles(t *testing.T) {
+	p := newPlanned(t)
+	p.edit("Listener http@1")
+	fail := func() {
+		t.Helper()
+		p.book(p.ledgers[lds], p.sends("http").nonce, true, inUse)
+	}
+	fail()
+	for _, seconds := range []int{1, 2, 4, 8, 16, 30, 30} {
+		r, until := p.next(p.now)
+		if want := p.now.Add(time.Duration(seconds) * time.Second); r != nil || !until.Equal(want) {
+			t.Fatalf("got %v, ask again in %s, want %d s", r, until.Sub(p.now), seconds)
+		}
+		p.now = until.Add(-time.Millisecond)
+		p.sends("")
+		p.now = until
+		fail()
+	}
+	p.edit("Listener http@2")
+	fail()
+	if _, until := p.next(p.now); until.Sub(p.now) != time.Second {
+		t.Errorf("another version waits for %s", until.Sub(p.now))
+	}
+}
+
+// A real Envoy finds its port occupied; when the port is free, the Gateway is
+// programmed without any edit.
+func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
+	r := start(t, Options{BindRetry: 50 * time.Millisecond})
+	var occupied net.Listener
+	envoytest.Wait(t, "a port to occupy", func() (err error) {
+		occupied, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t)))
+		return err
+	})
+	t.Cleanup(func() { _ = occupied.Close() })
+	number := occupied.Addr().(*net.TCPAddr).Port
+	shop := &shopPort{
+		running: r, address: occupied.Addr().String(),
+		port: &ir.Port{
+			Name: "shop/a/http", Gateway: "shop/a", Addresses: []string{"127.0.0.1"},
+			Port: uint32(number), RouteConfig: "shop/a/http",
+		},
+		echo: ir.Endpoint{Host: "127.0.0.1", Port: uint32(envoytest.Echo(t, "echo", "").Port())},
+	}
+	first := shop.first(ir.Static)
+	shop.Publish(translate.Result{Delta: first.Delta, Status: []status.Update{pendingGateway(1)}})
+	envoytest.Start(t, envoytest.Options{XDSAddress: r.xds.String(), NodeCluster: "shop/a"})
+	shop.until("Envoy cannot bind", func() bool {
+		return strings.Contains(shop.board.verdicts["shop/a"].message, "cannot bind")
+	})
+	shop.programmed(t, "False/Invalid", "Address already in use")
+	if err := occupied.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shop.judged("True")
+	shop.waitOK()
+}
