@@ -17,15 +17,24 @@
 //	policy        TrafficPolicy        TrafficPolicy                one policy by itself
 //	policies      HTTPRoute, rule      HTTPRoute, policy            what attaches to one rule of one route
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
-//	flat          HTTPRoute, port      HTTPRoute, backend           rules with their encodings
+//	flat          node                 HTTPRoute, backend, link     rules with their encodings
 //	mount         HTTPRoute            attach, flat                 where which rules go
-//	table         Gateway, port, host  ← mount, gateway             rules in the order of route.Compare
+//	fanout        node                 flat, who offers what        pairs that its rules ask for
+//	budget        root, port           fanout by level              how deep it may hand requests on
+//	wants         node                 flat, budget                 properties of the children it asks for
+//	link          node, candidate      flat, HTTPRoute, Namespace   under which of the node's rules the candidate may stand
+//	live          node's match         ← flat                       how many children stand under it
+//	refused       node                 ← link, flat                 candidates that do not stand, and why
+//	graft         node                 flat, attach, live, refused  what the node adds to which tables
+//	binding       node, candidate      link, flat, graft            entry of the child's status
+//	bindings      HTTPRoute            ← binding                    all of its entries
+//	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed               encoded VirtualHost
 //	hosts         Gateway, port        ← host                       virtual hosts by domain
 //	routeconfig   Gateway, port        hosts                        RouteConfiguration
 //	listener      Gateway, port        gateway                      Listener
-//	uses          Gateway, back end    ← mount                      whether the Gateway needs the cluster
+//	uses          Gateway, back end    ← mount, graft               whether the Gateway needs the cluster
 //	cluster       back end             Service, slices, Backend     Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
@@ -33,6 +42,10 @@
 //	attached      Gateway, listener    ← mount                      number of accepted routes
 //	*status       object               gateway, attach, flat …      status
 //	problems      -                    ← listeners, attach, flat …  every problem
+//
+// A node is a route on one port under one chain of parents (flatKey); a root has
+// an empty chain. flat and link recurse: the flat of a child reads the link to it,
+// and the link the flat of the parent, whose chain is shorter, up to the root.
 //
 // ← marks the sources of a fold: it gets their changed members one by one, so
 // that what has unbounded fan-in costs what changed.
