@@ -12,6 +12,7 @@
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
+//	elsewhere     name of a Gateway    ← Gateway                    the first of that name, for hints
 //	grants        namespace            ReferenceGrant               those of the namespace
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	policy        TrafficPolicy        TrafficPolicy                one policy by itself

@@ -64,6 +64,7 @@ type network struct {
 	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
 	holders     *memo.Rule[int32, map[string]string]
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
+	elsewhere   *memo.Rule[string, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
 	policy      *memo.Rule[store.Key, *policyOut]

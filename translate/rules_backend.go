@@ -97,12 +97,13 @@ func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolut
 		if _, ok := n.in.staticBackends.Get(c, ref.To); ok {
 			return ref.ToBackend()
 		}
-		return ref.Missing()
+		return ref.Missing(n.service(c, ref.Twin()) != nil)
 	}
 	if service := n.service(c, ref.To); service != nil {
 		return ref.ToService(service)
 	}
-	return ref.Missing()
+	_, twin := n.in.staticBackends.Get(c, ref.Twin())
+	return ref.Missing(twin)
 }
 
 func (n *network) service(c *memo.Ctx, key store.Key) *corev1.Service {

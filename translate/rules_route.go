@@ -82,6 +82,7 @@ func sameMount(a, b *mountOut) bool {
 }
 
 func (n *network) declareRoutes(e *memo.Engine) {
+	n.declareElsewhere(e)
 	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
 	n.backend = memo.NewRule(e, "backend", n.runBackend, identical)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
@@ -146,7 +147,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i 
 	}
 	p := parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	if _, exists := n.in.gateways.Get(c, parent); !exists {
-		p.Attachment = listen.NoGateway(p.Gateway)
+		p.Attachment = listen.NoGateway(p.Gateway, n.elsewhere.Get(c, parent.Name))
 		if _, isRoute := n.in.httpRoutes.Get(c, routeKey(p.Gateway)); isRoute {
 			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
 		}

@@ -151,9 +151,27 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Missing refuses a reference to an object that does not exist.
-func (r Reference) Missing() Resolution {
-	return r.notFound(r.To.String()+" does not exist", "create it, mend it if it is listed with a problem, or correct the name or namespace")
+// Twin names the object of the other kind of back end at the same name: what a
+// reference means that forgot its group and kind, or has them too many.
+func (r Reference) Twin() store.Key {
+	to := store.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
+	if r.IsService() {
+		to.Group, to.Kind = api.Group, "Backend"
+	}
+	return to
+}
+
+// Missing refuses a reference to an object that does not exist; twin tells
+// whether Twin does.
+func (r Reference) Missing(twin bool) Resolution {
+	hint := "create it, mend it if it is listed with a problem, or correct the name or namespace"
+	switch {
+	case twin && r.IsService():
+		hint = fmt.Sprintf("there is a Backend of that name: add group: %s, kind: Backend", api.Group)
+	case twin:
+		hint = "there is a Service of that name: leave group and kind out, and add its port"
+	}
+	return r.notFound(r.To.String()+" does not exist", hint)
 }
 
 // ToService resolves a reference to an existing Service.

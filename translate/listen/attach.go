@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
 )
 
 // Route is what attaching needs to know of a route.
@@ -40,10 +42,14 @@ func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 	return Attachment{Refused: Verdict[gwv1.RouteConditionReason]{reason, message}, Hint: hint}
 }
 
-// NoGateway is the attachment to a Gateway that does not exist.
-func NoGateway(name string) Attachment {
-	return refuse(gwv1.RouteReasonNoMatchingParent, "Gateway "+name+" does not exist",
-		"create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef")
+// NoGateway is the attachment to a Gateway that does not exist; elsewhere is one
+// of that name in another namespace, if there is one.
+func NoGateway(name string, elsewhere store.Key) Attachment {
+	hint := "create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef"
+	if elsewhere.Name != "" {
+		hint = fmt.Sprintf("there is %s: add namespace: %s to the parentRef", elsewhere, elsewhere.Namespace)
+	}
+	return refuse(gwv1.RouteReasonNoMatchingParent, "Gateway "+name+" does not exist", hint)
 }
 
 // Attach finds the listeners that ref names and that admit the route (spec 004,
@@ -56,9 +62,7 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 	}
 	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(g, r) })
 	if len(admitting) == 0 {
-		return refuse(gwv1.RouteReasonNotAllowedByListeners,
-			fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Kind.Kind, r.Namespace),
-			"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
+		return g.notAllowed(named, r)
 	}
 	out := Attachment{}
 	for _, l := range admitting {
@@ -78,6 +82,27 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 			"correct spec.hostnames, or the listener's hostname")
 	}
 	return out
+}
+
+// notAllowed says which condition none of the listeners meets: protocol, kind or
+// namespace.
+func (g *Gateway) notAllowed(named []*Listener, r Route) Attachment {
+	reason := gwv1.RouteReasonNotAllowedByListeners
+	kind := func(l *Listener) bool { return l.admitsKind(r) }
+	if !slices.ContainsFunc(named, (*Listener).speaksHTTP) {
+		var protocols []string
+		for _, l := range named {
+			protocols = append(protocols, fmt.Sprintf("%s is of protocol %s", l.Name, l.Protocol))
+		}
+		return refuse(reason, fmt.Sprintf("no listener of Gateway %s serves %s: %s, not served yet", g.Name, r.Kind.Kind, strings.Join(protocols, ", ")),
+			"attach the route to a listener of protocol HTTP")
+	}
+	if !slices.ContainsFunc(named, kind) {
+		return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows kind %s", g.Name, r.Kind.Kind),
+			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol HTTP, or leave kinds out", r.Kind.Kind))
+	}
+	return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Kind.Kind, r.Namespace),
+		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
 }
 
 // named gives the listeners that a parentRef means: all, or those of its
@@ -113,8 +138,11 @@ func (g *Gateway) listenerNames() string {
 }
 
 func (l *Listener) admits(g *Gateway, r Route) bool {
-	kind := slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.Kind) })
-	return kind && l.admitsNamespace(g, r)
+	return l.admitsKind(r) && l.admitsNamespace(g, r)
+}
+
+func (l *Listener) admitsKind(r Route) bool {
+	return slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.Kind) })
 }
 
 func (l *Listener) admitsNamespace(g *Gateway, r Route) bool {

@@ -140,7 +140,7 @@ func (g *Gateway) listener(i int, from *gwv1.Listener) *Listener {
 }
 
 func (g *Gateway) judgeProtocol(field string, l *Listener) {
-	if l.Protocol == gwv1.HTTPProtocolType {
+	if l.speaksHTTP() {
 		l.Kinds = []gwv1.RouteGroupKind{httpRouteKind()}
 		return
 	}
@@ -148,6 +148,9 @@ func (g *Gateway) judgeProtocol(field string, l *Listener) {
 	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedProtocol, message}
 	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP; the other listeners of the Gateway are served")
 }
+
+// speaksHTTP tells whether the protocol is one that is served.
+func (l *Listener) speaksHTTP() bool { return l.Protocol == gwv1.HTTPProtocolType }
 
 func httpRouteKind() gwv1.RouteGroupKind {
 	group := gwv1.Group(gwv1.GroupName)

@@ -1,0 +1,113 @@
+package translate_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// hintWorld has a Gateway of two protocols in infra, a Service and a Backend.
+const hintWorld = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg, namespace: infra}
+spec:
+  gatewayClassName: gatefold
+  listeners:
+  - {name: http, port: 8080, protocol: HTTP}
+  - {name: tcp, port: 8081, protocol: TCP}
+  - {name: grpc, port: 8082, protocol: HTTP, allowedRoutes: {kinds: [{kind: GRPCRoute}]}}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: static, namespace: infra}
+spec: {type: Static, static: {hosts: [{host: 127.9.0.1, port: 3000}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: service, namespace: infra}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: NAMESPACE}
+spec: {parentRefs: [PARENT], rules: [{backendRefs: [BACKEND]}]}
+`
+
+const (
+	toHTTP    = "{name: eg, namespace: infra, sectionName: http}"
+	toService = "{name: service, port: 80}"
+)
+
+// A problem says what to do, where the folder shows what was meant.
+func TestHintsTellWhatWasMeant(t *testing.T) {
+	for _, c := range []struct{ name, namespace, parent, backend, code, message, hint string }{
+		{"a listener of another protocol", "infra", "{name: eg, sectionName: tcp}", toService,
+			"NotAllowedByListeners", "tcp is of protocol TCP, not served yet", "a listener of protocol HTTP"},
+		{"a listener of other kinds", "infra", "{name: eg, sectionName: grpc}", toService,
+			"NotAllowedByListeners", "allows kind HTTPRoute", "add HTTPRoute to allowedRoutes.kinds"},
+		{"a listener of another namespace", "shop", toHTTP, toService,
+			"NotAllowedByListeners", "allows HTTPRoute of namespace shop", "set allowedRoutes.namespaces"},
+		{"a Gateway of another namespace", "shop", "{name: eg}", toService,
+			"NoMatchingParent", "Gateway shop/eg does not exist", "there is Gateway infra/eg: add namespace: infra"},
+		{"no Gateway of that name", "shop", "{name: other}", toService,
+			"NoMatchingParent", "Gateway shop/other does not exist", "create it"},
+		{"a Backend taken for a Service", "infra", toHTTP, "{name: static, port: 80}",
+			"BackendNotFound", "Service infra/static does not exist", "add group: gateway.kgateway.dev, kind: Backend"},
+		{"a Service taken for a Backend", "infra", toHTTP, "{group: gateway.kgateway.dev, kind: Backend, name: service}",
+			"BackendNotFound", "Backend infra/service does not exist", "leave group and kind out"},
+		{"neither", "infra", toHTTP, "{name: none, port: 80}",
+			"BackendNotFound", "Service infra/none does not exist", "create it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			text := strings.NewReplacer("NAMESPACE", c.namespace, "PARENT", c.parent, "BACKEND", c.backend).Replace(hintWorld)
+			problems := w.apply(tree(map[string]string{"all.yaml": text}))
+			w.checkCold(t)
+			for _, p := range problems {
+				if p.Code == c.code && p.Object.Name == "r" {
+					if !strings.Contains(p.Message, c.message) || !strings.Contains(p.Hint, c.hint) {
+						t.Errorf("%s: %q, hint %q", p.Code, p.Message, p.Hint)
+					}
+					return
+				}
+			}
+			t.Errorf("no %s in %+v", c.code, problems)
+		})
+	}
+}
+
+// The hint follows the Gateway that it names.
+func TestTheHintToAGatewayElsewhereGoesWithIt(t *testing.T) {
+	w := newWorld(t)
+	gateway := func(namespace string) string {
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: eg, namespace: " + namespace + "}\n" +
+			"spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP}]}\n"
+	}
+	files := map[string]string{"route.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n" +
+		"metadata: {name: r, namespace: shop}\nspec: {parentRefs: [{name: eg}]}\n"}
+	for _, step := range []struct {
+		namespaces []string
+		hint       string
+	}{
+		{nil, "create it"},
+		{[]string{"b"}, "namespace: b"},
+		{[]string{"a", "b"}, "namespace: a"},
+		{[]string{"b"}, "namespace: b"},
+		{nil, "create it"},
+	} {
+		files["a.yaml"], files["b.yaml"] = "", ""
+		for _, namespace := range step.namespaces {
+			files[namespace+".yaml"] = gateway(namespace)
+		}
+		files["keep.yaml"] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
+		problems := w.apply(tree(files))
+		w.checkCold(t)
+		found := false
+		for _, p := range problems {
+			found = found || p.Code == "NoMatchingParent" && strings.Contains(p.Hint, step.hint)
+		}
+		if !found {
+			t.Errorf("with %v: no hint %q in %+v", step.namespaces, step.hint, problems)
+		}
+	}
+}
