@@ -186,28 +186,26 @@ func targetsOf(key store.Key, object *store.Object) []store.Key {
 	return out
 }
 
-// policyLevel gives what attaches to one rule of one route, nil for nothing. Most rules
-// have no policy and need no cell of their own to know it.
-func (n *network) policyLevel(c *memo.Ctx, object *store.Object, i int) *levelOut {
-	from, _ := store.As[*api.HTTPRoute](object)
-	named := slices.ContainsFunc(from.Spec.Rules[i].Filters, func(f gwv1.HTTPRouteFilter) bool {
-		_, ok := extension(object.Key.Namespace, f)
-		return ok
-	})
-	if !named && len(n.in.policyIndex.Get(c, object.Key)) == 0 {
-		return nil
-	}
-	return n.policies.Get(c, ruleKey{object.Key, i})
-}
-
-// policyLevels gives the levels of a flattened rule: those of the rules that delegate
-// to it, root first, and its own.
-func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule) []*levelOut {
+// policyLevels gives the levels of a flattened rule: those of the rules that
+// delegate to it, root first, and its own (nil when it has none); no levels for
+// nothing at all. Most rules have no policy and need no cell to know it.
+func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
 		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
 	}
-	return append(out, n.policyLevel(c, object, rule.Position[len(rule.Position)-2]))
+	from, _ := store.As[*api.HTTPRoute](object)
+	own := rule.Position[len(rule.Position)-2]
+	if targeted || slices.ContainsFunc(from.Spec.Rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
+		_, ok := extension(object.Key.Namespace, f)
+		return ok
+	}) {
+		return append(out, n.policies.Get(c, ruleKey{object.Key, own}))
+	}
+	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != "" }) {
+		return append(out, nil)
+	}
+	return nil
 }
 
 // addPolicies puts the policies into the rules of a node, before they are handed
@@ -223,10 +221,14 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 	for _, point := range out.Points {
 		rules = append(rules, point.Rest)
 	}
+	targeted := len(n.in.policyIndex.Get(c, object.Key)) > 0
 	var last []*levelOut
 	var joined joinedLevels
 	for _, rule := range rules {
-		levels := n.policyLevels(c, object, rule)
+		levels := n.policyLevels(c, object, rule, targeted)
+		if levels == nil {
+			continue
+		}
 		if !slices.Equal(levels, last) { // the matches of one rule have the same
 			last, joined = levels, join(levels)
 			out.use(joined.Uses)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -98,6 +99,8 @@ func editTree(r *rand.Rand, files map[string]string) {
 		name, text = document("gateway.kgateway.dev/v1alpha1", "Backend", pick(r, "a", "b"), "s1", "spec: {type: Static, static: {hosts: [{host: 10.0.0.1, port: 80}]}}\n")
 	case 2:
 		name, text = document("v1", "Namespace", "", pick(r, "a", "b"), "  labels: {team: "+pick(r, "x", "y")+"}\n")
+	case 3:
+		name, text = treePolicy(r)
 	default:
 		name, text = treeRoute(r)
 	}
@@ -108,11 +111,18 @@ func editTree(r *rand.Rand, files map[string]string) {
 	files[name] = text
 }
 
+// treePolicy gives a policy for a route at any level, or for one of its rules.
+func treePolicy(r *rand.Rand) (string, string) {
+	body := fmt.Sprintf("spec:\n  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r%d%d%s}]\n", r.IntN(5), r.IntN(2), pick(r, "", ", sectionName: s0"))
+	body += "  transformation: {response: {set: [{name: " + pick(r, "x-a", "x-a", "host") + ", value: " + pick(r, "a", "b") + "}]}}\n" + pick(r, "", "  timeouts: {request: 1s}\n")
+	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", pick(r, "a", "b"), pick(r, "p1", "p2", "p3"), body)
+}
+
 func treeRoute(r *rand.Rand) (string, string) {
 	level := r.IntN(5) // the deeper, the longer the paths
 	space, name := pick(r, "a", "b"), fmt.Sprintf("r%d%d", level, r.IntN(2))
 	meta := randomAge(r) + pick(r, "", "", "  labels: {delegation.kgateway.dev/label: l1}\n")
-	annotations := pick(r, "", "", `delegation.kgateway.dev/inherit-parent-matcher: "true", `) + pick(r, "", "kgateway.dev/inherited-policy-priority: ShallowMergePreferParent, ")
+	annotations := pick(r, "", "", `delegation.kgateway.dev/inherit-parent-matcher: "true", `) + pick(r, "", "kgateway.dev/inherited-policy-priority: "+pick(r, policy.Strategies()...)+", ")
 	if annotations != "" {
 		meta += "  annotations: {" + strings.TrimSuffix(annotations, ", ") + "}\n"
 	}
