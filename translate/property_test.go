@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -24,7 +25,7 @@ func TestIncrementalEqualsCold(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
-			w, files := newWorld(t), map[string]string{}
+			w, files := newWorldWith(t, translate.Options{Weighted: seed%2 == 1}), map[string]string{}
 			served := 0
 			for range 60 {
 				randomEdit(r, files)
@@ -141,15 +142,15 @@ func randomRoute(r *rand.Rand) (string, string) {
 // it. Names are few, so that chains, cycles and diamonds come and go.
 func randomLink(r *rand.Rand) (string, string) {
 	body := randomAge(r) + pick(r, "", "  labels: {delegation.kgateway.dev/label: x}\n") +
-		pick(r, "", `  annotations: {delegation.kgateway.dev/inherit-parent-matcher: "true"}`+"\n",
+		pick(r, "", "  annotations: {kgateway.dev/route-weight: "+pick(r, `"2"`, `"-1"`, "heavy")+"}\n", `  annotations: {delegation.kgateway.dev/inherit-parent-matcher: "true"}`+"\n",
 			"  annotations: {kgateway.dev/inherited-policy-priority: "+pick(r, "DeepMergePreferParent", "DeepMergePreferChild", "PreferParent")+"}\n") + "spec:\n"
 	body += pick(r, "", "  parentRefs: [{name: one}]\n", "  parentRefs: [{name: one, namespace: default}, {kind: HTTPRoute, name: r1}]\n",
 		"  parentRefs: [{kind: HTTPRoute, name: "+pick(r, "r1", "c1", "c2")+pick(r, "", ", sectionName: s0")+"}]\n")
-	body += pick(r, "", "", "  hostnames: [a.example.com]\n") + "  rules:\n"
+	body += pick(r, "", "", "  hostnames: [a.example.com]\n", "  hostnames: [\"*.example.com\", x.example.com]\n") + "  rules:\n"
 	for i := range 1 + r.IntN(2) {
 		body += fmt.Sprintf("  - name: s%d\n", i)
 		if r.IntN(4) > 0 {
-			body += "    matches:\n    - path: " + pick(r, "{value: /a}", "{value: /a/b}", "{value: /}", "{type: Exact, value: /a/b}") + "\n"
+			body += "    matches:\n    - path: " + pick(r, "{value: /a}", "{value: /a/b}", "{value: /}", "{type: Exact, value: /a/b}", "{type: PathPostfix, value: .x}") + "\n"
 		}
 		switch r.IntN(4) {
 		case 0:
@@ -275,6 +276,9 @@ func randomRule(r *rand.Rand, i int) *ir.Rule {
 	}
 	if r.IntN(2) == 0 {
 		rule.Match.Headers = []ir.ValueMatch{{Name: "h"}}
+	}
+	if r.IntN(3) == 0 {
+		rule.Match.Hosts = []string{"a.example.com"}
 	}
 	return rule
 }
