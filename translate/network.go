@@ -80,6 +80,7 @@ type network struct {
 	depths      *memo.Fold[levelKey, flatKey, int, int]
 	budget      *memo.Rule[rootKey, budgetOut]
 	wants       *memo.Rule[flatKey, []route.Property]
+	points      *memo.Rule[flatKey, *pointsOut]
 	link        *memo.Rule[linkKey, *linkOut]
 	live        *memo.Fold[pointKey, flatKey, struct{}, int]
 	refused     *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]

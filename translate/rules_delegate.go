@@ -68,6 +68,13 @@ func routeKey(name string) store.Key {
 	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
 }
 
+// pointsOut is what links read of a node, so that an edit of the node's other
+// rules does not reach its children.
+type pointsOut struct {
+	Points []*route.Point
+	Hosts  []string
+}
+
 // linkOut is what a pair has come to.
 type linkOut struct {
 	route.Linked
@@ -108,6 +115,10 @@ type bindingOut struct {
 func (n *network) declareDelegation(e *memo.Engine) {
 	pairs := memo.NewJoin(n.wants, func(_ flatKey, wants []route.Property) []route.Property { return wants },
 		n.in.httpRoutes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
+	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
+		flat := n.flat.Get(c, key)
+		return &pointsOut{flat.Points, flat.Hosts}
+	}, deepEqual)
 	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
 	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
 	memo.EachOf(n.flat, n.link, childOf)
@@ -159,7 +170,7 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 
 func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := n.in.httpRoutes.Get(c, key.Child)
-	parent := n.flat.Get(c, key.Parent)
+	parent := n.points.Get(c, key.Parent)
 	if !ok || len(parent.Points) == 0 {
 		return &linkOut{}
 	}

@@ -219,6 +219,15 @@ func TestALeafAmongTenThousand(t *testing.T) {
 	if ran := len(w.last.Rebuilt); ran == 0 || ran > 15 {
 		t.Errorf("%d rules ran: %q", ran, w.last.Rebuilt)
 	}
+
+	// another rule of the parent is nothing to those below the first
+	files["root.yaml"] += "  - matches: [{path: {value: /other}}]\n    filters: [{type: RequestRedirect, requestRedirect: {hostname: x.com}}]\n"
+	w.apply(tree(files))
+	for _, ran := range w.last.Rebuilt {
+		if strings.Contains(ran, "leaf") {
+			t.Errorf("ran for a rule beside: %s", ran)
+		}
+	}
 }
 
 // TestDepthIsBounded builds a chain that is one route too long.
