@@ -213,7 +213,7 @@ func (n *network) narrow(c *memo.Ctx, key linkKey, object *store.Object, out *li
 	out.Hosts = listen.Narrow(out.Hosts, own)
 	if tables, _ := n.tablesOf(c, key.Parent, out.Hosts); len(tables) == 0 {
 		out.Links, out.Refused = nil, route.Refusal{Reason: gwv1.RouteReasonNoMatchingListenerHostname,
-			Message: "none of the hostnames " + strings.Join(own, ", ") + " is one of those that HTTPRoute " + key.Parent.Route.Namespace + "/" + key.Parent.Route.Name + " serves",
+			Message: fmt.Sprintf("none of the hostnames %s is one of those that %s serves", strings.Join(own, ", "), key.Parent.Route),
 			Hint:    "correct spec.hostnames of either route, or take them out of this one"}
 	}
 	return out
