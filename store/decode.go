@@ -13,10 +13,10 @@ import (
 
 // The limits of one document (design section 10).
 const (
-	maxDepth      = 64        // mappings and lists inside each other
-	maxAliasNodes = 10_000    // values that aliases add by standing for their anchors
-	maxNodes      = 1_000_000 // values and keys written, estimated before parsing to bound its memory
-	maxMistakes   = 20        // mistakes of YAML listed for one document
+	maxDepth      = 64      // mappings and lists inside each other
+	maxAliasNodes = 10_000  // values that aliases add by standing for their anchors
+	maxNodes      = 300_000 // values and keys written, estimated before parsing: 256 MB and 2 s at most
+	maxMistakes   = 20      // mistakes of YAML listed for one document
 )
 
 // errExtraDocument is about a second document that the splitter did not see,

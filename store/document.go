@@ -23,6 +23,7 @@ type result struct {
 	items    []item
 	foreign  []foreign
 	problems []finding
+	unlisted int   // problems beside those
 	broken   bool  // something in it did not become an object
 	syntax   error // why the parser refused the text; explained when it is shown
 
@@ -115,14 +116,18 @@ func (d *documentReader) fail(p finding) {
 
 // report adds a problem of the object that at leads to; its Field says where.
 func (d *documentReader) report(at fieldPath, object map[string]any, p Problem) {
+	p.Severity = cmp.Or(p.Severity, Error)
+	d.broken = d.broken || p.Severity == Error
+	if len(d.problems) == maxProblems { // no file lists more, and each costs a walk over the text
+		d.unlisted++
+		return
+	}
 	where := find(d.root, slices.Concat(at, parsePath(p.Field)))
 	p.Line, p.Column = where.line, where.column
 	p.Object = keyOf(object)
 	if d.shows(at, object) {
 		p.Excerpt = excerpt(d.text, where)
 	}
-	p.Severity = cmp.Or(p.Severity, Error)
-	d.broken = d.broken || p.Severity == Error
 	d.problems = append(d.problems, finding{Problem: p})
 }
 

@@ -224,7 +224,7 @@ func (f *file) finish() {
 	if f.skipped.Reason != "" {
 		f.problems = append(f.problems, f.skipProblem())
 	}
-	refused := 0
+	refused, more := 0, 0
 	for _, d := range f.documents {
 		if d.syntax != nil {
 			refused++
@@ -233,6 +233,7 @@ func (f *file) finish() {
 		for _, p := range d.problems {
 			f.problems = append(f.problems, f.placed(d, p))
 		}
+		more += d.unlisted
 		for _, o := range d.foreign {
 			o.place.line += d.line - 1
 			f.foreign = append(f.foreign, o)
@@ -246,8 +247,9 @@ func (f *file) finish() {
 	}
 	f.tally.documents += len(f.documents)
 	f.tally.objects = len(f.definitions)
-	if more := len(f.problems) - maxProblems; more > 0 {
-		f.problems = append(f.problems[:maxProblems:maxProblems], Problem{
+	listed := min(len(f.problems), maxProblems)
+	if more += len(f.problems) - listed; more > 0 {
+		f.problems = append(f.problems[:listed:listed], Problem{
 			Code: "MoreProblems", Severity: Error, File: f.path,
 			Message: fmt.Sprintf("the file has %d problems more, which are not listed", more),
 		})
