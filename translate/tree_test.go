@@ -35,8 +35,11 @@ func TestTreesEqualCold(t *testing.T) {
 				editTree(r, files)
 			}
 			deepest := 0
-			for range (edits + seeds - 1) / seeds {
-				editTree(r, files)
+			for done := 0; done < edits/seeds; {
+				for range 1 + r.IntN(3) { // some at once
+					editTree(r, files)
+					done++
+				}
 				w.apply(tree(files))
 				w.checkCold(t)
 				deepest = max(deepest, checkOrder(t, w.view()))
