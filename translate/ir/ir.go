@@ -4,6 +4,7 @@
 package ir
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -184,6 +185,22 @@ type HeaderMods struct {
 // IsZero tells whether nothing is changed.
 func (m HeaderMods) IsZero() bool { return len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
 
+// Then gives the one change that does what m does, and then what next does.
+// Envoy removes, then sets, then adds.
+func (m HeaderMods) Then(next HeaderMods) HeaderMods {
+	replaced := func(name string) bool {
+		same := func(other string) bool { return strings.EqualFold(other, name) }
+		return slices.ContainsFunc(next.Remove, same) ||
+			slices.ContainsFunc(next.Set, func(h Header) bool { return same(h.Name) })
+	}
+	undone := func(h Header) bool { return replaced(h.Name) }
+	return HeaderMods{
+		Set:    slices.Concat(slices.DeleteFunc(slices.Clone(m.Set), undone), next.Set),
+		Add:    slices.Concat(slices.DeleteFunc(slices.Clone(m.Add), undone), next.Add),
+		Remove: slices.Concat(slices.DeleteFunc(slices.Clone(m.Remove), replaced), next.Remove),
+	}
+}
+
 // Header is a name and a plain value.
 type Header struct {
 	Name, Value string
@@ -256,8 +273,10 @@ type Cluster struct {
 	Endpoints []Endpoint
 	// HTTP2 tells that the back end speaks HTTP/2 without TLS (h2c).
 	HTTP2 bool
+	// Upstream is what policies set, nil when there are none.
+	Upstream *Upstream
 	// Objects are those it is made from: the Service or Backend first, then the
-	// EndpointSlices that give it endpoints.
+	// EndpointSlices that give it endpoints, then the policies in force.
 	Objects []store.Key
 }
 

@@ -2,7 +2,6 @@ package route
 
 import (
 	"slices"
-	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -52,8 +51,8 @@ func preferred(action, first, second ir.Action) ir.Action {
 	action.RequestTimeout = either(first.RequestTimeout, second.RequestTimeout)
 	action.BackendTimeout = either(first.BackendTimeout, second.BackendTimeout)
 	action.Retry = either(first.Retry, second.Retry)
-	action.RequestHeaders = thenHeaders(second.RequestHeaders, first.RequestHeaders)
-	action.ResponseHeaders = thenHeaders(second.ResponseHeaders, first.ResponseHeaders)
+	action.RequestHeaders = second.RequestHeaders.Then(first.RequestHeaders)
+	action.ResponseHeaders = second.ResponseHeaders.Then(first.ResponseHeaders)
 	if action.Redirect == nil {
 		action.Rewrite = preferredRewrite(first.Rewrite, second.Rewrite)
 	}
@@ -99,19 +98,4 @@ func preferredRewrite(first, second *ir.Rewrite) *ir.Rewrite {
 	}
 	merged.Path = either(first.Path, second.Path)
 	return &merged
-}
-
-// thenHeaders gives the changes that do what a does, and then what b does. Envoy
-// removes, then sets, then adds.
-func thenHeaders(a, b ir.HeaderMods) ir.HeaderMods {
-	touched := func(name string) bool {
-		return slices.ContainsFunc(b.Set, func(h ir.Header) bool { return strings.EqualFold(h.Name, name) }) ||
-			slices.ContainsFunc(b.Remove, func(other string) bool { return strings.EqualFold(other, name) })
-	}
-	undone := func(h ir.Header) bool { return touched(h.Name) }
-	return ir.HeaderMods{
-		Set:    slices.Concat(slices.DeleteFunc(slices.Clone(a.Set), undone), b.Set),
-		Add:    slices.Concat(slices.DeleteFunc(slices.Clone(a.Add), undone), b.Add),
-		Remove: slices.Concat(slices.DeleteFunc(slices.Clone(a.Remove), touched), b.Remove),
-	}
 }

@@ -16,8 +16,8 @@ func withExtras(action ir.Action) ir.Action {
 	if extras == nil {
 		return action
 	}
-	action.RequestHeaders = then(extras.RequestHeaders, action.RequestHeaders)
-	action.ResponseHeaders = then(action.ResponseHeaders, extras.ResponseHeaders)
+	action.RequestHeaders = extras.RequestHeaders.Then(action.RequestHeaders)
+	action.ResponseHeaders = action.ResponseHeaders.Then(extras.ResponseHeaders)
 	if action.RequestTimeout == nil {
 		action.RequestTimeout = extras.RequestTimeout
 	}

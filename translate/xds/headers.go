@@ -2,7 +2,6 @@ package xds
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -18,22 +17,8 @@ func pushDown(action ir.Action) ir.Action {
 	}
 	backends := slices.Clone(action.Forward.Backends)
 	for i := range backends {
-		backends[i].RequestHeaders = then(action.RequestHeaders, backends[i].RequestHeaders)
+		backends[i].RequestHeaders = action.RequestHeaders.Then(backends[i].RequestHeaders)
 	}
 	action.Forward, action.RequestHeaders = &ir.Forward{Backends: backends}, ir.HeaderMods{}
 	return action
-}
-
-// then gives one change that does what first and next do one after the other.
-func then(first, next ir.HeaderMods) ir.HeaderMods {
-	replaced := func(header ir.Header) bool {
-		same := func(name string) bool { return strings.EqualFold(name, header.Name) }
-		return slices.ContainsFunc(next.Remove, same) ||
-			slices.ContainsFunc(next.Set, func(h ir.Header) bool { return same(h.Name) })
-	}
-	return ir.HeaderMods{
-		Set:    append(slices.DeleteFunc(slices.Clone(first.Set), replaced), next.Set...),
-		Add:    append(slices.DeleteFunc(slices.Clone(first.Add), replaced), next.Add...),
-		Remove: slices.Concat(first.Remove, next.Remove),
-	}
 }
