@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -55,6 +56,58 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCasesInReverse starts every case with its files and documents the other way
+// round: what serves, and every status, is the same. A case whose heading says
+// "order matters" is left out.
+func TestCasesInReverse(t *testing.T) {
+	all, err := cases.Load("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := newWorld(t).store // it reads the schemas once
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			if strings.Contains(folded(c.Heading), "order matters") {
+				t.Skip("its heading says that order matters")
+			}
+			forth := startedOn(one, c.Options, c.Steps[0].Files)
+			back := startedOn(one, c.Options, reversed(c.Steps[0].Files))
+			for _, request := range c.Steps[0].Requests {
+				if !request.OnlyEnvoy {
+					back.ask(t, "reversed: ", request)
+				}
+			}
+			if got, want := viewText(back.view()), viewText(forth.view()); got != want {
+				t.Errorf("the View differs at %s", firstDifference(got, want))
+			}
+			if got, want := back.statusText(), forth.statusText(); got != want {
+				t.Errorf("the status differs at %s", firstDifference(got, want))
+			}
+		})
+	}
+}
+
+// startedOn empties a store and makes a world on it that has some files.
+func startedOn(s *store.Store, options translate.Options, files map[string]string) *world {
+	s.AllowEmpty()
+	s.Apply(tree(nil))
+	w := newWorldOn(s, options)
+	w.apply(tree(files))
+	return w
+}
+
+// reversed gives the files other names, so that the last is the first, and turns
+// the documents of each round.
+func reversed(files map[string]string) map[string]string {
+	out := map[string]string{}
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		documents := strings.Split(strings.TrimSuffix(files[name], "\n"), "\n---\n")
+		slices.Reverse(documents)
+		out[fmt.Sprintf("%03d-%s", len(files)-i, name)] = strings.Join(documents, "\n---\n") + "\n"
+	}
+	return out
 }
 
 // ask compares explain's answer with what the case says.

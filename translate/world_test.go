@@ -53,11 +53,16 @@ func newWorld(t testing.TB) *world {
 // newWorldWith makes a world with options beside Bind and Trace.
 func newWorldWith(t testing.TB, options translate.Options) *world {
 	t.Helper()
-	options.Bind, options.Trace = bind, true
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newWorldOn(s, options)
+}
+
+// newWorldOn makes a world on a store that has nothing in it.
+func newWorldOn(s *store.Store, options translate.Options) *world {
+	options.Bind, options.Trace = bind, true
 	return &world{
 		store: s, objects: map[store.Key]*store.Object{}, state: newState(),
 		options: options, translator: translate.New(options),

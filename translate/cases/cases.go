@@ -16,6 +16,9 @@
 //	options             translate.Options, a line each: weighted,
 //	                    wildcard-namespace WORD, max-depth N (only where present)
 //
+// The first step is also run with its files and documents in reverse; a heading
+// that says "order matters" leaves that out.
+//
 // With -update, tests rewrite wants and rebuilt, and never requests. Addresses
 // of back ends are written as 127.9.0.N; tests move them to a free network.
 package cases
