@@ -25,6 +25,17 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
+// levels gives the levels above a child. An including parent wins over nothing
+// that its child sets, whatever its annotation says (design section 5: child's
+// if set, else parent's).
+func (l *Link) levels() []Level {
+	levels := slices.Clone(l.Point.Levels)
+	if l.Mode == Included {
+		levels[len(levels)-1].PreferParent = false
+	}
+	return levels
+}
+
 // within asks that the child lies inside the parent (EP-10943, Path matching;
 // Header, query parameter, and method matching). Paths are compared by segment.
 func within(parent, child ir.Match) (ir.Match, string) {

@@ -22,7 +22,8 @@ const (
 	delegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode says who made a Link. Only Combine looks at it.
+// Mode says who made a Link. Only combine.go, and bind.go for the transaction of an
+// inclusion, look at it.
 type Mode uint8
 
 // The modes.

@@ -114,7 +114,7 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 		rule.Root, rule.Chain = point.Root, point.chainFor(p.link.Mode)
 		rule.Position = slices.Concat(positions(point.Chain), rule.Position)
 		rule.Name = fmt.Sprintf("%s>%s/%s/%d/%d", point.Name, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match)
-		action = underLevels(action, point.Levels)
+		action = underLevels(action, p.link.levels())
 		if prefix.Kind == ir.PathRegex && point.Matcher.Path.Kind == ir.PathPrefix {
 			prefix = point.Matcher.Path
 		}
@@ -172,7 +172,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 		hop := ir.Hop{Route: b.origin.Key, Rule: p.rule, Match: p.match}
 		point.Chain = append(slices.Clone(point.Rest.Chain), hop)
 		if p.link != nil {
-			point.Levels = slices.Clone(p.link.Point.Levels)
+			point.Levels = p.link.levels()
 		}
 		point.Levels = append(point.Levels, level)
 		b.flat.Points = append(b.flat.Points, point)
