@@ -144,9 +144,10 @@ func regexFault(pattern string) string {
 
 // foreignEscape tells of the first escape that Go takes and Envoy refuses: a
 // character above one byte, and a name of a Unicode class in a spelling other
-// than Unicode's own (Go takes aliases such as \p{Letter}, and \p{greek}).
+// than Unicode's own (Go takes aliases such as \p{Letter}, and \p{greek}). What
+// stands between \Q and \E is plain text.
 func foreignEscape(pattern string) string {
-	escapes := regexp.MustCompile(`\\(?:(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
+	escapes := regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|$)|(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
 	for _, escape := range escapes.FindAllStringSubmatch(pattern, -1) {
 		switch whole, wide, class := escape[0], escape[1], escape[2]; {
 		case wide != "":
