@@ -182,21 +182,24 @@ func (w *walk) count(least, most *int64, n int, what string) {
 	}
 }
 
+// digits writes a number out, as people do: 1000000.
+func digits(number float64) string { return strconv.FormatFloat(number, 'f', -1, 64) }
+
 func (w *walk) outOfRange(n *node, v any) {
 	limits := n.limits
 	var bounds string
 	switch {
 	case limits.Minimum != nil && limits.Maximum != nil:
-		bounds = fmt.Sprintf("from %v to %v", *limits.Minimum, *limits.Maximum)
+		bounds = "from " + digits(*limits.Minimum) + " to " + digits(*limits.Maximum)
 	case limits.Minimum != nil:
-		bounds = fmt.Sprintf("at least %v", *limits.Minimum)
+		bounds = "at least " + digits(*limits.Minimum)
 	case limits.Maximum != nil:
-		bounds = fmt.Sprintf("at most %v", *limits.Maximum)
+		bounds = "at most " + digits(*limits.Maximum)
 	default:
 		bounds = "a number of 32 bits"
 	}
 	if limits.MultipleOf != nil {
-		bounds += fmt.Sprintf(" and a multiple of %v", *limits.MultipleOf)
+		bounds += " and a multiple of " + digits(*limits.MultipleOf)
 	}
 	w.add(InvalidValue, w.name()+w.quoted(v)+" is out of range; it must be "+bounds, "")
 }
