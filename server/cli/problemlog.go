@@ -22,6 +22,8 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 	now := slices.SortedFunc(slices.Values(problems), orderOf)
 	fresh, mended := without(now, l.known), without(l.known, now)
 	l.known = now
+	store.SortProblems(fresh)
+	store.SortProblems(mended)
 	for _, p := range fresh[:min(len(fresh), maxProblemLines)] {
 		level := zerolog.WarnLevel
 		if p.Severity == store.Error {
