@@ -60,6 +60,17 @@ func TestBootstrapKeepsEveryValueAsWritten(t *testing.T) {
 	}
 }
 
+// Who reads the printed file has no template before him.
+func TestBootstrapDoesNotSpeakOfItsTemplate(t *testing.T) {
+	text, err := envoy.Bootstrap(sound())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, _, _ := strings.Cut(string(text), "\n"); !strings.HasPrefix(first, "# The bootstrap of an Envoy") || strings.Contains(string(text), "template") {
+		t.Errorf("it begins with %q, or speaks of a template", first)
+	}
+}
+
 func TestBootstrapDefaultsToALoopbackAdmin(t *testing.T) {
 	text := string(bootstrap(t, sound()))
 	if want := `{"socket_address":{"address":"127.0.0.1","port_value":9901}}`; !strings.Contains(text, want) {
