@@ -41,6 +41,7 @@ var kinds = []kind{
 	{gatewayGroup, "BackendTLSPolicy", []string{"v1", "v1alpha3"}, false, func() metav1.Object { return new(gwv1.BackendTLSPolicy) }},
 	{api.Group, "Backend", []string{api.Version}, false, func() metav1.Object { return new(api.Backend) }},
 	{api.Group, "TrafficPolicy", []string{api.Version}, false, func() metav1.Object { return new(api.TrafficPolicy) }},
+	{api.Group, "BackendConfigPolicy", []string{api.Version}, false, func() metav1.Object { return new(api.BackendConfigPolicy) }},
 	{"", "Namespace", []string{"v1"}, true, func() metav1.Object { return new(corev1.Namespace) }},
 	{"", "Service", []string{"v1"}, false, func() metav1.Object { return new(corev1.Service) }},
 	{"discovery.k8s.io", "EndpointSlice", []string{"v1"}, false, func() metav1.Object { return new(discoveryv1.EndpointSlice) }},

@@ -37,7 +37,10 @@
 //	routeconfig   Gateway, port        hosts                        RouteConfiguration
 //	listener      Gateway, port        gateway                      Listener
 //	uses          Gateway, back end    ← mount, graft               whether the Gateway needs the cluster
-//	cluster       back end             Service, slices, Backend     Cluster and ClusterLoadAssignment
+//	backendpolicy BackendConfigPolicy  BackendConfigPolicy          one policy by itself
+//	backendconfig Service or Backend   backendpolicy                its policies, merged
+//	backendtargets BackendConfigPolicy Service, Backend, backendconfig  what became of it at each target
+//	cluster       back end             Service, slices, Backend, backendconfig  Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute     targets that are not there

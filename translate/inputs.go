@@ -16,13 +16,15 @@ type objects = memo.Input[store.Key, *store.Object]
 type inputs struct {
 	classes, gateways, httpRoutes, grants        *objects
 	namespaces, services, slices, staticBackends *objects
-	trafficPolicies                              *objects
+	trafficPolicies, backendPolicies             *objects
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
-	// namespace, policyIndex policies by target.
+	// namespace, policyIndex and backendPolicyIndex policies by target.
 	sliceIndex  *memo.Index[store.Key, store.Key]
 	grantIndex  *memo.Index[string, store.Key]
 	policyIndex *memo.Index[store.Key, store.Key]
+
+	backendPolicyIndex *memo.Index[store.Key, store.Key]
 }
 
 func newInputs(e *memo.Engine) *inputs {
@@ -41,10 +43,12 @@ func newInputs(e *memo.Engine) *inputs {
 	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
 	in.staticBackends = kind(api.Group, "Backend")
 	in.trafficPolicies = kind(api.Group, kindTrafficPolicy)
+	in.backendPolicies = kind(api.Group, kindBackendConfigPolicy)
 	for _, unserved := range unservedKinds() {
 		kind(gwv1.GroupName, unserved.name)
 	}
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
+	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
 		return []string{key.Namespace}

@@ -98,10 +98,16 @@ type network struct {
 	push        *memo.Rule[useKey, *clusterOut]
 	attached    *memo.Fold[listenerKey, store.Key, struct{}, int]
 
+	backendPolicy  *memo.Rule[store.Key, *backendPolicyOut]
+	backendConfig  *memo.Rule[store.Key, backend.Config]
+	backendTargets *memo.Rule[store.Key, []backendTarget]
+
 	classStatus   *memo.Rule[store.Key, *status.Update]
 	gatewayStatus *memo.Rule[store.Key, *status.Update]
 	routeStatus   *memo.Rule[store.Key, *status.Update]
 	policyStatus  *memo.Rule[store.Key, *status.Update]
+
+	backendPolicyStatus *memo.Rule[store.Key, *status.Update]
 
 	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
@@ -118,6 +124,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareBudget(e)
 	n.declareDelegation(e)
 	n.declareTables(e)
+	n.declareBackendPolicies(e)
 	n.declareBackends(e)
 	n.declarePolicyStatus(e)
 	n.declareStatus(e)

@@ -66,7 +66,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass, randomPolicy,
+		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass, randomPolicy, randomBackendPolicy,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -200,6 +200,14 @@ func randomPolicy(r *rand.Rand) (string, string) {
 	body += pick(r, "", "  transformation: {response: {set: [{name: "+pick(r, "x-a", "x-b", "host")+", value: "+pick(r, "a", "b")+"}]}}\n")
 	body += pick(r, "", "  timeouts: {request: "+pick(r, "1s", "2s")+"}\n") + pick(r, "", "  buffer: {maxRequestSize: 1Ki}\n", "  buffer: {}\n")
 	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", namespace(r), pick(r, "p1", "p2", "p3"), body)
+}
+
+func randomBackendPolicy(r *rand.Rand) (string, string) {
+	body := randomAge(r) + pick(r, "", "  annotations: {kgateway.dev/policy-weight: "+pick(r, `"1"`, `"-1"`, "heavy")+"}\n") + "spec:\n"
+	body += "  targetRefs: [" + pick(r, `{group: "", kind: Service`, "{group: gateway.kgateway.dev, kind: Backend") + ", name: " + pick(r, "s1", "s2") + "}]\n"
+	body += pick(r, "", "  connectTimeout: "+pick(r, "1s", "2s")+"\n") + pick(r, "", "  loadBalancer: {random: {}}\n", "  tls: {}\n")
+	body += pick(r, "", "  healthCheck: {timeout: 1s, interval: 1s, unhealthyThreshold: 1, healthyThreshold: 1, "+pick(r, "tcp: {}", "grpc: {}", "http: {path: a}")+"}\n")
+	return document("gateway.kgateway.dev/v1alpha1", "BackendConfigPolicy", namespace(r), pick(r, "b1", "b2", "b3"), body)
 }
 
 func randomService(r *rand.Rand) (string, string) {

@@ -20,6 +20,7 @@ type clusterOut struct {
 	Cluster    xds.Resource
 	Assignment *xds.Resource // nil when the endpoints are inside the cluster
 	Source     *ir.Cluster   // what both encode
+	Problems   []store.Problem
 }
 
 func (o *clusterOut) cluster() *xds.Resource {
@@ -36,12 +37,19 @@ func (o *clusterOut) assignment() *xds.Resource {
 	return o.Assignment
 }
 
+func (o *clusterOut) problems() []store.Problem {
+	if o == nil {
+		return nil
+	}
+	return o.Problems
+}
+
 func sameCluster(a, b *clusterOut) bool {
 	if a == nil || b == nil || (a.Assignment == nil) != (b.Assignment == nil) {
 		return a == b
 	}
 	return sameResource(a.Cluster, b.Cluster) && (a.Assignment == nil || sameResource(*a.Assignment, *b.Assignment)) &&
-		slices.Equal(a.Source.Objects, b.Source.Objects)
+		slices.Equal(a.Source.Objects, b.Source.Objects) && deepEqual(a.Problems, b.Problems)
 }
 
 func (n *network) declareBackends(e *memo.Engine) {
@@ -130,7 +138,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if key.Object.Group == api.Group {
 		object, _ := n.in.staticBackends.Get(c, key.Object)
 		if static, ok := store.As[*api.Backend](object); ok {
-			return encodeCluster(backend.FromBackend(key, static))
+			return n.encodeCluster(c, key, backend.FromBackend(key, static))
 		}
 		return nil
 	}
@@ -138,11 +146,13 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if service == nil {
 		return nil
 	}
-	return encodeCluster(backend.FromService(key, service, n.endpointSlices(c, key.Object)))
+	return n.encodeCluster(c, key, backend.FromService(key, service, n.endpointSlices(c, key.Object)))
 }
 
-func encodeCluster(cluster *ir.Cluster) *clusterOut {
-	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster}
+// encodeCluster adds what policies set for the back end.
+func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) *clusterOut {
+	problems := n.configOf(c, key.Object).Apply(cluster)
+	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {
 		out.Assignment = &assignment
 	}

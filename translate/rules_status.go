@@ -45,6 +45,9 @@ func (n *network) declareStatus(e *memo.Engine) {
 		}
 		return problems
 	})
+	problemsFrom(n.problems, "backendpolicy", n.backendPolicy, func(p *backendPolicyOut) []store.Problem { return p.Problems })
+	problemsFrom(n.problems, "backendtargets", n.backendTargets, lostTargets)
+	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
 	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
@@ -62,7 +65,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 // statuses are the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus}
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus}
 }
 
 // count is the step of a fold that counts its members.

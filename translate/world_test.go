@@ -147,7 +147,7 @@ func (s *state) text() string {
 func viewText(view *ir.View) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(view.Clusters)) {
-		fmt.Fprintf(&b, "%+v\n", *view.Clusters[name])
+		fmt.Fprintln(&b, mustJSON(view.Clusters[name]))
 	}
 	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {

@@ -74,6 +74,7 @@ func crdKinds() []*kind {
 		gateway("BackendTLSPolicy", "backendtlspolicies", "v1", "v1alpha3"),
 		own("Backend", "backends"),
 		own("TrafficPolicy", "trafficpolicies"),
+		own("BackendConfigPolicy", "backendconfigpolicies"),
 	}
 }
 

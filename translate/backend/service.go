@@ -55,7 +55,7 @@ func servicePort(service *corev1.Service, number int32) corev1.ServicePort {
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
-		if port.Port == nil || deref(port.Name) != portName || port.Protocol != nil && !overTCP(*port.Protocol) {
+		if port.Port == nil || zero(port.Name) != portName || port.Protocol != nil && !overTCP(*port.Protocol) {
 			continue
 		}
 		for _, endpoint := range slice.Endpoints {
@@ -83,13 +83,6 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 // overTCP tells whether HTTP can be sent to a port: a Service may have the same
 // number, or a slice the same name, for UDP as well. TCP is the default.
 func overTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
 
 // speaksHTTP2 reads an appProtocol (Kubernetes KEP-3726, and gRPC which
 // implies it).

@@ -33,6 +33,10 @@ const (
 // EDS over the same stream (then Assignment holds them). Static endpoints have
 // to be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
+	return newResource(clusterType, c.Name, marshal(clusterMessage(c)))
+}
+
+func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	cluster := &clusterv3.Cluster{
 		Name:                          c.Name,
 		ConnectTimeout:                durationpb.New(connectTimeout),
@@ -58,7 +62,8 @@ func Cluster(c *ir.Cluster) Resource {
 		source.InitialFetchTimeout = durationpb.New(edsTimeout)
 		cluster.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: source}
 	}
-	return newResource(clusterType, c.Name, marshal(cluster))
+	applyUpstream(cluster, c)
+	return cluster
 }
 
 // Assignment makes the endpoints of an EDS cluster, a resource of the cluster's

@@ -1,0 +1,277 @@
+package backend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
+)
+
+// Policy is one BackendConfigPolicy, lowered.
+type Policy struct {
+	Origin ir.Origin
+	// Weight is that of api.AnnotationPolicyWeight.
+	Weight   int32
+	Upstream *ir.Upstream
+}
+
+// Config is what the policies of one Service or Backend come to.
+type Config struct {
+	Upstream *ir.Upstream // nil when no policy sets anything
+	// Uses tells of each policy what became of it, high to low.
+	Uses []policy.Use
+	// CheckedBy is the policy whose health check is in force.
+	CheckedBy store.Key
+}
+
+// Merge joins the policies of one target: higher weight first, then by tie, the
+// rule of ties. A later one fills the fields of spec that those before it leave
+// open, as TrafficPolicies do within a level.
+func Merge(policies []*Policy, tie func(a, b ir.Origin) int) Config {
+	policies = slices.Clone(policies)
+	slices.SortFunc(policies, func(a, b *Policy) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), tie(a.Origin, b.Origin))
+	})
+	var out Config
+	merged := &ir.Upstream{}
+	for _, p := range policies {
+		checked := merged.HealthCheck != nil
+		f := filling{}
+		f.all(merged, p.Upstream)
+		if !checked && merged.HealthCheck != nil {
+			out.CheckedBy = p.Origin.Key
+		}
+		if f.used > 0 {
+			out.Upstream = merged
+		}
+		out.Uses = append(out.Uses, policy.Use{Policy: p.Origin.Key, Fate: f.fate()})
+	}
+	return out
+}
+
+// filling counts the fields that a policy sets, and those that are in force.
+type filling struct{ set, used int }
+
+func (f *filling) all(into, from *ir.Upstream) {
+	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
+	fill(f, &into.BufferLimit, from.BufferLimit)
+	fill(f, &into.Keepalive, from.Keepalive)
+	fill(f, &into.Balancer, from.Balancer)
+	fill(f, &into.HealthCheck, from.HealthCheck)
+	fill(f, &into.Outliers, from.Outliers)
+	fill(f, &into.Breakers, from.Breakers)
+}
+
+func fill[T any](f *filling, into **T, from *T) {
+	if from == nil {
+		return
+	}
+	f.set++
+	if *into == nil {
+		*into = from
+		f.used++
+	}
+}
+
+func (f filling) fate() policy.Fate {
+	switch {
+	case f.used == f.set:
+		return policy.WhollyUsed
+	case f.used == 0:
+		return policy.Overridden
+	}
+	return policy.Merged
+}
+
+// Apply puts a Config into the cluster of one port of its target. A port that the
+// health check does not suit goes without: Envoy would refuse the whole cluster.
+func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
+	if c.Upstream == nil {
+		return nil
+	}
+	cluster.Upstream = c.Upstream
+	for _, use := range c.Uses {
+		if use.Fate != policy.Overridden {
+			cluster.Objects = append(cluster.Objects, use.Policy)
+		}
+	}
+	if check := c.Upstream.HealthCheck; check == nil || check.GRPC == nil || cluster.HTTP2 {
+		return nil
+	}
+	unchecked := *c.Upstream
+	unchecked.HealthCheck = nil
+	cluster.Upstream = &unchecked
+	return []store.Problem{{
+		Code: "NoEffect", Severity: store.Warning, Object: c.CheckedBy, Field: "spec.healthCheck.grpc",
+		Message: fmt.Sprintf("%s does not speak HTTP/2: its health is not checked", cluster.Name),
+		Hint:    "set appProtocol, or check by http or tcp",
+	}}
+}
+
+// Lower gives what a spec comes to, and what is wrong with it: problems name
+// fields, the caller adds the object. With an error among them the policy must
+// not be used.
+func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
+	to := &ir.Upstream{ConnectTimeout: duration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
+	if from := spec.TCPKeepalive; from != nil {
+		to.Keepalive = &ir.Keepalive{
+			Probes: zero(number(from.KeepAliveProbes)), Time: zero(duration(from.KeepAliveTime)), Interval: zero(duration(from.KeepAliveInterval)),
+		}
+	}
+	if from := spec.LoadBalancer; from != nil {
+		to.Balancer = balancer(from)
+	}
+	if from := spec.HealthCheck; from != nil {
+		to.HealthCheck = healthCheck(from)
+	}
+	if from := spec.OutlierDetection; from != nil {
+		to.Outliers = &ir.Outliers{
+			Consecutive5xx: number(from.Consecutive5xx), Interval: duration(from.Interval),
+			Ejection: duration(from.BaseEjectionTime), MaxPercent: number(from.MaxEjectionPercent),
+		}
+	}
+	if from := spec.CircuitBreakers; from != nil {
+		to.Breakers = &ir.Breakers{
+			Connections: number(from.MaxConnections), Pending: number(from.MaxPendingRequests),
+			Requests: number(from.MaxRequests), Retries: number(from.MaxRetries), Remaining: zero(from.TrackRemaining),
+		}
+	}
+	return to, append(unsupported(spec), aloof(spec)...)
+}
+
+// unsupported names the fields that a policy must not have yet. It is not used then:
+// one that wants TLS must not be taken for one that is content without.
+func unsupported(spec *api.BackendConfigPolicySpec) []store.Problem {
+	var out []store.Problem
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{
+		{"targetSelectors", spec.TargetSelectors != nil},
+		{"dns", spec.DNS != nil},
+		{"commonHttpProtocolOptions", spec.CommonHTTPProtocolOptions != nil},
+		{"http1ProtocolOptions", spec.HTTP1ProtocolOptions != nil},
+		{"http2ProtocolOptions", spec.HTTP2ProtocolOptions != nil},
+		{"tls", spec.TLS != nil},
+		{"upstreamProxyProtocol", spec.UpstreamProxyProtocol != nil},
+		{"loadBalancer.localityType", spec.LoadBalancer != nil && spec.LoadBalancer.LocalityType != nil},
+	} {
+		if field.set {
+			out = append(out, store.Problem{
+				Code: "UnsupportedValue", Severity: store.Error, Field: "spec." + field.name,
+				Message: field.name + " is not supported yet", Hint: "take it out: the policy is not used until then",
+			})
+		}
+	}
+	return out
+}
+
+// aloof warns of hash policies, which belong to a route.
+func aloof(spec *api.BackendConfigPolicySpec) []store.Problem {
+	var at string
+	switch from := spec.LoadBalancer; {
+	case from == nil:
+	case from.RingHash != nil && from.RingHash.HashPolicies != nil:
+		at = "ringHash"
+	case from.Maglev != nil && from.Maglev.HashPolicies != nil:
+		at = "maglev"
+	}
+	if at == "" {
+		return nil
+	}
+	return []store.Problem{{
+		Code: "NoEffect", Severity: store.Warning, Field: "spec.loadBalancer." + at + ".hashPolicies",
+		Message: "hashPolicies of a back end are not supported yet: requests are not hashed by them",
+		Hint:    "write them into a TrafficPolicy of the routes",
+	}}
+}
+
+func balancer(from *api.LoadBalancer) *ir.Balancer {
+	to := &ir.Balancer{
+		PanicPercent: number(from.HealthyPanicThreshold), MergeWindow: duration(from.UpdateMergeWindow),
+		CloseOnChange: zero(from.CloseConnectionsOnHostSetChange),
+	}
+	switch {
+	case from.LeastRequest != nil:
+		to.Kind, to.Choices, to.SlowStart = ir.LeastRequest, uint32(from.LeastRequest.ChoiceCount), slowStart(from.LeastRequest.SlowStart)
+	case from.RoundRobin != nil:
+		to.Kind, to.SlowStart = ir.RoundRobin, slowStart(from.RoundRobin.SlowStart)
+	case from.RingHash != nil:
+		to.Kind, to.HashNames = ir.RingHash, zero(from.RingHash.UseHostnameForHashing)
+		to.MinRing, to.MaxRing = uint64(zero(from.RingHash.MinimumRingSize)), uint64(zero(from.RingHash.MaximumRingSize))
+	case from.Maglev != nil:
+		to.Kind, to.HashNames = ir.Maglev, zero(from.Maglev.UseHostnameForHashing)
+	case from.Random != nil:
+		to.Kind = ir.Random
+	}
+	return to
+}
+
+func slowStart(from *api.SlowStart) *ir.SlowStart {
+	if from == nil {
+		return nil
+	}
+	to := &ir.SlowStart{Window: zero(duration(from.Window)), MinPercent: number(from.MinWeightPercent)}
+	if from.Aggression != nil {
+		aggression, err := strconv.ParseFloat(*from.Aggression, 64)
+		if err != nil || math.IsInf(aggression, 0) {
+			panic(fmt.Sprintf("backend: aggression %q passed the schema: %v", *from.Aggression, err))
+		}
+		to.Aggression = aggression
+	}
+	return to
+}
+
+func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
+	to := &ir.HealthCheck{
+		Timeout: zero(duration(&from.Timeout)), Interval: zero(duration(&from.Interval)),
+		Unhealthy: uint32(from.UnhealthyThreshold), Healthy: uint32(from.HealthyThreshold),
+	}
+	if http := from.HTTP; http != nil {
+		to.HTTP = &ir.HTTPCheck{Host: zero(http.Host), Path: http.Path, Method: zero(http.Method)}
+		for _, status := range slices.Sorted(slices.Values(http.ExpectedStatuses)) {
+			to.HTTP.Statuses = append(to.HTTP.Statuses, uint32(status))
+		}
+	}
+	if grpc := from.GRPC; grpc != nil {
+		to.GRPC = &ir.GRPCCheck{Service: zero(grpc.ServiceName), Authority: zero(grpc.Authority)}
+	}
+	return to
+}
+
+// duration parses what the schema has checked.
+func duration(d *gwv1.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	parsed, err := time.ParseDuration(string(*d))
+	if err != nil {
+		panic(fmt.Sprintf("backend: duration %q passed the schema: %v", *d, err))
+	}
+	return &parsed
+}
+
+func number(n *int32) *uint32 {
+	if n == nil {
+		return nil
+	}
+	out := uint32(*n)
+	return &out
+}
+
+// zero gives the value, or the zero value when there is none.
+func zero[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
+}

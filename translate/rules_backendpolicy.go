@@ -1,0 +1,187 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+const kindBackendConfigPolicy = "BackendConfigPolicy"
+
+// backendPolicyOut is one BackendConfigPolicy by itself.
+type backendPolicyOut struct {
+	// Policy is nil when there is none that can be used.
+	Policy *backend.Policy
+	// Unusable says why not; "" when it is sound.
+	Unusable string
+	Problems []store.Problem
+}
+
+// backendTarget is one target of a BackendConfigPolicy.
+type backendTarget struct {
+	Target api.PolicyTarget
+	// Lost is what is wrong with the target, nil when it is there.
+	Lost *store.Problem
+	Fate policy.Fate
+}
+
+func (n *network) declareBackendPolicies(e *memo.Engine) {
+	n.backendPolicy = memo.NewRule(e, "backendpolicy", n.runBackendPolicy, deepEqual)
+	memo.Each(n.backendPolicy, n.in.backendPolicies)
+	n.backendConfig = memo.NewRule(e, "backendconfig", n.runBackendConfig, deepEqual)
+	n.backendTargets = memo.NewRule(e, "backendtargets", n.runBackendTargets, deepEqual)
+	memo.Each(n.backendTargets, n.in.backendPolicies)
+	n.backendPolicyStatus = memo.NewRule(e, "backendpolicystatus", n.runBackendPolicyStatus, deepEqual)
+	memo.Each(n.backendPolicyStatus, n.in.backendPolicies)
+}
+
+// backendTargetsOf lists a policy under the Services and Backends that it targets.
+func backendTargetsOf(key store.Key, object *store.Object) []store.Key {
+	from, _ := store.As[*api.BackendConfigPolicy](object)
+	var out []store.Key
+	for _, target := range from.Spec.TargetRefs {
+		if at := targetKey(key.Namespace, target); !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// runBackendPolicy looks at one policy by itself. One that cannot be used leaves its
+// targets as they are without it.
+func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut {
+	object, _ := n.in.backendPolicies.Get(c, key)
+	from, ok := store.As[*api.BackendConfigPolicy](object)
+	if !ok {
+		return &backendPolicyOut{}
+	}
+	out := &backendPolicyOut{}
+	weight, readable := policy.WeightOf(from.Annotations)
+	if !readable {
+		out.Problems = append(out.Problems, annotationProblem(key, api.AnnotationPolicyWeight,
+			fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", from.Annotations[api.AnnotationPolicyWeight]),
+			"write a number from -2147483648 to 2147483647, in quotes"))
+	}
+	upstream, problems := backend.Lower(&from.Spec)
+	for _, problem := range append(problems, xds.CheckUpstream(key, upstream)...) {
+		problem.Object = key
+		out.Problems = append(out.Problems, problem)
+		if problem.Severity == store.Error && out.Unusable == "" {
+			out.Unusable = problem.Field + ": " + problem.Message
+		}
+	}
+	if out.Unusable == "" {
+		out.Policy = &backend.Policy{Origin: route.OriginOf(object), Weight: weight, Upstream: upstream}
+	}
+	return out
+}
+
+// runBackendConfig merges the policies of one Service or Backend.
+func (n *network) runBackendConfig(c *memo.Ctx, target store.Key) backend.Config {
+	var policies []*backend.Policy
+	for _, key := range n.in.backendPolicyIndex.Get(c, target) {
+		if own := n.backendPolicy.Get(c, key); own.Policy != nil {
+			policies = append(policies, own.Policy)
+		}
+	}
+	return backend.Merge(policies, route.CompareOrigins)
+}
+
+// configOf gives what policies set for a back end. Most have none and need no cell
+// of their own to know it.
+func (n *network) configOf(c *memo.Ctx, target store.Key) backend.Config {
+	if len(n.in.backendPolicyIndex.Get(c, target)) == 0 {
+		return backend.Config{}
+	}
+	return n.backendConfig.Get(c, target)
+}
+
+// runBackendTargets tells of each target whether it is there, and what of the policy
+// is in force for it.
+func (n *network) runBackendTargets(c *memo.Ctx, key store.Key) []backendTarget {
+	object, _ := n.in.backendPolicies.Get(c, key)
+	from, ok := store.As[*api.BackendConfigPolicy](object)
+	if !ok {
+		return nil
+	}
+	var out []backendTarget
+	for i, target := range from.Spec.TargetRefs {
+		if slices.ContainsFunc(out, func(t backendTarget) bool { return t.Target == target }) {
+			continue
+		}
+		at := targetKey(key.Namespace, target)
+		told := backendTarget{Target: target}
+		if !n.backendExists(c, at) {
+			told.Lost = &store.Problem{
+				Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Object: key,
+				Field:   fmt.Sprintf("spec.targetRefs[%d].name", i),
+				Message: at.String() + " does not exist", Hint: "a policy and its target share a namespace",
+			}
+		}
+		for _, use := range n.configOf(c, at).Uses {
+			if use.Policy == key {
+				told.Fate = use.Fate
+			}
+		}
+		out = append(out, told)
+	}
+	return out
+}
+
+func (n *network) backendExists(c *memo.Ctx, key store.Key) bool {
+	input := n.in.services
+	if key.Group == api.Group {
+		input = n.in.staticBackends
+	}
+	_, ok := input.Get(c, key)
+	return ok
+}
+
+func lostTargets(targets []backendTarget) (problems []store.Problem) {
+	for _, target := range targets {
+		if target.Lost != nil {
+			problems = append(problems, *target.Lost)
+		}
+	}
+	return problems
+}
+
+// runBackendPolicyStatus gives an entry for each target; nil when there is none.
+func (n *network) runBackendPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.backendPolicies.Get(c, key)
+	targets := n.backendTargets.Get(c, key)
+	if !ok || len(targets) == 0 {
+		return nil
+	}
+	generation := object.Value.GetGeneration()
+	own := n.backendPolicy.Get(c, key)
+	out := &gwv1.PolicyStatus{}
+	for _, target := range targets {
+		var bad listen.Verdict[gwv1.PolicyConditionReason]
+		switch {
+		case target.Lost != nil:
+			bad = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonTargetNotFound, Message: target.Lost.Message}
+		case own.Unusable != "":
+			bad = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+		}
+		conditions := []metav1.Condition{status.PolicyAccepted(generation, bad)}
+		if bad.Good() {
+			conditions = append(conditions, status.PolicyAttached(generation, target.Fate))
+		}
+		ref := ancestor(string(target.Target.Group), string(target.Target.Kind), key.Namespace, string(target.Target.Name))
+		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))
+	}
+	return &status.Update{Key: key, Generation: generation, Status: out}
+}

@@ -1,0 +1,44 @@
+package xds
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// CheckUpstream tells what Envoy would refuse of a policy for back ends; problems
+// name fields of the policy. That a check by gRPC needs a back end that speaks
+// HTTP/2 is not of the policy alone: package backend looks at it.
+func CheckUpstream(policy store.Key, upstream *ir.Upstream) []store.Problem {
+	c := checker{rule: &ir.Rule{Source: ir.Origin{Key: policy}}}
+	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {
+		path := check.HTTP.Path
+		if !strings.HasPrefix(path, "/") {
+			c.refuse("spec.healthCheck.http.path", fmt.Sprintf("path %q does not begin with a slash", shorten(path)), `write "/" in front`)
+		}
+		c.checkWord("spec.healthCheck.http.path", path)
+		c.checkWord("spec.healthCheck.http.host", check.HTTP.Host)
+	}
+	if check := upstream.HealthCheck; check != nil && check.GRPC != nil {
+		c.checkWord("spec.healthCheck.grpc.authority", check.GRPC.Authority)
+		c.checkWord("spec.healthCheck.grpc.serviceName", check.GRPC.Service)
+	}
+	if len(c.problems) > 0 {
+		return c.problems
+	}
+	message := clusterMessage(&ir.Cluster{Name: "checked", Discovery: ir.Static, HTTP2: true, Upstream: upstream})
+	if err := message.ValidateAll(); err != nil {
+		c.refuse("spec", "Envoy does not accept this policy: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
+	}
+	return c.problems
+}
+
+// checkWord refuses what would break a request line or a header: a check goes out
+// as it is written.
+func (c *checker) checkWord(field, text string) {
+	if strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		c.refuse(field, fmt.Sprintf("%q contains a space or a character that is not ASCII", shorten(text)), "escape it, as a URL does")
+	}
+}
