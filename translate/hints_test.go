@@ -14,6 +14,7 @@ spec:
   gatewayClassName: gatefold
   listeners:
   - {name: http, port: 8080, protocol: HTTP}
+  - {name: special, port: 8080, protocol: HTTP, hostname: a.example.com}
   - {name: tcp, port: 8081, protocol: TCP}
   - {name: grpc, port: 8082, protocol: HTTP, allowedRoutes: {kinds: [{kind: GRPCRoute}]}}
 ---
@@ -30,7 +31,7 @@ spec: {ports: [{port: 80}]}
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: r, namespace: NAMESPACE}
-spec: {parentRefs: [PARENT], rules: [{backendRefs: [BACKEND]}]}
+spec: {hostnames: HOSTNAMES, parentRefs: [PARENT], rules: [{backendRefs: [BACKEND]}]}
 `
 
 const (
@@ -40,27 +41,30 @@ const (
 
 // A problem says what to do, where the folder shows what was meant.
 func TestHintsTellWhatWasMeant(t *testing.T) {
-	for _, c := range []struct{ name, namespace, parent, backend, code, message, hint string }{
-		{"a listener of another protocol", "infra", "{name: eg, sectionName: tcp}", toService,
+	const wide = "[]"
+	for _, c := range []struct{ name, hostnames, namespace, parent, backend, code, message, hint string }{
+		{"a host of another listener", "[a.example.com]", "infra", "{name: eg, sectionName: http}", toService,
+			"ShadowedByListener", "a.example.com is the host of listener special", "attach it to that listener"},
+		{"a listener of another protocol", wide, "infra", "{name: eg, sectionName: tcp}", toService,
 			"NotAllowedByListeners", "tcp is of protocol TCP, not served yet", "a listener of protocol HTTP"},
-		{"a listener of other kinds", "infra", "{name: eg, sectionName: grpc}", toService,
+		{"a listener of other kinds", wide, "infra", "{name: eg, sectionName: grpc}", toService,
 			"NotAllowedByListeners", "allows kind HTTPRoute", "add HTTPRoute to allowedRoutes.kinds"},
-		{"a listener of another namespace", "shop", toHTTP, toService,
+		{"a listener of another namespace", wide, "shop", toHTTP, toService,
 			"NotAllowedByListeners", "allows HTTPRoute of namespace shop", "set allowedRoutes.namespaces"},
-		{"a Gateway of another namespace", "shop", "{name: eg}", toService,
+		{"a Gateway of another namespace", wide, "shop", "{name: eg}", toService,
 			"NoMatchingParent", "Gateway shop/eg does not exist", "there is Gateway infra/eg: add namespace: infra"},
-		{"no Gateway of that name", "shop", "{name: other}", toService,
+		{"no Gateway of that name", wide, "shop", "{name: other}", toService,
 			"NoMatchingParent", "Gateway shop/other does not exist", "create it"},
-		{"a Backend taken for a Service", "infra", toHTTP, "{name: static, port: 80}",
+		{"a Backend taken for a Service", wide, "infra", toHTTP, "{name: static, port: 80}",
 			"BackendNotFound", "Service infra/static does not exist", "add group: gateway.kgateway.dev, kind: Backend"},
-		{"a Service taken for a Backend", "infra", toHTTP, "{group: gateway.kgateway.dev, kind: Backend, name: service}",
+		{"a Service taken for a Backend", wide, "infra", toHTTP, "{group: gateway.kgateway.dev, kind: Backend, name: service}",
 			"BackendNotFound", "Backend infra/service does not exist", "leave group and kind out"},
-		{"neither", "infra", toHTTP, "{name: none, port: 80}",
+		{"neither", wide, "infra", toHTTP, "{name: none, port: 80}",
 			"BackendNotFound", "Service infra/none does not exist", "create it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			text := strings.NewReplacer("NAMESPACE", c.namespace, "PARENT", c.parent, "BACKEND", c.backend).Replace(hintWorld)
+			text := strings.NewReplacer("HOSTNAMES", c.hostnames, "NAMESPACE", c.namespace, "PARENT", c.parent, "BACKEND", c.backend).Replace(hintWorld)
 			problems := w.apply(tree(map[string]string{"all.yaml": text}))
 			w.checkCold(t)
 			for _, p := range problems {
@@ -73,6 +77,18 @@ func TestHintsTellWhatWasMeant(t *testing.T) {
 			}
 			t.Errorf("no %s in %+v", c.code, problems)
 		})
+	}
+}
+
+// A route of which one host is left to it serves, and is not warned of.
+func TestARouteThatServesSomeHostIsNotShadowed(t *testing.T) {
+	w := newWorld(t)
+	text := strings.NewReplacer("HOSTNAMES", "[a.example.com, b.example.com]", "NAMESPACE", "infra",
+		"PARENT", toHTTP, "BACKEND", toService).Replace(hintWorld)
+	for _, p := range w.apply(tree(map[string]string{"all.yaml": text})) {
+		if p.Code == "ShadowedByListener" {
+			t.Error(p)
+		}
 	}
 }
 

@@ -159,6 +159,11 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i 
 	if !p.Refused.Good() {
 		out.Problems = append(out.Problems, parentProblem(object.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
 	}
+	if p.Shadowed != "" {
+		problem := parentProblem(object.Key, i, "ShadowedByListener", p.Shadowed, "attach it to that listener, which is more specific and alone serves its host")
+		problem.Severity = store.Warning
+		out.Problems = append(out.Problems, problem)
+	}
 	for _, place := range p.Places {
 		out.Ports = append(out.Ports, place.Port)
 	}

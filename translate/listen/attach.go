@@ -36,6 +36,9 @@ type Attachment struct {
 	// Listeners are the names of those the route is attached to.
 	Listeners []string
 	Places    []Place
+	// Shadowed says, of a route that attached and has no place, which listeners
+	// have its hosts.
+	Shadowed string
 }
 
 func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
@@ -52,6 +55,9 @@ func NoGateway(name string, elsewhere store.Key) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, "Gateway "+name+" does not exist", hint)
 }
 
+// maxOwned bounds how many hosts of other listeners a message names.
+const maxOwned = 4
+
 // Attach finds the listeners that ref names and that admit the route (spec 004,
 // Outline 2: section name, allowed kinds and namespaces, hostnames).
 func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
@@ -65,14 +71,19 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 		return g.notAllowed(named, r)
 	}
 	out := Attachment{}
+	var owned []string
 	for _, l := range admitting {
 		domains := intersect(l.Hostname, r.Hostnames)
 		if len(domains) > 0 {
 			out.Listeners = append(out.Listeners, l.Name)
 		}
 		for _, domain := range domains {
-			if l.Serves() && g.owner(l.Port, domain) == l {
+			switch owner := g.owner(l.Port, domain); {
+			case !l.Serves():
+			case owner == l:
 				out.Places = append(out.Places, Place{l.Port, domain})
+			default:
+				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, owner.Name))
 			}
 		}
 	}
@@ -80,6 +91,12 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 		return refuse(gwv1.RouteReasonNoMatchingListenerHostname,
 			fmt.Sprintf("none of the hostnames %s lies within the listeners of Gateway %s", strings.Join(r.Hostnames, ", "), g.Name),
 			"correct spec.hostnames, or the listener's hostname")
+	}
+	if len(out.Places) == 0 && len(owned) > 0 {
+		if len(owned) > maxOwned {
+			owned = append(owned[:maxOwned], "and others")
+		}
+		out.Shadowed = fmt.Sprintf("the route serves nothing on Gateway %s: %s", g.Name, strings.Join(owned, ", "))
 	}
 	return out
 }
