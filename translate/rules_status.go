@@ -138,7 +138,8 @@ func (n *network) runClassStatus(c *memo.Ctx, key store.Key) *status.Update {
 	}
 	generation := object.Value.GetGeneration()
 	return &status.Update{Key: key, Generation: generation, Status: &gwv1.GatewayClassStatus{
-		Conditions: []metav1.Condition{status.ClassAccepted(generation, listen.Verdict[gwv1.GatewayClassConditionReason]{})},
+		Conditions:        []metav1.Condition{status.ClassAccepted(generation, listen.Verdict[gwv1.GatewayClassConditionReason]{})},
+		SupportedFeatures: status.Features(),
 	}}
 }
 

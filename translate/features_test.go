@@ -1,0 +1,59 @@
+package translate_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// provedBy names for each feature a case, and what of it stands there.
+func provedBy() map[gwv1.FeatureName][2]string {
+	return map[gwv1.FeatureName][2]string{
+		"GatewayHTTPListenerIsolation":              {"listener-isolation", "hostname:"},
+		"GatewayPort8080":                           {"hostnames", "8080"},
+		"HTTPRoute":                                 {"path-precedence", "PathPrefix"},
+		"HTTPRoute303RedirectStatusCode":            {"filter-redirect", "statusCode: 303"},
+		"HTTPRoute307RedirectStatusCode":            {"filter-redirect", "statusCode: 307"},
+		"HTTPRoute308RedirectStatusCode":            {"filter-redirect", "statusCode: 308"},
+		"HTTPRouteBackendRequestHeaderModification": {"filter-request-headers", "      filters:"},
+		"HTTPRouteBackendTimeout":                   {"timeouts-and-retries", "backendRequest:"},
+		"HTTPRouteHostRewrite":                      {"filter-rewrite", "hostname:"},
+		"HTTPRouteMethodMatching":                   {"match-method", "method:"},
+		"HTTPRouteParentRefPort":                    {"parent-refs", "port: 8081"},
+		"HTTPRoutePathRedirect":                     {"filter-redirect-prefix", "ReplacePrefixMatch"},
+		"HTTPRoutePathRewrite":                      {"filter-rewrite-prefix", "ReplacePrefixMatch"},
+		"HTTPRoutePortRedirect":                     {"filter-redirect", "port: 9000"},
+		"HTTPRouteQueryParamMatching":               {"match-query", "queryParams"},
+		"HTTPRouteRequestMirror":                    {"filter-mirror", "requestMirror"},
+		"HTTPRouteRequestTimeout":                   {"timeouts-and-retries", "request:"},
+		"HTTPRouteResponseHeaderModification":       {"filter-response-headers", "responseHeaderModifier"},
+		"HTTPRouteRetry":                            {"timeouts-and-retries", "attempts:"},
+		"HTTPRouteSchemeRedirect":                   {"filter-redirect", "scheme: https"},
+	}
+}
+
+// What a GatewayClass says to support is proved by a case, and sorted as the
+// Gateway API wants it.
+func TestSupportedFeaturesAreProved(t *testing.T) {
+	list, proofs := status.Features(), provedBy()
+	if !slices.IsSortedFunc(list, func(a, b gwv1.SupportedFeature) int { return cmp.Compare(a.Name, b.Name) }) {
+		t.Errorf("not sorted: %v", list)
+	}
+	for _, feature := range list {
+		proof, ok := proofs[feature.Name]
+		text, err := os.ReadFile(filepath.Join("testdata", proof[0]+".txtar"))
+		if !ok || err != nil || !strings.Contains(string(text), proof[1]) {
+			t.Errorf("no case proves %s: %v", feature.Name, err)
+		}
+	}
+	if len(list) != len(proofs) {
+		t.Errorf("%d features, %d proofs", len(list), len(proofs))
+	}
+}

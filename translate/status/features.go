@@ -1,0 +1,38 @@
+package status
+
+import (
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
+)
+
+// Features are what a GatewayClass of ours says to support (design section 8),
+// sorted. A feature stands here when a case proves it; Gateway and ReferenceGrant
+// do not while HTTPS listeners, which they comprise, are not served.
+func Features() []gwv1.SupportedFeature {
+	var out []gwv1.SupportedFeature
+	for _, name := range []features.FeatureName{
+		features.SupportGatewayHTTPListenerIsolation,
+		features.SupportGatewayPort8080,
+		features.SupportHTTPRoute,
+		features.SupportHTTPRoute303RedirectStatusCode,
+		features.SupportHTTPRoute307RedirectStatusCode,
+		features.SupportHTTPRoute308RedirectStatusCode,
+		features.SupportHTTPRouteBackendRequestHeaderModification,
+		features.SupportHTTPRouteBackendTimeout,
+		features.SupportHTTPRouteHostRewrite,
+		features.SupportHTTPRouteMethodMatching,
+		features.SupportHTTPRouteParentRefPort,
+		features.SupportHTTPRoutePathRedirect,
+		features.SupportHTTPRoutePathRewrite,
+		features.SupportHTTPRoutePortRedirect,
+		features.SupportHTTPRouteQueryParamMatching,
+		features.SupportHTTPRouteRequestMirror,
+		features.SupportHTTPRouteRequestTimeout,
+		features.SupportHTTPRouteResponseHeaderModification,
+		features.SupportHTTPRouteRetry,
+		features.SupportHTTPRouteSchemeRedirect,
+	} {
+		out = append(out, gwv1.SupportedFeature{Name: gwv1.FeatureName(name)})
+	}
+	return out
+}
