@@ -4,6 +4,7 @@ package route
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -295,11 +296,14 @@ func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	}
 }
 
+// maxAttempts is the largest number that Envoy takes.
+const maxAttempts = math.MaxUint32
+
 // httpRetry gives one attempt more when none is written, as Envoy does.
 func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	retry := &ir.Retry{Attempts: 1}
 	if r.Attempts != nil {
-		retry.Attempts = uint32(max(*r.Attempts, 0))
+		retry.Attempts = uint32(min(max(int64(*r.Attempts), 0), maxAttempts))
 	}
 	for _, code := range r.Codes {
 		retry.Codes = append(retry.Codes, uint32(code))
