@@ -31,6 +31,7 @@ type section struct {
 
 // specRow is a sentence and what proves it.
 type specRow struct {
+	place        string // document and heading
 	quote, proof string
 	names        []string // of the proof: cases and Go tests
 }
@@ -51,20 +52,16 @@ func TestSpecHasProofs(t *testing.T) {
 		unnamed[c.Name] = namesSpec.MatchString(c.Heading)
 	}
 	open := 0
-	for document, sections := range readPage(t) {
-		for _, s := range sections {
-			for _, row := range s.rows {
-				if strings.HasPrefix(row.proof, "open: ") {
-					open++
-					continue
-				}
-				if wrong := row.check(known, tests); wrong != "" {
-					t.Errorf("%s, %s: %q: %s", document, s.heading, row.quote, wrong)
-				}
-				for _, name := range row.names {
-					delete(unnamed, name)
-				}
-			}
+	for _, row := range readPage(t).rows() {
+		if strings.HasPrefix(row.proof, "open: ") {
+			open++
+			continue
+		}
+		if wrong := row.check(known, tests); wrong != "" {
+			t.Errorf("%s: %q: %s", row.place, row.quote, wrong)
+		}
+		for _, name := range row.names {
+			delete(unnamed, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(unnamed)) {
@@ -83,31 +80,46 @@ func TestSpecQuotesAreLiteral(t *testing.T) {
 	if _, err := os.Stat(specFolder); err != nil {
 		t.Skipf("SKIPPED: the quotes of testdata/SPEC.md are not held against the specifications: %v", err)
 	}
-	for document, sections := range readPage(t) {
+	page, said := readPage(t), map[string]string{}
+	for document, sections := range page {
 		spec := readSpec(t, document)
-		var got, want []string
-		for _, s := range sections {
-			got = append(got, s.heading)
+		if got, want := headings(sections), headings(spec); !slices.Equal(got, want) {
+			t.Errorf("headings of %s:\n%q, want\n%q", document, got, want)
 		}
 		for _, s := range spec {
-			want = append(want, s.heading)
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("headings of %s:\n%q, want\n%q", document, got, want)
-		}
-		seen := map[string]bool{}
-		for i, s := range sections {
-			for _, row := range s.rows {
-				if !strings.Contains(spec[i].prose, row.quote) {
-					t.Errorf("%s, %s: does not say %q", document, s.heading, row.quote)
-				}
-				if seen[row.quote] {
-					t.Errorf("%s, %s: %q stands here twice", document, s.heading, row.quote)
-				}
-				seen[row.quote] = true
-			}
+			said[document+", "+s.heading] = s.prose
 		}
 	}
+	seen := map[string]bool{}
+	for _, row := range page.rows() {
+		if !strings.Contains(said[row.place], row.quote) {
+			t.Errorf("%s: does not say %q", row.place, row.quote)
+		}
+		if quote := row.place[:3] + row.quote; seen[quote] {
+			t.Errorf("%s: %q is said twice", row.place, row.quote)
+		} else {
+			seen[quote] = true
+		}
+	}
+}
+
+// rows gives every row.
+func (p page) rows() []specRow {
+	var out []specRow
+	for _, document := range slices.Sorted(maps.Keys(p)) {
+		for _, s := range p[document] {
+			out = append(out, s.rows...)
+		}
+	}
+	return out
+}
+
+func headings(sections []section) []string {
+	var out []string
+	for _, s := range sections {
+		out = append(out, s.heading)
+	}
+	return out
 }
 
 var (
@@ -120,7 +132,7 @@ var (
 )
 
 // check tells what is wrong with a row's proof.
-func (r specRow) check(cases map[string]bool, tests map[string][]string) string {
+func (r specRow) check(known map[string]bool, tests map[string][]string) string {
 	if !deviation.MatchString(r.proof) && !onlyNames.MatchString(r.proof) {
 		return "want `names`, deviation (design section N): … `names`, or open: …, got " + r.proof
 	}
@@ -130,7 +142,7 @@ func (r specRow) check(cases map[string]bool, tests map[string][]string) string 
 	for _, name := range r.names {
 		test, script, isScript := strings.Cut(name, "/")
 		switch {
-		case cases[name]:
+		case known[name]:
 		case !isScript && len(tests[test]) > 0:
 		case isScript && slices.ContainsFunc(tests[test], func(folder string) bool {
 			_, err := os.Stat(filepath.Join(folder, "testdata", script+".txtar"))
@@ -181,7 +193,7 @@ func readPage(t *testing.T) page {
 		out[number] = sectionsOf(body)
 		for i := range out[number] {
 			s := &out[number][i]
-			if s.rows = rowsOf(s.prose); len(s.rows) == 0 && !strings.HasPrefix(strings.TrimSpace(s.prose), "States no behaviour") {
+			if s.rows = rowsOf(number+", "+s.heading, s.prose); len(s.rows) == 0 && !strings.HasPrefix(strings.TrimSpace(s.prose), "States no behaviour") {
 				t.Errorf("%s, %s: neither rows nor why there are none", number, s.heading)
 			}
 		}
@@ -230,7 +242,7 @@ func sectionsOf(text string) []section {
 }
 
 // rowsOf reads a table of three columns; \| and \< are a | and a < of a cell.
-func rowsOf(text string) []specRow {
+func rowsOf(place, text string) []specRow {
 	var out []specRow
 	for line := range strings.Lines(text) {
 		line = strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00")
@@ -239,10 +251,10 @@ func rowsOf(text string) []specRow {
 		}
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 {
-			out = append(out, specRow{quote: line, proof: "another number of columns"})
+			out = append(out, specRow{place: place, quote: line, proof: "another number of columns"})
 			continue
 		}
-		row := specRow{proof: strings.TrimSpace(cells[2])}
+		row := specRow{place: place, proof: strings.TrimSpace(cells[2])}
 		row.quote = strings.NewReplacer("\x00", "|", `\<`, "<").Replace(folded(cells[1]))
 		for _, match := range proofName.FindAllStringSubmatch(row.proof, -1) {
 			row.names = append(row.names, match[1])
