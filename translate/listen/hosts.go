@@ -1,6 +1,9 @@
 package listen
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Narrow intersects host names; nil stands for every host. The result is not
 // nil: a child that has no host in common serves nowhere.
@@ -36,7 +39,16 @@ func (g *Gateway) Within(places []Place, hosts []string) (held, narrower []Place
 			case domain == p.Domain:
 				held = append(held, p)
 			case g.owner(p.Port, domain) == g.owner(p.Port, p.Domain):
-				held, narrower = append(held, p), append(narrower, Place{p.Port, domain})
+				held = append(held, p)
+				// A wildcard between them may be claimed by another route as well.
+				for name := domain; name != p.Domain; {
+					narrower = append(narrower, Place{p.Port, name})
+					_, rest, ok := strings.Cut(strings.TrimPrefix(name, "*."), ".")
+					if !ok {
+						break
+					}
+					name = "*." + rest
+				}
 			}
 		}
 	}
