@@ -34,6 +34,5 @@ func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []store.Proble
 		}
 		extras.Hash = append(extras.Hash, hash)
 	}
-	return []store.Problem{warning("spec.hashPolicies",
-		"hashPolicies choose nothing yet: every back end's load is balanced round robin", "leave them, or take them out")}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -24,6 +25,8 @@ const (
 	// longestBackoff stays below the longest duration that Envoy takes, 292 years,
 	// and above any that passes the schema.
 	longestBackoff = 100 * 365 * 24 * time.Hour
+	// hostSelections is how often a retry looks for an endpoint that has not failed.
+	hostSelections = 5
 	million        = 1_000_000
 )
 
@@ -124,6 +127,13 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 		RetryOn:              strings.Join(retryConditions(retry), ","),
 		RetriableStatusCodes: retry.Codes,
 		NumRetries:           wrapperspb.UInt32(retry.Attempts),
+		// An attempt goes where none has failed before, if such an endpoint is
+		// found: the one that is dead must not eat up all of them.
+		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
+			Name:       "envoy.retry_host_predicates.previous_hosts",
+			ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{TypedConfig: pack(&previoushostsv3.PreviousHostsPredicate{})},
+		}},
+		HostSelectionRetryMaxAttempts: hostSelections,
 	}
 	if action.BackendTimeout != nil && *action.BackendTimeout > 0 {
 		policy.PerTryTimeout = durationpb.New(*action.BackendTimeout)
