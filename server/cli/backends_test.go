@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
@@ -74,4 +75,35 @@ func (s *served) steady(route string) error {
 		}
 	}
 	return nil
+}
+
+// TestAHashChoosesTheEndpoint sends requests of several users, by TrafficPolicy and
+// BackendConfigPolicy: each user stays with one endpoint, and not all with the same.
+func TestAHashChoosesTheEndpoint(t *testing.T) {
+	s := startServed(t)
+	s.addPair("hashed", "  loadBalancer: {ringHash: {}}\n", `---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: hashed}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: hashed}]
+  hashPolicies: [{header: {name: x-user}}]
+`)
+	s.waitFor("hashed", "a")
+	s.waitFor("hashed", "b")
+	used := map[string]int{}
+	for user := range 30 {
+		request := s.request("hashed")
+		request.Headers = http.Header{"X-User": {fmt.Sprint("user-", user)}}
+		first := envoytest.Do(t, request).Backend
+		used[first]++
+		for range 5 {
+			if again := envoytest.Do(t, request).Backend; again != first {
+				t.Fatalf("user %d went to %q, then to %q", user, first, again)
+			}
+		}
+	}
+	if len(used) != 2 {
+		t.Errorf("the endpoints of 30 users: %v", used)
+	}
 }
