@@ -56,7 +56,7 @@ func (p *shopPort) table(cluster string) xds.Update {
 	if len(problems) > 0 {
 		p.t.Fatal(problems)
 	}
-	return updateOf(xds.RouteConfiguration(p.port.RouteConfig, [][]byte{xds.VirtualHost("*", [][]byte{route})}))
+	return updateOf(xds.RouteConfiguration(p.port.RouteConfig, [][]byte{xds.VirtualHost("*", nil, [][]byte{route})}))
 }
 
 func updateOf(r xds.Resource) xds.Update {
@@ -145,7 +145,7 @@ func TestEnvoyServesOnAfterARejection(t *testing.T) {
 	shop := startShop(t, Options{})
 	shop.serve(ir.Static)
 	bad := updateOf(xds.RouteConfiguration(shop.port.RouteConfig,
-		[][]byte{xds.VirtualHost("a.example", nil), xds.VirtualHost("a.example", nil)}))
+		[][]byte{xds.VirtualHost("a.example", nil, nil), xds.VirtualHost("a.example", nil, nil)}))
 	shop.Publish(translate.Result{Delta: []xds.Update{bad}})
 	var words string
 	shop.until("Envoy's no", func() bool {

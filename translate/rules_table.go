@@ -97,7 +97,7 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	for e := range table.All() {
 		routes = append(routes, e.Encoded)
 	}
-	return &hostOut{Key: key, Table: table, Encoded: xds.VirtualHost(key.Domain, routes)}
+	return &hostOut{Key: key, Table: table, Encoded: xds.VirtualHost(key.Domain, nil, routes)}
 }
 
 func (n *network) runRouteConfig(c *memo.Ctx, key portKey) xds.Resource {

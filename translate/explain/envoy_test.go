@@ -119,7 +119,7 @@ func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client
 			}
 			routes = append(routes, body)
 		}
-		hosts = append(hosts, xds.VirtualHost(host.Domain, routes))
+		hosts = append(hosts, xds.VirtualHost(host.Domain, nil, routes))
 	}
 	listener := inline(t, xds.Listener(view.Port), xds.RouteConfiguration(view.Port.RouteConfig, hosts))
 	static := &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{listener}}

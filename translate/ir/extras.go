@@ -24,6 +24,10 @@ type Extras struct {
 	IdleTimeout    *time.Duration
 	Retry          *Retry
 	Hash           []Hash
+
+	// Replaced are the fields of the virtual host's policies that those of the
+	// route stand for, also where nothing is left of them.
+	Replaced []string
 }
 
 // ChangeKind says what a HeaderChange does.

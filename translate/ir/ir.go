@@ -135,12 +135,22 @@ type Action struct {
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
 	Retry          *Retry
+	// CORS is the route's own, nil when it says nothing.
+	CORS *CORS
 	// Extras is what policies add, nil when there are none.
 	Extras *Extras
 
 	// Parts tell where the action was read from, but for its back ends: one for
 	// each filter, and for timeouts and retry. Whoever merges actions merges them.
 	Parts []Part
+}
+
+// CORSInForce is the route's own, else what policies add, else nil.
+func (a *Action) CORSInForce() *CORS {
+	if a.CORS == nil && a.Extras != nil {
+		return a.Extras.CORS
+	}
+	return a.CORS
 }
 
 // Part is the place in the user's objects that a part of an Action was read from.

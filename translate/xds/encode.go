@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Field numbers of envoy.config.route.v3 that are appended by hand.
@@ -20,10 +22,12 @@ const (
 // VirtualHost encodes the envoy.config.route.v3.VirtualHost of one domain, such
 // as "shop.example.com", "*.example.com" or "*". routes are encodings from
 // Route in the order in which they are tried; none at all is a domain that
-// answers 404. Only the frame is encoded here: the routes are copied, so that
-// an edit of one route encodes one route.
-func VirtualHost(domain string, routes [][]byte) []byte {
-	frame := &routev3.VirtualHost{Name: domain, Domains: []string{domain}}
+// answers 404. extras hold for every route that does not replace them; nil is
+// none, and of them the host takes what HeldByHost names. Only the frame is
+// encoded here: the routes are copied, so that an edit of one route encodes one
+// route.
+func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) []byte {
+	frame := &routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, onHost)}
 	return appendRepeated(marshal(frame), virtualHostRoutes, routes)
 }
 

@@ -9,21 +9,23 @@ import (
 )
 
 // withExtras completes an action by what policies say of its own fields: what
-// the route says itself goes before. Changes of headers are those of both, the
-// policies' around the route's: first on the way there, last on the way back.
+// the route says itself goes before.
 func withExtras(action ir.Action) ir.Action {
-	extras := action.Extras
-	if extras == nil {
+	if action.Extras == nil && action.CORS == nil {
 		return action
 	}
-	action.RequestHeaders = extras.RequestHeaders.Then(action.RequestHeaders)
-	action.ResponseHeaders = action.ResponseHeaders.Then(extras.ResponseHeaders)
+	extras := ir.Extras{}
+	if action.Extras != nil {
+		extras = *action.Extras
+	}
+	extras.CORS = action.CORSInForce()
 	if action.RequestTimeout == nil {
 		action.RequestTimeout = extras.RequestTimeout
 	}
 	if action.Retry == nil {
 		action.Retry = extras.Retry
 	}
+	action.Extras = &extras
 	return action
 }
 

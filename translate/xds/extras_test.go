@@ -8,6 +8,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -29,15 +30,19 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
 	action.Extras = &ir.Extras{
 		CORS: &ir.CORS{}, CSRF: &ir.CSRF{}, BufferBytes: 1, Request: []ir.HeaderChange{{Name: "a"}},
-		RateLimit: &ir.RateLimit{Max: 1, Fill: 1, Interval: time.Second},
+		RateLimit: &ir.RateLimit{Max: 1, Fill: 1, Interval: time.Second}, RequestHeaders: ir.HeaderMods{Remove: []string{"a"}},
 	}
-	route := decodeRoute(t, prefixRule("/", action))
-	if len(route.TypedPerFilterConfig) != len(httpFilters()) {
-		t.Errorf("%d filters, configured are %d", len(httpFilters()), len(route.TypedPerFilterConfig))
-	}
-	for name := range route.TypedPerFilterConfig {
-		if !off[name] {
-			t.Errorf("filter %s is not in the chain, or on", name)
+	route, host := decodeRoute(t, prefixRule("/", action)), &routev3.VirtualHost{}
+	decode(t, VirtualHost("*", action.Extras, nil), host)
+	for _, configs := range []map[string]*anypb.Any{route.TypedPerFilterConfig, host.TypedPerFilterConfig} {
+		if len(configs) != len(httpFilters()) {
+			t.Errorf("%d filters, configured are %d", len(httpFilters()), len(configs))
+		}
+		for name := range configs {
+			if !off[name] {
+				t.Errorf("filter %s is not in the chain, or on", name)
+			}
+			delete(off, name)
 		}
 	}
 	plain := decodeRoute(t, prefixRule("/", forwardTo(ir.Backend{Cluster: "a", Weight: 1})))

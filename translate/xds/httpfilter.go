@@ -1,6 +1,8 @@
 package xds
 
 import (
+	"slices"
+
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
@@ -16,14 +18,30 @@ import (
 // HTTPFilter is one filter of every listener's chain. It is there from the start
 // and turned off, so that a policy never touches a listener: the routes that want
 // it turn it on by their own configuration.
+//
+// It is there twice, the second time for virtual hosts, whose policies hold for
+// every route without one of its own. Under one name Envoy would join what host
+// and route say: header_mutation runs both, and cors takes from the host whatever
+// the route leaves empty. So a route that sets the field turns the host's off.
 type HTTPFilter interface {
 	// Name is that in the chain and in the routes.
 	Name() string
+	// Field is the field of TrafficPolicy that the filter is for (policy.Field).
+	Field() string
 	// Chain is the configuration in the listener, which does nothing.
 	Chain() message
-	// Route is the configuration for a route with these extras; nil when the
-	// filter has nothing to do there.
+	// Route is the configuration for a route or host with these extras; nil when
+	// the filter has nothing to do there.
 	Route(*ir.Extras) message
+}
+
+// onHost names the filter's second place in the chain.
+func onHost(filter HTTPFilter) string { return filter.Name() + "/host" }
+
+// HeldByHost tells whether a virtual host can hold a field of its policies for
+// all of its routes. The other fields are those of a route's action.
+func HeldByHost(field string) bool {
+	return slices.ContainsFunc(httpFilters(), func(filter HTTPFilter) bool { return filter.Field() == field })
 }
 
 // message is a message that can tell what Envoy would refuse of it.
@@ -42,6 +60,7 @@ func httpFilters() []HTTPFilter {
 		rateLimitFilter{},
 		bufferFilter{},
 		transformationFilter{},
+		headersFilter{},
 	}
 }
 
@@ -49,10 +68,12 @@ func httpFilters() []HTTPFilter {
 func filterChain() []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range httpFilters() {
-		chain = append(chain, &hcmv3.HttpFilter{
-			Name: filter.Name(), Disabled: true,
-			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.Chain())},
-		})
+		for _, name := range []string{onHost(filter), filter.Name()} {
+			chain = append(chain, &hcmv3.HttpFilter{
+				Name: name, Disabled: true,
+				ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.Chain())},
+			})
+		}
 	}
 	return append(chain, &hcmv3.HttpFilter{
 		Name:       "envoy.filters.http.router",
@@ -60,20 +81,33 @@ func filterChain() []*hcmv3.HttpFilter {
 	})
 }
 
-// setFilters turns on the filters that the extras need.
-func setFilters(route *routev3.Route, extras *ir.Extras) {
+// routeFilters turns on the filters that a route's extras need, and off those of
+// its virtual host that it replaces.
+func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
+	configs := filters(extras, HTTPFilter.Name)
+	if extras == nil || len(extras.Replaced) == 0 {
+		return configs
+	}
+	for _, filter := range httpFilters() {
+		if slices.Contains(extras.Replaced, filter.Field()) {
+			configs[onHost(filter)] = pack(&routev3.FilterConfig{Disabled: true})
+		}
+	}
+	return configs
+}
+
+// filters gives the configurations of the filters that extras need, by name.
+func filters(extras *ir.Extras, name func(HTTPFilter) string) map[string]*anypb.Any {
 	if extras == nil {
-		return
+		return nil
 	}
 	configs := map[string]*anypb.Any{}
 	for _, filter := range httpFilters() {
 		if config := filter.Route(extras); config != nil {
-			configs[filter.Name()] = pack(config)
+			configs[name(filter)] = pack(config)
 		}
 	}
-	if len(configs) > 0 {
-		route.TypedPerFilterConfig = configs
-	}
+	return configs
 }
 
 // percentage is a share that no runtime key changes.

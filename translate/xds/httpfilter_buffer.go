@@ -11,6 +11,8 @@ type bufferFilter struct{}
 
 func (bufferFilter) Name() string { return "envoy.filters.http.buffer" }
 
+func (bufferFilter) Field() string { return "buffer" }
+
 func (bufferFilter) Chain() message { return bufferOf(1) }
 
 func (bufferFilter) Route(extras *ir.Extras) message {

@@ -14,6 +14,8 @@ type corsFilter struct{}
 
 func (corsFilter) Name() string { return "envoy.filters.http.cors" }
 
+func (corsFilter) Field() string { return "cors" }
+
 func (corsFilter) Chain() message { return &corsv3.Cors{} }
 
 func (corsFilter) Route(extras *ir.Extras) message {

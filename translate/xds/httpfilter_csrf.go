@@ -10,6 +10,8 @@ type csrfFilter struct{}
 
 func (csrfFilter) Name() string { return "envoy.filters.http.csrf" }
 
+func (csrfFilter) Field() string { return "csrf" }
+
 func (csrfFilter) Chain() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
 
 func (csrfFilter) Route(extras *ir.Extras) message {

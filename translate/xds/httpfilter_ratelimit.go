@@ -16,6 +16,8 @@ type rateLimitFilter struct{}
 
 func (rateLimitFilter) Name() string { return "envoy.filters.http.local_ratelimit" }
 
+func (rateLimitFilter) Field() string { return "rateLimit.local" }
+
 func (rateLimitFilter) Chain() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
 
 func (rateLimitFilter) Route(extras *ir.Extras) message {

@@ -13,6 +13,8 @@ type transformationFilter struct{}
 
 func (transformationFilter) Name() string { return "envoy.filters.http.header_mutation" }
 
+func (transformationFilter) Field() string { return "transformation" }
+
 func (transformationFilter) Chain() message { return &headerv3.HeaderMutation{} }
 
 func (transformationFilter) Route(extras *ir.Extras) message {

@@ -44,8 +44,8 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 		RequestHeadersToRemove:  action.RequestHeaders.Remove,
 		ResponseHeadersToAdd:    headersToAdd(action.ResponseHeaders),
 		ResponseHeadersToRemove: action.ResponseHeaders.Remove,
+		TypedPerFilterConfig:    routeFilters(action.Extras),
 	}
-	setFilters(route, action.Extras)
 	switch {
 	case action.Redirect != nil:
 		route.Action = &routev3.Route_Redirect{Redirect: redirect(&rule.Match, action.Redirect)}

@@ -67,7 +67,7 @@ func TestRouteConfigurationEqualsTheWholeMessage(t *testing.T) {
 			body, _ := Route(rule)
 			routes, host.Routes = append(routes, body), append(host.Routes, decodeRoute(t, rule))
 		}
-		hosts, whole.VirtualHosts = append(hosts, VirtualHost(domain, routes)), append(whole.VirtualHosts, host)
+		hosts, whole.VirtualHosts = append(hosts, VirtualHost(domain, nil, routes)), append(whole.VirtualHosts, host)
 	}
 	got := RouteConfiguration("n/g/http", hosts)
 	if !bytes.Equal(got.Body, marshal(whole)) {

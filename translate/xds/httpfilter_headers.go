@@ -1,0 +1,42 @@
+package xds
+
+import (
+	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// headersFilter changes headers by plain values. The router's own changes, which
+// are the route's, come after it on the way to the back end and before it on the
+// way back.
+type headersFilter struct{}
+
+func (headersFilter) Name() string { return "envoy.filters.http.header_mutation/headerModifiers" }
+
+func (headersFilter) Field() string { return "headerModifiers" }
+
+func (headersFilter) Chain() message { return &headerv3.HeaderMutation{} }
+
+func (headersFilter) Route(extras *ir.Extras) message {
+	if extras.RequestHeaders.IsZero() && extras.ResponseHeaders.IsZero() {
+		return nil
+	}
+	request, _ := mutations(steps(extras.RequestHeaders), false)
+	response, _ := mutations(steps(extras.ResponseHeaders), true)
+	return &headerv3.HeaderMutationPerRoute{Mutations: &headerv3.Mutations{RequestMutations: request, ResponseMutations: response}}
+}
+
+// steps gives the changes one by one, in the order in which ir.HeaderMods go.
+func steps(mods ir.HeaderMods) []ir.HeaderChange {
+	var changes []ir.HeaderChange
+	for _, name := range mods.Remove {
+		changes = append(changes, ir.HeaderChange{Kind: ir.RemoveHeader, Name: name})
+	}
+	for _, h := range mods.Set {
+		changes = append(changes, ir.HeaderChange{Kind: ir.SetHeader, Name: h.Name, Value: ir.Template{{Text: h.Value}}})
+	}
+	for _, h := range mods.Add {
+		changes = append(changes, ir.HeaderChange{Kind: ir.AddHeader, Name: h.Name, Value: ir.Template{{Text: h.Value}}})
+	}
+	return changes
+}
