@@ -23,6 +23,10 @@ import (
 // DefaultAdminAddress is where Envoy's admin interface listens unless told otherwise.
 const DefaultAdminAddress = "127.0.0.1:9901"
 
+// AdminAddressKey is the field of node.metadata that tells gatefold where Envoy's admin
+// interface is: "ip:port" or "unix:/path". gatefold judges it before it asks there.
+const AdminAddressKey = "gatefold.io/admin-address"
+
 // maxSocketPath is the longest path of a unix socket on Linux, in bytes.
 const maxSocketPath = 107
 
@@ -31,8 +35,9 @@ type Options struct {
 	// XDSAddress is gatefold's: "host:port" with an IP address or a DNS name,
 	// or "unix:/absolute/path".
 	XDSAddress string
-	// AdminAddress is the "ip:port" of Envoy's admin interface, or "" for
-	// DefaultAdminAddress. Port 0 picks a free one.
+	// AdminAddress is the "ip:port" or "unix:/absolute/path" of Envoy's admin
+	// interface, or "" for DefaultAdminAddress. Port 0 picks a free one, which
+	// gatefold is not told then.
 	AdminAddress string
 	// NodeID names this one Envoy in gatefold's status.
 	NodeID string
@@ -69,6 +74,8 @@ func Bootstrap(options Options) ([]byte, error) {
 type values struct {
 	NodeID, NodeCluster string
 	Admin, XDS          address
+	// Metadata is node.metadata, nil when there is none.
+	Metadata map[string]string
 	// ClusterType is the discovery type that suits the kind of XDS.
 	ClusterType string
 }
@@ -80,7 +87,7 @@ func (o Options) values() (values, error) {
 	admin, adminErr := parseAdmin(o.AdminAddress)
 	xds, clusterType, xdsErr := parseXDS(o.XDSAddress)
 	err := errors.Join(checkNode("node id", o.NodeID), checkNode("node cluster", o.NodeCluster), adminErr, xdsErr)
-	return values{o.NodeID, o.NodeCluster, admin, xds, clusterType}, err
+	return values{o.NodeID, o.NodeCluster, admin, xds, admin.metadata(), clusterType}, err
 }
 
 func checkNode(what, name string) error {
@@ -118,6 +125,9 @@ type pipe struct {
 func parseXDS(text string) (address, string, error) {
 	if path, ok := strings.CutPrefix(text, "unix:"); ok {
 		pipe, err := parsePipe(path)
+		if err != nil {
+			err = fmt.Errorf("xDS address %q: %w", text, err)
+		}
 		return pipe, "STATIC", err
 	}
 	host, port, err := splitHostPort(text)
@@ -142,20 +152,47 @@ var dnsName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_
 
 func parsePipe(path string) (address, error) {
 	if !filepath.IsAbs(path) || len(path) > maxSocketPath || !printable(path) {
-		return address{}, fmt.Errorf("xDS address %q: the path of a socket is absolute, printable and at most %d bytes long", "unix:"+path, maxSocketPath)
+		return address{}, fmt.Errorf("the path of a socket is absolute, printable and at most %d bytes long", maxSocketPath)
 	}
 	return address{Pipe: &pipe{path}}, nil
 }
 
 func parseAdmin(text string) (address, error) {
+	admin, err := admin(text)
+	if err != nil {
+		return address{}, fmt.Errorf("admin address %q: %w", text, err)
+	}
+	return admin, nil
+}
+
+func admin(text string) (address, error) {
+	if path, ok := strings.CutPrefix(text, "unix:"); ok {
+		return parsePipe(path)
+	}
 	host, port, err := splitHostPort(text)
 	if err == nil {
 		_, err = netip.ParseAddr(host)
 	}
-	if err != nil {
-		return address{}, fmt.Errorf("admin address %q: %w", text, err)
+	return address{Socket: &socket{host, port}}, err
+}
+
+// metadata tells gatefold an admin address: loopback where Envoy listens on all
+// addresses, and nothing of a port that is not known yet.
+func (a address) metadata() map[string]string {
+	switch {
+	case a.Pipe != nil:
+		return map[string]string{AdminAddressKey: "unix:" + a.Pipe.Path}
+	case a.Socket == nil || a.Socket.Port == 0:
+		return nil
 	}
-	return address{Socket: &socket{host, port}}, nil
+	ip, _ := netip.ParseAddr(a.Socket.Address) // admin did
+	switch {
+	case ip == netip.IPv4Unspecified():
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case ip == netip.IPv6Unspecified():
+		ip = netip.IPv6Loopback()
+	}
+	return map[string]string{AdminAddressKey: netip.AddrPortFrom(ip, a.Socket.Port).String()}
 }
 
 func splitHostPort(text string) (string, uint16, error) {

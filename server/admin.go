@@ -27,6 +27,7 @@ func (s *Server) admin(address net.Addr) http.Handler {
 	pages.HandleFunc("/api/v1/problems", s.problemsPage)
 	pages.HandleFunc("/api/v1/xds", s.xdsPage)
 	pages.HandleFunc("/api/v1/explain", s.explainPage)
+	pages.HandleFunc("/api/v1/envoys", s.envoysPage)
 	pages.HandleFunc("/api/v1/status", s.statusPage)
 	pages.HandleFunc("/api/v1/status/{kind}", s.statusPage)
 	pages.HandleFunc("/api/v1/status/{kind}/{name}", s.statusPage) // cluster-scoped

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -74,6 +75,7 @@ func TestPagesAndTheirStatusCodes(t *testing.T) {
 		{"GET", "/api/v1/status", "localhost:19000", 200},
 		{"GET", "/api/v1/problems", "[::1]:19000", 200},
 		{"GET", "/api/v1/xds", "127.0.0.1", 200},
+		{"GET", "/api/v1/envoys", "", 200},
 		{"GET", "/api/v1/status/HTTPRoute", "", 200},
 		{"GET", "/api/v1/status/HTTPRoute/shop/none", "", 404},
 		{"GET", "/api/v1/none", "", 404},
@@ -231,7 +233,7 @@ func TestAllGatewaysAreServedOnThisHostOnly(t *testing.T) {
 		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}:  false,
 		&net.IPAddr{IP: net.IPv4(127, 0, 0, 1)}:  false,
 	} {
-		if got := isLocal(address); got != want {
+		if got := health.IsLocal(address); got != want {
 			t.Errorf("%s: %v, want %v", address, got, want)
 		}
 	}

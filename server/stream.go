@@ -17,6 +17,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/server/health"
 )
 
 type deltaRequest = discoveryv3.DeltaDiscoveryRequest
@@ -33,6 +36,10 @@ type stream struct {
 	cluster string // node.cluster: names the Gateway
 	version string // of Envoy, "" when it did not tell
 	peer    string
+	// address is where peer is from, claim what the Envoy's metadata says of its admin
+	// address: see server/health.
+	address net.Addr
+	claim   string
 	wake    chan struct{} // capacity 1
 	// unserved tells that a warning was given; it is the goroutine's own.
 	unserved bool
@@ -153,17 +160,18 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		return nil, status.Error(codes.InvalidArgument, "the first request has no type_url")
 	}
 	from := "unknown"
-	local := false
+	var address net.Addr
 	if p, ok := peer.FromContext(ctx); ok {
-		from, local = p.Addr.String(), isLocal(p.Addr)
+		from, address = p.Addr.String(), p.Addr
 	}
 	gateway := node.GetCluster()
-	if !strings.Contains(gateway, "/") && !local {
+	if !strings.Contains(gateway, "/") && !health.IsLocal(address) {
 		return nil, status.Errorf(codes.PermissionDenied,
 			"node.cluster is %q: name one Gateway as namespace/name; all Gateways are served over loopback or a unix socket only", gateway)
 	}
 	st := &stream{
 		node: node.GetId(), cluster: gateway, version: envoyVersion(first), peer: from,
+		address: address, claim: node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue(),
 		wake: make(chan struct{}, 1),
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
@@ -338,17 +346,6 @@ func waitFor(until, now time.Time) time.Duration {
 		return time.Hour
 	}
 	return max(until.Sub(now), time.Millisecond)
-}
-
-// isLocal tells whether a peer is on this host.
-func isLocal(address net.Addr) bool {
-	switch a := address.(type) {
-	case *net.UnixAddr:
-		return true
-	case *net.TCPAddr:
-		return a.IP.IsLoopback()
-	}
-	return false
 }
 
 // envoyVersion gives "1.40.0", or what the node calls itself.

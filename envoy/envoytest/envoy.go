@@ -32,6 +32,9 @@ type Options struct {
 	XDSAddress  string
 	NodeID      string
 	NodeCluster string
+	// AdminAddress goes there, too; the default is a free port of 127.0.0.1, which
+	// gatefold is not told.
+	AdminAddress string
 	// Config replaces the bootstrap by a whole configuration of one's own. It
 	// needs an admin address on loopback with port 0.
 	Config []byte
@@ -84,9 +87,12 @@ func (o Options) config(t testing.TB) []byte {
 	if o.NodeCluster == "" {
 		o.NodeCluster = "test"
 	}
+	if o.AdminAddress == "" {
+		o.AdminAddress = "127.0.0.1:0"
+	}
 	config, err := envoy.Bootstrap(envoy.Options{
 		XDSAddress:   o.XDSAddress,
-		AdminAddress: "127.0.0.1:0",
+		AdminAddress: o.AdminAddress,
 		NodeID:       o.NodeID,
 		NodeCluster:  o.NodeCluster,
 	})

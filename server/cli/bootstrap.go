@@ -52,7 +52,7 @@ func bootstrapCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.XDSAddress, "xds-address", defaultXDSAddress, "where gatefold serves xDS: HOST:PORT or unix:/path")
-	flags.StringVar(&options.AdminAddress, "envoy-admin-address", envoy.DefaultAdminAddress, "IP:PORT of Envoy's own admin interface")
+	flags.StringVar(&options.AdminAddress, "envoy-admin-address", envoy.DefaultAdminAddress, "IP:PORT or unix:/path of Envoy's own admin interface")
 	flags.StringVar(&options.NodeID, "node-id", "", "name of this Envoy in gatefold's status (default the host's name)")
 	flags.StringVar(&options.NodeCluster, "node-cluster", "", "a name without / in place of NAMESPACE/NAME: all Gateways (default \""+allGateways+"\")")
 	flags.StringVar(&path, "write", "", "write to this file, whole or not at all, instead of standard output")

@@ -1,0 +1,169 @@
+// Package health asks a connected Envoy which endpoints it holds unhealthy, and why.
+//
+// The only place where Envoy tells both is its admin page /clusters, so that is asked:
+// once for each question of a user, never by itself. What an Envoy says of its admin
+// address is not trusted: address.go decides what may be asked, and ask.go believes
+// only an answer that bears the Envoy's own name.
+package health
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Envoy is a connected Envoy and the endpoints that it does not use. It is part of the
+// JSON that docs/json.md promises.
+type Envoy struct {
+	// Node and NodeCluster are node.id and node.cluster of its bootstrap.
+	Node        string `json:"node"`
+	NodeCluster string `json:"nodeCluster"`
+	Version     string `json:"version,omitempty"`
+	Peer        string `json:"peer"`
+	// Unknown says why nothing is known of its endpoints; nil when all of it is.
+	Unknown *Unknown `json:"unknown,omitempty"`
+	// Healthy of Endpoints are healthy, over all back ends.
+	Healthy   int `json:"healthy,omitempty"`
+	Endpoints int `json:"endpoints,omitempty"`
+	// Backends are those with an unhealthy endpoint, or without any, sorted by Cluster.
+	Backends []Backend `json:"backends,omitempty"`
+}
+
+// Backend is one cluster of an Envoy, by the objects that it is made from.
+type Backend struct {
+	// Object is a Service, then Port is one of its ports, or a Backend.
+	Object store.Key `json:"object"`
+	Port   int       `json:"port,omitempty"`
+	// Cluster is the name that Envoy knows.
+	Cluster string `json:"cluster"`
+	// Policies are the BackendConfigPolicies in force for it.
+	Policies  []store.Key `json:"policies,omitempty"`
+	Healthy   int         `json:"healthy,omitempty"`
+	Endpoints int         `json:"endpoints,omitempty"`
+	Unhealthy []Endpoint  `json:"unhealthy,omitempty"`
+}
+
+// Endpoint is one that Envoy does not send requests to while others are healthy.
+type Endpoint struct {
+	// Address is "ip:port", Hostname the DNS name that it was found by.
+	Address  string `json:"address"`
+	Hostname string `json:"hostname,omitempty"`
+	// Reasons are never empty; Message says them in words.
+	Reasons []Reason `json:"reasons"`
+	Message string   `json:"message"`
+}
+
+// Unknown says why the health of an Envoy's endpoints is not known, and what to do.
+type Unknown struct {
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Reason is why Envoy does not use an endpoint.
+type Reason string
+
+// The reasons, and what Envoy calls them (envoy.admin.v3.HostHealthStatus).
+const (
+	CheckPending  Reason = "ActiveHealthCheckPending"    // pending_active_hc
+	CheckTimeout  Reason = "ActiveHealthCheckTimeout"    // active_hc_timeout
+	CheckFailed   Reason = "ActiveHealthCheckFailed"     // failed_active_health_check
+	TurnedAway    Reason = "ImmediateHealthCheckFailure" // excluded_via_immediate_hc_fail
+	Ejected       Reason = "OutlierEjected"              // failed_outlier_check
+	CheckDegraded Reason = "ActiveHealthCheckDegraded"   // failed_active_degraded_check
+	Draining      Reason = "Draining"                    // eds_health_status DRAINING
+	Discovered    Reason = "UnhealthyByDiscovery"        // other bad values of eds_health_status
+)
+
+// words says a reason to a user.
+func (r Reason) words() string {
+	switch r {
+	case CheckPending:
+		return "it was not health-checked yet"
+	case CheckTimeout:
+		return "its health check times out"
+	case CheckFailed:
+		return "its health check fails"
+	case TurnedAway:
+		return "it answered that it is to be left out (x-envoy-immediate-health-check-fail)"
+	case Ejected:
+		return "outlier detection ejected it"
+	case CheckDegraded:
+		return "its health check says that it is degraded"
+	case Draining:
+		return "its EndpointSlice says that it terminates"
+	}
+	return "discovery says that it is unhealthy"
+}
+
+// Cluster is what an Envoy says of one of its clusters.
+type Cluster struct {
+	Name string
+	// Endpoints counts them all, Unhealthy holds those that are not healthy.
+	Endpoints int
+	Unhealthy []Endpoint
+}
+
+// Fill puts what an Envoy says into its report. Clusters that known does not hold are
+// not from the user's folder, or not any more, and left out.
+func (e *Envoy) Fill(clusters []Cluster, known map[string]*ir.Cluster) {
+	for _, c := range clusters {
+		from := known[c.Name]
+		if from == nil || len(from.Objects) == 0 {
+			continue
+		}
+		healthy := c.Endpoints - len(c.Unhealthy)
+		e.Healthy += healthy
+		e.Endpoints += c.Endpoints
+		if c.Endpoints > 0 && len(c.Unhealthy) == 0 {
+			continue
+		}
+		e.Backends = append(e.Backends, Backend{
+			Object: from.Objects[0], Port: portOf(c.Name, from.Objects[0]), Cluster: c.Name,
+			Policies: policiesOf(from), Healthy: healthy, Endpoints: c.Endpoints, Unhealthy: c.Unhealthy,
+		})
+	}
+	slices.SortFunc(e.Backends, func(a, b Backend) int { return strings.Compare(a.Cluster, b.Cluster) })
+}
+
+// portOf is the last part of a Service's cluster name (backend.Key); 0 where there is none.
+func portOf(cluster string, object store.Key) int {
+	text, _ := strings.CutPrefix(cluster, object.Kind+"/"+object.Namespace+"/"+object.Name+"/")
+	port, _ := strconv.Atoi(text) // a name without a port is no number
+	return port
+}
+
+func policiesOf(c *ir.Cluster) (policies []store.Key) {
+	for _, key := range c.Objects {
+		if key.Kind == "BackendConfigPolicy" {
+			policies = append(policies, key)
+		}
+	}
+	return policies
+}
+
+// Wrong tells whether someone should look at the back end: it has no endpoint, or one
+// is unhealthy for another reason than that it was told to drain.
+func (b *Backend) Wrong() bool {
+	draining := func(e Endpoint) bool { return slices.Equal(e.Reasons, []Reason{Draining}) }
+	for _, e := range b.Unhealthy {
+		if !draining(e) {
+			return true
+		}
+	}
+	return b.Endpoints == 0
+}
+
+// IsLocal tells whether a peer is on this host.
+func IsLocal(peer net.Addr) bool {
+	switch a := peer.(type) {
+	case *net.UnixAddr:
+		return true
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	}
+	return false
+}
