@@ -1,0 +1,133 @@
+package envoytest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Authority signs certificates for one test.
+type Authority struct {
+	t           testing.TB
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	// PEM is the authority's own certificate.
+	PEM []byte
+}
+
+// NewAuthority makes an authority with a key of its own.
+func NewAuthority(t testing.TB) *Authority {
+	t.Helper()
+	a := &Authority{t: t, key: newKey(t)}
+	template := newTemplate(t)
+	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+	template.Subject = pkix.Name{CommonName: "authority of " + t.Name()}
+	a.certificate = a.sign(template, template, &a.key.PublicKey)
+	a.PEM = encode("CERTIFICATE", a.certificate.Raw)
+	return a
+}
+
+// Issue gives a certificate for a server or client with these names: IP
+// addresses, URIs or DNS names. Certificate and key are PEM.
+func (a *Authority) Issue(names ...string) (certificate, key []byte) {
+	a.t.Helper()
+	template := newTemplate(a.t)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	for _, name := range names {
+		uri, err := url.Parse(name)
+		switch ip := net.ParseIP(name); {
+		case ip != nil:
+			template.IPAddresses = append(template.IPAddresses, ip)
+		case err == nil && strings.Contains(name, "://"):
+			template.URIs = append(template.URIs, uri)
+		default:
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	own := newKey(a.t)
+	leaf := a.sign(template, a.certificate, &own.PublicKey)
+	der, err := x509.MarshalPKCS8PrivateKey(own)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return encode("CERTIFICATE", leaf.Raw), encode("PRIVATE KEY", der)
+}
+
+// Pair is Issue for crypto/tls.
+func (a *Authority) Pair(names ...string) tls.Certificate {
+	a.t.Helper()
+	pair, err := tls.X509KeyPair(a.Issue(names...))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return pair
+}
+
+// Pool gives a pool that holds the authority alone.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey) *x509.Certificate {
+	a.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return certificate
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func newTemplate(t testing.TB) *x509.Certificate {
+	t.Helper()
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &x509.Certificate{
+		SerialNumber: serial, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	}
+}
+
+func encode(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// Replace puts a file in place by a rename, as Envoy wants of what it watches.
+func Replace(t testing.TB, path string, text []byte) {
+	t.Helper()
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		t.Fatal(err)
+	}
+}
