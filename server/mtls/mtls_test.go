@@ -73,6 +73,9 @@ func (f *fixture) serves(client *tls.Config) (string, error) {
 // knows that it was let in.
 func (f *fixture) shake(client *tls.Config) (*tls.Conn, string, error) {
 	here, there := net.Pipe()
+	for _, end := range []net.Conn{here, there} {
+		_ = end.SetDeadline(time.Now().Add(20 * time.Second)) // reached only by a fault
+	}
 	server := tls.Server(there, f.server)
 	go func() {
 		defer there.Close()
