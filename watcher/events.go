@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -14,6 +15,9 @@ import (
 // maxNames bounds the names remembered between two looks; beyond, everything
 // is looked at.
 const maxNames = 10_000
+
+// errSilent tells that the system takes a watch and gives no event.
+var errSilent = errors.New("the system gives no events for this file system")
 
 // events turns the system's events into hints. They may be missing, late,
 // doubled or wrong: nothing is concluded from one but where to look.
@@ -35,12 +39,21 @@ type events struct {
 	entered map[string]bool     // in a full scan: what was asked for
 	via     map[string]bool     // place.via
 	failed  bool                // a directory has no events
-	warned  bool
+	trusts  bool                // file systems are not judged
+	mounts  map[uint64]mount    // the file systems of the folder, by device
+	stats   *Stats
+	warned  map[string]bool // by the text of the warning
+}
+
+// mount is what is known of a file system.
+type mount struct {
+	entered bool // in a full scan: a directory is on it
+	silent  bool // changes may come without events
 }
 
 // newEvents starts listening. Without inotify instances left it warns once,
-// and the folder is watched by scans.
-func newEvents(poll bool, log zerolog.Logger) *events {
+// and the folder is watched by scans; in mode Inotify that is an error.
+func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 	e := &events{
 		log:     log,
 		wake:    make(chan struct{}, 1),
@@ -48,29 +61,44 @@ func newEvents(poll bool, log zerolog.Logger) *events {
 		watched: map[string]identity{},
 		byID:    map[identity]string{},
 		entered: map[string]bool{},
+		trusts:  opt.Mode == Inotify,
+		mounts:  map[uint64]mount{},
+		stats:   opt.Stats,
+		warned:  map[string]bool{},
 	}
-	if poll {
-		return e
+	if opt.Mode == Poll {
+		return e, nil
 	}
 	w, err := fsnotify.NewWatcher()
+	if err != nil && opt.Mode == Inotify {
+		return nil, fmt.Errorf("the system gives no events: %w", err)
+	}
 	if err != nil {
-		e.warn(err)
-		return e
+		e.limited(err)
+		return e, nil
 	}
 	e.fs = w
-	return e
+	return e, nil
 }
 
 // blind tells whether changes may come without events.
 func (e *events) blind() bool { return e.fs == nil || e.failed }
 
-func (e *events) warn(err error) {
+// limited notes that a directory has no events, for want of watches or instances.
+func (e *events) limited(err error) {
 	e.failed = true
-	if e.warned {
+	e.warn(e.log.Warn().Err(err),
+		"the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
+}
+
+// warn writes each text once.
+func (e *events) warn(line *zerolog.Event, text string) {
+	if e.warned[text] {
+		line.Discard().Send()
 		return
 	}
-	e.warned = true
-	e.log.Warn().Err(err).Msg("the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
+	e.warned[text] = true
+	line.Msg(text)
 }
 
 // drain reads events and errors until close: a full channel would stop
@@ -114,6 +142,7 @@ func (e *events) add(ev fsnotify.Event) {
 
 // lost notes an overflow or another error: some event did not arrive.
 func (e *events) lost() {
+	e.stats.Lost.Add(1)
 	e.mu.Lock()
 	e.full = true
 	e.mu.Unlock()
@@ -129,9 +158,10 @@ func (e *events) signal() {
 
 // hints is where to look.
 type hints struct {
-	dirs map[identity]bool
-	root bool // the way to the root may have changed
-	full bool
+	dirs  map[identity]bool
+	names map[string]fsnotify.Op // what happened to which path, as far as it is known
+	root  bool                   // the way to the root may have changed
+	full  bool
 }
 
 func (h hints) any() bool { return h.full || h.root || len(h.dirs) > 0 }
@@ -142,7 +172,7 @@ func (e *events) take() hints {
 	names, full := e.names, e.full
 	e.names, e.full = map[string]fsnotify.Op{}, false
 	e.mu.Unlock()
-	h := hints{dirs: map[identity]bool{}, full: full}
+	h := hints{dirs: map[identity]bool{}, names: names, full: full}
 	for name, op := range names {
 		if id, ok := e.watched[filepath.Dir(name)]; ok {
 			h.dirs[id] = true
@@ -166,6 +196,10 @@ func (e *events) begin() {
 	}
 	e.failed = false
 	e.entered = map[string]bool{}
+	for dev, m := range e.mounts {
+		m.entered = false
+		e.mounts[dev] = m
+	}
 	e.live = e.watchVia()
 }
 
@@ -176,7 +210,15 @@ func (e *events) end() {
 			e.forget(dir)
 		}
 	}
+	maps.DeleteFunc(e.mounts, func(_ uint64, m mount) bool { return !m.entered })
 	e.entered, e.live = map[string]bool{}, nil
+	e.tell()
+}
+
+// tell brings the figures up to date.
+func (e *events) tell() {
+	e.stats.Announced.Store(!e.blind())
+	e.stats.Directories.Store(int64(len(e.watched)))
 }
 
 // enter watches the directory id at the path dir.
@@ -185,6 +227,7 @@ func (e *events) enter(dir string, id identity) {
 		return
 	}
 	e.entered[dir] = true
+	e.failed = e.silent(dir, id.dev) || e.failed
 	other, known := e.byID[id]
 	if known && other != dir && e.entered[other] {
 		return // two paths to one directory: events under the first serve both
@@ -200,8 +243,28 @@ func (e *events) enter(dir string, id identity) {
 	if err == nil {
 		e.watched[dir], e.byID[id] = id, dir
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		e.warn(err)
+		e.limited(err)
 	}
+	e.tell()
+}
+
+// silent tells whether the file system of dir may change without events. Each
+// one is tried once, by what needs no writing into the user's folder.
+func (e *events) silent(dir string, dev uint64) bool {
+	m, known := e.mounts[dev]
+	if !known && !e.trusts {
+		kind := foreign(dir)
+		if kind == "" && errors.Is(probe(dir), errSilent) {
+			kind = "without events"
+		}
+		if m.silent = kind != ""; m.silent {
+			e.warn(e.log.Warn().Str("directory", dir).Str("file_system", kind),
+				"files can change here without an event: such changes are found by scans, which is slower (--watch inotify if they are all made on this host)")
+		}
+	}
+	m.entered = true
+	e.mounts[dev] = m
+	return m.silent
 }
 
 func (e *events) forget(dir string) {
@@ -228,9 +291,24 @@ func (e *events) follow(via []string) (again bool) {
 	if maps.Equal(want, e.via) {
 		return false
 	}
+	before := e.viaDirs()
 	e.via = want
-	e.watchVia()
+	have := e.watchVia()
+	for dir := range before {
+		if _, ours := e.watched[dir]; have[dir] && !ours && !e.viaDirs()[dir] {
+			_ = e.fs.Remove(dir) // an error says that it is gone already
+		}
+	}
 	return true
+}
+
+// viaDirs are the directories in which the way to the root can change.
+func (e *events) viaDirs() map[string]bool {
+	dirs := map[string]bool{}
+	for path := range e.via {
+		dirs[filepath.Dir(path)] = true
+	}
+	return dirs
 }
 
 // watchVia renews the watches of follow that were lost, and returns the paths
@@ -243,8 +321,8 @@ func (e *events) watchVia() map[string]bool {
 	for _, dir := range e.fs.WatchList() {
 		have[dir] = true
 	}
-	for path := range e.via {
-		if dir := filepath.Dir(path); !have[dir] {
+	for dir := range e.viaDirs() {
+		if !have[dir] {
 			_ = e.fs.Add(dir) // what cannot be watched is looked at by scans
 		}
 	}

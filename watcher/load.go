@@ -35,6 +35,7 @@ var errMoving = errors.New("the file changes while it is read")
 type loader struct {
 	limits Limits
 	root   *os.Root
+	hold   func(path string) bool
 	reads  int
 	bytes  int64
 	tree   Tree
@@ -61,7 +62,8 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.tree.Skipped = append(l.tree.Skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// file appends e, with its last content when it changes at this moment.
+// file appends e, with its last content when it changes at this moment or is
+// held.
 func (l *loader) file(e *entry) {
 	if l.bytes+e.sig.size > l.limits.TreeBytes || len(l.tree.Files) >= l.limits.Files {
 		e.have = nil
@@ -70,7 +72,7 @@ func (l *loader) file(e *entry) {
 		return
 	}
 	l.bytes += e.sig.size
-	if e.have == nil || e.have.sig != e.sig {
+	if (e.have == nil || e.have.sig != e.sig) && (l.hold == nil || !l.hold(e.path)) {
 		fresh, err := l.read(e)
 		switch {
 		case errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist):

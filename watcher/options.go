@@ -50,12 +50,30 @@ type Options struct {
 	// FallbackScan is the shortest time between scans of the whole tree that
 	// no event asked for: 2 s.
 	FallbackScan time.Duration
-	// Poll runs on scans alone, without events of the system.
-	Poll bool
-	// Rescan asks for a scan of the whole tree whose result does not wait
-	// for quiet. A nil channel never asks.
-	Rescan <-chan struct{}
+	// Mode says where changes are learned from; "" is Auto.
+	Mode Mode
+	// Stats, if any, is kept up to date.
+	Stats *Stats
+	// Rescan asks for a scan of the whole tree. Its Tree does not wait for quiet,
+	// and is handed out even when it is as the one before; then the channel
+	// received is closed. A nil Rescan never asks.
+	Rescan <-chan chan<- struct{}
 }
+
+// Mode says where Watch learns of changes from. Scans go on in all modes.
+type Mode string
+
+// The modes.
+const (
+	// Auto uses the events of the system where it gives any, and knows where
+	// they may not tell everything.
+	Auto Mode = "auto"
+	// Inotify needs events: Watch fails where there are none, and takes it that
+	// they tell of every change, on a network's file system too.
+	Inotify Mode = "inotify"
+	// Poll runs on scans alone.
+	Poll Mode = "poll"
+)
 
 // withDefaults fills in what was left zero.
 func (o Options) withDefaults() Options {
@@ -66,6 +84,10 @@ func (o Options) withDefaults() Options {
 	o.MaxRemove = orElse(o.MaxRemove, 10*time.Second)
 	o.MaxLock = orElse(o.MaxLock, 30*time.Second)
 	o.FallbackScan = orElse(o.FallbackScan, 2*time.Second)
+	o.Mode = orElse(o.Mode, Auto)
+	if o.Stats == nil {
+		o.Stats = new(Stats)
+	}
 	return o
 }
 

@@ -33,15 +33,16 @@ func TestWatchMassRemovalIsOneTree(t *testing.T) {
 func TestWatchKeepsWhatVanished(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, "gone.yaml")
+	put(t, "1", root, "other.yaml")
 	age()
 	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd, o.MaxRemove = time.Hour, 100*time.Millisecond, time.Hour })
 	must(t, os.Remove(filepath.Join(root, "gone.yaml")))
-	put(t, "1", root, "new.yaml")
+	replaceFile(t, "2", root, "other.yaml")
 	w.next()
-	wantFiles(t, w.last, "gone.yaml=1", "new.yaml=1")
-	put(t, "2", root, "new.yaml")
+	wantFiles(t, w.last, "gone.yaml=1", "other.yaml=2")
+	replaceFile(t, "3", root, "other.yaml")
 	w.next()
-	wantFiles(t, w.last, "gone.yaml=1", "new.yaml=2")
+	wantFiles(t, w.last, "gone.yaml=1", "other.yaml=3")
 }
 
 // A directory that was renamed and came back has lost its watch on the way.
@@ -58,13 +59,21 @@ func TestWatchDirRenamedAndBack(t *testing.T) {
 	w.until("sign.yaml=1", "team/a.yaml=2")
 }
 
+// A folder that never rests is followed all the same.
 func TestWatchLetsGoOfWhatVanished(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, "gone.yaml")
+	put(t, "1", root, "other.yaml")
 	age()
-	w := start(t, root, func(o *Options) { o.Quiet, o.MaxRemove = time.Hour, 50*time.Millisecond })
+	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd, o.MaxRemove = 500*time.Millisecond, time.Hour, time.Second })
 	must(t, os.Remove(filepath.Join(root, "gone.yaml")))
-	w.until()
+	for i := 0; len(w.trees) == 0 && i < 2000; i++ {
+		replaceFile(t, fmt.Sprint(i), root, "other.yaml")
+		time.Sleep(10 * time.Millisecond)
+	}
+	if w.next(); len(w.last.Files) != 1 {
+		t.Errorf("the Tree has %v", contents(w.last))
+	}
 }
 
 // The same content under another signature is no new Tree.
@@ -116,7 +125,7 @@ func TestWatchGivesUpOnOldGitLock(t *testing.T) {
 // Polling sees the same edits, later.
 func TestWatchPolls(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "late")
-	w := start(t, root, func(o *Options) { o.Poll = true; o.FallbackScan = 10 * time.Millisecond })
+	w := start(t, root, func(o *Options) { o.Mode = Poll; o.FallbackScan = 10 * time.Millisecond })
 	put(t, "1", root, "sub", "a.yaml")
 	w.until("sub/a.yaml=1")
 	replaceFile(t, "2", root, "sub", "a.yaml")
@@ -139,14 +148,21 @@ func TestWatchRescans(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, ".hidden", "a.yaml")
 	relink(t, ".hidden/a.yaml", root, "a.yaml")
-	rescan := make(chan struct{})
+	rescan := make(chan chan<- struct{})
 	w := start(t, root, func(o *Options) { o.Rescan = rescan; o.Quiet = time.Hour; o.MaxAdd = 100 * time.Millisecond })
-	put(t, "2", root, ".hidden", "a.yaml")
-	rescan <- struct{}{}
-	w.until("a.yaml=2")
+	for _, content := range []string{"2", "2", "3", "3"} { // one Tree each, changed or not, when the channel closes
+		put(t, content, root, ".hidden", "a.yaml")
+		done := make(chan struct{})
+		rescan <- done
+		<-done
+		if len(w.trees) != 1 {
+			t.Fatalf("%d Trees for one request", len(w.trees))
+		}
+		wantFiles(t, w.next(), "a.yaml="+content)
+	}
 	close(rescan) // asks no more, and does not spin
 	replaceFile(t, "3", root, "b.yaml")
-	w.until("a.yaml=2", "b.yaml=3")
+	w.until("a.yaml=3", "b.yaml=3")
 }
 
 // While a call runs, Watch reads on and keeps the newest Tree only.
@@ -174,10 +190,11 @@ func TestWatchKeepsNewestTree(t *testing.T) {
 func TestMailboxKeepsWhenItWasNoticed(t *testing.T) {
 	m := make(mailbox, 1)
 	first := time.Unix(1, 0)
-	m.put(Tree{Root: "old", Noticed: first})
-	m.put(Tree{Root: "new", Noticed: time.Unix(2, 0)})
-	if got := <-m; got.Root != "new" || !got.Noticed.Equal(first) {
-		t.Errorf("got %+v, want the new Tree and the older time", got)
+	asked := make(chan struct{})
+	m.put(parcel{Tree{Root: "old", Noticed: first}, []chan<- struct{}{asked}})
+	m.put(parcel{tree: Tree{Root: "new", Noticed: time.Unix(2, 0)}})
+	if got := <-m; got.tree.Root != "new" || !got.tree.Noticed.Equal(first) || len(got.asked) != 1 {
+		t.Errorf("got %+v, want the new Tree, the older time and who asked for the old one", got)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestWatchLeavesNoGoroutine(t *testing.T) {
 // A hundred flips leave no watch of an old tree behind.
 func TestWatchesDoNotLeak(t *testing.T) {
 	base := t.TempDir()
-	e := newEvents(false, zerolog.Nop())
+	e := listen(t, zerolog.Nop())
 	defer e.close()
 	go e.drain()
 	r := newReader(Options{Root: base}.withDefaults())
@@ -122,6 +122,14 @@ func TestWatchesDoNotLeak(t *testing.T) {
 	}
 }
 
+// listen makes events as Watch does.
+func listen(t *testing.T, log zerolog.Logger) *events {
+	t.Helper()
+	e, err := newEvents(Options{}.withDefaults(), log)
+	must(t, err)
+	return e
+}
+
 // kernelWatches counts what fsnotify may have forgotten.
 func kernelWatches(t *testing.T) (n int) {
 	t.Helper()
@@ -134,7 +142,7 @@ func kernelWatches(t *testing.T) (n int) {
 }
 
 func TestLostEventsAskForEverything(t *testing.T) {
-	e := newEvents(false, zerolog.Nop())
+	e := listen(t, zerolog.Nop())
 	done := make(chan struct{})
 	go func() { defer close(done); e.drain() }()
 	e.fs.Errors <- fsnotify.ErrEventOverflow
@@ -158,9 +166,9 @@ func TestLostEventsAskForEverything(t *testing.T) {
 // Without events for a directory there is one warning, and scans.
 func TestNoWatchesLeft(t *testing.T) {
 	log := new(lines)
-	e := newEvents(false, zerolog.New(log))
-	e.close() // every Add fails from here on
-	e.enter(t.TempDir(), identity{1, 1})
+	e := listen(t, zerolog.New(log))
+	e.close()                            // every Add fails from here on
+	e.enter(t.TempDir(), identity{1, 1}) // file system 1
 	e.enter(t.TempDir(), identity{1, 2})
 	if !e.blind() {
 		t.Error("changes come without events, and nobody knows")

@@ -53,7 +53,7 @@ func readOnce(opt Options) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	t, moving := r.tree(root, false)
+	t, moving := r.tree(root, loading{})
 	if stale || len(moving) > 0 {
 		return Tree{}, errStale
 	}
@@ -108,7 +108,7 @@ func (r *reader) look(root *os.Root, at place, dirs map[identity]bool) (changes 
 	}
 	r.top, r.known = top, s.scanned
 	for _, path := range r.failed {
-		s.change(path, written)
+		s.change(path, reread)
 	}
 	r.failed = nil
 	switch {
@@ -145,16 +145,24 @@ func (r *reader) refuse(err error) []change {
 	return []change{{"", written}}
 }
 
+// loading says what of a Tree is not as it was found.
+type loading struct {
+	// keep adds what vanished a moment ago.
+	keep bool
+	// hold names the files that are taken as they were; nil is none.
+	hold func(path string) bool
+}
+
 // tree makes a Tree of what the last look found and reads what changed.
 // moving names the files that change at this very moment; they are in the
-// Tree with their content before. keep adds what vanished a moment ago.
-func (r *reader) tree(root *os.Root, keep bool) (t Tree, moving []string) {
-	l := &loader{limits: r.limits, root: root}
+// Tree with their content before.
+func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
+	l := &loader{limits: r.limits, root: root, hold: as.hold}
 	l.tree = Tree{Root: r.name, Revision: r.at.revision, Missing: r.top == nil, Files: make([]File, 0, r.files)}
 	if r.top != nil {
 		l.walk(r.top)
 	}
-	if keep {
+	if as.keep {
 		l.keep(r.kept)
 	}
 	slices.SortFunc(l.tree.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })

@@ -32,7 +32,7 @@ func again(t testing.TB, r *reader, dirs map[identity]bool) Tree {
 	defer root.Close()
 	_, stale, err := r.look(root, at, dirs)
 	must(t, err)
-	tree, moving := r.tree(root, false)
+	tree, moving := r.tree(root, loading{})
 	if stale || len(moving) > 0 {
 		t.Fatalf("stale %v, moving %v in a folder that rests", stale, moving)
 	}
@@ -148,7 +148,7 @@ func TestMovingFileKeepsItsContent(t *testing.T) {
 	_, _, err = r.look(dir, at, nil)
 	must(t, err)
 	put(t, "333", root, "a.yaml") // after the listing, before the reading
-	tree, moving := r.tree(dir, false)
+	tree, moving := r.tree(dir, loading{})
 	wantFiles(t, tree, "a.yaml=1")
 	if len(moving) != 1 || moving[0] != "a.yaml" {
 		t.Errorf("moving = %v, want the file", moving)
@@ -209,7 +209,7 @@ func TestUnreadable(t *testing.T) {
 	wantFiles(t, tree, "plain.yaml=1")
 	wantSkips(t, tree, "team=Unreadable", "team/a.yaml=Unreadable", "z.yaml=Unreadable")
 	changes := look(t, r)
-	if !slices.Contains(changes, change{"z.yaml", written}) {
+	if !slices.Contains(changes, change{"z.yaml", reread}) {
 		t.Errorf("changes = %v: what the system refused is not tried again", changes)
 	}
 	chmod(0o755, "team")

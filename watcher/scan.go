@@ -146,13 +146,13 @@ func (s *scan) compare(e, was *entry) {
 	switch {
 	case !e.sameState(was):
 		if e.skip == "" && was.skip == "" && e.sig.identity != was.sig.identity && e.sig.size > 0 {
-			s.change(e.path, replaced)
+			s.change(e.path, swapped)
 		} else {
 			s.change(e.path, written)
 		}
 	case e.have != nil && e.have.racy:
 		e.have = &loaded{content: e.have.content, hash: e.have.hash} // of no signature: read it once more
-		s.change(e.path, written)
+		s.change(e.path, reread)
 	}
 }
 
@@ -182,8 +182,7 @@ func (s *scan) descend(e, was *entry, up []identity) bool {
 		s.refuse(e, was, err)
 		return true
 	}
-	flipped := was != nil && was.link != (identity{}) && e.link != (identity{}) && was.link != e.link
-	if flipped {
+	if was != nil && was.link != (identity{}) && e.link != (identity{}) && was.link != e.link {
 		s.collapse(seen, e.path)
 	}
 	return true
@@ -223,7 +222,7 @@ func (s *scan) collapse(seen int, path string) {
 	for _, c := range s.changes[seen:] {
 		delete(s.kept, c.path)
 	}
-	s.changes = append(s.changes[:seen], change{path, replaced})
+	s.changes = append(s.changes[:seen], change{path, flipped})
 }
 
 // gone notes the removal of e and of everything below, and keeps the content.

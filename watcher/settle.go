@@ -1,6 +1,9 @@
 package watcher
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // kind says how a path changed.
 type kind int
@@ -10,16 +13,29 @@ const (
 	written kind = iota
 	// added: the name is new.
 	added
-	// replaced by a rename over it: complete the moment it is seen.
+	// swapped: another file has the name, made in place or renamed to it.
+	swapped
+	// replaced: swapped by a rename, as the events tell: complete the moment it
+	// is seen.
 	replaced
+	// flipped: the link to a directory was replaced, and with it everything
+	// below, at once.
+	flipped
 	// removed: the name is gone, perhaps to come back in a moment.
 	removed
+	// reread: nothing changed, and it is read once more for safety.
+	reread
 )
 
 // change is one difference between two looks at the folder.
 type change struct {
 	path string
 	kind kind
+}
+
+// genuine gives those of the changes that the folder made.
+func genuine(changes []change) []change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
 
 // verdict says what of the pending changes may be loaded now.
@@ -31,7 +47,8 @@ const (
 	// quiet: everything, the folder has come to rest.
 	quiet
 	// additions: the cap for additions and changes is reached while the
-	// folder moves on; files that vanished are still kept.
+	// folder moves on; files that vanished, and files that are being written
+	// (settle.unfinished), are still kept as they were.
 	additions
 	// everything: the cap for removals is reached while the folder moves on.
 	everything
@@ -46,71 +63,66 @@ const lockPoll = 50 * time.Millisecond
 // is. Quiet counts from the last change, not from the last event.
 type settle struct {
 	opt     Options
-	pending map[string]kind
-	gone    int // how many of pending are removed
-
-	first    time.Time // the first pending change
-	firstAdd time.Time // the first pending addition or change
-	firstRem time.Time // the first pending removal
-	last     time.Time // the last change
+	pending map[string]pending
+	last    time.Time // the last change
 
 	lockedSince time.Time // zero when there is no lock
 	alarmed     bool
 	forced      bool
 }
 
+// pending is what happened to one path since it was loaded.
+type pending struct {
+	kind        kind
+	first, last time.Time
+}
+
 func newSettle(opt Options) *settle {
-	return &settle{opt: opt, pending: map[string]kind{}}
+	return &settle{opt: opt, pending: map[string]pending{}}
 }
 
 // note records changes seen at now.
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
-		before, known := s.pending[c.path]
-		if known && before == removed {
-			s.gone--
-		}
 		s.last = now
-		s.first = earliest(s.first, now)
+		before, known := s.pending[c.path]
 		switch {
-		case known && before == added && c.kind == removed:
+		case !known:
+			s.pending[c.path] = pending{c.kind, now, now}
+		case before.kind == added && c.kind == removed:
 			delete(s.pending, c.path) // a temporary file
-			continue
-		case known:
-			c.kind = combine(before, c.kind)
-		}
-		s.pending[c.path] = c.kind
-		if c.kind == removed {
-			s.gone++
-			s.firstRem = earliest(s.firstRem, now)
-		} else {
-			s.firstAdd = earliest(s.firstAdd, now)
+		default:
+			s.pending[c.path] = pending{combine(before.kind, c.kind), before.first, now}
 		}
 	}
-	s.tidy()
 }
 
 // combine is what two changes of one path in a row are together.
 func combine(before, after kind) kind {
 	switch {
-	case after == removed || before == after:
+	case after == reread:
+		return before
+	case after == removed || before == after || before == reread:
 		return after
 	case before == added:
 		return added
 	}
+	if after == swapped && before == replaced {
+		return swapped // once more, perhaps in another way
+	}
 	return written // replaced, then written to; or gone and back
 }
 
-// tidy forgets the times of what is no longer pending.
-func (s *settle) tidy() {
-	if len(s.pending) == 0 {
-		s.first = time.Time{}
-	}
-	if s.gone == 0 {
-		s.firstRem = time.Time{}
-	}
-	if s.gone == len(s.pending) {
-		s.firstAdd = time.Time{}
+// heard takes over what an event tells of path. A file that is made in place,
+// as many editors do, is written to; one that is renamed to its name is not.
+func (s *settle) heard(now time.Time, path string, wrote bool) {
+	p, known := s.pending[path]
+	switch {
+	case known && wrote && (p.kind == swapped || p.kind == replaced):
+		s.note(now, change{path, written})
+	case known && !wrote && p.kind == swapped:
+		p.kind = replaced
+		s.pending[path] = p
 	}
 }
 
@@ -133,7 +145,12 @@ func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
 
 // noticed returns when the first pending change was seen, or now.
-func (s *settle) noticed(now time.Time) time.Time { return earliest(s.first, now) }
+func (s *settle) noticed(now time.Time) time.Time {
+	for _, p := range s.pending {
+		now = earlier(now, p.first)
+	}
+	return now
+}
 
 // force makes the next verdict quiet whatever is pending; only a lock holds.
 func (s *settle) force() { s.forced = true }
@@ -153,28 +170,50 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 	if !now.Before(next) {
 		return quiet, now
 	}
-	if s.gone > 0 {
-		limit := s.firstRem.Add(s.opt.MaxRemove)
-		if !now.Before(limit) {
-			return everything, now
+	v := wait
+	for _, p := range s.pending {
+		limit := s.limit(p)
+		switch {
+		case now.Before(limit):
+			next = earlier(next, limit)
+		case p.kind == removed:
+			v = everything
+		case v == wait:
+			v = additions
 		}
-		next = earlier(next, limit)
 	}
-	if len(s.pending) > s.gone {
-		limit := s.firstAdd.Add(s.opt.MaxAdd)
-		if !now.Before(limit) {
-			return additions, now
-		}
-		next = earlier(next, limit)
+	if v != wait {
+		return v, now
 	}
 	return wait, next
+}
+
+// limit is when p is loaded though the folder moves on.
+func (s *settle) limit(p pending) time.Time {
+	longest, rest := p.first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
+	switch p.kind {
+	case removed:
+		return later(longest, rest)
+	case replaced, flipped:
+		return p.first.Add(s.opt.MaxAdd)
+	}
+	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
+}
+
+// unfinished tells whether the file at path is being written at now: half of
+// it may be valid YAML. It is loaded as it was, until it comes to rest or has
+// been written for as long as removals wait.
+func (s *settle) unfinished(now time.Time, path string) bool {
+	p, known := s.pending[path]
+	return known && (p.kind == written || p.kind == added || p.kind == swapped) &&
+		now.Before(p.last.Add(s.opt.Quiet)) && now.Before(p.first.Add(s.opt.MaxRemove))
 }
 
 // quietTime is the short one only when exactly one path was replaced.
 func (s *settle) quietTime() time.Duration {
 	if len(s.pending) == 1 {
-		for _, k := range s.pending {
-			if k == replaced {
+		for _, p := range s.pending {
+			if p.kind == replaced || p.kind == flipped {
 				return s.opt.RenameQuiet
 			}
 		}
@@ -182,19 +221,14 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// done forgets the changes that v allowed to load.
-func (s *settle) done(v verdict) {
+// done forgets the changes that v allowed to load at now.
+func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
-	for path, k := range s.pending {
-		if v != additions || k != removed {
+	for path, p := range s.pending {
+		if v == quiet || !s.unfinished(now, path) && (v == everything || p.kind != removed) {
 			delete(s.pending, path)
 		}
 	}
-	if v != additions {
-		s.gone = 0
-	}
-	s.first = s.firstRem
-	s.tidy()
 }
 
 // earliest returns t, or now when t was not set yet.

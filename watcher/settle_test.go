@@ -14,10 +14,13 @@ type settleStep struct {
 	want   verdict
 	next   int // ms at which to ask again; 0 is not checked
 	alarm  bool
+	// unfinished tells whether a.yaml is taken as it was.
+	unfinished bool
 }
 
 func TestSettle(t *testing.T) {
 	one := func(k kind) []change { return []change{{"a.yaml", k}} }
+	other := func(k kind) []change { return []change{{"b.yaml", k}} }
 	scripts := map[string][]settleStep{
 		"nothing is due when nothing changed": {
 			{ms: 0, want: wait}, {ms: 60_000, want: wait},
@@ -55,18 +58,40 @@ func TestSettle(t *testing.T) {
 			{ms: 10, change: one(added), want: wait, next: 110},
 			{ms: 110, want: quiet},
 		},
-		"additions wait at most 1 s, then start anew": {
-			{ms: 0, change: one(written)}, {ms: 950, change: one(written), want: wait, next: 1000},
-			{ms: 1000, want: additions}, {ms: 1010, change: one(written), want: wait, next: 1110},
+		"additions wait at most 1 s while others come, then start anew": {
+			{ms: 0, change: one(written)}, {ms: 950, change: other(written), want: wait, next: 1000},
+			{ms: 1000, want: additions}, {ms: 1010, change: other(written), want: wait, next: 1110},
+		},
+		"a file that is being written waits for its own rest": {
+			{ms: 0, change: one(written)}, {ms: 950, change: one(written), want: wait, next: 1050},
+			{ms: 1000, change: other(replaced), want: wait, next: 1050},
+			{ms: 1040, change: one(written), want: wait, next: 1140},
+			{ms: 1140, want: quiet},
+		},
+		"while one file is being written the others are loaded": {
+			{ms: 0, change: one(added)}, {ms: 50, change: other(replaced)}, {ms: 1000, change: one(written)},
+			{ms: 1050, want: additions, unfinished: true}, {ms: 1090, change: one(written), want: wait, next: 1190},
+			{ms: 1190, want: quiet},
+		},
+		"a file that is written for ever is loaded after 10 s": {
+			{ms: 0, change: one(written)}, {ms: 9950, change: one(written), want: wait, next: 10_000},
+			{ms: 10_000, want: additions}, {ms: 10_001, want: wait},
+		},
+		"a name that comes and goes is not removed in between": {
+			{ms: 0, change: one(removed)}, {ms: 50, change: one(added)}, {ms: 9980, change: one(removed), want: wait, next: 10_080},
+			{ms: 10_000, change: one(added), want: additions},
 		},
 		"removals go on waiting when additions are due, at most 10 s": {
 			{ms: 0, change: []change{{"gone.yaml", removed}}},
-			{ms: 950, change: one(written)},
-			{ms: 1900, change: one(written)}, {ms: 1950, want: additions},
-			{ms: 1951, change: one(written)}, {ms: 2040, change: one(written)},
-			{ms: 9990, change: one(written), want: additions},
-			{ms: 9992, change: one(written), want: wait, next: 10_000},
+			{ms: 90, change: one(replaced)},
+			{ms: 1000, change: other(replaced)}, {ms: 1090, want: additions},
+			{ms: 1095, change: other(replaced)}, {ms: 1180, change: other(replaced)},
+			{ms: 9990, change: other(replaced), want: additions},
+			{ms: 9992, change: other(replaced), want: wait, next: 10_000},
 			{ms: 10_000, want: everything}, {ms: 20_000, want: wait},
+		},
+		"what is read once more for safety does not lengthen the wait of a rename": {
+			{ms: 0, change: one(replaced)}, {ms: 5, change: one(reread), want: wait, next: 25},
 		},
 		"git's lock holds everything until it goes": {
 			{ms: 0, lock: "on", change: one(replaced), want: wait, next: 50},
@@ -112,8 +137,11 @@ func runSettle(t *testing.T, steps []settleStep) {
 		if got := int(next.Sub(t0).Milliseconds()); step.next != 0 && got != step.next {
 			t.Errorf("step %d at %d ms: ask again at %d, want %d", i, step.ms, got, step.next)
 		}
+		if v != wait && v != quiet && s.unfinished(now, "a.yaml") != step.unfinished {
+			t.Errorf("step %d at %d ms: unfinished = %v", i, step.ms, !step.unfinished)
+		}
 		if v != wait {
-			s.done(v)
+			s.done(v, now)
 		}
 	}
 }
@@ -126,11 +154,11 @@ func TestSettleNoticed(t *testing.T) {
 	if got := s.noticed(t0.Add(time.Hour)); !got.Equal(t0) {
 		t.Errorf("noticed %v, want the first change", got)
 	}
-	s.done(additions)
+	s.done(additions, t0.Add(time.Hour))
 	if got := s.noticed(t0.Add(time.Hour)); !got.Equal(t0) {
 		t.Errorf("noticed %v, want the removal that is still pending", got)
 	}
-	s.done(everything)
+	s.done(everything, t0.Add(time.Hour))
 	if now := t0.Add(time.Hour); !s.noticed(now).Equal(now) {
 		t.Error("a change outlived its Tree")
 	}

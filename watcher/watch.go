@@ -3,12 +3,16 @@ package watcher
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/rs/zerolog"
 )
 
@@ -20,6 +24,10 @@ const (
 	missingLog = time.Minute
 	// staleWait is the time before looking again at what vanished underfoot.
 	staleWait = 10 * time.Millisecond
+	// rootTries is how often a root that goes while it is looked at is opened
+	// anew at once: git-sync removes the old tree as soon as the link points to
+	// the new one.
+	rootTries = 5
 )
 
 // Watch calls fn with the Tree of opt.Root at once, and again whenever the
@@ -29,7 +37,7 @@ const (
 // waited for.
 //
 // Watch returns nil when ctx has ended and the last call returned, and an
-// error only when opt.Root can not be watched in any way.
+// error only when opt.Root can not be watched in the way that opt asks for.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")
@@ -38,7 +46,10 @@ func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) 
 		return err
 	}
 	opt = opt.withDefaults()
-	w := newWatch(opt, log)
+	w, err := newWatch(opt, log)
+	if err != nil {
+		return err
+	}
 	var others sync.WaitGroup
 	others.Go(w.events.drain)
 	others.Go(func() { w.out.deliver(ctx, fn) })
@@ -64,22 +75,33 @@ type watch struct {
 	nextLog   time.Time     // when a missing root is logged again
 	busy      time.Duration // listing and reading since the last Tree
 	lookAgain time.Time     // hints wait until then, so that a storm leaves time
+
+	unannounced []change          // found by a timed scan, and no event came since
+	asked       []chan<- struct{} // Options.Rescan
 }
 
-func newWatch(opt Options, log zerolog.Logger) *watch {
+func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
+	events, err := newEvents(opt, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := probe(opt.Root); opt.Mode == Inotify && errors.Is(err, errSilent) {
+		events.close()
+		return nil, fmt.Errorf("folder %s: %w", opt.Root, err)
+	}
 	w := &watch{
 		opt:    opt,
 		log:    log,
 		reader: newReader(opt),
 		settle: newSettle(opt),
-		events: newEvents(opt.Poll, log),
+		events: events,
 		out:    make(mailbox, 1),
 	}
 	w.settle.force() // the first Tree comes at once
 	w.reader.enter = func(dir string, id identity) {
 		w.events.enter(filepath.Join(w.reader.at.path, dir), id)
 	}
-	return w
+	return w, nil
 }
 
 // run looks at the folder at every hint, timer and request until ctx ends.
@@ -98,8 +120,10 @@ func (w *watch) run(ctx context.Context) {
 			if !sleep(ctx, time.Until(w.lookAgain)) {
 				return
 			}
-		case _, ok := <-rescan:
-			if force = ok; !ok {
+		case done, ok := <-rescan:
+			if force = ok; ok {
+				w.asked = append(w.asked, done)
+			} else {
 				rescan = nil // a closed channel asks no more
 			}
 		case <-wait.C:
@@ -125,28 +149,29 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (w *watch) pass(force bool) time.Time {
 	start := time.Now()
 	h := w.events.take()
-	hinted := h.any()
-	full := force || h.full || w.stale || !start.Before(w.nextScan)
+	hinted, timed := h.any(), !start.Before(w.nextScan)
+	full := force || h.full || w.stale || timed
 	if !hinted && !full && w.settle.idle() {
 		return w.nextScan // an event that names nothing of ours
 	}
 	if w.settle.idle() {
 		w.busy = 0 // earlier looks found nothing
 	}
-	root, at, err := w.open()
+	timed = timed && !force && !w.stale && w.reader.top != nil
+	root, at, changes := w.survey(start, full, h.dirs)
 	if root != nil {
 		defer root.Close()
-	}
-	var changes []change
-	if err == nil {
-		changes = w.look(root, at, full, h.dirs)
-	} else {
-		changes = w.lack(start, err)
 	}
 	if len(changes) > 0 {
 		w.unseen = !hinted
 	}
-	w.settle.note(start, changes...)
+	switch {
+	case hinted:
+		w.unannounced = nil
+	case timed:
+		w.unannounced = append(w.unannounced, genuine(changes)...)
+	}
+	w.note(start, at, changes, h)
 	w.lock(start, root)
 	if force {
 		w.settle.force()
@@ -156,6 +181,34 @@ func (w *watch) pass(force bool) time.Time {
 		w.lookAgain = time.Now().Add(time.Since(start))
 	}
 	return w.decide(root, at, full)
+}
+
+// note hands changes on, with what the hints tell of them.
+func (w *watch) note(now time.Time, at place, changes []change, h hints) {
+	w.settle.note(now, changes...)
+	for path, op := range h.names {
+		if name, below := strings.CutPrefix(path, at.path+"/"); below && op.Has(fsnotify.Create|fsnotify.Write) {
+			w.settle.heard(now, name, op.Has(fsnotify.Write))
+		}
+	}
+}
+
+// survey opens the root and compares the folder with what is known, everywhere
+// or in dirs. It returns no root when that is missing or cannot be read.
+func (w *watch) survey(now time.Time, full bool, dirs map[identity]bool) (root *os.Root, at place, changes []change) {
+	var err error
+	for range rootTries {
+		if root, at, err = w.open(); err == nil {
+			if changes, err = w.look(root, at, full, dirs); err == nil {
+				return root, at, changes
+			}
+			root.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return nil, at, w.lack(now, err)
 }
 
 // open opens the root, and watches the way to it first.
@@ -172,11 +225,11 @@ func (w *watch) open() (*os.Root, place, error) {
 }
 
 // look compares the folder with what is known, everywhere or in dirs.
-func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool) []change {
+func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool) ([]change, error) {
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
 		w.stale = stale || err != nil
-		return changes
+		return changes, nil
 	}
 	runtime.LockOSThread() // the thread's clock is read
 	defer runtime.UnlockOSThread()
@@ -184,12 +237,15 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool)
 	w.events.begin()
 	changes, stale, err := w.reader.look(root, at, nil)
 	w.events.end()
+	cpu = threadTime() - cpu
+	w.opt.Stats.Scans.Add(1)
+	w.opt.Stats.ScanTime.Add(int64(cpu))
 	if err != nil {
-		return append(changes, w.lack(time.Now(), err)...)
+		return nil, err
 	}
 	w.stale, w.nextLog = stale, time.Time{}
-	w.nextScan = time.Now().Add(max(w.opt.FallbackScan, restFactor*(threadTime()-cpu)))
-	return changes
+	w.nextScan = time.Now().Add(max(w.opt.FallbackScan, restFactor*cpu))
+	return changes, nil
 }
 
 // lack records a root that is missing or cannot be read, and says so.
@@ -224,11 +280,13 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
 		// Nobody would have told of a change since the last look.
-		w.settle.note(time.Now(), w.look(root, at, true, nil)...)
+		changes, err := w.look(root, at, true, nil)
+		w.stale = w.stale || err != nil
+		w.settle.note(time.Now(), changes...)
 		v, next = w.settle.due(time.Now())
 	}
 	if v != wait {
-		w.give(root, v)
+		w.give(root, at, v)
 		_, next = w.settle.due(time.Now())
 	}
 	if w.stale {
@@ -241,15 +299,20 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 }
 
 // give reads what changed and hands the Tree on, unless the folder turns out
-// not to be at rest.
-func (w *watch) give(root *os.Root, v verdict) {
+// not to be at rest. A mixture of two roots is never handed on.
+func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)
-	t, moving := w.reader.tree(root, v == additions)
+	as := loading{keep: v == additions}
+	if v != quiet {
+		as.hold = func(path string) bool { return w.settle.unfinished(start, path) }
+	}
+	t, moving := w.reader.tree(root, as)
 	w.busy += time.Since(start)
-	restless := v == quiet && (w.stale || len(moving) > 0) && w.patient(start)
+	restless := w.stale || len(moving) > 0
+	restless = restless && (!w.stands(at) || v == quiet && w.patient(start))
 	if !restless {
-		w.settle.done(v)
+		w.settle.done(v, start)
 	}
 	for _, path := range moving {
 		w.stale = true // list it again
@@ -261,9 +324,38 @@ func (w *watch) give(root *os.Root, v verdict) {
 	if v != additions {
 		clear(w.reader.kept)
 	}
+	w.confess()
 	t.Noticed, t.Scan = first, w.busy
 	w.busy, w.restless = 0, time.Time{}
-	w.out.put(t)
+	p := parcel{tree: t}
+	if v == quiet {
+		p.asked, w.asked = w.asked, nil
+	}
+	w.out.put(p)
+}
+
+// stands tells whether the root's name still leads to at.
+func (w *watch) stands(at place) bool {
+	root, now, err := openRoot(w.opt.Root)
+	if err != nil {
+		return false
+	}
+	root.Close()
+	return now.same(at)
+}
+
+// confess tells of changes that the events of the system should have announced
+// and did not. An event that is only late has come by now.
+func (w *watch) confess() {
+	if len(w.unannounced) == 0 || w.events.fs == nil {
+		return
+	}
+	w.opt.Stats.Unannounced.Add(int64(len(w.unannounced)))
+	if !w.events.blind() {
+		w.events.warn(w.log.Warn().Str("path", w.unannounced[0].path),
+			"a change was found that the system gave no event for (a link to a file elsewhere, a mount): the like are found by scans, which is slower")
+	}
+	w.unannounced = nil
 }
 
 // patient tells whether a folder that moved while it was read may be waited
@@ -272,34 +364,4 @@ func (w *watch) give(root *os.Root, v verdict) {
 func (w *watch) patient(now time.Time) bool {
 	w.restless = earliest(w.restless, now)
 	return now.Sub(w.restless) < w.opt.MaxAdd
-}
-
-// mailbox holds the newest Tree that was not handed out yet.
-type mailbox chan Tree
-
-// put never blocks: a Tree that nobody took yet gives way.
-func (m mailbox) put(t Tree) {
-	select {
-	case older := <-m:
-		t.Noticed = older.Noticed
-	default:
-	}
-	m <- t // there is room: put is the only sender
-}
-
-// deliver calls fn with each Tree that differs from the one before, until ctx
-// ends.
-func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
-	var last *Hash
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case t := <-m:
-			if last == nil || *last != t.Hash {
-				fn(t)
-			}
-			last = &t.Hash
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -17,8 +18,8 @@ import (
 // pipeline takes each Tree through store, translate and server, one at a time.
 type pipeline struct {
 	*steps
-	mu        sync.Mutex    // held while a Tree goes through
-	last      *watcher.Tree // the newest
+	mu        sync.Mutex           // held while a Tree goes through
+	rescan    chan chan<- struct{} // watcher.Options.Rescan
 	publisher publisher
 	log       zerolog.Logger
 	problems  problemLog
@@ -30,7 +31,7 @@ type pipeline struct {
 }
 
 func newPipeline(both *steps, log zerolog.Logger) *pipeline {
-	return &pipeline{steps: both, log: log, ledger: newLedger()}
+	return &pipeline{steps: both, rescan: make(chan chan<- struct{}), log: log, ledger: newLedger()}
 }
 
 // publisher is what the pipeline needs of server.Server.
@@ -54,24 +55,27 @@ type reload struct {
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = &tree
 	p.take(tree)
 }
 
-// again takes the newest Tree once more; with allowEmpty it is served even when
-// it removes everything.
-func (p *pipeline) again(allowEmpty bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.last == nil {
+// again has the folder read anew and served as it is then; with allowEmpty even
+// when that removes everything. It returns when that is done, or ctx has ended.
+func (p *pipeline) again(ctx context.Context, allowEmpty bool) {
+	if allowEmpty {
+		p.mu.Lock()
+		p.store.AllowEmpty()
+		p.mu.Unlock()
+	}
+	done := make(chan struct{})
+	select {
+	case p.rescan <- done:
+	case <-ctx.Done():
 		return
 	}
-	if allowEmpty {
-		p.store.AllowEmpty()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
-	tree := *p.last
-	tree.Noticed, tree.Scan = time.Now(), 0
-	p.take(tree)
 }
 
 // places finds where fields are written in the folder as it was read last. It

@@ -12,8 +12,9 @@ func reloadCommand() *cobra.Command {
 	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "reload",
-		Short: "Have a running gatefold apply its folder again",
-		Long: "Have a running gatefold apply its folder again, as it last saw it. Edits need no reload.\n" +
+		Short: "Have a running gatefold read its folder now",
+		Long: "Have a running gatefold read its folder now and serve what it says. Edits need no reload, but where\n" +
+			"the system announces none they are found sooner (see --watch).\n" +
 			"It ends a hold: when the folder was emptied or is gone, what served before goes on serving\n" +
 			"until files return or this command allows it to be empty. The exit code is 1 while it is held.",
 		Args: exactly(),

@@ -45,7 +45,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&o.server.AdminAddress, "admin-address", defaultAdminAddress, "where /readyz, /metrics and /api/v1 are served: HOST:PORT or unix:/path")
 	flags.BoolVar(&o.server.XDSInsecure, "xds-insecure", false, "let --xds-address be reached from other hosts, without TLS: they can read every secret")
 	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
-	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system, and scans) or poll (scans alone)")
+	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system where it gives any, and scans), inotify (fail without events) or poll (scans alone)")
 	o.folder.register(flags)
 	o.log.register(flags)
 	return cmd
@@ -56,8 +56,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	if o.watch != "auto" && o.watch != "poll" {
-		return fmt.Errorf("--watch %q: must be auto or poll", o.watch)
+	mode, err := watchMode(o.watch)
+	if err != nil {
+		return err
 	}
 	if err := watchable(dir); err != nil {
 		return err
@@ -67,7 +68,8 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		return err
 	}
 	log.Info().Str("version", readBuild().Version).Str("folder", dir).Msg("gatefold starts")
-	err = o.serve(ctx, dir, both, log)
+	folder := watcher.Options{Root: dir, Limits: o.folder.tree, Mode: mode, Stats: new(watcher.Stats)}
+	err = o.serve(ctx, folder, both, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; choose another by --xds-address or --admin-address", err)
 	}
@@ -96,7 +98,7 @@ func watchable(dir string) error {
 
 // serve runs until ctx ends or an address cannot be used. The folder is looked
 // at once the addresses are bound.
-func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log zerolog.Logger) error {
+func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *steps, log zerolog.Logger) error {
 	bound := make(chan struct{})
 	options := o.server
 	options.Listening = func(xds, admin net.Addr) {
@@ -104,10 +106,13 @@ func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log z
 		close(bound)
 	}
 	p := newPipeline(both, log)
-	options.Reload, options.Places = p.again, p.places
-	srv := server.New(options, log)
-	p.publisher = srv
+	folder.Rescan = p.rescan
 	group, ctx := errgroup.WithContext(ctx)
+	options.Reload = func(allowEmpty bool) { p.again(ctx, allowEmpty) }
+	options.Places = p.places
+	srv := server.New(options, log)
+	srv.Register(watchFigures(folder.Stats)...)
+	p.publisher = srv
 	group.Go(func() error { return srv.Run(ctx) })
 	group.Go(func() error {
 		select {
@@ -115,7 +120,7 @@ func (o *serveOptions) serve(ctx context.Context, dir string, both *steps, log z
 		case <-ctx.Done():
 			return nil
 		}
-		return watcher.Watch(ctx, watcher.Options{Root: dir, Limits: o.folder.tree, Poll: o.watch == "poll"}, log, p.reload)
+		return watcher.Watch(ctx, folder, log, p.reload)
 	})
 	return group.Wait()
 }

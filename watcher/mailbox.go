@@ -1,0 +1,43 @@
+package watcher
+
+import "context"
+
+// mailbox holds the newest Tree that was not handed out yet.
+type mailbox chan parcel
+
+// parcel is a Tree and who waits for it.
+type parcel struct {
+	tree  Tree
+	asked []chan<- struct{}
+}
+
+// put never blocks: a Tree that nobody took yet gives way.
+func (m mailbox) put(p parcel) {
+	select {
+	case older := <-m:
+		p.tree.Noticed = older.tree.Noticed
+		p.asked = append(older.asked, p.asked...)
+	default:
+	}
+	m <- p // there is room: put is the only sender
+}
+
+// deliver calls fn with each Tree that differs from the one before or was
+// asked for, until ctx ends.
+func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
+	var last *Hash
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case p := <-m:
+			if last == nil || *last != p.tree.Hash || len(p.asked) > 0 {
+				fn(p.tree)
+			}
+			last = &p.tree.Hash
+			for _, done := range p.asked {
+				close(done)
+			}
+		}
+	}
+}

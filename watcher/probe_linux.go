@@ -1,0 +1,73 @@
+package watcher
+
+import (
+	"os"
+	"syscall"
+)
+
+// probe tries whether the system announces what happens to the directory dir:
+// that it is opened is an event, too, so that nothing has to be written. The
+// event is there when open returns.
+func probe(dir string) error {
+	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
+	if err != nil {
+		return os.NewSyscallError("inotify_init1", err)
+	}
+	defer func() { _ = syscall.Close(fd) }() // nothing was written to it
+	if _, err := syscall.InotifyAddWatch(fd, dir, syscall.IN_OPEN|syscall.IN_ONLYDIR); err != nil {
+		return os.NewSyscallError("inotify_add_watch", err)
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	var event [4096]byte
+	if n, err := syscall.Read(fd, event[:]); err != nil || n <= 0 {
+		return errSilent
+	}
+	return nil
+}
+
+// foreign names the kind of dir's file system when files in it can change
+// behind this kernel's back: on another host, on the host of this virtual
+// machine, or in the program behind a FUSE mount. Such a change makes no event
+// here. It returns "" for all others.
+func foreign(dir string) string {
+	var st syscall.Statfs_t
+	if syscall.Statfs(dir, &st) != nil {
+		return ""
+	}
+	return foreignKind(uint32(st.Type))
+}
+
+// foreignKind knows the numbers of statfs(2) and of the kernel's magic.h.
+func foreignKind(magic uint32) string {
+	switch magic {
+	case 0x6969:
+		return "NFS"
+	case 0x517B, 0xFF534D42, 0xFE534D42:
+		return "SMB"
+	case 0x01021997:
+		return "9p"
+	case 0x65735546:
+		return "FUSE or virtiofs"
+	case 0x786F4256:
+		return "vboxsf"
+	case 0xBACBACBC:
+		return "vmhgfs"
+	case 0x7C7C6673:
+		return "prl_fs"
+	case 0x00C36400:
+		return "Ceph"
+	case 0x5346414F, 0x6B414653:
+		return "AFS"
+	case 0x0BD00BD0:
+		return "Lustre"
+	case 0x47504653:
+		return "GPFS"
+	case 0x01161970, 0x7461636F:
+		return "a cluster file system"
+	}
+	return ""
+}
