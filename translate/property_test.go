@@ -5,12 +5,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/route"
 )
 
 // TestIncrementalEqualsCold edits a folder at random and compares, after each
@@ -25,7 +22,7 @@ func TestIncrementalEqualsCold(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
-			w, files := newWorldWith(t, translate.Options{Weighted: seed%2 == 1}), map[string]string{}
+			w, files := newWorldWith(t, scoped(seed)), map[string]string{}
 			served := 0
 			for range 60 {
 				randomEdit(r, files)
@@ -240,53 +237,4 @@ func randomNamespace(r *rand.Rand) (string, string) {
 func randomClass(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "GatewayClass", "", "mine",
 		"spec: {controllerName: "+pick(r, "gatefold.io/gateway-controller", "example.com/other")+"}\n")
-}
-
-// TestCompareIsAStrictTotalOrder checks the laws of an order on random rules:
-// irreflexive but for the rule itself, antisymmetric, transitive, total.
-func TestCompareIsAStrictTotalOrder(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
-	rules := make([]*ir.Rule, 90)
-	for i := range rules {
-		rules[i] = randomRule(r, i)
-	}
-	for _, a := range rules {
-		for _, b := range rules {
-			ab := route.Compare(a, b)
-			if (ab == 0) != (a == b) {
-				t.Fatalf("Compare = %d for\n%+v\n%+v", ab, a, b)
-			}
-			if ab != -route.Compare(b, a) {
-				t.Fatalf("not antisymmetric:\n%+v\n%+v", a, b)
-			}
-			for _, c := range rules {
-				if ab < 0 && route.Compare(b, c) < 0 && route.Compare(a, c) >= 0 {
-					t.Fatalf("not transitive:\n%+v\n%+v\n%+v", a, b, c)
-				}
-			}
-		}
-	}
-}
-
-// randomRule gives a rule from a small range, so that ties are many; the
-// position makes it the only one of its kind.
-func randomRule(r *rand.Rand, i int) *ir.Rule {
-	origin := func() ir.Origin {
-		o := ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: pick(r, "a", "b"), Name: pick(r, "x", "y")}}
-		if r.IntN(2) == 0 {
-			o.Created = time.Unix(int64(r.IntN(2)), 0).UTC()
-		}
-		return o
-	}
-	rule := &ir.Rule{
-		Match:  ir.Match{Path: ir.Path{Kind: ir.PathKind(r.IntN(3)), Value: pick(r, "/", "/a", "/b", "/a/b")}, Method: pick(r, "", "GET")},
-		Weight: int32(r.IntN(2)), Guard: r.IntN(4) == 0, Root: origin(), Source: origin(), Position: []int{r.IntN(2), i},
-	}
-	if r.IntN(2) == 0 {
-		rule.Match.Headers = []ir.ValueMatch{{Name: "h"}}
-	}
-	if r.IntN(3) == 0 {
-		rule.Match.Hosts = []string{"a.example.com"}
-	}
-	return rule
 }

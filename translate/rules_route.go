@@ -227,7 +227,7 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 // setting gives what a node stands in; stands is false when its root is not
 // attached on the port, or the links above it are gone.
 func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []string, stands bool) {
-	s = route.Setting{Port: uint32(key.Port), Wildcard: n.WildcardNamespace, Weighted: n.Weighted}
+	s = route.Setting{Port: uint32(key.Port), Wildcard: n.WildcardNamespace, Weighted: n.Weighted, Siblings: n.WeightScope == Siblings}
 	if key.Via != "" {
 		link := n.link.Get(c, key.link())
 		s.Links = link.Links

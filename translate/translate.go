@@ -23,6 +23,9 @@ type Options struct {
 	WildcardNamespace string
 	// Weighted turns the weights of routes on (EP-11466).
 	Weighted bool
+	// WeightScope says what the weight of a route is compared with; VirtualHost when
+	// empty. It means nothing while weights are off.
+	WeightScope WeightScope
 	// MaxDepth is how many routes may stand above each other; 32 when 0.
 	MaxDepth int
 	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
@@ -31,6 +34,15 @@ type Options struct {
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
 }
+
+// WeightScope says which rules the weight of a route goes before.
+type WeightScope string
+
+// The scopes. The first is that of EP-11466, and kgateway's.
+const (
+	VirtualHost WeightScope = "virtual-host" // all of lower weight for the same host
+	Siblings    WeightScope = "siblings"     // those below the same match of a delegating rule
+)
 
 // maxDepth is the default of Options.MaxDepth (design section 5).
 const maxDepth = 32

@@ -30,7 +30,7 @@ func TestTreesEqualCold(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(seed), 17))
-			w, files := newWorld(t), map[string]string{}
+			w, files := newWorldWith(t, scoped(uint64(seed))), map[string]string{}
 			for range 25 {
 				editTree(r, files)
 			}
@@ -125,7 +125,8 @@ func treeRoute(r *rand.Rand) (string, string) {
 	level := r.IntN(5) // the deeper, the longer the paths
 	space, name := pick(r, "a", "b"), fmt.Sprintf("r%d%d", level, r.IntN(2))
 	meta := randomAge(r) + pick(r, "", "", "  labels: {delegation.kgateway.dev/label: l1}\n")
-	annotations := pick(r, "", "", `delegation.kgateway.dev/inherit-parent-matcher: "true", `) + pick(r, "", "kgateway.dev/inherited-policy-priority: "+pick(r, policy.Strategies()...)+", ")
+	annotations := pick(r, "", "", `delegation.kgateway.dev/inherit-parent-matcher: "true", `) + pick(r, "", "kgateway.dev/inherited-policy-priority: "+pick(r, policy.Strategies()...)+", ") +
+		pick(r, "", fmt.Sprintf("kgateway.dev/route-weight: \"%d\", ", r.IntN(5)-2))
 	if annotations != "" {
 		meta += "  annotations: {" + strings.TrimSuffix(annotations, ", ") + "}\n"
 	}

@@ -32,10 +32,11 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
 	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
 	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")
+	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
 }
 
-// check refuses limits that mean nothing, where 0 is the default, and a word
-// that cannot be a namespace.
+// check refuses limits that mean nothing, where 0 is the default, and words that
+// cannot be a namespace or are no scope.
 func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes))
 	if least < 0 {
@@ -43,6 +44,9 @@ func (o *folderOptions) check() error {
 	}
 	if word := o.routes.WildcardNamespace; word != "" && len(validation.IsDNS1123Label(word)) > 0 {
 		return fmt.Errorf("--delegation-wildcard-namespace %q: must be a DNS label, such as all", word)
+	}
+	if scope := o.routes.WeightScope; scope != "" && scope != translate.VirtualHost && scope != translate.Siblings {
+		return fmt.Errorf("--route-weight-scope %q: must be %s or %s", scope, translate.VirtualHost, translate.Siblings)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@
 //	edit N/requests, edit N/want/…  as above, after edit N
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
-//	                    wildcard-namespace WORD, max-depth N (only where present)
+//	                    weight-scope WORD, wildcard-namespace WORD, max-depth N (only where present)
 //
 // The first step is also run with its files and documents in reverse; a heading
 // that says "order matters" leaves that out.
@@ -113,6 +113,8 @@ func (c *Case) readOptions() error {
 		switch name {
 		case "weighted":
 			c.Options.Weighted = true
+		case "weight-scope":
+			c.Options.WeightScope = translate.WeightScope(value)
 		case "wildcard-namespace":
 			c.Options.WildcardNamespace = value
 		case "max-depth":

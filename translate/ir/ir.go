@@ -94,6 +94,10 @@ type Rule struct {
 	Root, Source Origin
 	// Chain holds the delegating rules above this one, root first.
 	Chain []Hop
+	// Blocks are what the rule does not leave in the order, outermost first: matches
+	// of delegating rules, each as the rule that would stand in its place. nil unless
+	// weights order siblings alone (see route.Compare).
+	Blocks []*Rule
 	// Position is the place below Root: rule, match, then reference, child,
 	// rule, match for every level below. It breaks the last tie.
 	Position []int

@@ -54,8 +54,9 @@ type Setting struct {
 	Port uint32
 	// Wildcard is the word that stands for all namespaces in a label reference.
 	Wildcard string
-	// Weighted turns the weights of routes on (EP-11466).
-	Weighted bool
+	// Weighted turns the weights of routes on (EP-11466); with Siblings they order
+	// what stands below the same match of a delegating rule, and nothing else.
+	Weighted, Siblings bool
 	// Hosts are those of the root's that the route is narrowed to; nil is all.
 	Hosts []string
 	// Links are the Points that the route stands under; nil for a root.
@@ -67,6 +68,7 @@ func HTTP(object *store.Object, setting Setting, resolve Resolver) *Flat {
 	route, _ := store.As[*api.HTTPRoute](object)
 	b := &builder{object: object, origin: OriginOf(object), port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	b.readWeight(setting.Weighted)
+	b.blocks = setting.Weighted && setting.Siblings
 	b.bind(route, setting.Links)
 	for i := range route.Spec.Rules {
 		if !b.rule(i, &route.Spec.Rules[i]) {
@@ -85,6 +87,7 @@ type builder struct {
 	port     uint32
 	wildcard string
 	weight   int32
+	blocks   bool // weights order siblings alone
 	hosts    []string
 	links    []Link
 	resolve  Resolver

@@ -17,15 +17,45 @@ import (
 // path kind and length, method, number of headers, of query parameters; then
 // rules narrowed to some hosts first, and guards last; then age and name of the root, age and name of the route that
 // holds the rule, and its place: the chain and position (design section 5).
+//
+// Where weights order siblings alone (Setting.Siblings), the order is that of a
+// tree: all below one match of a delegating rule is a block, which stands where the
+// match itself would, and inside of it the same criteria order what is there, its
+// guard last whatever the weights. So a weight never reaches out of its block.
 func Compare(a, b *ir.Rule) int {
-	order := criteria(a, b)
+	// A match that delegates from now on meets its old form while tables change.
+	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
+}
+
+// parting gives what decides between two rules: the outermost blocks that are not
+// the same, or the rules themselves.
+func parting(a, b *ir.Rule) (x, y *ir.Rule) {
+	for i := 0; ; i++ {
+		x, y = step(a, i), step(b, i)
+		if x == a || y == b || x != y && compareSteps(x, y) != 0 {
+			return x, y
+		}
+	}
+}
+
+func compareSteps(x, y *ir.Rule) int {
+	order := criteria(x, y)
 	return cmp.Or(order[:]...)
+}
+
+// step gives the i-th block of a rule from outside, at last the rule itself.
+func step(rule *ir.Rule, i int) *ir.Rule {
+	if i < len(rule.Blocks) {
+		return rule.Blocks[i]
+	}
+	return rule
 }
 
 // criteria compares by each criterion; the first that is not 0 decides. Why has
 // the words for each.
-func criteria(a, b *ir.Rule) [10]int {
+func criteria(a, b *ir.Rule) [11]int {
 	return [...]int{
+		trueFirst(!endsBlock(a), !endsBlock(b)),
 		cmp.Compare(b.Weight, a.Weight),
 		comparePaths(a.Match.Path, b.Match.Path),
 		trueFirst(a.Match.Method != "", b.Match.Method != ""),
@@ -38,6 +68,9 @@ func criteria(a, b *ir.Rule) [10]int {
 		comparePlaces(a, b),
 	}
 }
+
+// endsBlock tells whether a rule answers what nothing else in its block does.
+func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the ways down from a common root, depth first: at each
 // level the route, then the rule and match in it. Positions alone would call two

@@ -111,7 +111,7 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	prefix := p.matcher.Path
 	if p.link != nil {
 		point := p.link.Point
-		rule.Root, rule.Chain = point.Root, point.chainFor(p.link.Mode)
+		rule.Root, rule.Chain, rule.Blocks = point.Root, point.chainFor(p.link.Mode), point.Rest.Blocks
 		rule.Position = slices.Concat(positions(point.Chain), rule.Position)
 		rule.Name = fmt.Sprintf("%s>%s/%s/%d/%d", point.Name, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match)
 		action = underLevels(action, p.link.levels())
@@ -166,6 +166,9 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 			Selectors: selectors, Allowed: rule.AllowedRoutes,
 		}
 		point.Rest = b.newRule(p, rest)
+		if b.blocks {
+			point.Rest.Blocks = append(slices.Clip(point.Rest.Blocks), blockOf(point.Rest))
+		}
 		point.Rest.Guard, point.Rest.Weight = true, 0
 		point.Guarded = guarded
 		point.Name, point.Root = point.Rest.Name, point.Rest.Root
@@ -178,6 +181,13 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 		b.flat.Points = append(b.flat.Points, point)
 	}
 	return ok
+}
+
+// blockOf gives the block that the rule at a Point would stand for.
+func blockOf(rule *ir.Rule) *ir.Rule {
+	block := *rule
+	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // they order nothing
+	return &block
 }
 
 // rest is what answers where no child does: the Services beside the references,

@@ -9,18 +9,39 @@ import (
 
 // Why says in words why winner stands before loser, which Compare puts behind it.
 func Why(winner, loser *ir.Rule) string {
-	for i, order := range criteria(winner, loser) {
+	first, second := parting(winner, loser)
+	for i, order := range criteria(first, second) {
 		if order != 0 {
-			return reasons(winner, loser)[i]
+			return whyBlocks(first != winner, second != loser, first, second) + reasons(first, second)[i]
 		}
 	}
 	return "it is the same rule"
 }
 
+// whyBlocks says which blocks are compared in place of the rules inside of them.
+func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
+	switch {
+	case firstIs && secondIs:
+		return fmt.Sprintf("it stands in the block of %s, which comes after that of %s: ", whose(second), whose(first))
+	case firstIs:
+		return fmt.Sprintf("the winner stands in the block of %s, which comes first: ", whose(first))
+	case secondIs:
+		return fmt.Sprintf("it stands in the block of %s, which comes later: ", whose(second))
+	}
+	return ""
+}
+
+// whose names the match that a block is made of.
+func whose(block *ir.Rule) string {
+	at := block.Position[len(block.Position)-2:]
+	return fmt.Sprintf("rule %d, match %d of %s", at[0], at[1], block.Source.Key)
+}
+
 // reasons has the words for each of the criteria, in their order.
-func reasons(winner, loser *ir.Rule) [10]string {
+func reasons(winner, loser *ir.Rule) [11]string {
 	w, l := winner.Match, loser.Match
 	return [...]string{
+		"it answers what nothing else in its block does",
 		fmt.Sprintf("a higher weight wins (%d, not %d)", winner.Weight, loser.Weight),
 		whyPath(w.Path, l.Path),
 		"a match with a method goes before one without",
