@@ -48,9 +48,7 @@ func (s *Server) envoysPage(w http.ResponseWriter, r *http.Request) {
 	for i := range questions {
 		if q := &questions[i]; q.envoy.Unknown == nil {
 			group.Go(func() error {
-				clusters, unknown := health.Ask(ctx, q.at, q.envoy.Node)
-				q.envoy.Unknown = unknown
-				q.envoy.Fill(clusters, known)
+				q.envoy.Ask(ctx, q.at, known)
 				return nil
 			})
 		}

@@ -1,15 +1,21 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"regexp"
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/health"
 )
 
 // TestADeadBackendIsLeftOut kills one of two endpoints under load. Requests are lost
-// without a policy, and for a while with one; where they are retried none is.
+// without a policy, and for a while with one; where they are retried none is. The status
+// names the endpoint while Envoy does not use it, for the reason of each.
 func TestADeadBackendIsLeftOut(t *testing.T) {
 	s := startServed(t)
 	const check = "  healthCheck: {timeout: 1s, interval: 100ms, unhealthyThreshold: 1, healthyThreshold: 1, "
@@ -28,9 +34,22 @@ func TestADeadBackendIsLeftOut(t *testing.T) {
 	}
 
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: targets})
+	s.wantUnhealthy(map[string]health.Reason{})
+	dead := s.echoes["b"].Address()
 	s.echoes["b"].Close()
 	for _, name := range watched {
 		envoytest.Wait(t, name+" to be answered without failures", func() error { return s.steady(name) })
+	}
+	s.wantUnhealthy(map[string]health.Reason{
+		"checked": health.CheckFailed, "connected": health.CheckFailed, "ejected": health.Ejected,
+	})
+	for _, want := range []string{
+		`\nedge-1 +Backend default/checked +1 of 2 +` + dead + ` +its health check fails \(BackendConfigPolicy default/checked\)\n`,
+		`\nedge-1 +Backend default/ejected +1 of 2 +` + dead + ` +outlier detection ejected it \(BackendConfigPolicy default/ejected\)\n`,
+	} {
+		if code, text := s.status("text"); code != exitFindings || !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("exit code %d, and no line %s in\n%s", code, want, text)
+		}
 	}
 	result := load.Stop()
 	t.Logf("on the way: %+v", result.Targets)
@@ -44,6 +63,44 @@ func TestADeadBackendIsLeftOut(t *testing.T) {
 			t.Errorf("afterwards, %d of %d requests to %s failed: %v", count.Failed, count.Requests, name, result.Failures)
 		}
 	}
+
+	// An ejection lasts for its time, whatever the endpoint does.
+	s.echoes["b"] = envoytest.Echo(t, "b", dead)
+	s.wantUnhealthy(map[string]health.Reason{"ejected": health.Ejected})
+}
+
+// wantUnhealthy waits until the status of the one Envoy names these back ends and no
+// others, each with the endpoint b and that reason.
+func (s *served) wantUnhealthy(want map[string]health.Reason) {
+	s.t.Helper()
+	dead := s.echoes["b"].Address()
+	envoytest.Wait(s.t, "the status to name the unhealthy endpoints", func() error {
+		code, text := s.status("json")
+		var list statusList
+		if err := json.Unmarshal([]byte(text), &list); err != nil || len(list.Envoys) != 1 {
+			return fmt.Errorf("exit code %d: %s", code, text)
+		}
+		envoy := list.Envoys[0]
+		got := map[string]health.Reason{}
+		for _, b := range envoy.Backends {
+			if len(b.Unhealthy) == 1 && b.Unhealthy[0].Address == dead && b.Endpoints == 2 && b.Healthy == 1 &&
+				b.Policies[0].Name == b.Object.Name {
+				got[b.Object.Name] = b.Unhealthy[0].Reasons[0]
+			}
+		}
+		if envoy.Node != "edge-1" || !maps.Equal(got, want) || len(got) != len(envoy.Backends) ||
+			envoy.Healthy != envoy.Endpoints-len(want) || (code == exitFindings) != (len(want) > 0) {
+			return fmt.Errorf("exit code %d: %+v", code, envoy)
+		}
+		return nil
+	})
+}
+
+// status runs gatefold status.
+func (s *served) status(format string) (code int, text string) {
+	var stdout, stderr bytes.Buffer
+	code = Main([]string{"status", "--admin-address", s.admin, "-o", format}, &stdout, &stderr)
+	return code, stdout.String() + stderr.String()
 }
 
 // addPair adds a route to a back end of that name with the endpoints a and b. policy

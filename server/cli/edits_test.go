@@ -21,6 +21,7 @@ type served struct {
 	folder  string
 	address string // of the Gateway
 	xds     string // where Envoys connect
+	admin   string // gatefold's own pages
 	echoes  map[string]*envoytest.EchoServer
 }
 
@@ -55,10 +56,10 @@ spec:
 // serve runs gatefold and Envoy until the test ends.
 func (s *served) serve(host string) {
 	s.xds = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
-	admin := net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
+	s.admin = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t)))
 	o := serveOptions{watch: "auto", log: logOptions{format: "json", level: "error"}}
 	o.folder.tree = watcher.DefaultLimits()
-	o.server.XDSAddress, o.server.AdminAddress = s.xds, admin
+	o.server.XDSAddress, o.server.AdminAddress = s.xds, s.admin
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- o.run(ctx, s.folder, os.Stderr) }()
@@ -68,7 +69,10 @@ func (s *served) serve(host string) {
 			s.t.Error(err)
 		}
 	})
-	envoytest.Start(s.t, envoytest.Options{XDSAddress: s.xds, NodeCluster: "default/eg"})
+	envoytest.Start(s.t, envoytest.Options{
+		XDSAddress: s.xds, NodeID: "edge-1", NodeCluster: "default/eg",
+		AdminAddress: net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t))),
+	})
 }
 
 // write puts a file in place by rename, as git-sync and careful editors do.

@@ -2,16 +2,19 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 )
 
@@ -20,13 +23,17 @@ func statusCommand() *cobra.Command {
 	var format outputFormat
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the status of every object as a running gatefold sees it",
-		Long: "Show the status of every object as a running gatefold sees it, with the conditions of the Gateway API.\n" +
-			"The exit code is 1 when a condition is not as it should be.",
+		Short: "Show the status of every object, and the endpoints that Envoys hold unhealthy",
+		Long: "Show the status of every object as a running gatefold sees it, with the conditions of the Gateway API,\n" +
+			"and for each Envoy on gatefold's host the endpoints that it does not use, and why.\n" +
+			"The exit code is 1 when a condition is not as it should be, or an endpoint is unhealthy.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var list statusList
 			if err := c.getJSON(cmd.Context(), "/api/v1/status", &list); err != nil {
+				return err
+			}
+			if err := c.getJSON(cmd.Context(), "/api/v1/envoys", &list.EnvoyList); err != nil {
 				return err
 			}
 			if format == formatText {
@@ -40,7 +47,7 @@ func statusCommand() *cobra.Command {
 			} else if err := writeValue(cmd.OutOrStdout(), format, list); err != nil {
 				return err
 			}
-			if slices.ContainsFunc(list.Items, objectStatus.wrong) {
+			if slices.ContainsFunc(list.Items, objectStatus.wrong) || slices.ContainsFunc(list.Envoys, unwell) {
 				return errFindings
 			}
 			return nil
@@ -57,10 +64,11 @@ type problemList struct {
 	Problems []store.Problem `json:"problems"`
 }
 
-// statusList is the admin page /api/v1/status: a v1 List.
+// statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys beside it.
 type statusList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []objectStatus `json:"items"`
+	server.EnvoyList
 }
 
 // objectStatus has the fields of every kind's status.
@@ -159,7 +167,7 @@ func printStatus(out io.Writer, list statusList, problems problemList) error {
 			}
 		}
 	}
-	if err := w.Flush(); err != nil {
+	if err := errors.Join(w.Flush(), printEnvoys(out, list.Envoys)); err != nil {
 		return err
 	}
 	if problems.Hold != "" {
@@ -171,8 +179,15 @@ func printStatus(out io.Writer, list statusList, problems problemList) error {
 	return nil
 }
 
-// oneLine keeps a message inside its row.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine keeps a message inside its row, and control characters from the terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(strings.Fields(text), " "))
+}
 
 // count is "1 file" or "2 files".
 func count(n int, noun string) string {

@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,18 +9,23 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // The bounds of one question. Envoy 1.40.0 prints about 1 kB for an endpoint: 5,000
 // clusters of two are 10 MB, made in 0.2 s.
 const (
 	askTime    = 2 * time.Second
-	maxPage    = 64 << 20 // bytes
 	maxHeaders = 16 << 10 // bytes
+	maxInfo    = 1 << 20
+	maxPage    = 64 << 20
+	maxCluster = 8 << 20 // of the page
+	maxListed  = 1000    // endpoints
 )
 
 // The two pages that are asked for.
@@ -34,30 +38,36 @@ var (
 	errNotEnvoy = errors.New("it does not answer as Envoy does")
 	errForeign  = errors.New("another Envoy answers there")
 	errNoSocket = errors.New("it is not a socket")
+	errTooLarge = errors.New("its answer is too large")
 )
 
-// Ask gives what the Envoy named node says of its clusters. It reads at most 64 MiB and
-// takes two seconds at most, or until ctx ends. No redirect is followed and no proxy used.
-func Ask(ctx context.Context, at Address, node string) ([]Cluster, *Unknown) {
+// Ask asks an Envoy and fills in what it says of known clusters, by name; others are not
+// from the user's folder, or not any more. It reads at most 64 MiB, 8 MiB of them for one
+// cluster, and takes two seconds at most, or until ctx ends. No redirect is followed and
+// no proxy used.
+func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluster) {
+	found := inventory{known: known, seen: map[string]bool{}}
+	if err := ask(ctx, at, e.Node, &found); err != nil {
+		e.Unknown = unanswered(at, err)
+		return
+	}
+	slices.SortFunc(found.backends, func(a, b Backend) int { return strings.Compare(a.Cluster, b.Cluster) })
+	e.Healthy, e.Endpoints, e.Backends = found.healthy, found.endpoints, found.backends
+}
+
+func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	a, err := newAsker(at)
 	if err != nil {
-		return nil, unanswered(at, err)
+		return err
 	}
 	defer a.transport.CloseIdleConnections()
-	var clusters []Cluster
 	err = a.get(ctx, infoPage, func(page io.Reader) error { return checkNode(page, node) })
-	if err == nil {
-		err = a.get(ctx, clustersPage, func(page io.Reader) error {
-			clusters, err = readClusters(page)
-			return err
-		})
-	}
 	if err != nil {
-		return nil, unanswered(at, err)
+		return err
 	}
-	return clusters, nil
+	return a.get(ctx, clustersPage, found.read)
 }
 
 // asker asks one address, whatever a URL says.
@@ -104,139 +114,13 @@ func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%w: status %d", errNotEnvoy, response.StatusCode)
 	}
-	return read(http.MaxBytesReader(nil, response.Body, maxPage))
-}
-
-// checkNode reads /server_info. Where an Envoy runs in a network of its own, its
-// loopback is not gatefold's, and someone else may answer there.
-func checkNode(page io.Reader, node string) error {
-	var info struct {
-		Node struct {
-			ID string `json:"id"`
-		} `json:"node"`
-	}
-	if err := json.NewDecoder(page).Decode(&info); err != nil {
-		return err
-	}
-	if info.Node.ID != node {
-		return errForeign
-	}
-	return nil
-}
-
-// readClusters reads /clusters (envoy.admin.v3.Clusters), cluster by cluster: only what
-// is unhealthy is kept.
-func readClusters(page io.Reader) ([]Cluster, error) {
-	d := json.NewDecoder(page)
-	for _, want := range []json.Token{json.Delim('{'), "cluster_statuses", json.Delim('[')} {
-		token, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		if token == json.Delim('}') {
-			return nil, nil // no cluster
-		}
-		if token != want {
-			return nil, errNotEnvoy
-		}
-	}
-	var clusters []Cluster
-	for d.More() {
-		var status clusterStatus
-		if err := d.Decode(&status); err != nil {
-			return nil, err
-		}
-		clusters = append(clusters, status.cluster())
-	}
-	_, err := d.Token() // where the page breaks off, More is false, too
-	return clusters, err
-}
-
-// clusterStatus is the part of envoy.admin.v3.ClusterStatus that is read.
-type clusterStatus struct {
-	Name  string       `json:"name"`
-	Hosts []hostStatus `json:"host_statuses"`
-}
-
-func (s *clusterStatus) cluster() Cluster {
-	c := Cluster{Name: s.Name, Endpoints: len(s.Hosts)}
-	for _, host := range s.Hosts {
-		reasons := host.Health.reasons()
-		if len(reasons) == 0 {
-			continue
-		}
-		words := make([]string, len(reasons))
-		for i, reason := range reasons {
-			words[i] = reason.words()
-		}
-		socket := host.Address.Socket
-		c.Unhealthy = append(c.Unhealthy, Endpoint{
-			Address:  net.JoinHostPort(socket.Address, strconv.FormatUint(uint64(socket.Port), 10)),
-			Hostname: host.Hostname, Reasons: reasons, Message: strings.Join(words, "; "),
-		})
-	}
-	return c
-}
-
-// hostStatus is the part of envoy.admin.v3.HostStatus that is read. gatefold makes
-// endpoints of sockets only.
-type hostStatus struct {
-	Address struct {
-		Socket struct {
-			Address string `json:"address"`
-			Port    uint32 `json:"port_value"`
-		} `json:"socket_address"`
-	} `json:"address"`
-	Hostname string     `json:"hostname"`
-	Health   hostHealth `json:"health_status"`
-}
-
-// hostHealth is envoy.admin.v3.HostHealthStatus but for pending_dynamic_removal: such an
-// endpoint is used as long as it is healthy.
-type hostHealth struct {
-	FailedCheck    bool   `json:"failed_active_health_check"`
-	FailedOutlier  bool   `json:"failed_outlier_check"`
-	FailedDegraded bool   `json:"failed_active_degraded_check"`
-	Pending        bool   `json:"pending_active_hc"`
-	Immediate      bool   `json:"excluded_via_immediate_hc_fail"`
-	Timeout        bool   `json:"active_hc_timeout"`
-	Discovery      string `json:"eds_health_status"`
-}
-
-// reasons are empty for a healthy endpoint. Pending and Timeout say more closely why the
-// check failed.
-func (h *hostHealth) reasons() (reasons []Reason) {
-	switch {
-	case h.Pending:
-		reasons = append(reasons, CheckPending)
-	case h.Timeout:
-		reasons = append(reasons, CheckTimeout)
-	case h.FailedCheck:
-		reasons = append(reasons, CheckFailed)
-	case h.FailedDegraded:
-		reasons = append(reasons, CheckDegraded)
-	}
-	if h.Immediate {
-		reasons = append(reasons, TurnedAway)
-	}
-	if h.FailedOutlier {
-		reasons = append(reasons, Ejected)
-	}
-	switch h.Discovery {
-	case "", "UNKNOWN", "HEALTHY":
-	case "DRAINING":
-		reasons = append(reasons, Draining)
-	default:
-		reasons = append(reasons, Discovered)
-	}
-	return reasons
+	return read(response.Body)
 }
 
 // unanswered says why there was no usable answer, in our own words: nothing that the
 // other side sent is repeated.
 func unanswered(at Address, err error) *Unknown {
 	u := &Unknown{Hint: "see whether its admin listens there, and is on the network of gatefold"}
-	var tooLong *http.MaxBytesError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		u.Message = "it did not answer in time"
@@ -244,8 +128,8 @@ func unanswered(at Address, err error) *Unknown {
 		u.Message = "nothing listens there"
 	case errors.Is(err, fs.ErrPermission):
 		u.Message, u.Hint = "gatefold may not use it", "run both as one user"
-	case errors.As(err, &tooLong):
-		u.Message, u.Hint = fmt.Sprintf("its answer is larger than %d MiB", maxPage>>20), "look at its page /clusters"
+	case errors.Is(err, errTooLarge):
+		u.Message, u.Hint = errTooLarge.Error(), "look at its page /clusters"
 	case errors.Is(err, errNoSocket):
 		u.Message = errNoSocket.Error()
 	case errors.Is(err, errForeign):

@@ -3,7 +3,7 @@
 // The only place where Envoy tells both is its admin page /clusters, so that is asked:
 // once for each question of a user, never by itself. What an Envoy says of its admin
 // address is not trusted: address.go decides what may be asked, and ask.go believes
-// only an answer that bears the Envoy's own name.
+// only who bears the Envoy's own name, and read.go keeps what it reads within bounds.
 package health
 
 import (
@@ -44,7 +44,8 @@ type Backend struct {
 	Policies  []store.Key `json:"policies,omitempty"`
 	Healthy   int         `json:"healthy,omitempty"`
 	Endpoints int         `json:"endpoints,omitempty"`
-	Unhealthy []Endpoint  `json:"unhealthy,omitempty"`
+	// Unhealthy lists those that are not Healthy; of one Envoy the first 1,000.
+	Unhealthy []Endpoint `json:"unhealthy,omitempty"`
 }
 
 // Endpoint is one that Envoy does not send requests to while others are healthy.
@@ -99,39 +100,9 @@ func (r Reason) words() string {
 	return "discovery says that it is unhealthy"
 }
 
-// Cluster is what an Envoy says of one of its clusters.
-type Cluster struct {
-	Name string
-	// Endpoints counts them all, Unhealthy holds those that are not healthy.
-	Endpoints int
-	Unhealthy []Endpoint
-}
-
-// Fill puts what an Envoy says into its report. Clusters that known does not hold are
-// not from the user's folder, or not any more, and left out.
-func (e *Envoy) Fill(clusters []Cluster, known map[string]*ir.Cluster) {
-	for _, c := range clusters {
-		from := known[c.Name]
-		if from == nil || len(from.Objects) == 0 {
-			continue
-		}
-		healthy := c.Endpoints - len(c.Unhealthy)
-		e.Healthy += healthy
-		e.Endpoints += c.Endpoints
-		if c.Endpoints > 0 && len(c.Unhealthy) == 0 {
-			continue
-		}
-		e.Backends = append(e.Backends, Backend{
-			Object: from.Objects[0], Port: portOf(c.Name, from.Objects[0]), Cluster: c.Name,
-			Policies: policiesOf(from), Healthy: healthy, Endpoints: c.Endpoints, Unhealthy: c.Unhealthy,
-		})
-	}
-	slices.SortFunc(e.Backends, func(a, b Backend) int { return strings.Compare(a.Cluster, b.Cluster) })
-}
-
 // portOf is the last part of a Service's cluster name (backend.Key); 0 where there is none.
-func portOf(cluster string, object store.Key) int {
-	text, _ := strings.CutPrefix(cluster, object.Kind+"/"+object.Namespace+"/"+object.Name+"/")
+func portOf(c *ir.Cluster) int {
+	text, _ := strings.CutPrefix(c.Name, c.Objects[0].Kind+"/"+c.Objects[0].Namespace+"/"+c.Objects[0].Name+"/")
 	port, _ := strconv.Atoi(text) // a name without a port is no number
 	return port
 }
@@ -148,14 +119,13 @@ func policiesOf(c *ir.Cluster) (policies []store.Key) {
 // Wrong tells whether someone should look at the back end: it has no endpoint, or one
 // is unhealthy for another reason than that it was told to drain.
 func (b *Backend) Wrong() bool {
-	draining := func(e Endpoint) bool { return slices.Equal(e.Reasons, []Reason{Draining}) }
-	for _, e := range b.Unhealthy {
-		if !draining(e) {
-			return true
-		}
-	}
-	return b.Endpoints == 0
+	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {
+		return !slices.Equal(e.Reasons, []Reason{Draining})
+	})
 }
+
+// Unlisted counts the endpoints that are neither healthy nor in Unhealthy.
+func (b *Backend) Unlisted() int { return b.Endpoints - b.Healthy - len(b.Unhealthy) }
 
 // IsLocal tells whether a peer is on this host.
 func IsLocal(peer net.Addr) bool {

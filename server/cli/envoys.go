@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gatefold/gatefold/server/health"
+)
+
+// noEndpoint says why a back end may have no endpoint at all.
+const noEndpoint = "it has no endpoint: no EndpointSlice gives one, or its name is not resolved"
+
+// printEnvoys prints one row per Envoy, one per endpoint that it does not use, and one
+// per back end without any.
+func printEnvoys(out io.Writer, envoys []health.Envoy) error {
+	if len(envoys) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nENVOY\tBACK END\tHEALTHY\tENDPOINT\tWHY")
+	for _, e := range envoys {
+		node := oneLine(e.Node)
+		if e.Unknown != nil {
+			fmt.Fprintf(w, "%s\t-\tunknown\t-\t%s\n", node, oneLine(e.Unknown.Message+"; "+e.Unknown.Hint))
+			continue
+		}
+		fmt.Fprintf(w, "%s\tall\t%s\t-\t-\n", node, share(e.Healthy, e.Endpoints))
+		for _, b := range e.Backends {
+			row := fmt.Sprintf("%s\t%s\t%s", node, backendName(b), share(b.Healthy, b.Endpoints))
+			for _, endpoint := range b.Unhealthy {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", row, endpointName(endpoint), endpoint.Message+policiesOf(b))
+			}
+			if n := b.Unlisted(); n > 0 {
+				fmt.Fprintf(w, "%s\t%d more\t-\n", row, n)
+			}
+			if b.Endpoints == 0 {
+				fmt.Fprintf(w, "%s\t-\t%s\n", row, noEndpoint)
+			}
+		}
+	}
+	return w.Flush()
+}
+
+func share(healthy, all int) string { return fmt.Sprintf("%d of %d", healthy, all) }
+
+// backendName is "Service shop/cart:80".
+func backendName(b health.Backend) string {
+	if b.Port == 0 {
+		return b.Object.String()
+	}
+	return fmt.Sprintf("%s:%d", b.Object, b.Port)
+}
+
+func endpointName(e health.Endpoint) string {
+	if e.Hostname == "" {
+		return oneLine(e.Address)
+	}
+	return oneLine(e.Address + " (" + e.Hostname + ")")
+}
+
+// policiesOf names who asked for checks and ejections.
+func policiesOf(b health.Backend) string {
+	if len(b.Policies) == 0 {
+		return ""
+	}
+	names := make([]string, len(b.Policies))
+	for i, policy := range b.Policies {
+		names[i] = policy.String()
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// unwell tells whether an Envoy has a back end that someone should look at.
+func unwell(e health.Envoy) bool {
+	return slices.ContainsFunc(e.Backends, func(b health.Backend) bool { return b.Wrong() })
+}
