@@ -51,6 +51,7 @@ type caseRun struct {
 	network    string                           // of the back ends
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
 	byName     map[string][]*envoytest.EchoServer
+	extensions map[string]bool // services that policies ask, by "ip:port"
 	envoy      *envoytest.Envoy
 }
 
@@ -65,7 +66,8 @@ func startCase(t *testing.T, options translate.Options) *caseRun {
 	options.Bind = []string{address}
 	run := &caseRun{
 		running: start(t, Options{}), t: t, store: s, address: address,
-		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
+		extensions: map[string]bool{},
+		echoes:     map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options),
 		network:    fmt.Sprintf("127.%d.", 100+os.Getpid()%100),
 	}
@@ -93,11 +95,18 @@ func (run *caseRun) apply(step cases.Step) {
 }
 
 // startEchoes starts a back end for each endpoint of the object in the case's
-// network. It answers with the name of the Backend or Service.
+// network. It answers with the name of the Backend or Service; a Backend that speaks
+// gRPC is a service that policies ask.
 func (run *caseRun) startEchoes(object *store.Object) {
 	if b, ok := store.As[*api.Backend](object); ok {
+		grpc := b.Spec.Static.AppProtocol != nil && *b.Spec.Static.AppProtocol == api.AppProtocolGRPC
 		for _, host := range b.Spec.Static.Hosts {
-			run.startEcho(b.Name, host.Host, host.Port)
+			if address := fmt.Sprintf("%s:%d", host.Host, host.Port); grpc && strings.HasPrefix(host.Host, run.network) && !run.extensions[address] {
+				run.extensions[address] = true
+				envoytest.StartExtension(run.t, b.Name, address)
+			} else if !grpc {
+				run.startEcho(b.Name, host.Host, host.Port)
+			}
 		}
 	}
 	if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {

@@ -42,6 +42,7 @@ var kinds = []kind{
 	{api.Group, "Backend", []string{api.Version}, false, func() metav1.Object { return new(api.Backend) }},
 	{api.Group, "TrafficPolicy", []string{api.Version}, false, func() metav1.Object { return new(api.TrafficPolicy) }},
 	{api.Group, "BackendConfigPolicy", []string{api.Version}, false, func() metav1.Object { return new(api.BackendConfigPolicy) }},
+	{api.Group, "GatewayExtension", []string{api.Version}, false, func() metav1.Object { return new(api.GatewayExtension) }},
 	{"", "Namespace", []string{"v1"}, true, func() metav1.Object { return new(corev1.Namespace) }},
 	{"", "Service", []string{"v1"}, false, func() metav1.Object { return new(corev1.Service) }},
 	{"discovery.k8s.io", "EndpointSlice", []string{"v1"}, false, func() metav1.Object { return new(discoveryv1.EndpointSlice) }},

@@ -15,10 +15,11 @@
 //	elsewhere     name of a Gateway    ← Gateway                    the first of that name, for hints
 //	grants        namespace            ReferenceGrant               those of the namespace
 //	backend       reference            Service, Backend, grants     what the reference leads to
-//	policy        TrafficPolicy        TrafficPolicy                one policy by itself
+//	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
+//	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
 //	policies      HTTPRoute, rule      HTTPRoute, policy            what attaches to one rule of one route
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
-//	flat          node                 HTTPRoute, backend, link     rules with their encodings
+//	flat          node                 HTTPRoute, backend, link, policies, extension  rules with their encodings
 //	mount         HTTPRoute            attach, flat                 where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
 //	budget        root, port           fanout by level              how deep it may hand requests on

@@ -16,7 +16,7 @@ type objects = memo.Input[store.Key, *store.Object]
 type inputs struct {
 	classes, gateways, httpRoutes, grants        *objects
 	namespaces, services, slices, staticBackends *objects
-	trafficPolicies, backendPolicies             *objects
+	trafficPolicies, backendPolicies, extensions *objects
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
 	// namespace, policyIndex and backendPolicyIndex policies by target.
@@ -44,6 +44,7 @@ func newInputs(e *memo.Engine) *inputs {
 	in.staticBackends = kind(api.Group, "Backend")
 	in.trafficPolicies = kind(api.Group, kindTrafficPolicy)
 	in.backendPolicies = kind(api.Group, kindBackendConfigPolicy)
+	in.extensions = kind(api.Group, kindGatewayExtension)
 	for _, unserved := range unservedKinds() {
 		kind(gwv1.GroupName, unserved.name)
 	}

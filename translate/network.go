@@ -67,6 +67,7 @@ type network struct {
 	elsewhere   *memo.Rule[string, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
+	extension   *memo.Rule[store.Key, *extensionOut]
 	policy      *memo.Rule[store.Key, *policyOut]
 	policies    *memo.Rule[ruleKey, *levelOut]
 	lost        *memo.Rule[store.Key, []targetOut]
@@ -119,6 +120,7 @@ type network struct {
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in}
 	n.declareListeners(e)
+	n.declareReferences(e)
 	n.declarePolicies(e)
 	n.declareRoutes(e)
 	n.declareBudget(e)

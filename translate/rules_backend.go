@@ -52,6 +52,14 @@ func sameCluster(a, b *clusterOut) bool {
 		slices.Equal(a.Source.Objects, b.Source.Objects) && deepEqual(a.Problems, b.Problems)
 }
 
+// declareReferences declares what references are followed by.
+func (n *network) declareReferences(e *memo.Engine) {
+	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
+	n.backend = memo.NewRule(e, "backend", n.runBackend, identical)
+	n.extension = memo.NewRule(e, "extension", n.runExtension, deepEqual)
+	memo.Each(n.extension, n.in.extensions)
+}
+
 func (n *network) declareBackends(e *memo.Engine) {
 	n.uses = memo.NewFold[useKey, flatKey](e,
 		func(struct{}, []memo.Member[flatKey, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
@@ -151,6 +159,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 
 // encodeCluster adds what policies set for the back end.
 func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) *clusterOut {
+	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := n.configOf(c, key.Object).Apply(cluster)
 	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {

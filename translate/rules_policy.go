@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -59,14 +60,20 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 		return &policyOut{}
 	}
 	weight, readable := policy.WeightOf(from.Annotations)
-	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: &from.Spec}}
+	spec := policy.WithNamespace(&from.Spec, key.Namespace)
+	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec}}
 	if !readable {
 		out.Problems = append(out.Problems, annotationProblem(key, api.AnnotationPolicyWeight,
 			fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", from.Annotations[api.AnnotationPolicyWeight]),
 			"write a number from -2147483648 to 2147483647, in quotes"))
 	}
-	extras, problems := policy.Lower(&from.Spec)
-	for _, problem := range append(problems, xds.CheckExtras(key, extras)...) {
+	extras, problems := policy.Lower(spec)
+	if _, lost := n.connect(c, extras); len(lost) > 0 {
+		problems = append(problems, lost...)
+	} else {
+		problems = append(problems, xds.CheckExtras(key, extras)...)
+	}
+	for _, problem := range problems {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
 		if problem.Severity == store.Error && out.Unusable == "" {
@@ -230,8 +237,9 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 			continue
 		}
 		if !slices.Equal(levels, last) { // the matches of one rule have the same
-			last, joined = levels, join(levels)
+			last, joined = levels, n.join(c, levels)
 			out.use(joined.Uses)
+			out.addBackends(joined.backends)
 		}
 		joined.apply(rule, out)
 	}
@@ -243,9 +251,11 @@ type joinedLevels struct {
 	extras *ir.Extras
 	parts  []ir.Part
 	closed string
+	// backends are those of the services that the extras name.
+	backends []backend.Key
 }
 
-func join(levels []*levelOut) joinedLevels {
+func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	var out joinedLevels
 	var list []policy.Level
 	for _, level := range levels {
@@ -259,7 +269,9 @@ func join(levels []*levelOut) joinedLevels {
 	}
 	out.Resolved = policy.Resolve(list)
 	if out.closed == "" {
-		out.extras, out.parts = out.Resolved.Extras(), policyParts(out.Origins)
+		out.extras = out.Resolved.Extras()
+		out.backends, _ = n.connect(c, out.extras)
+		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
 	}
 	return out
 }
@@ -271,6 +283,18 @@ func policyParts(origins []policy.FieldOrigin) []ir.Part {
 		for _, key := range origin.From {
 			parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
 		}
+	}
+	return parts
+}
+
+// extensionParts tell which extensions the fields in force name.
+func extensionParts(extras *ir.Extras) []ir.Part {
+	if extras == nil {
+		return nil
+	}
+	var parts []ir.Part
+	for _, use := range extras.Extensions() {
+		parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + use.Field, Object: use.Key, Field: use.Extension.Path()})
 	}
 	return parts
 }

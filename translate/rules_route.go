@@ -83,8 +83,6 @@ func sameMount(a, b *mountOut) bool {
 
 func (n *network) declareRoutes(e *memo.Engine) {
 	n.declareElsewhere(e)
-	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
-	n.backend = memo.NewRule(e, "backend", n.runBackend, identical)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
 	memo.Each(n.attach, n.in.httpRoutes)
 	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)

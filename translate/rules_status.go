@@ -38,6 +38,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	n.problems = memo.NewFold[struct{}, string, []store.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
+	problemsFrom(n.problems, "extension", n.extension, func(x *extensionOut) []store.Problem { return x.Problems })
 	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []store.Problem { return p.Problems })
 	problemsFrom(n.problems, "policytargets", n.lost, func(list []targetOut) (problems []store.Problem) {
 		for _, lost := range list {

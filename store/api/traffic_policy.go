@@ -32,6 +32,8 @@ type TrafficPolicySpec struct {
 	TargetRefs []PolicyTarget `json:"targetRefs,omitempty"`
 
 	Transformation  *Transformation  `json:"transformation,omitempty"`
+	ExtAuth         *ExtAuth         `json:"extAuth,omitempty"`
+	ExtProc         *ExtProc         `json:"extProc,omitempty"`
 	RateLimit       *RateLimit       `json:"rateLimit,omitempty"`
 	CORS            *CORS            `json:"cors,omitempty"`
 	CSRF            *CSRF            `json:"csrf,omitempty"`
@@ -83,7 +85,8 @@ type BodyTransform struct {
 
 // RateLimit limits requests. Its parts are merged apart.
 type RateLimit struct {
-	Local *LocalRateLimit `json:"local,omitempty"`
+	Local  *LocalRateLimit  `json:"local,omitempty"`
+	Global *GlobalRateLimit `json:"global,omitempty"`
 }
 
 // LocalRateLimit is counted by each Envoy for itself, and for each match of a

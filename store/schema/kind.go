@@ -75,6 +75,7 @@ func crdKinds() []*kind {
 		own("Backend", "backends"),
 		own("TrafficPolicy", "trafficpolicies"),
 		own("BackendConfigPolicy", "backendconfigpolicies"),
+		own("GatewayExtension", "gatewayextensions"),
 	}
 }
 

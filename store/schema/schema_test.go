@@ -87,7 +87,9 @@ func shape(n *node, at string, into map[string]string) map[string]string {
 
 // TestOwnTypesHaveTheFieldsOfTheirCRDs compares package api's types and the CRDs.
 func TestOwnTypesHaveTheFieldsOfTheirCRDs(t *testing.T) {
-	for plural, object := range map[string]metav1.Object{"backends": &api.Backend{}, "trafficpolicies": &api.TrafficPolicy{}} {
+	for plural, object := range map[string]metav1.Object{
+		"backends": &api.Backend{}, "trafficpolicies": &api.TrafficPolicy{}, "gatewayextensions": &api.GatewayExtension{},
+	} {
 		crd := compileVersion(readCRD("crds/gateway.kgateway.dev_" + plural + ".yaml")[api.Version], nil).root
 		got := shape(fromType(reflect.TypeOf(object)).fields["spec"], "", map[string]string{})
 		if want := shape(crd.fields["spec"], "", map[string]string{}); !maps.Equal(got, want) {

@@ -19,14 +19,20 @@ import (
 type Key struct {
 	Object store.Key
 	Port   int32
+	// GRPC tells that it is spoken to by HTTP/2, whatever its appProtocol: a
+	// cluster of its own.
+	GRPC bool
 }
 
 // Cluster is the name of the back end's cluster, such as
-// "Service/default/echo/8080" or "Backend/default/echo".
+// "Service/default/echo/8080" or "Backend/default/echo", with "/grpc" for a GRPC one.
 func (k Key) Cluster() string {
 	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
 	if k.Port != 0 {
 		name += fmt.Sprint("/", k.Port)
+	}
+	if k.GRPC {
+		name += "/grpc"
 	}
 	return name
 }
@@ -34,9 +40,9 @@ func (k Key) Cluster() string {
 // String is the name of the cluster.
 func (k Key) String() string { return k.Cluster() }
 
-// CompareKeys orders keys by object and port.
+// CompareKeys orders keys by object, port and protocol.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port))
+	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), compareBool(a.GRPC, b.GRPC))
 }
 
 // Resolution is what a reference leads to. Reason is empty when it can be sent
@@ -58,6 +64,8 @@ type Reference struct {
 	To   store.Key
 	// Port is 0 when the reference has none.
 	Port int32
+	// GRPC tells that the reference is to a gRPC service.
+	GRPC bool
 }
 
 // Refer completes a reference made by from (Gateway API: group "", kind
@@ -181,11 +189,11 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	}
 	for _, port := range service.Spec.Ports {
 		if port.Port == r.Port {
-			return Resolution{Key: Key{r.To, r.Port}}
+			return Resolution{Key: Key{r.To, r.Port, r.GRPC}}
 		}
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName && len(service.Spec.Ports) == 0 {
-		return Resolution{Key: Key{r.To, r.Port}}
+		return Resolution{Key: Key{r.To, r.Port, r.GRPC}}
 	}
 	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
 }
@@ -200,7 +208,7 @@ func portList(service *corev1.Service) string {
 
 // ToBackend resolves a reference to an existing Backend object.
 func (r Reference) ToBackend() Resolution {
-	return Resolution{Key: Key{Object: r.To}}
+	return Resolution{Key: Key{Object: r.To, GRPC: r.GRPC}}
 }
 
 // FromBackend gives the cluster of a Backend object.

@@ -9,6 +9,9 @@ type Extras struct {
 	// Request and Response are changes by template, in order.
 	Request, Response []HeaderChange
 	RateLimit         *RateLimit
+	ExtAuth           *ExtAuth
+	ExtProc           *ExtProc
+	GlobalLimit       *GlobalLimit
 	CORS              *CORS
 	CSRF              *CSRF
 	// BufferBytes is the largest request that is read whole, 0 to read none.

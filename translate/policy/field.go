@@ -36,7 +36,10 @@ const (
 func Fields() []Field {
 	return []Field{
 		transformation{},
+		extAuth(),
+		extProc(),
 		localRateLimit(),
+		globalRateLimit(),
 		cors(),
 		csrf(),
 		buffer(),

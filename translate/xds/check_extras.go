@@ -26,6 +26,7 @@ func CheckExtras(policy store.Key, extras *ir.Extras) []store.Problem {
 			c.cookieText(at+".path", hash.Cookie.Path)
 		}
 	}
+	c.extensions(extras)
 	if len(c.problems) == 0 {
 		c.messages(extras)
 	}
@@ -79,10 +80,18 @@ func (c *checker) cookieText(field, text string) {
 // messages makes the filters' messages and looks at their constraints.
 func (c *checker) messages(extras *ir.Extras) {
 	for _, filter := range httpFilters() {
-		if config := filter.Route(extras); config != nil {
-			if err := config.ValidateAll(); err != nil {
-				c.refuse("spec", "Envoy does not accept this policy: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
-			}
-		}
+		c.message(filter.Route(extras))
+	}
+	for _, filter := range extensionFilters() {
+		c.message(filter.config(extras))
+	}
+}
+
+func (c *checker) message(config message) {
+	if config == nil {
+		return
+	}
+	if err := config.ValidateAll(); err != nil {
+		c.refuse("spec", "Envoy does not accept this object: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
 	}
 }

@@ -57,8 +57,11 @@ func httpFilters() []HTTPFilter {
 	return []HTTPFilter{
 		corsFilter{},
 		csrfFilter{},
+		extAuthFilter(),
 		rateLimitFilter{},
+		globalLimitFilter(),
 		bufferFilter{},
+		extProcFilter(),
 		transformationFilter{},
 		headersFilter{},
 	}
@@ -104,8 +107,12 @@ func filters(extras *ir.Extras, name func(HTTPFilter) string) map[string]*anypb.
 	configs := map[string]*anypb.Any{}
 	for _, filter := range httpFilters() {
 		if config := filter.Route(extras); config != nil {
+			nameService(config, name(filter))
 			configs[name(filter)] = pack(config)
 		}
+	}
+	if context := authContext(extras); context != nil {
+		configs[serviceFilter(name(extAuthFilter()))] = pack(context)
 	}
 	return configs
 }

@@ -1,0 +1,216 @@
+package envoytest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	processorv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	limiterv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Extension is a gRPC server with the three services that Envoy asks about
+// requests. What each answers depends on the request alone, but for the limits:
+//
+//   - Authorization lets requests with "x-token: good" pass, sets x-user to the
+//     server's name for the back end, x-asked to what it was asked (see asked), and
+//     x-checked in the answer; others get 401. The first of each value of x-flaky
+//     is not answered.
+//   - ExternalProcessor sets x-processed in requests and answers to the server's name,
+//     and refuses requests with "x-refuse: yes" with 403.
+//   - RateLimitService takes two requests of each descriptor, and answers with x-limit.
+type Extension struct {
+	authv3.UnimplementedAuthorizationServer
+	processorv3.UnimplementedExternalProcessorServer
+	limiterv3.UnimplementedRateLimitServiceServer
+
+	name   string
+	server *grpc.Server
+	calls  atomic.Int64
+
+	mu   sync.Mutex
+	seen map[string]int // calls by what they were for
+}
+
+// limitOfEach is how many requests of a descriptor an Extension takes.
+const limitOfEach = 2
+
+// StartExtension starts the server on "ip:port". It ends with the test.
+func StartExtension(t testing.TB, name, address string) *Extension {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Extension{name: name, server: grpc.NewServer(), seen: map[string]int{}}
+	authv3.RegisterAuthorizationServer(e.server, e)
+	processorv3.RegisterExternalProcessorServer(e.server, e)
+	limiterv3.RegisterRateLimitServiceServer(e.server, e)
+	served := make(chan error, 1)
+	go func() { served <- e.server.Serve(listener) }()
+	t.Cleanup(func() {
+		e.Close()
+		if err := <-served; err != nil {
+			t.Errorf("extension %s: %v", name, err)
+		}
+	})
+	return e
+}
+
+// Close ends the server and all connections. A second call does nothing.
+func (e *Extension) Close() { e.server.Stop() }
+
+// Calls returns how often one of the services was asked.
+func (e *Extension) Calls() int64 { return e.calls.Load() }
+
+// Check implements Authorization.
+func (e *Extension) Check(_ context.Context, r *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	e.calls.Add(1)
+	headers := r.GetAttributes().GetRequest().GetHttp().GetHeaders()
+	if flaky := headers["x-flaky"]; flaky != "" && e.count("flaky "+flaky) == 1 {
+		return nil, status.Error(codes.Unavailable, "not now")
+	}
+	if headers["x-token"] != "good" {
+		return &authv3.CheckResponse{
+			Status: status.New(codes.Unauthenticated, "").Proto(),
+			HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
+				Status: &typev3.HttpStatus{Code: typev3.StatusCode_Unauthorized},
+			}},
+		}, nil
+	}
+	return &authv3.CheckResponse{
+		Status: status.New(codes.OK, "").Proto(),
+		HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: &authv3.OkHttpResponse{
+			Headers:              setHeaders("x-user", e.name, "x-asked", asked(r)),
+			ResponseHeadersToAdd: setHeaders("x-checked", e.name),
+		}},
+	}, nil
+}
+
+// count gives how often it was called with the key.
+func (e *Extension) count(key string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seen[key]++
+	return e.seen[key]
+}
+
+// asked is what a CheckRequest shows beside the path: its context, the length of
+// the body and whether there is a header x-secret.
+func asked(r *authv3.CheckRequest) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(r.GetAttributes().GetContextExtensions())) {
+		parts = append(parts, key+"="+r.GetAttributes().GetContextExtensions()[key])
+	}
+	http := r.GetAttributes().GetRequest().GetHttp()
+	if n := len(http.GetBody()) + len(http.GetRawBody()); n > 0 {
+		parts = append(parts, fmt.Sprint("body=", n))
+	}
+	if secret, ok := http.GetHeaders()["x-secret"]; ok {
+		parts = append(parts, "secret="+secret)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ",")
+}
+
+func setHeaders(pairs ...string) []*corev3.HeaderValueOption {
+	var out []*corev3.HeaderValueOption
+	for pair := range slices.Chunk(pairs, 2) {
+		out = append(out, &corev3.HeaderValueOption{
+			Header:       &corev3.HeaderValue{Key: pair[0], Value: pair[1]},
+			AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+		})
+	}
+	return out
+}
+
+// Process implements ExternalProcessor. The end of a stream is Envoy's to decide.
+func (e *Extension) Process(stream processorv3.ExternalProcessor_ProcessServer) error {
+	e.calls.Add(1)
+	for {
+		request, err := stream.Recv()
+		if err != nil {
+			return nil //nolint:nilerr // Envoy has seen enough
+		}
+		if err := stream.Send(e.processed(request)); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *Extension) processed(r *processorv3.ProcessingRequest) *processorv3.ProcessingResponse {
+	changed := &processorv3.HeadersResponse{Response: &processorv3.CommonResponse{
+		HeaderMutation: &processorv3.HeaderMutation{SetHeaders: rawHeaders("x-processed", e.name)},
+	}}
+	switch step := r.GetRequest().(type) {
+	case *processorv3.ProcessingRequest_RequestHeaders:
+		for _, header := range step.RequestHeaders.GetHeaders().GetHeaders() {
+			if header.GetKey() == "x-refuse" {
+				return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_ImmediateResponse{
+					ImmediateResponse: &processorv3.ImmediateResponse{Status: &typev3.HttpStatus{Code: typev3.StatusCode_Forbidden}},
+				}}
+			}
+		}
+		return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_RequestHeaders{RequestHeaders: changed}}
+	case *processorv3.ProcessingRequest_ResponseHeaders:
+		return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_ResponseHeaders{ResponseHeaders: changed}}
+	case *processorv3.ProcessingRequest_RequestBody:
+		body := &processorv3.BodyResponse{Response: &processorv3.CommonResponse{HeaderMutation: &processorv3.HeaderMutation{
+			SetHeaders: rawHeaders("x-body", fmt.Sprint(len(step.RequestBody.GetBody()))),
+		}}}
+		return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_RequestBody{RequestBody: body}}
+	case *processorv3.ProcessingRequest_ResponseBody:
+		return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_ResponseBody{ResponseBody: &processorv3.BodyResponse{}}}
+	}
+	return &processorv3.ProcessingResponse{}
+}
+
+// rawHeaders are headers as ext_proc wants them: values as bytes.
+func rawHeaders(name, value string) []*corev3.HeaderValueOption {
+	return []*corev3.HeaderValueOption{{
+		Header:       &corev3.HeaderValue{Key: name, RawValue: []byte(value)},
+		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+	}}
+}
+
+// ShouldRateLimit implements RateLimitService.
+func (e *Extension) ShouldRateLimit(_ context.Context, r *limiterv3.RateLimitRequest) (*limiterv3.RateLimitResponse, error) {
+	e.calls.Add(1)
+	out := &limiterv3.RateLimitResponse{OverallCode: limiterv3.RateLimitResponse_OK}
+	var keys []string
+	for _, descriptor := range r.GetDescriptors() {
+		var entries []string
+		for _, entry := range descriptor.GetEntries() {
+			entries = append(entries, entry.GetKey()+"="+entry.GetValue())
+		}
+		key := r.GetDomain() + ":" + strings.Join(entries, ",")
+		keys = append(keys, key)
+		seen := e.count(key)
+		code := limiterv3.RateLimitResponse_OK
+		if seen > limitOfEach {
+			code = limiterv3.RateLimitResponse_OVER_LIMIT
+			out.OverallCode = code
+		}
+		out.Statuses = append(out.Statuses, &limiterv3.RateLimitResponse_DescriptorStatus{
+			Code:           code,
+			CurrentLimit:   &limiterv3.RateLimitResponse_RateLimit{RequestsPerUnit: limitOfEach, Unit: limiterv3.RateLimitResponse_RateLimit_HOUR},
+			LimitRemaining: uint32(max(0, limitOfEach-seen)),
+		})
+	}
+	out.ResponseHeadersToAdd = []*corev3.HeaderValue{{Key: "x-limit", Value: strings.Join(keys, ";")}}
+	return out, nil
+}

@@ -1,0 +1,137 @@
+package policy
+
+import (
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const kindGatewayExtension = "GatewayExtension"
+
+func extAuth() Field {
+	return single[api.ExtAuth]{
+		name: "extAuth",
+		get:  func(s *api.TrafficPolicySpec) *api.ExtAuth { return s.ExtAuth },
+		put:  func(s *api.TrafficPolicySpec, auth *api.ExtAuth) { s.ExtAuth = auth },
+		lower: func(from *api.ExtAuth, extras *ir.Extras) []store.Problem {
+			if from.ExtensionRef != nil {
+				extras.ExtAuth = &ir.ExtAuth{
+					ExtensionUse: extensionUse("extAuth", from.ExtensionRef),
+					Body:         requestBody(from.WithRequestBody), Context: from.ContextExtensions,
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func extProc() Field {
+	return single[api.ExtProc]{
+		name: "extProc",
+		get:  func(s *api.TrafficPolicySpec) *api.ExtProc { return s.ExtProc },
+		put:  func(s *api.TrafficPolicySpec, proc *api.ExtProc) { s.ExtProc = proc },
+		lower: func(from *api.ExtProc, extras *ir.Extras) []store.Problem {
+			if from.ExtensionRef != nil {
+				extras.ExtProc = &ir.ExtProc{
+					ExtensionUse: extensionUse("extProc", from.ExtensionRef), Mode: processingMode(from.ProcessingMode),
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// globalRateLimit counts apart from rateLimit.local (delegation notes, section 10).
+func globalRateLimit() Field {
+	return single[api.GlobalRateLimit]{
+		name: "rateLimit.global",
+		get: func(s *api.TrafficPolicySpec) *api.GlobalRateLimit {
+			if s.RateLimit == nil {
+				return nil
+			}
+			return s.RateLimit.Global
+		},
+		put: func(s *api.TrafficPolicySpec, global *api.GlobalRateLimit) {
+			var copied api.RateLimit
+			if s.RateLimit != nil {
+				copied = *s.RateLimit
+			}
+			copied.Global = global
+			s.RateLimit = &copied
+		},
+		lower: lowerGlobalRateLimit,
+	}
+}
+
+func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []store.Problem {
+	to := &ir.GlobalLimit{ExtensionUse: extensionUse("rateLimit.global", &from.ExtensionRef)}
+	for _, descriptor := range from.Descriptors {
+		var entries []ir.LimitEntry
+		for _, entry := range descriptor.Entries {
+			entries = append(entries, limitEntry(entry))
+		}
+		to.Descriptors = append(to.Descriptors, entries)
+	}
+	extras.GlobalLimit = to
+	return nil
+}
+
+// limitEntry takes the keys of kgateway, so that its services find their limits.
+func limitEntry(from api.RateLimitEntry) ir.LimitEntry {
+	switch from.Type {
+	case api.EntryGeneric:
+		return ir.LimitEntry{Key: from.Generic.Key, Value: from.Generic.Value}
+	case api.EntryHeader:
+		return ir.LimitEntry{Key: *from.Header, Header: *from.Header}
+	case api.EntryPath:
+		return ir.LimitEntry{Key: "path", Header: ":path"}
+	}
+	return ir.LimitEntry{Address: true}
+}
+
+// extensionUse wants a reference of a policy from WithNamespace.
+func extensionUse(field string, ref *api.ExtensionRef) ir.ExtensionUse {
+	return ir.ExtensionUse{Field: field, Key: store.Key{
+		Group: api.Group, Kind: kindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
+	}}
+}
+
+func requestBody(from *api.RequestBody) *ir.RequestBody {
+	if from == nil {
+		return nil
+	}
+	return &ir.RequestBody{Max: uint32(from.MaxRequestBytes), Partial: from.AllowPartialMessage, Bytes: from.PackAsBytes}
+}
+
+func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
+	if from == nil {
+		return nil
+	}
+	return &ir.ProcessingMode{
+		RequestHeaders: from.RequestHeaderMode, ResponseHeaders: from.ResponseHeaderMode,
+		RequestBody: from.RequestBodyMode, ResponseBody: from.ResponseBodyMode,
+		RequestTrailers: from.RequestTrailerMode, ResponseTrailers: from.ResponseTrailerMode,
+	}
+}
+
+// WithNamespace fills in the policy's namespace where references to GatewayExtensions
+// have none: a merge takes them out of their policy.
+func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
+	spec := *from
+	if from.ExtAuth != nil && from.ExtAuth.ExtensionRef != nil {
+		auth := *from.ExtAuth
+		auth.ExtensionRef = auth.ExtensionRef.In(namespace)
+		spec.ExtAuth = &auth
+	}
+	if from.ExtProc != nil && from.ExtProc.ExtensionRef != nil {
+		proc := *from.ExtProc
+		proc.ExtensionRef = proc.ExtensionRef.In(namespace)
+		spec.ExtProc = &proc
+	}
+	if from.RateLimit != nil && from.RateLimit.Global != nil {
+		global := *from.RateLimit.Global
+		global.ExtensionRef = *global.ExtensionRef.In(namespace)
+		spec.RateLimit = &api.RateLimit{Local: from.RateLimit.Local, Global: &global}
+	}
+	return &spec
+}

@@ -1,0 +1,102 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+const kindGatewayExtension = "GatewayExtension"
+
+// extensionOut is one GatewayExtension.
+type extensionOut struct {
+	// Extension is nil when there is none that can be used; Unusable says why, and
+	// Hint what to do.
+	Extension      *ir.Extension
+	Missing        bool
+	Unusable, Hint string
+	// Backend is the service's.
+	Backend  backend.Key
+	Problems []store.Problem
+}
+
+// runExtension looks at one extension by itself, and for its service.
+func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
+	object, _ := n.in.extensions.Get(c, key)
+	from, ok := store.As[*api.GatewayExtension](object)
+	if !ok {
+		return &extensionOut{Missing: true, Hint: "create it, or correct the name or namespace"}
+	}
+	out := &extensionOut{}
+	extension, service, problems := policy.LowerExtension(&from.Spec)
+	if service != nil {
+		ref := backend.Refer(key, service.BackendRef.BackendObjectReference)
+		ref.GRPC = true
+		resolution := n.backend.Get(c, ref)
+		if resolution.OK() {
+			out.Backend = resolution.Key
+			extension.Service.Cluster = resolution.Key.Cluster()
+			problems = append(problems, xds.CheckExtension(key, extension)...)
+		} else {
+			problems = append(problems, store.Problem{
+				Code: string(resolution.Reason), Severity: store.Error, Field: extension.Path() + ".grpcService.backendRef",
+				Message: resolution.Message, Hint: resolution.Hint,
+			})
+		}
+	}
+	for _, problem := range problems {
+		problem.Object = key
+		out.Problems = append(out.Problems, problem)
+		if problem.Severity == store.Error && out.Unusable == "" {
+			out.Unusable, out.Hint = problem.Field+": "+problem.Message, problem.Hint
+		}
+	}
+	if out.Unusable == "" {
+		out.Extension = extension
+	}
+	return out
+}
+
+// connect looks up the extensions that extras name, and gives the back ends of their
+// services. A field whose extension cannot be used is taken out, and a problem says
+// so: the policy must not be used then.
+func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []backend.Key, problems []store.Problem) {
+	if extras == nil {
+		return nil, nil
+	}
+	for _, use := range extras.Extensions() {
+		found := n.extension.Get(c, use.Key)
+		problem := store.Problem{
+			Code: "ExtensionNotUsable", Severity: store.Error, Field: "spec." + use.Field + ".extensionRef",
+			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: found.Hint + "; routes of the policy answer 500 until then",
+		}
+		switch {
+		case found.Missing:
+			problem.Code, problem.Message = "ExtensionNotFound", use.Key.String()+" does not exist"
+		case found.Extension == nil:
+		case found.Extension.Field() != use.Field:
+			problem.Message = fmt.Sprintf("%s cannot be used: it is for %s", use.Key, found.Extension.Field())
+			problem.Hint = "name one for " + use.Field + "; routes of the policy answer 500 until then"
+		default:
+			use.Extension = found.Extension
+			backends = append(backends, found.Backend)
+			continue
+		}
+		problems = append(problems, problem)
+	}
+	return backends, problems
+}
+
+// addBackends makes the Gateways of the node need the back ends.
+func (out *flatOut) addBackends(backends []backend.Key) {
+	out.Backends = append(out.Backends, backends...)
+	slices.SortFunc(out.Backends, backend.CompareKeys)
+	out.Backends = slices.Compact(out.Backends)
+}

@@ -1,0 +1,81 @@
+package xds
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// CheckExtension tells what Envoy would refuse of a GatewayExtension by itself;
+// problems name its fields.
+func CheckExtension(key store.Key, e *ir.Extension) []store.Problem {
+	c := checker{rule: &ir.Rule{Source: ir.Origin{Key: key}}}
+	use := ir.ExtensionUse{Extension: e}
+	extras := &ir.Extras{}
+	switch {
+	case e.Auth != nil:
+		extras.ExtAuth = &ir.ExtAuth{ExtensionUse: use}
+		c.authStatus("spec.extAuth.statusOnError", e.Auth.StatusOnError)
+	case e.Processor != nil:
+		extras.ExtProc = &ir.ExtProc{ExtensionUse: use}
+		c.processingMode("spec.extProc.processingMode", e.Processor.Mode)
+	default:
+		extras.GlobalLimit = &ir.GlobalLimit{ExtensionUse: use}
+		c.text("spec.rateLimit.domain", e.Limiter.Domain)
+	}
+	if len(c.problems) == 0 {
+		c.messages(extras)
+	}
+	return c.problems
+}
+
+func (c *checker) authStatus(field string, status uint32) {
+	if _, known := typev3.StatusCode_name[int32(status)]; !known {
+		c.refuse(field, fmt.Sprintf("Envoy knows no status %d", status), "take a usual one, such as 403 or 503")
+	}
+}
+
+const streamedBoth = "FULL_DUPLEX_STREAMED"
+
+// processingMode refuses what Envoy refuses of a mode.
+func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
+	if mode == nil {
+		return
+	}
+	for _, side := range []struct{ name, body, trailers string }{
+		{"request", mode.RequestBody, mode.RequestTrailers},
+		{"response", mode.ResponseBody, mode.ResponseTrailers},
+	} {
+		if side.body == streamedBoth && side.trailers != "SEND" {
+			c.refuse(field+"."+side.name+"TrailerMode", streamedBoth+" wants the trailers too", "set "+side.name+"TrailerMode: SEND")
+		}
+	}
+}
+
+// extensions checks what a policy asks of the services that it names.
+func (c *checker) extensions(extras *ir.Extras) {
+	if auth := extras.ExtAuth; auth != nil {
+		for _, key := range slices.Sorted(maps.Keys(auth.Context)) {
+			at := "spec.extAuth.contextExtensions[" + key + "]"
+			c.text(at, key)
+			c.text(at, auth.Context[key])
+		}
+	}
+	if proc := extras.ExtProc; proc != nil {
+		c.processingMode("spec.extProc.processingMode", proc.Mode)
+	}
+	if limit := extras.GlobalLimit; limit != nil {
+		for i, descriptor := range limit.Descriptors {
+			for j, entry := range descriptor {
+				at := fmt.Sprintf("spec.rateLimit.global.descriptors[%d].entries[%d]", i, j)
+				c.text(at, entry.Key)
+				c.text(at, entry.Value)
+			}
+		}
+	}
+}

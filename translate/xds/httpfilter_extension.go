@@ -1,0 +1,229 @@
+package xds
+
+import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	limitv3 "github.com/envoyproxy/go-control-plane/envoy/config/ratelimit/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	authzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
+	procv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
+	chainv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/filter_chain/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ratelimit/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// extensionFilter is a filter that asks a service. Its settings, the service among
+// them, belong to the filter and not to a route in Envoy: so the listener has an empty
+// chain of filters in its place, and the route brings the chain, of that one filter.
+type extensionFilter struct {
+	field string
+	// config is that of the filter in the chain, nil for extras without the field.
+	config func(*ir.Extras) message
+}
+
+// extensionFilters are those of all fields that need a service.
+func extensionFilters() []extensionFilter {
+	return []extensionFilter{extAuthFilter(), globalLimitFilter(), extProcFilter()}
+}
+
+func extAuthFilter() extensionFilter { return extensionFilter{"extAuth", extAuthz} }
+
+func extProcFilter() extensionFilter { return extensionFilter{"extProc", extProcessor} }
+
+func globalLimitFilter() extensionFilter { return extensionFilter{"rateLimit.global", globalLimit} }
+
+func (f extensionFilter) Name() string { return "gatefold/" + f.field }
+
+func (f extensionFilter) Field() string { return f.field }
+
+func (extensionFilter) Chain() message { return &chainv3.FilterChainConfig{} }
+
+func (f extensionFilter) Route(extras *ir.Extras) message {
+	config := f.config(extras)
+	if config == nil {
+		return nil
+	}
+	return &chainv3.FilterChainConfigPerRoute{FilterChain: &chainv3.FilterChain{
+		Filters: []*corev3.TypedExtensionConfig{{Name: serviceFilter(f.Name()), TypedConfig: pack(config)}},
+	}}
+}
+
+// serviceFilter names the one filter in the chain of the filter at a place.
+func serviceFilter(at string) string { return at + "/service" }
+
+// nameService names the filter in a chain by its place: Envoy joins what route and
+// virtual host set for one name, and neither may tell its context to the other's
+// service.
+func nameService(config message, at string) {
+	if chain, ok := config.(*chainv3.FilterChainConfigPerRoute); ok {
+		chain.FilterChain.Filters[0].Name = serviceFilter(at)
+	}
+}
+
+func extAuthz(extras *ir.Extras) message {
+	if extras.ExtAuth == nil {
+		return nil
+	}
+	service := extras.ExtAuth.Extension
+	body := extras.ExtAuth.Body
+	if body == nil {
+		body = service.Auth.Body
+	}
+	config := &authzv3.ExtAuthz{
+		Services:            &authzv3.ExtAuthz_GrpcService{GrpcService: grpcService(service.Service)},
+		TransportApiVersion: corev3.ApiVersion_V3,
+		FailureModeAllow:    service.Auth.FailOpen,
+		StatusOnError:       &typev3.HttpStatus{Code: typev3.StatusCode(service.Auth.StatusOnError)},
+		StatPrefix:          service.Auth.StatPrefix,
+		WithRequestBody:     authBody(body),
+	}
+	if service.Auth.Percent < 100 {
+		config.FilterEnabled = percentage(service.Auth.Percent)
+	}
+	if len(service.Auth.Headers) > 0 {
+		config.AllowedHeaders = &matcherv3.ListStringMatcher{}
+		for _, name := range service.Auth.Headers {
+			config.AllowedHeaders.Patterns = append(config.AllowedHeaders.Patterns, stringMatcher(ir.StringMatch{Value: name, IgnoreCase: true}))
+		}
+	}
+	return config
+}
+
+func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
+	if from == nil {
+		return nil
+	}
+	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
+}
+
+// authContext is what a route tells the service; nil for nothing. It is the one
+// setting of the filter in the chain that Envoy takes from the route itself.
+func authContext(extras *ir.Extras) message {
+	if extras.ExtAuth == nil || len(extras.ExtAuth.Context) == 0 {
+		return nil
+	}
+	return &authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_CheckSettings{
+		CheckSettings: &authzv3.CheckSettings{ContextExtensions: extras.ExtAuth.Context},
+	}}
+}
+
+// extProcessor never has a route chosen anew: the request would go to it without
+// that route's policies.
+func extProcessor(extras *ir.Extras) message {
+	if extras.ExtProc == nil {
+		return nil
+	}
+	service := extras.ExtProc.Extension
+	mode := extras.ExtProc.Mode
+	if mode == nil {
+		mode = service.Processor.Mode
+	}
+	config := &procv3.ExternalProcessor{
+		GrpcService:       grpcService(service.Service),
+		FailureModeAllow:  service.Processor.FailOpen,
+		ProcessingMode:    processingMode(mode),
+		MessageTimeout:    optionalDuration(service.Processor.MessageTimeout),
+		MaxMessageTimeout: optionalDuration(service.Processor.MaxMessageTimeout),
+		StatPrefix:        service.Processor.StatPrefix,
+		AllowModeOverride: service.Processor.Chooses,
+		RouteCacheAction:  procv3.ExternalProcessor_RETAIN,
+	}
+	for i := range service.Processor.Choices {
+		config.AllowedOverrideModes = append(config.AllowedOverrideModes, processingMode(&service.Processor.Choices[i]))
+	}
+	return config
+}
+
+func processingMode(from *ir.ProcessingMode) *procv3.ProcessingMode {
+	if from == nil {
+		return nil
+	}
+	headers := func(mode string) procv3.ProcessingMode_HeaderSendMode {
+		return procv3.ProcessingMode_HeaderSendMode(procv3.ProcessingMode_HeaderSendMode_value[mode])
+	}
+	body := func(mode string) procv3.ProcessingMode_BodySendMode {
+		return procv3.ProcessingMode_BodySendMode(procv3.ProcessingMode_BodySendMode_value[mode])
+	}
+	return &procv3.ProcessingMode{
+		RequestHeaderMode: headers(from.RequestHeaders), ResponseHeaderMode: headers(from.ResponseHeaders),
+		RequestBodyMode: body(from.RequestBody), ResponseBodyMode: body(from.ResponseBody),
+		RequestTrailerMode: headers(from.RequestTrailers), ResponseTrailerMode: headers(from.ResponseTrailers),
+	}
+}
+
+func globalLimit(extras *ir.Extras) message {
+	if extras.GlobalLimit == nil {
+		return nil
+	}
+	service := extras.GlobalLimit.Extension
+	config := &ratelimitv3.RateLimit{
+		Domain:          service.Limiter.Domain,
+		Timeout:         optionalDuration(service.Limiter.Timeout),
+		FailureModeDeny: !service.Limiter.FailOpen,
+		RateLimitService: &limitv3.RateLimitServiceConfig{
+			GrpcService: grpcService(service.Service), TransportApiVersion: corev3.ApiVersion_V3,
+		},
+	}
+	if service.Limiter.Headers {
+		config.EnableXRatelimitHeaders = ratelimitv3.RateLimit_DRAFT_VERSION_03
+	}
+	for _, descriptor := range extras.GlobalLimit.Descriptors {
+		limit := &routev3.RateLimit{}
+		for _, entry := range descriptor {
+			limit.Actions = append(limit.Actions, limitAction(entry))
+		}
+		config.RateLimits = append(config.RateLimits, limit)
+	}
+	return config
+}
+
+func limitAction(entry ir.LimitEntry) *routev3.RateLimit_Action {
+	switch {
+	case entry.Address:
+		return &routev3.RateLimit_Action{ActionSpecifier: &routev3.RateLimit_Action_RemoteAddress_{
+			RemoteAddress: &routev3.RateLimit_Action_RemoteAddress{},
+		}}
+	case entry.Header != "":
+		return &routev3.RateLimit_Action{ActionSpecifier: &routev3.RateLimit_Action_RequestHeaders_{
+			RequestHeaders: &routev3.RateLimit_Action_RequestHeaders{HeaderName: entry.Header, DescriptorKey: entry.Key},
+		}}
+	}
+	return &routev3.RateLimit_Action{ActionSpecifier: &routev3.RateLimit_Action_GenericKey_{
+		GenericKey: &routev3.RateLimit_Action_GenericKey{DescriptorKey: entry.Key, DescriptorValue: entry.Value},
+	}}
+}
+
+// callRetries are the failures of a call after which it is repeated: none of them
+// is an answer.
+const callRetries = "connect-failure,refused-stream,reset,unavailable"
+
+func grpcService(from ir.Service) *corev3.GrpcService {
+	service := &corev3.GrpcService{
+		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
+			EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: from.Cluster, Authority: from.Authority},
+		},
+		Timeout: optionalDuration(from.Timeout),
+	}
+	if from.Retry != nil {
+		service.RetryPolicy = &corev3.RetryPolicy{
+			NumRetries: wrapperspb.UInt32(from.Retry.Attempts), RetryOn: callRetries, RetryBackOff: callBackoff(from.Retry),
+		}
+	}
+	return service
+}
+
+func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
+	if from.Base == 0 {
+		return nil
+	}
+	base := max(from.Base, leastBackoff)
+	to := &corev3.BackoffStrategy{BaseInterval: durationpb.New(base), MaxInterval: durationpb.New(min(base, longestBackoff/backoffGrowth) * backoffGrowth)}
+	if from.Max > 0 {
+		to.MaxInterval = durationpb.New(max(base, min(from.Max, longestBackoff)))
+	}
+	return to
+}
