@@ -95,24 +95,26 @@ func (run *caseRun) apply(step cases.Step) {
 }
 
 // startEchoes starts a back end for each endpoint of the object in the case's
-// network. It answers with the name of the Backend or Service; a Backend that speaks
-// gRPC is a service that policies ask.
+// network. It answers with the name of the Backend or Service; one that speaks gRPC
+// is a service that policies ask.
 func (run *caseRun) startEchoes(object *store.Object) {
 	if b, ok := store.As[*api.Backend](object); ok {
-		grpc := b.Spec.Static.AppProtocol != nil && *b.Spec.Static.AppProtocol == api.AppProtocolGRPC
+		start := run.startEcho
+		if p := b.Spec.Static.AppProtocol; p != nil && *p == api.AppProtocolGRPC {
+			start = run.startExtension
+		}
 		for _, host := range b.Spec.Static.Hosts {
-			if address := fmt.Sprintf("%s:%d", host.Host, host.Port); grpc && strings.HasPrefix(host.Host, run.network) && !run.extensions[address] {
-				run.extensions[address] = true
-				envoytest.StartExtension(run.t, b.Name, address)
-			} else if !grpc {
-				run.startEcho(b.Name, host.Host, host.Port)
-			}
+			start(b.Name, host.Host, host.Port)
 		}
 	}
 	if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {
 		for _, port := range slice.Ports {
+			start := run.startEcho
+			if port.AppProtocol != nil && *port.AppProtocol == string(api.AppProtocolGRPC) {
+				start = run.startExtension
+			}
 			for _, endpoint := range slice.Endpoints {
-				run.startEcho(slice.Labels[discoveryv1.LabelServiceName], endpoint.Addresses[0], *port.Port)
+				start(slice.Labels[discoveryv1.LabelServiceName], endpoint.Addresses[0], *port.Port)
 			}
 		}
 	}
@@ -123,6 +125,14 @@ func (run *caseRun) startEcho(name, host string, port int32) {
 	if strings.HasPrefix(host, run.network) && run.echoes[address] == nil {
 		run.echoes[address] = envoytest.Echo(run.t, name, address)
 		run.byName[name] = append(run.byName[name], run.echoes[address])
+	}
+}
+
+func (run *caseRun) startExtension(name, host string, port int32) {
+	address := fmt.Sprintf("%s:%d", host, port)
+	if strings.HasPrefix(host, run.network) && !run.extensions[address] {
+		run.extensions[address] = true
+		envoytest.StartExtension(run.t, name, address)
 	}
 }
 
