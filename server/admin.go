@@ -27,6 +27,7 @@ func (s *Server) admin(address net.Addr) http.Handler {
 	pages.HandleFunc("/api/v1/problems", s.problemsPage)
 	pages.HandleFunc("/api/v1/xds", s.xdsPage)
 	pages.HandleFunc("/api/v1/explain", s.explainPage)
+	pages.HandleFunc("/api/v1/transport", s.transportPage)
 	pages.HandleFunc("/api/v1/envoys", s.envoysPage)
 	pages.HandleFunc("/api/v1/status", s.statusPage)
 	pages.HandleFunc("/api/v1/status/{kind}", s.statusPage)
@@ -45,15 +46,18 @@ type word struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// guard lets only reading requests and reloads pass, and on a loopback address only those
+// guard lets only reading requests and reloads pass, and over loopback only those
 // that name it: a web page that makes its own name point here (DNS rebinding)
-// must not read this host's configuration.
+// must not read this host's configuration, also where all interfaces are served.
 func guard(pages http.Handler, address net.Addr) http.Handler {
-	tcp, ok := address.(*net.TCPAddr)
-	loopback := ok && tcp.IP.IsLoopback()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !ok {
+			reached = address
+		}
+		tcp, ok := reached.(*net.TCPAddr)
 		switch {
-		case loopback && !namesAddress(r.Host):
+		case ok && tcp.IP.IsLoopback() && !namesAddress(r.Host):
 			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != reloadPath:
 			w.Header().Set("Allow", "GET, HEAD")

@@ -24,6 +24,7 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -53,11 +54,16 @@ type running struct {
 
 func start(t testing.TB, options Options) *running {
 	t.Helper()
+	return startLogged(t, options, zerolog.New(zerolog.NewTestWriter(t)))
+}
+
+func startLogged(t testing.TB, options Options, log zerolog.Logger) *running {
+	t.Helper()
 	bound := make(chan [2]net.Addr, 1)
 	options.BarrierWait = cmp.Or(options.BarrierWait, time.Hour) // no test goes on because it ended
-	options.XDSAddress, options.AdminAddress = cmp.Or(options.XDSAddress, "127.0.0.1:0"), "127.0.0.1:0"
+	options.XDSAddress, options.AdminAddress = cmp.Or(options.XDSAddress, "127.0.0.1:0"), cmp.Or(options.AdminAddress, "127.0.0.1:0")
 	options.Listening = func(xds, admin net.Addr) { bound <- [2]net.Addr{xds, admin} }
-	s := New(options, zerolog.New(zerolog.NewTestWriter(t)))
+	s := New(options, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -167,27 +173,36 @@ type client struct {
 func (r *running) connect(cluster string) *client {
 	r.t.Helper()
 	c := r.open(cluster)
-	go func() {
-		for {
-			response, err := c.stream.Recv()
-			if err != nil {
-				c.failed <- err
-				return
-			}
-			c.got <- response
-		}
-	}()
+	go c.read()
 	return c
+}
+
+// read takes responses until the stream ends.
+func (c *client) read() {
+	for {
+		response, err := c.stream.Recv()
+		if err != nil {
+			c.failed <- err
+			return
+		}
+		c.got <- response
+	}
 }
 
 // open opens a stream that nobody reads.
 func (r *running) open(cluster string) *client {
 	r.t.Helper()
+	return r.openBy(cluster, insecure.NewCredentials())
+}
+
+// openBy is open with credentials; the stream may turn out to be refused.
+func (r *running) openBy(cluster string, by credentials.TransportCredentials) *client {
+	r.t.Helper()
 	target := r.xds.String()
 	if r.xds.Network() == "unix" {
 		target = "unix:" + target
 	}
-	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(by))
 	if err != nil {
 		r.t.Fatal(err)
 	}

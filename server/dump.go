@@ -49,6 +49,8 @@ type streamDump struct {
 	Cluster string `json:"cluster"`
 	Envoy   string `json:"envoy,omitempty"`
 	Peer    string `json:"peer"`
+	// Identity is what the Envoy's certificate says, "" without TLS.
+	Identity string `json:"identity,omitempty"`
 	// Known is false for an Envoy that asks for a Gateway with nothing to serve.
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`
@@ -159,7 +161,7 @@ func dumpStreams(to []streamDump, c *scope) []streamDump {
 	}
 	for st := range c.streams {
 		dump := streamDump{
-			ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer,
+			ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
 			Known: c.known, Connected: st.opened.UTC(), Types: map[string]ledgerDump{},
 		}
 		for typ, l := range st.ledgers {

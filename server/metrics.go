@@ -21,6 +21,7 @@ type metrics struct {
 	acks       *prometheus.CounterVec
 	nacks      *prometheus.CounterVec
 	bytes      *prometheus.CounterVec
+	refused    *prometheus.CounterVec
 	panics     prometheus.Counter
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
@@ -51,6 +52,7 @@ func newMetrics() *metrics {
 		acks:      counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
 		nacks:     counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
 		bytes:     counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
+		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused, by what failed: handshake or identity.", "cause"),
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
 		}),

@@ -18,8 +18,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"sync"
@@ -31,8 +33,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 
+	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -45,6 +47,17 @@ type Options struct {
 	// XDSInsecure allows XDSAddress to be more than loopback or a unix socket
 	// without TLS: whoever connects can read the Gateway's secrets.
 	XDSInsecure bool
+	// SocketMode is the mode of unix sockets; 0 means 0600.
+	SocketMode fs.FileMode
+	// TLS, where a file is named, asks every xDS client for a certificate, and
+	// the certificate decides which Gateways it may have; Grants adds to what
+	// certificates say themselves. It holds for loopback and unix sockets alike.
+	TLS    mtls.Files
+	Grants mtls.Grants
+	// TLSInterval is the time between two looks at the files; 0 means 1 s.
+	TLSInterval time.Duration
+	// ConnectionTime is what a connection has for its handshake; 0 means 10 s.
+	ConnectionTime time.Duration
 	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
 	// to their clusters; 0 means 5 s (design section 7).
 	BarrierWait time.Duration
@@ -82,6 +95,7 @@ type Server struct {
 	metrics  *metrics
 	health   *health.Server
 	stopping chan struct{}
+	keeper   *mtls.Keeper // nil without TLS; set by Run
 
 	mu        sync.Mutex
 	published bool
@@ -93,22 +107,18 @@ type Server struct {
 	problems  []store.Problem
 	view      func() *ir.View // of the newest Result; nil before the first
 	hold      string
+	refused   refusals
 }
 
 // New makes a server that serves nothing yet.
 func New(options Options, log zerolog.Logger) *Server {
-	if options.XDSAddress == "" {
-		options.XDSAddress = "127.0.0.1:18000"
-	}
-	if options.AdminAddress == "" {
-		options.AdminAddress = "127.0.0.1:19000"
-	}
-	if options.BarrierWait == 0 {
-		options.BarrierWait = 5 * time.Second
-	}
-	if options.BindRetry == 0 {
-		options.BindRetry = time.Second
-	}
+	options.XDSAddress = cmp.Or(options.XDSAddress, "127.0.0.1:18000")
+	options.AdminAddress = cmp.Or(options.AdminAddress, "127.0.0.1:19000")
+	options.SocketMode = cmp.Or(options.SocketMode, 0o600)
+	options.TLSInterval = cmp.Or(options.TLSInterval, time.Second)
+	options.ConnectionTime = cmp.Or(options.ConnectionTime, connectionTime)
+	options.BarrierWait = cmp.Or(options.BarrierWait, 5*time.Second)
+	options.BindRetry = cmp.Or(options.BindRetry, time.Second)
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
@@ -122,24 +132,32 @@ func New(options Options, log zerolog.Logger) *Server {
 // are ended at once, other calls have five seconds. It returns nil after a stop
 // and an error when an address cannot be used. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
-	xds, err := listen(ctx, s.options.XDSAddress, !s.options.XDSInsecure)
+	if err := s.openTLS(); err != nil {
+		return err
+	}
+	local := !s.options.XDSInsecure && s.keeper == nil
+	xds, err := s.listen(ctx, s.options.XDSAddress, local)
 	if err != nil {
 		return err
 	}
-	admin, err := listen(ctx, s.options.AdminAddress, false)
+	admin, err := s.listen(ctx, s.options.AdminAddress, false)
 	if err != nil {
 		return errors.Join(err, xds.Close())
 	}
+	s.warnOfOpenAdmin(admin.Addr())
 	if s.options.Listening != nil {
 		s.options.Listening(xds.Addr(), admin.Addr())
 	}
 	discovery := s.discovery()
-	pages := &http.Server{
-		Handler: s.admin(admin.Addr()), ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
-	}
+	pages := s.pages(admin.Addr())
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return discovery.Serve(xds) })
+	group.Go(func() error {
+		if err := discovery.Serve(xds); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error { s.watchTLS(ctx); return nil })
 	group.Go(func() error {
 		if err := pages.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -153,17 +171,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// discovery makes the gRPC server. The figures are those of reliability notes,
-// section 8; a reconnect names everything an Envoy holds, hence the 64 MiB.
+// discovery makes the gRPC server.
 func (s *Server) discovery() *grpc.Server {
-	g := grpc.NewServer(
-		grpc.ForceServerCodecV2(newFrameCodec()),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
-		grpc.MaxRecvMsgSize(64<<20),
-		grpc.MaxConcurrentStreams(1000),
-	)
+	g := grpc.NewServer(s.grpcOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
 	healthv1.RegisterHealthServer(g, s.health)
 	return g

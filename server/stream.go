@@ -15,17 +15,19 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/gatefold/gatefold/envoy"
-	"github.com/gatefold/gatefold/server/health"
 )
 
 type deltaRequest = discoveryv3.DeltaDiscoveryRequest
 
 // maxWarned bounds how many unknown names are warned about in one run.
 const maxWarned = 1000
+
+// What is kept of who an Envoy says it is, in bytes: the names of a Gateway, and
+// of an Envoy, are shorter.
+const maxCluster, maxNode = 512, 256
 
 // stream is one Envoy's discovery stream. The plan and the state are guarded by
 // Server.mu; the stream's own goroutine alone sends.
@@ -40,7 +42,9 @@ type stream struct {
 	// address: see server/health.
 	address net.Addr
 	claim   string
-	wake    chan struct{} // capacity 1
+	// identity is what its certificate says, "" without TLS.
+	identity string
+	wake     chan struct{} // capacity 1
 	// unserved tells that a warning was given; it is the goroutine's own.
 	unserved bool
 	state    state
@@ -159,19 +163,20 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	if first.GetTypeUrl() == "" {
 		return nil, status.Error(codes.InvalidArgument, "the first request has no type_url")
 	}
-	from := "unknown"
-	var address net.Addr
-	if p, ok := peer.FromContext(ctx); ok {
-		from, address = p.Addr.String(), p.Addr
-	}
 	gateway := node.GetCluster()
-	if !strings.Contains(gateway, "/") && !health.IsLocal(address) {
-		return nil, status.Errorf(codes.PermissionDenied,
-			"node.cluster is %q: name one Gateway as namespace/name; all Gateways are served over loopback or a unix socket only", gateway)
+	if len(gateway) > maxCluster {
+		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
+	}
+	who, from := s.identify(ctx)
+	id := node.GetId()[:min(len(node.GetId()), maxNode)]
+	if !who.May(gateway) {
+		reason := who.Refusal(gateway)
+		s.refuse("identity", refusal{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		return nil, status.Error(codes.PermissionDenied, reason)
 	}
 	st := &stream{
-		node: node.GetId(), cluster: gateway, version: envoyVersion(first), peer: from,
-		address: address, claim: node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue(),
+		node: strings.ToValidUTF8(id, ""), cluster: gateway, version: envoyVersion(first), peer: from.String(), identity: who.String(),
+		address: from, claim: node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue(),
 		wake: make(chan struct{}, 1),
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
@@ -180,7 +185,8 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	}
 	unknown := s.join(st)
 	s.metrics.streams.Inc()
-	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", from).Str("envoy", st.version).Msg("Envoy connected")
+	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
+		Str("identity", st.identity).Str("envoy", st.version).Msg("Envoy connected")
 	if unknown {
 		s.log.Warn().Str("node", st.node).Str("cluster", gateway).
 			Msg("an Envoy asks for a Gateway that has nothing to serve; it is sent nothing")

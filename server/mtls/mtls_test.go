@@ -52,6 +52,13 @@ func (f *fixture) write(name string, text []byte) {
 	}
 }
 
+func (f *fixture) remove(name string) {
+	f.t.Helper()
+	if err := os.RemoveAll(f.path(name)); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // looks looks n times and gives what the last look told.
 func (f *fixture) looks(n int) (changed bool, err error) {
 	for range n {
@@ -143,7 +150,7 @@ func TestFilesThatCannotBeUsedLeaveTheOldOnesServing(t *testing.T) {
 		want  string
 	}{
 		"a key that does not fit": {func(f *fixture) { _, key := f.servers.Issue("x"); f.write("tls.key", key) }, "private key does not match"},
-		"a certificate gone":      {func(f *fixture) { os.Remove(f.path("tls.crt")) }, "no such file"},
+		"a certificate gone":      {func(f *fixture) { f.remove("tls.crt") }, "no such file"},
 		"an empty certificate":    {func(f *fixture) { f.write("tls.crt", nil) }, "tls.crt"},
 		"no authority":            {func(f *fixture) { f.write("ca.crt", []byte("hello")) }, "it holds no certificate in PEM"},
 		"a broken authority": {func(f *fixture) {
@@ -153,8 +160,8 @@ func TestFilesThatCannotBeUsedLeaveTheOldOnesServing(t *testing.T) {
 			f.write("ca.crt", append(f.clients.PEM[:len(f.clients.PEM):len(f.clients.PEM)], f.clients.PEM[:200]...))
 		}, "cut off"},
 		"a key as authority": {func(f *fixture) { f.write("ca.crt", f.key) }, "it holds a PRIVATE KEY"},
-		"a pipe":             {func(f *fixture) { os.Remove(f.path("tls.key")); _ = syscall.Mkfifo(f.path("tls.key"), 0o600) }, "is not a file"},
-		"a folder":           {func(f *fixture) { os.Remove(f.path("ca.crt")); _ = os.Mkdir(f.path("ca.crt"), 0o700) }, "is not a file"},
+		"a pipe":             {func(f *fixture) { f.remove("tls.key"); _ = syscall.Mkfifo(f.path("tls.key"), 0o600) }, "is not a file"},
+		"a folder":           {func(f *fixture) { f.remove("ca.crt"); _ = os.Mkdir(f.path("ca.crt"), 0o700) }, "is not a file"},
 		"too much":           {func(f *fixture) { f.write("ca.crt", make([]byte, maxFile+1)) }, "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +179,8 @@ func TestFilesThatCannotBeUsedLeaveTheOldOnesServing(t *testing.T) {
 				t.Error("the same files are good enough to start with")
 			}
 			// What was there before ends it.
-			os.Remove(f.path("tls.key"))
-			os.Remove(f.path("ca.crt"))
+			f.remove("tls.key")
+			f.remove("ca.crt")
 			f.write("tls.crt", f.certificate)
 			f.write("tls.key", f.key)
 			f.write("ca.crt", f.clients.PEM)
@@ -215,12 +222,12 @@ func TestSwappedLinksAreFollowed(t *testing.T) {
 	f.want("v1.example")
 	tree("v2")
 	link("v2", "..data")
-	f.looks(2)
+	_, _ = f.looks(2)
 	f.want("v2.example")
 	tree("v3")
 	link("v3/tls.crt", "tls.crt")
 	link("v3/tls.key", "tls.key")
-	f.looks(2)
+	_, _ = f.looks(2)
 	f.want("v3.example")
 }
 

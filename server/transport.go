@@ -1,0 +1,208 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+
+	"github.com/gatefold/gatefold/server/health"
+	"github.com/gatefold/gatefold/server/mtls"
+)
+
+// openTLS reads the certificate files, where there are any.
+func (s *Server) openTLS() error {
+	if !s.options.TLS.Any() {
+		return nil
+	}
+	keeper, err := mtls.Load(s.options.TLS)
+	if err != nil {
+		return err
+	}
+	s.keeper = keeper
+	s.warnOfExpiry()
+	gauge := func(name, help string, value func(mtls.State) float64) {
+		s.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return value(keeper.State()) }))
+	}
+	gauge("gatefold_xds_tls_reload_successful", "1 when the xDS certificate files are served as they are now, else 0.",
+		func(state mtls.State) float64 { return number(state.Problem == "") })
+	gauge("gatefold_xds_tls_certificate_expiry_timestamp_seconds", "When the served xDS certificate ends, in Unix time.",
+		func(state mtls.State) float64 { return float64(state.NotAfter.Unix()) })
+	return nil
+}
+
+// watchTLS follows the certificate files until ctx ends.
+func (s *Server) watchTLS(ctx context.Context) {
+	if s.keeper == nil {
+		return
+	}
+	s.keeper.Watch(ctx, s.options.TLSInterval, func(err error) {
+		if err != nil {
+			s.log.Error().Err(err).Msg("the xDS certificate files cannot be used; those before them serve on")
+			return
+		}
+		s.log.Info().Time("expires", s.keeper.State().NotAfter).Msg("the xDS certificate files are loaded again")
+		s.warnOfExpiry()
+	})
+}
+
+func (s *Server) warnOfExpiry() {
+	if end := s.keeper.State().NotAfter; time.Now().After(end) {
+		s.log.Warn().Time("expired", end).Msg("the xDS certificate has expired: no Envoy will connect")
+	}
+}
+
+// A connection has this long for its handshake and HTTP/2 preface.
+const connectionTime = 10 * time.Second
+
+// maxMessage bounds a request: a reconnect names everything that an Envoy holds
+// (reliability notes, section 3).
+const maxMessage = 64 << 20
+
+// grpcOptions are the bounds of a connection (reliability notes, section 8) and,
+// where there are certificates, the proof that it asks for.
+func (s *Server) grpcOptions() []grpc.ServerOption {
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newFrameCodec()),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: 30 * time.Second, Timeout: 10 * time.Second,
+			MaxConnectionIdle: 5 * time.Minute, // without a stream
+		}),
+		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxConcurrentStreams(1000),
+		grpc.MaxHeaderListSize(64 << 10),
+		grpc.ConnectionTimeout(s.options.ConnectionTime),
+	}
+	if s.keeper != nil {
+		tlsOnly := credentials.NewTLS(s.keeper.Config())
+		options = append(options, grpc.Creds(toldHandshake{tlsOnly, s.refuseHandshake}))
+	}
+	return options
+}
+
+// toldHandshake tells of handshakes that fail, about which grpc keeps silent.
+type toldHandshake struct {
+	credentials.TransportCredentials
+	failed func(net.Addr, error)
+}
+
+// ServerHandshake is the handshake of a connection.
+func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := t.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		t.failed(raw.RemoteAddr(), err)
+	}
+	return conn, info, err
+}
+
+// Clone keeps the telling.
+func (t toldHandshake) Clone() credentials.TransportCredentials {
+	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
+}
+
+// handshakeReason says what is wrong with a handshake, and what to do.
+func handshakeReason(err error) string {
+	var record tls.RecordHeaderError
+	var alert *net.OpError
+	var unknown x509.UnknownAuthorityError
+	words := err.Error()
+	switch {
+	case errors.As(err, &record):
+		return "it does not speak TLS: give its bootstrap --tls-cert, --tls-key and --tls-ca"
+	case errors.As(err, &unknown):
+		return "its certificate is not signed by an authority of --xds-tls-client-ca"
+	case strings.Contains(words, "didn't provide a certificate"):
+		return "it shows no certificate: give its bootstrap --tls-cert and --tls-key"
+	case strings.Contains(words, "unsupported versions"):
+		return "it does not speak TLS 1.3, which `gatefold bootstrap` asks for"
+	case errors.As(err, &alert) && alert.Op == "remote error":
+		return "it refuses gatefold's certificate (" + alert.Err.Error() + "): compare its --tls-ca and --tls-server-name"
+	}
+	return words[:min(len(words), maxWords)]
+}
+
+// identify tells who the other end of a call is.
+func (s *Server) identify(ctx context.Context) (mtls.Identity, net.Addr) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return mtls.Identity{}, &net.UnixAddr{}
+	}
+	if s.keeper == nil {
+		if health.IsLocal(p.Addr) {
+			return mtls.Local(), p.Addr
+		}
+		return mtls.Unproved(), p.Addr
+	}
+	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	if !ok || len(info.State.PeerCertificates) == 0 {
+		return mtls.Identity{}, p.Addr
+	}
+	return s.options.Grants.Identify(info.State.PeerCertificates[0]), p.Addr
+}
+
+// transportPage is /api/v1/transport.
+type transportPage struct {
+	// TLS is left out where xDS is served without.
+	TLS *tlsDump `json:"tls,omitempty"`
+	// Refused are those who were served nothing in the last minutes.
+	Refused []refusal `json:"refused"`
+}
+
+type tlsDump struct {
+	Expires time.Time `json:"expires"`
+	// Problem says why the files as they are now are not served.
+	Problem string    `json:"problem,omitempty"`
+	Changed time.Time `json:"changed"`
+}
+
+func (s *Server) transportPage(w http.ResponseWriter, _ *http.Request) {
+	var page transportPage
+	s.locked(func() {
+		s.refused.forget(time.Now())
+		page.Refused = slices.Clone(s.refused.rows)
+	})
+	if page.Refused == nil {
+		page.Refused = []refusal{}
+	}
+	if s.keeper != nil {
+		state := s.keeper.State()
+		page.TLS = &tlsDump{Expires: state.NotAfter.UTC(), Problem: state.Problem, Changed: state.Changed.UTC()}
+	}
+	answer(w, http.StatusOK, page)
+}
+
+// pages makes the admin server. A client that dawdles is cut off; the largest
+// page, all of xDS, has two minutes to be taken.
+func (s *Server) pages(address net.Addr) *http.Server {
+	return &http.Server{
+		Handler:           http.MaxBytesHandler(s.admin(address), maxBody),
+		ReadHeaderTimeout: s.options.ConnectionTime, ReadTimeout: s.options.ConnectionTime,
+		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeaders,
+	}
+}
+
+// What an admin request may hold, in bytes; no page reads a body.
+const maxBody, maxHeaders = 64 << 10, 64 << 10
+
+// warnOfOpenAdmin tells that other hosts reach the admin pages.
+func (s *Server) warnOfOpenAdmin(address net.Addr) {
+	if health.IsLocal(address) {
+		return
+	}
+	s.log.Warn().Str("admin", address.String()).
+		Msg("the admin pages are not on loopback or a unix socket: whoever reaches them reads the configuration and may reload")
+}
