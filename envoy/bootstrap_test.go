@@ -31,7 +31,10 @@ func TestBootstrapIsAcceptedByEnvoy(t *testing.T) {
 		"DNS name":    func(o *envoy.Options) { o.XDSAddress = "gatefold_1.example:18000" },
 		"unix socket": func(o *envoy.Options) { o.XDSAddress = "unix:/run/gatefold/xds.sock" },
 		"odd names":   func(o *envoy.Options) { o.NodeID, o.NodeCluster = odd, odd },
-		"odd path":    func(o *envoy.Options) { o.XDSAddress = "unix:/run/" + odd },
+		"own sockets": func(o *envoy.Options) {
+			o.XDSAddress, o.AdminAddress = "unix:/run/g/xds.sock", "unix:/run/g/admin.sock"
+		},
+		"odd path": func(o *envoy.Options) { o.XDSAddress = "unix:/run/" + odd },
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := sound()
@@ -78,6 +81,32 @@ func TestBootstrapDefaultsToALoopbackAdmin(t *testing.T) {
 	}
 }
 
+// gatefold is told where to ask, where that is known.
+func TestBootstrapTellsTheAdminAddress(t *testing.T) {
+	for admin, want := range map[string]string{
+		"":                       "127.0.0.1:9901",
+		"127.0.0.2:9000":         "127.0.0.2:9000",
+		"[::1]:9901":             "[::1]:9901",
+		"0.0.0.0:9901":           "127.0.0.1:9901",
+		"[::]:9901":              "[::1]:9901",
+		"10.0.0.1:9901":          "10.0.0.1:9901",
+		"127.0.0.1:0":            "",
+		"unix:/run/g/admin.sock": "unix:/run/g/admin.sock",
+	} {
+		options := sound()
+		options.AdminAddress = admin
+		var got struct {
+			Node struct{ Metadata map[string]string }
+		}
+		if err := yaml.Unmarshal(bootstrap(t, options), &got); err != nil {
+			t.Fatal(err)
+		}
+		if told := got.Node.Metadata["gatefold.io/admin-address"]; told != want || len(got.Node.Metadata) > 1 {
+			t.Errorf("%q is told as %v, want %q", admin, got.Node.Metadata, want)
+		}
+	}
+}
+
 func TestBootstrapNamesTheOptionThatIsWrong(t *testing.T) {
 	for _, test := range []struct {
 		change func(*envoy.Options)
@@ -99,6 +128,7 @@ func TestBootstrapNamesTheOptionThatIsWrong(t *testing.T) {
 		{func(o *envoy.Options) { o.XDSAddress = "unix:/a\x00" }, "printable"},
 		{func(o *envoy.Options) { o.XDSAddress = "unix:/" + strings.Repeat("a", 107) }, "at most 107 bytes"},
 		{func(o *envoy.Options) { o.AdminAddress = "localhost:9901" }, `admin address "localhost:9901"`},
+		{func(o *envoy.Options) { o.AdminAddress = "unix:admin.sock" }, `admin address "unix:admin.sock": the path of a socket is absolute`},
 	} {
 		options := sound()
 		test.change(&options)

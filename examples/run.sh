@@ -63,7 +63,7 @@ start echo.log bin/echo a=127.0.0.1:9001 b=127.0.0.1:9002
 start gatefold.log bin/gatefold serve --log-format console $folder
 until_true "gatefold does not listen" grep -q ' listening ' $run/gatefold.log
 until_true "gatefold is not ready" bin/gatefold healthcheck
-bin/gatefold bootstrap --envoy-admin-address 127.0.0.1:0 >$run/envoy.yaml
+bin/gatefold bootstrap >$run/envoy.yaml
 start envoy.log "$envoy" -c $run/envoy.yaml --log-level warning --use-dynamic-base-id
 until_true "Envoy does not connect" grep -q 'Envoy connected' $run/gatefold.log
 until_true "no answer from $url ('make clean' gives a fresh copy of the example)" answers $url

@@ -149,7 +149,8 @@ func (e *Envoy) ended() bool {
 // Pid returns the process id, another one after Restart.
 func (e *Envoy) Pid() int { return e.command.Process.Pid }
 
-// AdminAddress returns the "ip:port" of the admin interface, another one after Restart.
+// AdminAddress returns the "ip:port", or the path of the socket, of the admin interface.
+// A free port is another one after Restart.
 func (e *Envoy) AdminAddress() string { return e.admin }
 
 // AdminGet returns the body of the admin page at path, such as "/clusters". The
@@ -166,12 +167,12 @@ func (e *Envoy) AdminGet(path string) string {
 func (e *Envoy) get(path string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.admin+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
 	if err != nil {
 		return "", err
 	}
 	request.Close = true // the next Envoy has another port
-	response, err := http.DefaultClient.Do(request)
+	response, err := e.client().Do(request)
 	if err != nil {
 		return "", err
 	}
@@ -181,6 +182,17 @@ func (e *Envoy) get(path string) (string, error) {
 		err = fmt.Errorf("admin %s: %s: %s", path, response.Status, body)
 	}
 	return string(body), err
+}
+
+// client reaches the admin interface, be it a port or a socket.
+func (e *Envoy) client() *http.Client {
+	network := "tcp"
+	if strings.HasPrefix(e.admin, "/") {
+		network = "unix"
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, e.admin)
+	}}}
 }
 
 // ConfigDump returns all that Envoy holds, endpoints included, as JSON.
