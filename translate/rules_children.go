@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -15,63 +16,204 @@ import (
 )
 
 // handedOn says whether the rules of a root that hand requests to other routes
-// find any.
+// find any; the message of a good verdict tells whom they do not hand to.
 func (n *network) handedOn(c *memo.Ctx, key store.Key, mount *mountOut) listen.Verdict[gwv1.RouteConditionReason] {
+	var out listen.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
 		if len(mount.Flat[port].Points) > 0 {
-			if unresolved := n.graft.Get(c, flatKey{Route: key, Port: port}).Unresolved; !unresolved.Good() {
-				return unresolved
+			if out = n.graft.Get(c, flatKey{Route: key, Port: port}).resolved(); !out.Good() {
+				return out
 			}
 		}
 	}
-	return listen.Verdict[gwv1.RouteConditionReason]{}
+	return out
 }
 
-// childParents gives the entries of a route's status for the routes above it,
-// used or refused (design section 5): those that asked for it, and those that
-// its own parentRefs name.
-func (n *network) childParents(c *memo.Ctx, object *store.Object) []gwv1.RouteParentStatus {
-	var out []gwv1.RouteParentStatus
-	seen := map[store.Key]bool{}
-	bindings, _ := n.bindings.Get(c, object.Key)
-	for _, best := range bestBindings(bindings) {
-		seen[best.Parent] = true
-		out = append(out, childParent(best, object.Value.GetGeneration()))
-	}
+// childEntry is an entry of a route's status for a route above it: for a
+// parentRef, as it is written, or for a parent that asked for the route unnamed.
+//
+// The Gateway API keys entries by parentRef, so each parentRef has its own, with
+// its sectionName. Under one of them several things may meet: rules of the parent
+// that take the route and rules that do not, ports, chains above the parent. The
+// route is accepted when it stands anywhere there; whatever refuses it beside
+// that is in PartiallyInvalid, by name.
+type childEntry struct {
+	Ref    gwv1.ParentReference
+	Index  int // in parentRefs, -1 for a parent that no parentRef names
+	Parent store.Key
+	Named  bool // by a rule of the parent
+	// Accepted refuses the route, in the words of all who did. Without a reason its
+	// message tells of chains above the parent that lead elsewhere.
+	Accepted route.Refusal
+	Resolved listen.Verdict[gwv1.RouteConditionReason]
+	// Dropped is what does not serve of a route that does.
+	Dropped []string
+	// beside are refusals by rules of the parent, of a route that others took.
+	beside []route.Refusal
+}
+
+// childEntries gives the entries of a route's status for the routes above it,
+// used or refused (design section 5): those that its own parentRefs name, and
+// those that asked for it.
+func (n *network) childEntries(c *memo.Ctx, object *store.Object) []childEntry {
+	var out []childEntry
+	bound := n.boundTo(c, object.Key)
+	from, _ := store.As[*api.HTTPRoute](object)
+	named := map[store.Key][]string{} // sections
 	for _, ref := range route.ParentRoutes(object) {
-		if !seen[ref.Key] {
-			seen[ref.Key] = true
-			out = append(out, childParent(n.unbound(c, ref), object.Value.GetGeneration()))
+		if slices.Contains(named[ref.Key], ref.Section) {
+			continue
+		}
+		named[ref.Key] = append(named[ref.Key], ref.Section)
+		entry := childEntry{Ref: from.Spec.ParentRefs[ref.Index], Index: ref.Index, Parent: ref.Key}
+		if bindings := of(bound, ref.Key); len(bindings) > 0 {
+			entry.join(bindings, func(section string) bool { return ref.Section == "" || section == ref.Section }, ref.Section)
+		} else {
+			entry.Accepted = n.unbound(c, ref, bound)
+		}
+		out = append(out, entry)
+	}
+	for len(bound) > 0 {
+		parent := bound[0].Parent
+		bindings := of(bound, parent)
+		bound = bound[len(bindings):]
+		group, kind, namespace := gwv1.Group(parent.Group), gwv1.Kind(parent.Kind), gwv1.Namespace(parent.Namespace)
+		entry := childEntry{Index: -1, Parent: parent,
+			Ref: gwv1.ParentReference{Group: &group, Kind: &kind, Namespace: &namespace, Name: gwv1.ObjectName(parent.Name)}}
+		unnamed := func(section string) bool { return !slices.Contains(named[parent], section) }
+		if len(named[parent]) == 0 || unnamed("") && entry.concerned(bindings, unnamed) {
+			entry.Named = slices.ContainsFunc(bindings, func(b *bindingOf) bool { return b.Named })
+			entry.join(bindings, unnamed, "")
+			out = append(out, entry)
 		}
 	}
 	return out
 }
 
-// bestBindings gives one binding for each parent, which may stand on several
-// ports and below several chains: a used one before a refused one.
-func bestBindings(bindings memo.Ordered[*bindingOf]) []*bindingOut {
-	var out []*bindingOut
-	for b := range bindings.All() {
-		last := len(out) - 1
-		switch {
-		case last < 0 || out[last].Parent != b.Parent:
-			out = append(out, b.bindingOut)
-		case out[last].Accepted.Reason != "" && b.Accepted.Reason == "":
-			out[last] = b.bindingOut
-		}
-	}
-	return out
+// boundTo gives what became of a route under all parents, sorted by parent.
+func (n *network) boundTo(c *memo.Ctx, key store.Key) []*bindingOf {
+	bindings, _ := n.bindings.Get(c, key)
+	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound is the binding to a parent that has none for the route.
-func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute) *bindingOut {
-	out := &bindingOut{Parent: ref.Key, Accepted: route.NotAllowed(ref.Key)}
+// of gives the bindings to one parent, which stand together.
+func of(bound []*bindingOf, parent store.Key) []*bindingOf {
+	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
+	if first < 0 {
+		return nil
+	}
+	last := first
+	for last < len(bound) && bound[last].Parent == parent {
+		last++
+	}
+	return bound[first:last]
+}
+
+// concerned tells whether the parent did anything in rules that no parentRef names.
+func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
+	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
+		return slices.ContainsFunc(b.Sections, unnamed) ||
+			slices.ContainsFunc(b.Refused, func(r route.Refusal) bool { return unnamed(r.Section) && r.Rule != "" })
+	})
+}
+
+// join makes one entry of all bindings to a parent, as far as they are about the
+// sections that are meant; section is the name that the parentRef has.
+func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
+	used, chains := false, map[string]bool{}
+	for _, b := range bindings {
+		used = used || slices.ContainsFunc(b.Sections, meant)
+		chains[b.key.Parent.path()] = true
+	}
+	seen := map[string]bool{}
+	add := func(b *bindingOf, why route.Refusal) {
+		if len(chains) > 1 {
+			why.Message = "below " + b.key.Parent.path() + ": " + why.Message
+		}
+		if !seen[why.Message] {
+			seen[why.Message] = true
+			e.beside = append(e.beside, why)
+		}
+	}
+	for _, b := range bindings {
+		for _, why := range b.Refused {
+			if why.Section == "" && why.Rule == "" || meant(why.Section) {
+				add(b, why)
+			}
+		}
+		if slices.ContainsFunc(b.Sections, meant) {
+			e.drop(b)
+		}
+		if e.Resolved.Message == "" || e.Resolved.Good() && !b.Resolved.Good() {
+			e.Resolved = b.Resolved
+		}
+	}
+	if !used {
+		e.refuse(section)
+		return
+	}
+	var unfit []string
+	for _, why := range e.beside {
+		if why.Unfit {
+			unfit = append(unfit, why.InWords())
+		} else {
+			e.Dropped = append(e.Dropped, why.InWords())
+		}
+	}
+	e.Accepted.Message = route.Several(unfit)
+}
+
+// drop notes what of a binding does not serve.
+func (e *childEntry) drop(b *bindingOf) {
+	for _, miss := range b.Missed {
+		if words := miss.String(); !slices.Contains(e.Dropped, words) {
+			e.Dropped = append(e.Dropped, words)
+		}
+	}
+	for _, words := range b.Unsupported {
+		if !slices.Contains(e.Dropped, words) {
+			e.Dropped = append(e.Dropped, words)
+		}
+	}
+}
+
+// refuse gives the entry of a route that nothing of the parent took the reason of
+// the first, and the words of all.
+func (e *childEntry) refuse(section string) {
+	if len(e.beside) == 0 {
+		e.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
+			Message: fmt.Sprintf("none of its matches stands under a rule named %q of %s", section, e.Parent)}
+		return
+	}
+	var all []string
+	for _, why := range e.beside {
+		all = append(all, why.Message)
+	}
+	e.Accepted, e.beside = e.beside[0], nil
+	e.Accepted.Message = route.Several(all)
+}
+
+// unbound refuses a parentRef to a route that has no binding with this one. bound
+// are the bindings to others.
+func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
+	out := route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := n.in.httpRoutes.Get(c, ref.Key); !ok {
-		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent, Message: ref.Key.String() + " does not exist",
-			Hint: "create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef"}
-	} else if !n.standing(c, ref.Key) {
-		out.Accepted = route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent, Message: ref.Key.String() + " serves nowhere itself",
-			Hint: "attach it to a Gateway, or to an HTTPRoute that serves"}
+		out.Message, out.Hint = ref.Key.String()+" does not exist", n.routeElsewhere(c, ref.Key, "parentRef")
+		for _, b := range bound { // who asked for the route is meant first
+			if b.Parent.Name == ref.Key.Name {
+				out.Hint = fmt.Sprintf("%s hands requests to this route: add namespace: %s to the parentRef", b.Parent, b.Parent.Namespace)
+			}
+		}
+		return out
+	}
+	above, _ := n.bindings.Get(c, ref.Key)
+	switch {
+	case n.standing(c, ref.Key):
+		return route.NotAllowed(ref.Key)
+	case above.Len() > 0:
+		out.Message, out.Hint = ref.Key.String()+" is refused itself, and hands on nothing", "mend that route: gatefold status says why it is refused"
+	default:
+		out.Message, out.Hint = ref.Key.String()+" serves nowhere itself", "attach it to a Gateway, or to an HTTPRoute that serves"
 	}
 	return out
 }
@@ -82,52 +224,22 @@ func (n *network) standing(c *memo.Ctx, key store.Key) bool {
 		return true
 	}
 	bindings, _ := n.bindings.Get(c, key)
-	return slices.ContainsFunc(bestBindings(bindings), func(b *bindingOut) bool { return b.Accepted.Reason == "" })
+	for b := range bindings.All() {
+		if len(b.Sections) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
-func childParent(b *bindingOut, generation int64) gwv1.RouteParentStatus {
-	group, kind, namespace := gwv1.Group(b.Parent.Group), gwv1.Kind(b.Parent.Kind), gwv1.Namespace(b.Parent.Namespace)
-	accepted := listen.Verdict[gwv1.RouteConditionReason]{Reason: b.Accepted.Reason, Message: b.Accepted.Message}
+func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
+	accepted := listen.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
 	conditions := []metav1.Condition{
 		status.RouteAccepted(generation, accepted),
-		status.RouteResolvedRefs(generation, b.Resolved),
+		status.RouteResolvedRefs(generation, e.Resolved),
 	}
-	if accepted.Good() && b.Partially != "" {
-		conditions = append(conditions, status.RoutePartiallyInvalid(generation, b.Partially))
+	if accepted.Good() && len(e.Dropped) > 0 {
+		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(e.Dropped)))
 	}
-	return gwv1.RouteParentStatus{
-		ParentRef: gwv1.ParentReference{
-			Group: &group, Kind: &kind, Namespace: &namespace, Name: gwv1.ObjectName(b.Parent.Name),
-		},
-		ControllerName: status.ControllerName, Conditions: conditions,
-	}
-}
-
-// childProblems are the refusals that a route's own parentRefs asked for.
-func (n *network) childProblems(c *memo.Ctx, key store.Key) []store.Problem {
-	object, ok := n.in.httpRoutes.Get(c, key)
-	if !ok {
-		return nil
-	}
-	var out []store.Problem
-	bindings, _ := n.bindings.Get(c, key)
-	best := map[store.Key]*bindingOut{}
-	for _, b := range bestBindings(bindings) {
-		best[b.Parent] = b
-	}
-	for _, ref := range route.ParentRoutes(object) {
-		b := best[ref.Key]
-		if b == nil {
-			b = n.unbound(c, ref)
-		}
-		switch {
-		case b.Accepted.Reason != "":
-			out = append(out, parentProblem(key, ref.Index, string(b.Accepted.Reason), b.Accepted.Message, b.Accepted.Hint))
-		case ref.Section != "" && !slices.Contains(b.Sections, ref.Section):
-			out = append(out, parentProblem(key, ref.Index, string(route.ReasonNotAllowedByParent),
-				fmt.Sprintf("no rule named %s of %s leads here; the route stands under others", ref.Section, ref.Key),
-				"correct the sectionName, or take the parentRef out"))
-		}
-	}
-	return out
+	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }

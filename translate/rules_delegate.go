@@ -93,7 +93,9 @@ type graftOut struct {
 	Uses []policy.Use
 	// Unresolved says what the route's own rules hand requests to in vain.
 	Unresolved listen.Verdict[gwv1.RouteConditionReason]
-	Problems   []store.Problem
+	// Beside tells of routes that are refused under rules that others stand under.
+	Beside   []string
+	Problems []store.Problem
 }
 
 // pointKey names a Point of a node.
@@ -102,14 +104,21 @@ type pointKey struct {
 	Point string
 }
 
-// bindingOut is an entry of the child's status.
+// bindingOut is what a child has come to under one parent, below one chain. The
+// entries of its status are made from it.
 type bindingOut struct {
-	Parent    store.Key
-	Accepted  route.Refusal
-	Resolved  listen.Verdict[gwv1.RouteConditionReason]
-	Partially string
-	// Sections are the names of the parent's rules that it stands under.
+	Parent store.Key
+	// Named tells that a rule of the parent names the child.
+	Named bool
+	// Sections are the names of the parent's rules that it stands under, "" for
+	// one without.
 	Sections []string
+	Refused  []route.Refusal
+	Resolved listen.Verdict[gwv1.RouteConditionReason]
+	// Missed are matches that do not stand here; Unsupported says what else of
+	// those that do is not served as written.
+	Missed      []route.Miss
+	Unsupported []string
 }
 
 func (n *network) declareDelegation(e *memo.Engine) {
@@ -176,18 +185,21 @@ func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	}
 	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, n.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}
 	if key.Parent.above(key.Child) {
-		out.Cycle, out.Links = true, nil
-		out.Refused = route.Refusal{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
-			Hint: "take the reference that closes the cycle out"}
-		return out
+		out.Cycle = true
+		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
+			Hint: "take the reference that closes the cycle out"})
 	}
 	if depth := strings.Count(key.Parent.path(), ">") + 2; depth > n.MaxDepth {
-		out.Links = nil
-		out.Refused = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", n.MaxDepth),
-			Hint: "delegate over fewer levels, or raise --max-delegation-depth"}
-		return out
+		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", n.MaxDepth),
+			Hint: "delegate over fewer levels, or raise --max-delegation-depth"})
 	}
 	return n.narrow(c, key, object, out)
+}
+
+// refuse takes all links away, for one reason.
+func (out *linkOut) refuse(why route.Refusal) *linkOut {
+	out.Links, out.Refused = nil, []route.Refusal{why}
+	return out
 }
 
 // above tells whether the route stands on the chain of the node, itself
@@ -212,9 +224,9 @@ func (n *network) narrow(c *memo.Ctx, key linkKey, object *store.Object, out *li
 	}
 	out.Hosts = listen.Narrow(out.Hosts, own)
 	if tables, _ := n.tablesOf(c, key.Parent, out.Hosts); len(tables) == 0 {
-		out.Links, out.Refused = nil, route.Refusal{Reason: gwv1.RouteReasonNoMatchingListenerHostname,
+		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonNoMatchingListenerHostname, Field: "spec.hostnames",
 			Message: fmt.Sprintf("none of the hostnames %s is one of those that %s serves", strings.Join(own, ", "), key.Parent.Route),
-			Hint:    "correct spec.hostnames of either route, or take them out of this one"}
+			Hint:    "correct spec.hostnames of either route, or take them out of this one"})
 	}
 	return out
 }
@@ -237,15 +249,13 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		out.Uses = flat.Uses
 	}
 	for _, point := range flat.Points {
-		refused, _ := n.refused.Get(c, key)
-		live, _ := n.live.Get(c, pointKey{key, point.Name})
-		missing := n.missing(c, point)
+		found := n.searchOf(c, key, point)
 		if over := n.overBudget(c, key); over != "" {
 			out.tooMany(point, over)
 		} else {
-			out.complain(point, live, missing, refused)
+			out.complain(found)
 		}
-		if live > 0 && missing == "" && !point.Guarded {
+		if found.live > 0 && found.missing == "" && !point.Guarded {
 			continue
 		}
 		if e := flat.encode(point.Rest); e != nil {
@@ -255,17 +265,16 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// missing names a route that a Point refers to by name and that does not exist.
-func (n *network) missing(c *memo.Ctx, point *route.Point) string {
-	for _, s := range point.Selectors {
-		key := routeKey(s.Namespace + "/" + s.Value)
-		if s.Form == route.ByName {
-			if _, ok := n.in.httpRoutes.Get(c, key); !ok {
-				return key.String()
-			}
-		}
+// resolved says whether the node's own rules hand requests to somebody; its
+// message tells who is left out of those that do.
+func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
+	verdict := out.Unresolved
+	if beside := route.Several(out.Beside); verdict.Good() {
+		verdict.Message = beside
+	} else if beside != "" {
+		verdict.Message += "; " + beside
 	}
-	return ""
+	return verdict
 }
 
 // tablesOf gives the tables of a node's root on its port that hold some of the
@@ -298,21 +307,24 @@ func appendTables(out []tableKey, port int32, gateway string, places []listen.Pl
 // never asked for it, as a wildcard does of a root.
 func (n *network) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := n.link.Get(c, key)
-	out := &bindingOut{Parent: key.Parent.Route, Accepted: link.Refused}
+	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Refused: link.Refused}
 	if len(link.Links) == 0 {
-		if link.Refused.Reason == "" {
+		if len(link.Refused) == 0 {
 			return nil
 		}
 		return out
 	}
-	out.Sections = link.Sections()
 	flat := n.flat.Get(c, key.child())
-	if out.Accepted = flat.refusal(); out.Accepted.Reason == "" {
-		out.Partially = flat.partially()
+	if why := flat.refusal(); why.Reason != "" {
+		out.Refused = append(slices.Clone(out.Refused), why)
+	}
+	if flat.stands() {
+		out.Sections = link.Sections(flat.Live)
+		out.Missed, out.Unsupported = flat.Missed, flat.Unsupported
 	}
 	out.Resolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
 	if len(flat.Points) > 0 && out.Resolved.Good() {
-		out.Resolved = n.graft.Get(c, key.child()).Unresolved
+		out.Resolved = n.graft.Get(c, key.child()).resolved()
 	}
 	return out
 }

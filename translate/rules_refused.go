@@ -19,13 +19,15 @@ import (
 // they themselves (design section 5).
 
 // refusal is a candidate that does not stand under some Points of a node that
-// name or admit it.
+// name or admit it, or that it asked for.
 type refusal struct {
 	refusalKey
+	// Points are the names of those that it does not stand under.
 	Points []string
-	// Cycle tells that the candidate stands above itself.
-	Cycle   bool
-	Message string
+	Why    []route.Refusal
+	// Cycle tells that the candidate stands above itself, Elsewhere that it stands
+	// under other rules of the parent.
+	Cycle, Elsewhere bool
 }
 
 // refusalKey is a candidate, and whether it was refused by its own node or
@@ -51,50 +53,78 @@ func trueFirst(a, b bool) int {
 }
 
 func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
-	if len(l.Links) == 0 && l.Refused.Reason != "" {
-		id := refusalKey{Child: key.Child}
-		yield(memo.Place[flatKey, refusalKey]{Key: key.Parent, ID: id}, &refusal{id, l.Points, l.Cycle, l.Refused.Message})
+	if len(l.Refused) == 0 {
+		return
 	}
+	out := &refusal{refusalKey: refusalKey{Child: key.Child}, Why: l.Refused, Cycle: l.Cycle, Elsewhere: len(l.Links) > 0}
+	if !out.Elsewhere {
+		out.Points = l.Points
+	}
+	yield(memo.Place[flatKey, refusalKey]{Key: key.Parent, ID: out.refusalKey}, out)
 }
 
 func refusedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
-	out := &refusal{refusalKey: refusalKey{key.Route, true}, Message: f.refusal().Message}
+	out := &refusal{refusalKey: refusalKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	for _, point := range f.Under {
 		if !slices.Contains(f.Live, point) {
 			out.Points = append(out.Points, point)
 		}
 	}
-	if out.Message == "" {
-		out.Message = "none of its matches stands here"
+	if len(out.Points) == 0 {
+		return
 	}
-	if len(out.Points) > 0 {
-		yield(memo.Place[flatKey, refusalKey]{Key: key.link().Parent, ID: out.refusalKey}, out)
+	why := f.refusal()
+	if why.Reason == "" {
+		why = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "none of its matches stands here", Hint: hintSuperset}
 	}
+	out.Why = []route.Refusal{why}
+	yield(memo.Place[flatKey, refusalKey]{Key: key.link().Parent, ID: out.refusalKey}, out)
 }
 
-// refusal says why the node does not serve below its parent; its Reason is ""
-// when it does.
+// matters tells whether the refusal is of interest under a rule that others stand
+// under: not of a route that has its place under other rules, or asked for a rule
+// that there is not.
+func (r *refusal) matters(why route.Refusal) bool {
+	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
+}
+
+// at gives the reason why the candidate does not stand under a Point. Who asked
+// for no rule in particular, and was admitted by none, is of interest to each
+// that admits some.
+func (r *refusal) at(point *route.Point) (why route.Refusal, ok bool) {
+	for _, why := range r.Why {
+		switch {
+		case why.Rule == point.At(), why.Rule == "" && slices.Contains(r.Points, point.Name):
+			return why, true
+		case why.Rule == "" && len(r.Points) == 0 && !r.Elsewhere && point.Allowed != nil:
+			return why, true
+		}
+	}
+	return why, false
+}
+
+const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
+
+// refusal says why the node, or what was included of it, does not serve below
+// its parent; its Reason is "" when it does.
 func (out *flatOut) refusal() route.Refusal {
+	refused := route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
 	case out.Conflict != "":
-		return route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "conflict with the parent at " + out.Conflict, Hint: "change either side"}
-	case out.Whole, len(out.Live) == 0 && out.Unsupported != "":
-		return route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: out.Unsupported}
+		refused.Message, refused.Hint = "conflict with the parent at "+out.Conflict, "change either side"
+	case out.Whole, len(out.Live) == 0 && len(out.Unsupported) > 0:
+		refused.Message, refused.Told = route.Several(out.Unsupported), true
 	case len(out.Live) == 0 && len(out.Missed) > 0:
-		return route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "no match stands under the parent: " + strings.Join(out.Missed, "; "),
-			Hint: "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"}
+		refused.Message, refused.Hint = "no match stands under the parent: "+route.Several(out.Missed), hintSuperset
+		refused.Field, refused.Unfit = out.Missed[0].Field, true
+	default:
+		return route.Refusal{}
 	}
-	return route.Refusal{}
+	return refused
 }
 
-// partially says what of the node does not serve below its parent, "" when all
-// does.
-func (out *flatOut) partially() string {
-	if len(out.Missed) > 0 {
-		return "some matches do not stand under the parent: " + strings.Join(out.Missed, "; ")
-	}
-	return out.Unsupported
-}
+// stands tells whether any of the node serves below its parent.
+func (out *flatOut) stands() bool { return len(out.Live) > 0 && !out.Whole }
 
 // serving gives the names of the parents' Points that something of the node
 // stands under: a rule that Envoy takes, or a Point of its own.
@@ -116,31 +146,133 @@ func (out *flatOut) serving() []string {
 	return names
 }
 
-// complain says that requests are handed to nobody, or in a circle.
-func (out *graftOut) complain(point *route.Point, live int, missing string, refused memo.Ordered[*refusal]) {
-	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
-	problem := store.Problem{Severity: store.Error, Object: point.Rest.Source.Key, Field: at}
-	concerned := concerning(point, refused)
+// search is what a Point has found of the routes that it looks for.
+type search struct {
+	*route.Point
+	live    int
+	refused []candidate // the first of them, cycles before others
+	// missing is a route that it refers to by name and that does not exist.
+	missing, missingHint string
+	missingRef           int
+	// nobody says in words what it looks for.
+	nobody, nobodyHint string
+}
+
+// candidate is a route that does not stand under a Point, and why.
+type candidate struct {
+	route.Refusal
+	Child store.Key
+	Cycle bool
+}
+
+func (c candidate) String() string { return c.Child.String() + " is refused (" + c.Message + ")" }
+
+// refusals names the candidates that are refused, the first of many.
+func (s search) refusals() string {
+	text := route.Several(s.refused[:min(len(s.refused), route.Named)])
+	if len(s.refused) > route.Named {
+		text += "; and others"
+	}
+	return text
+}
+
+// searchOf gathers what became of the routes that a Point looks for.
+func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
+	out := search{Point: point}
+	out.live, _ = n.live.Get(c, pointKey{key, point.Name})
+	refused, _ := n.refused.Get(c, key)
+	for r := range refused.All() {
+		if len(out.refused) > route.Named {
+			break
+		}
+		if why, ok := r.at(point); ok && (out.live == 0 || r.matters(why)) {
+			out.refused = append(out.refused, candidate{why, r.Child, r.Cycle})
+		}
+	}
+	for _, s := range point.Selectors {
+		key := routeKey(s.Namespace + "/" + s.Value)
+		if s.Form == route.ByName && out.missing == "" {
+			if _, ok := n.in.httpRoutes.Get(c, key); !ok {
+				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, n.routeElsewhere(c, key, "reference")
+			}
+		}
+	}
+	if out.live == 0 && len(out.refused) == 0 {
+		out.nobody, out.nobodyHint = n.nobody(c, point)
+	}
+	return out
+}
+
+// routeElsewhere says what to do about a route that does not exist, and where
+// one of its name is. from is what names it.
+func (n *network) routeElsewhere(c *memo.Ctx, key store.Key, from string) string {
+	for _, other := range n.in.routeNames.Get(c, key.Name) {
+		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
+	}
+	return "create it, mend it if it is listed with a problem, or correct the name or namespace of the " + from
+}
+
+// nobody says what a Point looks for in vain, and what may have been meant.
+func (n *network) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
+	if point.Allowed != nil {
+		return "no route that the rule allows has named it in its parentRefs",
+			fmt.Sprintf("give a route a parentRef of kind HTTPRoute, name %s, that allowedRoutes admit", point.Rest.Source.Key.Name)
+	}
+	var words []string
+	for _, s := range point.Selectors {
+		switch {
+		case s.Form == route.ByNamespace:
+			words = append(words, fmt.Sprintf("namespace %s has no HTTPRoute without parentRefs, or with one to this route", s.Namespace))
+			hint = "only labels can be looked for in all namespaces: name the namespace of the routes"
+			if s.Namespace != route.AllNamespaces {
+				hint = "create it, or correct the namespace of the reference; a route that names other parents only is not handed anything"
+			}
+		case s.Form == route.ByLabel:
+			where := "namespace " + s.Namespace
+			if s.Namespace == "" {
+				where = "any namespace"
+			}
+			words = append(words, fmt.Sprintf("no HTTPRoute of %s has the label %s: %s", where, route.DelegationLabel, s.Value))
+			hint = n.labelHint(c, s)
+		}
+	}
+	return "no route stands under this rule: " + route.Several(words), hint
+}
+
+func (n *network) labelHint(c *memo.Ctx, s route.Selector) string {
+	elsewhere, _ := n.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
 	switch {
-	case missing != "":
-		problem.Message = missing + " does not exist"
-	case len(concerned) > 0 && concerned[0].Cycle:
-		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), concerned[0].Message
+	case s.Namespace == route.AllNamespaces && elsewhere > 0:
+		return fmt.Sprintf("the word for all namespaces is %s here (--delegation-wildcard-namespace)", n.WildcardNamespace)
+	case s.Namespace != "" && elsewhere > 0:
+		return fmt.Sprintf("a route of another namespace has it: correct the namespace, or write namespace: %s for all", n.WildcardNamespace)
+	}
+	return "give a route that label, or correct the name of the reference, which is the label's value"
+}
+
+// complain says that requests are handed to nobody, or in a circle, or that some
+// routes do not take them.
+func (out *graftOut) complain(s search) {
+	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
+	problem := store.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: store.Error, Object: s.Rest.Source.Key, Field: at}
+	switch {
+	case s.missing != "":
+		problem.Field = fmt.Sprintf("%s.backendRefs[%d]", at, s.missingRef)
+		problem.Message, problem.Hint = s.missing+" does not exist", s.missingHint
+	case len(s.refused) > 0 && s.refused[0].Cycle:
+		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.refused[0].Message
 		problem.Hint = "take the reference that closes the circle out"
-		if live > 0 {
+		if s.live > 0 {
 			problem.Severity = store.Warning
 		}
-	case live > 0:
+	case s.live > 0:
+		out.beside(at, s)
 		return
-	case len(concerned) > 0:
-		problem.Message = "no route stands under this rule: " + words(concerned)
-	case point.Allowed != nil:
-		problem.Message = "no route that the rule allows has named it in its parentRefs"
+	case len(s.refused) > 0:
+		problem.Message = "no route stands under this rule: " + s.refusals()
+		problem.Hint = cmp.Or(s.refused[0].Hint, "gatefold status shows what is wrong with it")
 	default:
-		problem.Message = "no route stands under this rule: there is none that it names"
-	}
-	if problem.Code == "" {
-		problem.Code, problem.Hint = string(gwv1.RouteReasonBackendNotFound), "gatefold status shows the candidates and why each was refused"
+		problem.Message, problem.Hint = s.nobody, s.nobodyHint
 	}
 	out.Problems = append(out.Problems, problem)
 	if out.Unresolved.Good() {
@@ -150,33 +282,29 @@ func (out *graftOut) complain(point *route.Point, live int, missing string, refu
 	}
 }
 
-// shown is how many refused candidates a message names.
-const shown = 3
-
-// concerning gives the first candidates of the Point that do not stand under it,
-// cycles before others, and one more than are shown. Who names a route that
-// admits nobody of it is of interest to each rule that admits some.
-func concerning(point *route.Point, refused memo.Ordered[*refusal]) []*refusal {
-	var out []*refusal
-	for r := range refused.All() {
-		if len(out) > shown {
-			break
+// beside notes routes that are refused where others stand: the parent's status
+// tells of all, and there is a warning of those that its rule names and that do
+// not want it.
+func (out *graftOut) beside(at string, s search) {
+	if len(s.refused) == 0 {
+		return
+	}
+	if note := at + ": " + s.refusals(); !slices.Contains(out.Beside, note) {
+		out.Beside = append(out.Beside, note)
+	}
+	for _, refused := range s.refused {
+		if refused.Reason != route.ReasonNotAllowedByParent {
+			continue // its owner is told
 		}
-		if slices.Contains(r.Points, point.Name) || point.Allowed != nil && len(r.Points) == 0 {
-			out = append(out, r)
+		for _, selector := range s.Selectors {
+			if selector.Form != route.ByName || routeKey(selector.Namespace+"/"+selector.Value) != refused.Child {
+				continue
+			}
+			problem := store.Problem{Code: string(refused.Reason), Severity: store.Warning, Object: s.Rest.Source.Key,
+				Field: fmt.Sprintf("%s.backendRefs[%d]", at, selector.Ref), Message: refused.String(), Hint: refused.Hint}
+			if !slices.Contains(out.Problems, problem) {
+				out.Problems = append(out.Problems, problem)
+			}
 		}
 	}
-	return out
-}
-
-func words(refused []*refusal) string {
-	var out []string
-	for i, r := range refused {
-		if i == shown {
-			out = append(out, "and others")
-			break
-		}
-		out = append(out, r.Child.String()+" is refused ("+r.Message+")")
-	}
-	return strings.Join(out, ", ")
 }

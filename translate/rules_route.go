@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -108,8 +109,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 			continue
 		}
 		if !toGateway(ref) {
-			out.Problems = append(out.Problems, parentProblem(key, i, "UnsupportedParent",
-				fmt.Sprintf("a parentRef of kind %s is not followed", *ref.Kind), "an HTTPRoute stands under a Gateway or another HTTPRoute"))
+			out.Problems = append(out.Problems, strangeParent(key, i, ref))
 			continue
 		}
 		n.attachTo(c, out, object, i)
@@ -117,6 +117,18 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	slices.Sort(out.Ports)
 	out.Ports = slices.Compact(out.Ports)
 	return out
+}
+
+// strangeParent refuses a parentRef to what no HTTPRoute stands under.
+func strangeParent(key store.Key, i int, ref gwv1.ParentReference) store.Problem {
+	kind, hint := "", "an HTTPRoute stands under a Gateway or another HTTPRoute"
+	if ref.Kind != nil {
+		kind = string(*ref.Kind)
+	}
+	if like := schema.Nearest(kind, []string{"HTTPRoute", "Gateway"}); like != "" {
+		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)
+	}
+	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
 }
 
 func parentProblem(key store.Key, i int, code, message, hint string) store.Problem {
@@ -218,7 +230,7 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[len(rule.Position)-2])
 	}
 	out.Live = out.serving()
-	out.Whole = !works && out.Unsupported != ""
+	out.Whole = !works && len(out.Unsupported) > 0
 	return out
 }
 
@@ -243,9 +255,7 @@ func (out *flatOut) encode(rule *ir.Rule) *entry {
 		return &entry{rule, encoded}
 	}
 	out.Problems = append(out.Problems, problems...)
-	if out.Unsupported == "" {
-		out.Unsupported = problems[0].Field + ": " + problems[0].Message
-	}
+	out.Unserved(problems[0].Field + ": " + problems[0].Message)
 	closed := xds.Closed(rule)
 	if encoded, problems = xds.Route(closed); len(problems) > 0 {
 		return nil

@@ -52,12 +52,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
 	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
-	memo.EachOf(children, n.in.httpRoutes, func(key store.Key, o *store.Object) []store.Key {
-		if len(route.ParentRoutes(o)) == 0 {
-			return nil
-		}
-		return []store.Key{key}
-	})
+	memo.EachOf(children, n.in.httpRoutes, belowRoutes)
 	problemsFrom(n.problems, "children", children, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
@@ -179,7 +174,9 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 			Conditions: routeConditions(parent, mount.anyFlat(), n.handedOn(c, key, mount), generation),
 		})
 	}
-	out.Parents = append(out.Parents, n.childParents(c, object)...)
+	for _, entry := range n.childEntries(c, object) {
+		out.Parents = append(out.Parents, entry.status(generation))
+	}
 	if len(out.Parents) == 0 {
 		return nil
 	}
@@ -198,7 +195,7 @@ func (m *mountOut) anyFlat() *flatOut {
 func routeConditions(parent parentOut, flat *flatOut, handedOn listen.Verdict[gwv1.RouteConditionReason], generation int64) []metav1.Condition {
 	accepted := parent.Refused
 	if accepted.Good() && flat.Whole {
-		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: flat.Unsupported}
+		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(flat.Unsupported)}
 	}
 	resolved := listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
 	if resolved.Good() {
@@ -208,8 +205,8 @@ func routeConditions(parent parentOut, flat *flatOut, handedOn listen.Verdict[gw
 		status.RouteAccepted(generation, accepted),
 		status.RouteResolvedRefs(generation, resolved),
 	}
-	if accepted.Good() && flat.Unsupported != "" {
-		conditions = append(conditions, status.RoutePartiallyInvalid(generation, flat.Unsupported))
+	if accepted.Good() && len(flat.Unsupported) > 0 {
+		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(flat.Unsupported)))
 	}
 	return conditions
 }

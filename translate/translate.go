@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -68,7 +69,7 @@ func New(options Options) *Translator {
 	if len(options.Bind) == 0 {
 		options.Bind = []string{"0.0.0.0"}
 	}
-	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, "all")
+	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, route.AllNamespaces)
 	options.MaxDepth = cmp.Or(options.MaxDepth, maxDepth)
 	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
 	engine := memo.New(options.Trace)

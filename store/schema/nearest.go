@@ -35,6 +35,12 @@ func didYouMean(name string, candidates []string) string {
 	return ""
 }
 
+// Nearest gives the candidate most like name, "" when none is alike.
+func Nearest(name string, candidates []string) string {
+	like, _ := closest(name, candidates)
+	return like
+}
+
 // closest gives the candidate with the smallest distance to name; "" when all
 // differ in more than a third of the letters.
 func closest(name string, candidates []string) (best string, distance int) {

@@ -138,10 +138,19 @@ func grantsTo(to []gwv1.ReferenceGrantTo, key store.Key) bool {
 
 // UnknownKind refuses a reference to something that is no back end.
 func (r Reference) UnknownKind() Resolution {
+	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)
+	switch { // group and kind of a reference to routes must both be written (EP-10943)
+	case r.To.Group == "delegation.kgateway.dev":
+		hint = "to hand requests to routes by label, write kind: label"
+	case r.To.Kind == "HTTPRoute":
+		hint = "to hand requests to an HTTPRoute, add group: " + gwv1.GroupName
+	case r.To.Group == gwv1.GroupName:
+		hint = "to hand requests to an HTTPRoute, add kind: HTTPRoute"
+	}
 	return Resolution{
 		Reason:  gwv1.RouteReasonInvalidKind,
 		Message: fmt.Sprintf("kind %s of group %q is not a back end", r.To.Kind, r.To.Group),
-		Hint:    fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group),
+		Hint:    hint,
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *suspects) rank(p store.Problem) int {
 		return 2
 	case s.host[p.Object]:
 		return 3
-	case isRoute && !s.serving[p.Object]:
+	case isRoute && !s.serving[p.Object] && (p.Severity == store.Error || s.lost || s.broken):
 		return 4
 	case s.broken && (p.Object.Kind == "Service" || p.Object.Kind == "Backend"):
 		return 4

@@ -35,7 +35,7 @@ const (
 	RouteNode   TreeKind = "route"
 	PointNode   TreeKind = "delegates" // a match that hands requests to the routes below it
 	RuleNode    TreeKind = "rule"      // a match that serves
-	RefusedNode TreeKind = "refused"   // a route that does not stand here, and why
+	RefusedNode TreeKind = "refused"   // a route that does not stand here, or not whole, and why
 )
 
 // Tree lays out what serves: each virtual host with its routes, each delegating
@@ -155,24 +155,23 @@ func refusedChildren(statuses []status.Update) map[store.Key][]*TreeNode {
 			continue
 		}
 		for _, parent := range route.Parents {
+			key, isRoute := parentRoute(update.Key, parent.ParentRef)
 			why := notUsed(parent)
-			if why == "" {
+			if !isRoute || why == "" {
 				continue
 			}
-			key := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: string(*parent.ParentRef.Namespace), Name: string(parent.ParentRef.Name)}
 			out[key] = append(out[key], &TreeNode{Kind: RefusedNode, Name: update.Key.String() + ": " + why, field: store.Field{Object: update.Key}})
 		}
 	}
 	return out
 }
 
-// notUsed says why a parent route does not use a child, "" when it does.
+// notUsed says why a parent route does not use a child, or not whole, "" when it
+// does.
 func notUsed(parent gwv1.RouteParentStatus) string {
-	if parent.ParentRef.Kind == nil || *parent.ParentRef.Kind != "HTTPRoute" {
-		return ""
-	}
 	for _, c := range parent.Conditions {
-		if c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True" {
+		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"
+		if notAccepted || c.Type == string(gwv1.RouteConditionPartiallyInvalid) && c.Status == "True" {
 			return c.Reason + ": " + c.Message
 		}
 	}

@@ -30,7 +30,7 @@ func (b *builder) readWeight(weighted bool) {
 	if err != nil {
 		message := fmt.Sprintf("the route weight %q is not a whole number of 32 bits; it counts as 0", text)
 		b.problem(store.Error, "InvalidValue", field, message, "write a number from -2147483648 to 2147483647, in quotes")
-		b.flat.Unsupported = field + ": " + message
+		b.flat.Unserved(field + ": " + message)
 		return
 	}
 	b.weight = int32(weight)

@@ -28,24 +28,31 @@ type Flat struct {
 	Backends []backend.Key
 	// Problems name fields of the object.
 	Problems []store.Problem
-	// Unresolved is the first reference that leads nowhere; its Reason is empty
-	// when all are resolved.
+	// Unresolved is the first reference that leads nowhere, with the words of all;
+	// its Reason is empty when all are resolved.
 	Unresolved backend.Resolution
-	// Unsupported says what the route asks for that gatefold does not do; ""
-	// when there is nothing. Closed are the indexes of the rules of the object
-	// that answer 500 because of it.
-	Unsupported string
+	// Unsupported says what the route asks for that gatefold does not do, once
+	// each. Closed are the indexes of the rules of the object that answer 500
+	// because of it.
+	Unsupported []string
 	Closed      []int
 
 	// Points are the places from which the route hands requests to others.
 	Points []*Point
 	// Live are the names of the parents' Points that a rule stands under; Missed
-	// says of matches why they stand under none; Conflict why the route could not
+	// are the matches that stand under none; Conflict says why the route could not
 	// be included (GEP-1058, Binding: one conflict fails the pair).
 	Live     []string
-	Missed   []string
+	Missed   []Miss
 	Conflict string
 }
+
+// Miss is a match that stands under no Point, and why.
+type Miss struct {
+	Field, Why string
+}
+
+func (m Miss) String() string { return m.Field + ": " + m.Why }
 
 // Setting is what flattening depends on beside the object.
 type Setting struct {
@@ -75,6 +82,9 @@ func HTTP(object *store.Object, setting Setting, resolve Resolver) *Flat {
 			b.flat.Closed = append(b.flat.Closed, i)
 		}
 	}
+	if !b.flat.Unresolved.OK() {
+		b.flat.Unresolved.Message = Several(b.unresolved)
+	}
 	slices.SortFunc(b.flat.Backends, backend.CompareKeys)
 	b.flat.Backends = slices.Compact(b.flat.Backends)
 	return b.flat
@@ -92,6 +102,8 @@ type builder struct {
 	links    []Link
 	resolve  Resolver
 	flat     *Flat
+	// unresolved are the words of references that lead nowhere, once each.
+	unresolved []string
 }
 
 // problem notes a mistake at a field of the object.
@@ -105,8 +117,13 @@ func (b *builder) problem(severity store.Severity, code, field, message, hint st
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(store.Error, "UnsupportedValue", field, message, "the rule answers 500 until it is taken out")
-	if b.flat.Unsupported == "" {
-		b.flat.Unsupported = field + ": " + message
+	b.flat.Unserved(field + ": " + message)
+}
+
+// Unserved notes what of the route is not served as it is written.
+func (f *Flat) Unserved(what string) {
+	if !slices.Contains(f.Unsupported, what) {
+		f.Unsupported = append(f.Unsupported, what)
 	}
 }
 
@@ -282,6 +299,9 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) s
 	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
 	if a.flat.Unresolved.OK() {
 		a.flat.Unresolved = resolution
+	}
+	if !slices.Contains(a.unresolved, resolution.Message) {
+		a.unresolved = append(a.unresolved, resolution.Message)
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -19,7 +20,8 @@ const (
 	inheritMatcher  = "delegation.kgateway.dev/inherit-parent-matcher"
 	policyPriority  = "kgateway.dev/inherited-policy-priority"
 	delegationGroup = "delegation.kgateway.dev"
-	delegationLabel = "delegation.kgateway.dev/label"
+	// DelegationLabel is the label by which a parent finds its children.
+	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
 // Mode says who made a Link. Only combine.go, and bind.go for the transaction of an
@@ -31,6 +33,9 @@ const (
 	Delegated Mode = iota // the parent named the child (EP-10943)
 	Included              // the child named the parent (GEP-1058)
 )
+
+// AllNamespaces is the word for all namespaces, unless another is chosen.
+const AllNamespaces = "all"
 
 // Link binds a child route to one Point of a parent.
 type Link struct {
@@ -116,7 +121,7 @@ func Offers(object *store.Object) []Property {
 	refs := parentRoutes(key, route)
 	if len(route.Spec.ParentRefs) == 0 || len(refs) > 0 {
 		out = append(out, Property{Form: ByNamespace, Namespace: key.Namespace})
-		if value, ok := route.Labels[delegationLabel]; ok {
+		if value, ok := route.Labels[DelegationLabel]; ok {
 			out = append(out, Property{ByLabel, key.Namespace, value}, Property{ByLabel, "", value})
 		}
 	}
@@ -173,14 +178,42 @@ type Linked struct {
 	Links []Link
 	// Points are the names of all that name or admit it, refused or not.
 	Points []string
-	// Refused says why there is no Link, or none of a kind that was asked for.
-	Refused Refusal
+	// Refused says which rules of the parent lead to no Link, and why. There is
+	// one at least when there is no Link and somebody asked for one.
+	Refused []Refusal
+	// Named tells that a rule of the parent names the candidate, and not its
+	// namespace or label.
+	Named bool
 }
 
 // Refusal is a reason of the child's Accepted condition, and what to do.
 type Refusal struct {
 	Reason        gwv1.RouteConditionReason
 	Message, Hint string
+	// Field is the one of the child to mend, "" when that is its parentRef, or the
+	// parent.
+	Field string
+	// Unfit tells that none of its matches lies where the parent leads: nothing to
+	// mend when another chain leads there.
+	Unfit bool
+	// Told tells that Problems of the route say it already, where to mend it.
+	Told bool
+	// Section is the name of the parent's rule that it is about, and Rule says
+	// where that is; both are "" when it is about the parent as a whole.
+	Section, Rule string
+}
+
+// InWords says which rule refuses, and why.
+func (r Refusal) InWords() string {
+	if r.Rule == "" {
+		return r.Message
+	}
+	return "not under " + r.Rule + " of the parent: " + r.Message
+}
+
+// Concerns tells whether the refusal is about a rule of the name; "" is any.
+func (r Refusal) Concerns(section string) bool {
+	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
 
 // ReasonNotAllowedByParent refuses a route that no rule of its parent leads to
@@ -196,61 +229,91 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 	out := Linked{}
 	for _, point := range points {
 		selected := point.selects(child)
-		if selected || point.admits(refs, child, parent.Namespace, labels) {
+		admitted := !selected && point.admits(refs, child, parent.Namespace, labels)
+		if selected || admitted {
 			out.Points = append(out.Points, point.Name)
-		} else {
-			continue
 		}
+		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool { return s.Form == ByName && s.Value == child.Key.Name })
 		switch {
 		case selected && !consents:
-			out.Refused = Refusal{ReasonNotAllowedByParent,
-				fmt.Sprintf("HTTPRoute %s/%s delegates here, but parentRefs do not name it", parent.Namespace, parent.Name),
-				fmt.Sprintf("add a parentRef of kind HTTPRoute, name %s, namespace %s, or take all parentRefs out", parent.Name, parent.Namespace)}
+			out.refuse(point, Refusal{Reason: ReasonNotAllowedByParent,
+				Message: fmt.Sprintf("HTTPRoute %s/%s delegates here, but parentRefs do not name it", parent.Namespace, parent.Name),
+				Hint:    fmt.Sprintf("add a parentRef of kind HTTPRoute, name %s, namespace %s, or take all parentRefs out", parent.Name, parent.Namespace)})
 		case selected && len(route.Spec.Hostnames) > 0:
-			out.Refused = Refusal{gwv1.RouteReasonUnsupportedValue,
-				"a delegated route has the hostnames of its root, and must not set its own", "take spec.hostnames out"}
+			out.refuse(point, Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Field: "spec.hostnames",
+				Message: "a delegated route has the hostnames of its root, and must not set its own", Hint: "take spec.hostnames out"})
 		case selected:
 			out.Links = append(out.Links, Link{Mode: Delegated, Point: point, Inherit: inherits(route)})
-		default:
+		case admitted:
 			out.Links = append(out.Links, Link{Mode: Included, Point: point})
 		}
 	}
-	if len(out.Links) == 0 && out.Refused.Reason == "" && len(refs) > 0 {
-		out.Refused = notAdmitted(parent, points, refs, child)
-	}
+	out.unmet(parent, points, refs, child)
 	return out
+}
+
+// refuse notes why a rule does not take the candidate, once for its matches.
+func (l *Linked) refuse(point *Point, why Refusal) {
+	why.Section, why.Rule = point.RuleName, point.At()
+	if !slices.Contains(l.Refused, why) {
+		l.Refused = append(l.Refused, why)
+	}
+}
+
+// unmet refuses what the candidate's parentRefs ask for and no rule grants: each
+// rule that they name, and the parent when nothing at all came of them.
+func (l *Linked) unmet(parent store.Key, points []*Point, refs []ParentRoute, child *store.Object) {
+	for _, ref := range refs {
+		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
+		if has || slices.ContainsFunc(l.Refused, func(r Refusal) bool { return r.Concerns(ref.Section) }) {
+			continue
+		}
+		l.Refused = append(l.Refused, notAdmitted(parent, points, ref, child))
+	}
 }
 
 // NotAllowed refuses a route whose parent leads nowhere near it.
 func NotAllowed(parent store.Key) Refusal {
-	return Refusal{ReasonNotAllowedByParent,
-		fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
-		"name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
+	return Refusal{Reason: ReasonNotAllowedByParent,
+		Message: fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
+		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted says which rules with allowedRoutes were looked at in vain.
-func notAdmitted(parent store.Key, points []*Point, refs []ParentRoute, child *store.Object) Refusal {
+// notAdmitted says which rules with allowedRoutes were looked at in vain for a
+// parentRef.
+func notAdmitted(parent store.Key, points []*Point, ref ParentRoute, child *store.Object) Refusal {
 	out := NotAllowed(parent)
-	var all, meant []string
+	out.Section = ref.Section
+	var all, meant, names []string
 	for _, p := range points {
-		if at := p.describe(); p.Allowed != nil && !slices.Contains(all, at) {
-			all = append(all, at)
-			if p.meantBy(refs) {
-				meant = append(meant, at)
-			}
+		at := p.At()
+		if p.Allowed == nil || slices.Contains(all, at) {
+			continue
+		}
+		all, names = append(all, at), append(names, p.RuleName)
+		if p.meantBy([]ParentRoute{ref}) {
+			meant = append(meant, at)
 		}
 	}
 	switch {
 	case len(meant) > 0:
 		out.Message += fmt.Sprintf("; the allowedRoutes of %s leave out %s of namespace %s", strings.Join(meant, ", "), child.Key.Kind, child.Key.Namespace)
+		out.Hint = fmt.Sprintf("let the rule's allowedRoutes admit kind %s of namespace %s (namespaces: {from: All}, or a selector)", child.Key.Kind, child.Key.Namespace)
+		if ref.Section != "" {
+			out.Rule = meant[0]
+		}
 	case len(all) > 0:
-		out.Message += fmt.Sprintf("; none with allowedRoutes is named %s: they are %s", refs[0].Section, strings.Join(all, ", "))
+		out.Message += fmt.Sprintf("; none with allowedRoutes is named %s: they are %s", ref.Section, strings.Join(all, ", "))
 		out.Hint = "correct the sectionName of the parentRef, or the name of the rule"
+		if near := schema.Nearest(ref.Section, names); near != "" {
+			out.Hint = fmt.Sprintf("did you mean sectionName: %s?", near)
+		}
 	}
 	return out
 }
 
-func (p *Point) describe() string {
+// At says where the rule of the Point stands in its route, with its name.
+func (p *Point) At() string {
 	if p.RuleName == "" {
 		return fmt.Sprintf("spec.rules[%d]", p.Rule)
 	}
@@ -262,11 +325,13 @@ func (p *Point) meantBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
-// Sections are the names of the rules that the route is linked to.
-func (l Linked) Sections() []string {
+// Sections are the names of the rules with one of the live Points.
+func (l Linked) Sections(live []string) []string {
 	var out []string
 	for _, link := range l.Links {
-		out = append(out, link.Point.RuleName)
+		if slices.Contains(live, link.Point.Name) {
+			out = append(out, link.Point.RuleName)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -274,7 +339,7 @@ func (l Linked) Sections() []string {
 
 // selects tells whether the rule names the route.
 func (p *Point) selects(child *store.Object) bool {
-	value, labelled := child.Value.GetLabels()[delegationLabel]
+	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	return slices.ContainsFunc(p.Selectors, func(s Selector) bool {
 		here := s.Namespace == child.Key.Namespace
 		switch s.Form {

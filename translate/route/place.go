@@ -70,11 +70,11 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	if len(out) > placed || len(missed) == 0 {
 		return out
 	}
-	message := fmt.Sprintf("spec.rules[%d].matches[%d]: %s", own.rule, own.match, missed[0])
+	miss := Miss{fmt.Sprintf("spec.rules[%d].matches[%d]", own.rule, own.match), missed[0]}
 	if more := len(missed) - 1; more > 0 {
-		message += fmt.Sprintf(" (nor does it fit %d other matches of the parent)", more)
+		miss.Why += fmt.Sprintf(" (nor does it fit %d other matches of the parent)", more)
 	}
-	b.flat.Missed = append(b.flat.Missed, message)
+	b.flat.Missed = append(b.flat.Missed, miss)
 	return out
 }
 

@@ -124,18 +124,24 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	return programmed(gwv1.ListenerConditionProgrammed, generation, bad.Reason, bad.Message)
 }
 
-// RouteAccepted is a route's Accepted for one parent.
-func RouteAccepted(generation int64, bad listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
-	return condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, bad)
+// RouteAccepted is a route's Accepted for one parent. A message without a reason
+// against it tells of ways to the parent that do not lead to the route.
+func RouteAccepted(generation int64, verdict listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
+	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
+	c.Message = verdict.Message
+	return c
 }
 
-// RouteResolvedRefs is a route's ResolvedRefs for one parent.
-func RouteResolvedRefs(generation int64, bad listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
-	return condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, bad)
+// RouteResolvedRefs is a route's ResolvedRefs for one parent. A message without
+// a reason against it tells of routes that it hands nothing to.
+func RouteResolvedRefs(generation int64, verdict listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
+	c := condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, verdict)
+	c.Message = verdict.Message
+	return c
 }
 
 // RoutePartiallyInvalid says that some rules of a route are not served as
-// written: what names the first of them. The Gateway API wants the message to
+// written: what names them. The Gateway API wants the message to
 // begin with these words.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{

@@ -1,0 +1,124 @@
+package translate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// belowRoutes names a route that stands below others if anywhere.
+func belowRoutes(key store.Key, o *store.Object) []store.Key {
+	from, _ := store.As[*api.HTTPRoute](o)
+	if len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
+		return nil
+	}
+	return []store.Key{key}
+}
+
+// childProblems tells the owner of a route what is refused of it by the routes
+// above: what its own parentRefs asked for, all of it when it names no parent
+// and none takes it, and matches that stand nowhere. That a parent which looks
+// for all of a namespace or label leaves it alone while another takes it is
+// nothing to mend.
+func (n *network) childProblems(c *memo.Ctx, key store.Key) []store.Problem {
+	object, ok := n.in.httpRoutes.Get(c, key)
+	if !ok {
+		return nil
+	}
+	entries := n.childEntries(c, object)
+	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
+	from, _ := store.As[*api.HTTPRoute](object)
+	if len(entries) == 0 {
+		return []store.Problem{nowhere(key, from.Labels)}
+	}
+	var out []store.Problem
+	for _, e := range entries {
+		switch {
+		case e.Accepted.Told:
+		case e.Accepted.Reason == "":
+			out = e.besideProblems(out, key)
+		case e.Index >= 0, !stands && len(from.Spec.ParentRefs) == 0:
+			out = append(out, e.problem(key, e.Accepted, store.Error))
+		case e.Named && len(from.Spec.ParentRefs) == 0:
+			out = append(out, e.problem(key, e.Accepted, store.Warning))
+		}
+	}
+	if stands && len(n.attach.Get(c, key).Ports) == 0 {
+		out = missedEverywhere(out, key, n.boundTo(c, key))
+	}
+	return out
+}
+
+// nowhere warns of a route that no Gateway and no route leads to.
+func nowhere(key store.Key, labels map[string]string) store.Problem {
+	problem := store.Problem{
+		Code: "ServesNowhere", Severity: store.Warning, Object: key, Field: "spec",
+		Message: "the route serves nowhere: it has no parentRefs, and no route that serves hands requests to it",
+		Hint:    "add a parentRef to a Gateway, or name it in the backendRefs of an HTTPRoute that serves",
+	}
+	if value, ok := labels[route.DelegationLabel]; ok {
+		problem.Hint = fmt.Sprintf("no rule that serves looks for the label %s: %s in this namespace; correct either side", route.DelegationLabel, value)
+		return problem
+	}
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if strings.HasPrefix(name, "delegation.kgateway.dev/") {
+			problem.Hint = fmt.Sprintf("the label by which routes are found is %s, not %s", route.DelegationLabel, name)
+		}
+	}
+	return problem
+}
+
+// problem tells of a refusal at the field to mend.
+func (e *childEntry) problem(key store.Key, why route.Refusal, severity store.Severity) store.Problem {
+	problem := store.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
+	if why.Field == "" {
+		problem.Field = "spec"
+		if e.Index >= 0 {
+			problem.Field = fmt.Sprintf("spec.parentRefs[%d]", e.Index)
+		}
+	}
+	if e.Index < 0 {
+		problem.Message = e.Parent.String() + " hands requests here in vain: " + problem.Message
+	}
+	return problem
+}
+
+// besideProblems warns of rules that refuse a route which others of the same
+// parent take.
+func (e *childEntry) besideProblems(out []store.Problem, key store.Key) []store.Problem {
+	for _, why := range e.beside {
+		if why.Unfit || why.Told {
+			continue
+		}
+		why.Message = why.InWords()
+		out = append(out, e.problem(key, why, store.Warning))
+	}
+	return out
+}
+
+// missedEverywhere warns of matches that stand under none of the parents that
+// take others of the route.
+func missedEverywhere(out []store.Problem, key store.Key, bound []*bindingOf) []store.Problem {
+	bound = slices.DeleteFunc(bound, func(b *bindingOf) bool { return len(b.Sections) == 0 })
+	if len(bound) == 0 {
+		return out
+	}
+	for _, miss := range bound[0].Missed {
+		everywhere := !slices.ContainsFunc(bound, func(b *bindingOf) bool {
+			return !slices.ContainsFunc(b.Missed, func(m route.Miss) bool { return m.Field == miss.Field })
+		})
+		if everywhere {
+			out = append(out, store.Problem{
+				Code: "UnsupportedValue", Severity: store.Warning, Object: key, Field: miss.Field,
+				Message: "the match serves nowhere: " + miss.Why, Hint: hintSuperset,
+			})
+		}
+	}
+	return out
+}
