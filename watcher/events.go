@@ -33,14 +33,14 @@ type events struct {
 	names map[string]fsnotify.Op
 	full  bool // events were lost
 
-	watched map[string]identity // by the path given to fsnotify
-	byID    map[identity]string // fsnotify forgets a second path to one directory
-	live    map[string]bool     // in a full scan: what fsnotify still has
-	entered map[string]bool     // in a full scan: what was asked for
-	via     map[string]bool     // place.via
-	failed  bool                // a directory has no events
-	trusts  bool                // file systems are not judged
-	mounts  map[uint64]mount    // the file systems of the folder, by device
+	watched map[string]identity     // by the path given to fsnotify
+	byID    map[identity]string     // fsnotify forgets a second path to one directory
+	live    map[string]bool         // in a full scan: what fsnotify still has
+	entered map[string]bool         // in a full scan: what was asked for
+	via     map[string]bool         // place.via
+	failed  bool                    // a directory has no events
+	foreign func(dir string) string // names a file system that changes without events
+	mounts  map[uint64]mount        // the file systems of the folder, by device
 	stats   *Stats
 	warned  map[string]bool // by the text of the warning
 }
@@ -61,13 +61,16 @@ func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 		watched: map[string]identity{},
 		byID:    map[identity]string{},
 		entered: map[string]bool{},
-		trusts:  opt.Mode == Inotify,
+		foreign: foreign,
 		mounts:  map[uint64]mount{},
 		stats:   opt.Stats,
 		warned:  map[string]bool{},
 	}
-	if opt.Mode == Poll {
+	switch opt.Mode {
+	case Poll:
 		return e, nil
+	case Inotify:
+		e.foreign = func(string) string { return "" }
 	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil && opt.Mode == Inotify {
@@ -252,8 +255,8 @@ func (e *events) enter(dir string, id identity) {
 // one is tried once, by what needs no writing into the user's folder.
 func (e *events) silent(dir string, dev uint64) bool {
 	m, known := e.mounts[dev]
-	if !known && !e.trusts {
-		kind := foreign(dir)
+	if !known {
+		kind := e.foreign(dir)
 		if kind == "" && errors.Is(probe(dir), errSilent) {
 			kind = "without events"
 		}

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // lines is a log that may be read while it is written.
@@ -25,3 +29,14 @@ func (l *lines) String() string {
 }
 
 func countLines(s string) int { return strings.Count(s, "\n") }
+
+// step makes a watch of root that goes only where the test has it go.
+func step(t *testing.T, root string) *watch {
+	t.Helper()
+	w, err := newWatch(Options{Root: root, FallbackScan: time.Hour}.withDefaults(), zerolog.Nop())
+	must(t, err)
+	done := make(chan struct{})
+	go func() { defer close(done); w.events.drain() }()
+	t.Cleanup(func() { w.events.close(); <-done })
+	return w
+}

@@ -38,6 +38,9 @@ func openRoot(name string) (*os.Root, place, error) {
 	if err != nil {
 		return nil, at, err
 	}
+	if info, err := os.Lstat(at.path); err == nil && !info.IsDir() {
+		return nil, at, &fs.PathError{Op: "open", Path: at.path, Err: errNotDir} // which OpenRoot would say in a word of its own
+	}
 	root, err := os.OpenRoot(at.path)
 	if err != nil {
 		return nil, at, err

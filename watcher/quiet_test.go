@@ -148,6 +148,8 @@ func TestWatchRescans(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, ".hidden", "a.yaml")
 	relink(t, ".hidden/a.yaml", root, "a.yaml")
+	put(t, "0", root, "b.yaml")
+	age()
 	rescan := make(chan chan<- struct{})
 	w := start(t, root, func(o *Options) { o.Rescan = rescan; o.Quiet = time.Hour; o.MaxAdd = 100 * time.Millisecond })
 	for _, content := range []string{"2", "2", "3", "3"} { // one Tree each, changed or not, when the channel closes
@@ -158,7 +160,7 @@ func TestWatchRescans(t *testing.T) {
 		if len(w.trees) != 1 {
 			t.Fatalf("%d Trees for one request", len(w.trees))
 		}
-		wantFiles(t, w.next(), "a.yaml="+content)
+		wantFiles(t, w.next(), "a.yaml="+content, "b.yaml=0")
 	}
 	close(rescan) // asks no more, and does not spin
 	replaceFile(t, "3", root, "b.yaml")

@@ -24,26 +24,28 @@ type save struct {
 	do   func(t *testing.T, dir string)
 }
 
-// However a file is saved, each Tree has it whole, old or new, and the new
-// text comes by events alone. The quiet time is long, for a busy machine.
+// However a file is saved, each Tree has it whole, old or new. It comes by
+// events alone, and by scans alone. The quiet time is long, for a busy machine.
 func TestSaves(t *testing.T) {
 	for _, s := range slices.Concat(patterns(), tools()) {
-		t.Run(s.row, func(t *testing.T) {
-			t.Parallel()
-			if _, err := exec.LookPath(s.tool); s.tool != "" && err != nil {
-				t.Skipf("%s is not on this machine: the system calls that it makes are tried instead", s.tool)
-			}
-			root := t.TempDir()
-			put(t, oldText, root, "x.yaml")
-			put(t, "keep", root, "keep.yaml")
-			age()
-			w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd = time.Second, 2*time.Second })
-			s.do(t, root)
-			for !slices.Equal(contents(w.last), []string{"keep.yaml=keep", "x.yaml=" + newText}) {
-				w.next()
-				wantWhole(t, w.last, "x.yaml", oldText, newText)
-			}
-		})
+		t.Run(s.row+"/events", func(t *testing.T) { t.Parallel(); s.try(t, func(*Options) {}) })
+		t.Run(s.row+"/scans", func(t *testing.T) { t.Parallel(); s.try(t, func(o *Options) { o.Mode = Poll; scans(o) }) })
+	}
+}
+
+func (s save) try(t *testing.T, change func(*Options)) {
+	if _, err := exec.LookPath(s.tool); s.tool != "" && err != nil {
+		t.Skipf("%s is not on this machine: the system calls that it makes are tried instead", s.tool)
+	}
+	root := t.TempDir()
+	put(t, oldText, root, "x.yaml")
+	put(t, "keep", root, "keep.yaml")
+	age()
+	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd = 500*time.Millisecond, time.Second }, change)
+	s.do(t, root)
+	for !slices.Equal(contents(w.last), []string{"keep.yaml=keep", "x.yaml=" + newText}) {
+		w.next()
+		wantWhole(t, w.last, "x.yaml", oldText, newText)
 	}
 }
 
@@ -67,7 +69,7 @@ func slowly(t *testing.T, flags int, elem ...string) {
 	for _, half := range []string{newHead, newText[len(newHead):]} {
 		_, err = f.WriteString(half)
 		must(t, err)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	must(t, f.Close())
 }
@@ -95,7 +97,7 @@ func patterns() []save {
 				_, err = f.WriteString(newText[i : i+1])
 				must(t, err)
 				must(t, f.Close())
-				time.Sleep(200 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond)
 			}
 		}},
 		{row: "3 temporary file and rename", do: func(t *testing.T, dir string) { replaceFile(t, newText, dir, "x.yaml") }},
