@@ -44,6 +44,8 @@ type Options struct {
 	// NodeCluster is the Gateway to serve, as "namespace/name", or a name
 	// without "/" for all Gateways (design section 4).
 	NodeCluster string
+	// TLS, when set, has the Envoy speak mTLS with gatefold.
+	TLS TLS
 }
 
 //go:embed bootstrap.yaml
@@ -78,6 +80,8 @@ type values struct {
 	Metadata map[string]string
 	// ClusterType is the discovery type that suits the kind of XDS.
 	ClusterType string
+	// TLS is the configuration of the transport socket, nil for clear text.
+	TLS map[string]any
 }
 
 func (o Options) values() (values, error) {
@@ -87,7 +91,11 @@ func (o Options) values() (values, error) {
 	admin, adminErr := parseAdmin(o.AdminAddress)
 	xds, clusterType, xdsErr := parseXDS(o.XDSAddress)
 	err := errors.Join(checkNode("node id", o.NodeID), checkNode("node cluster", o.NodeCluster), adminErr, xdsErr)
-	return values{o.NodeID, o.NodeCluster, admin, xds, admin.metadata(), clusterType}, err
+	var tls map[string]any
+	if err == nil && o.TLS != (TLS{}) {
+		tls, err = o.TLS.context(xds), o.TLS.check(xds)
+	}
+	return values{o.NodeID, o.NodeCluster, admin, xds, admin.metadata(), clusterType, tls}, err
 }
 
 func checkNode(what, name string) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -28,7 +29,7 @@ func (s *Server) openTLS() error {
 	}
 	keeper, err := mtls.Load(s.options.TLS)
 	if err != nil {
-		return err
+		return fmt.Errorf("xDS certificates: %w", err)
 	}
 	s.keeper = keeper
 	s.warnOfExpiry()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,12 +40,15 @@ func bootstrapCommand() *cobra.Command {
 			if err := nameNode(&options, args); err != nil {
 				return err
 			}
+			if err := nameSecrets(&options.TLS, path); err != nil {
+				return err
+			}
 			text, err := envoy.Bootstrap(options)
 			if err != nil {
 				return err
 			}
 			if path != "" {
-				return writeFile(path, text)
+				return errors.Join(writeSecrets(options.TLS), writeFile(path, text))
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
@@ -55,8 +59,46 @@ func bootstrapCommand() *cobra.Command {
 	flags.StringVar(&options.AdminAddress, "envoy-admin-address", envoy.DefaultAdminAddress, "IP:PORT or unix:/path of Envoy's own admin interface")
 	flags.StringVar(&options.NodeID, "node-id", "", "name of this Envoy in gatefold's status (default the host's name)")
 	flags.StringVar(&options.NodeCluster, "node-cluster", "", "a name without / in place of NAMESPACE/NAME: all Gateways (default \""+allGateways+"\")")
+	flags.StringVar(&options.TLS.Cert, "tls-cert", "", "certificate that the Envoy shows to gatefold (PEM); with --write, which puts two files for Envoy beside its own")
+	flags.StringVar(&options.TLS.Key, "tls-key", "", "private key of --tls-cert (PEM)")
+	flags.StringVar(&options.TLS.CA, "tls-ca", "", "authorities that sign gatefold's certificate (PEM)")
+	flags.StringVar(&options.TLS.ServerName, "tls-server-name", "", "name that gatefold's certificate must hold: IP address, DNS name or URI (default the host of --xds-address)")
 	flags.StringVar(&path, "write", "", "write to this file, whole or not at all, instead of standard output")
 	return cmd
+}
+
+// nameSecrets completes the paths of a bootstrap with TLS. Envoy reads
+// certificates anew only where their paths come from files of their own, so that
+// there must be a place for these: beside the file that is written.
+func nameSecrets(tls *envoy.TLS, path string) error {
+	if *tls == (envoy.TLS{}) {
+		return nil
+	}
+	if tls.Cert == "" || tls.Key == "" || tls.CA == "" {
+		return errors.New("--tls-cert, --tls-key and --tls-ca go together")
+	}
+	if path == "" {
+		return errors.New("--tls-cert needs --write FILE: Envoy follows certificates that files beside FILE tell it of")
+	}
+	base := strings.TrimSuffix(path, filepath.Ext(path))
+	tls.CertSecret, tls.CASecret = base+".certificate.json", base+".authority.json"
+	for _, file := range []*string{&tls.Cert, &tls.Key, &tls.CA, &tls.CertSecret, &tls.CASecret} {
+		absolute, err := filepath.Abs(*file)
+		if err != nil {
+			return err
+		}
+		*file = absolute
+	}
+	return nil
+}
+
+// writeSecrets writes the files that tell Envoy of its certificates.
+func writeSecrets(tls envoy.TLS) error {
+	if tls == (envoy.TLS{}) {
+		return nil
+	}
+	certificate, authority := tls.Secrets()
+	return errors.Join(writeFile(tls.CertSecret, certificate), writeFile(tls.CASecret, authority))
 }
 
 // writeFile puts text at path by a rename, so that no reader sees half of it.

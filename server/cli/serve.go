@@ -22,6 +22,7 @@ import (
 type serveOptions struct {
 	folder folderOptions
 	server server.Options
+	access transportOptions
 	log    logOptions
 	strict bool
 	watch  string
@@ -46,6 +47,7 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&o.server.XDSInsecure, "xds-insecure", false, "let --xds-address be reached from other hosts, without TLS: they can read every secret")
 	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
 	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system where it gives any, and scans), inotify (fail without events) or poll (scans alone)")
+	o.access.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
 	return cmd
@@ -58,6 +60,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	}
 	mode, err := watchMode(o.watch)
 	if err != nil {
+		return err
+	}
+	if err := o.access.apply(&o.server); err != nil {
 		return err
 	}
 	if err := watchable(dir); err != nil {

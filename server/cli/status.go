@@ -41,7 +41,12 @@ func statusCommand() *cobra.Command {
 				if err := c.getJSON(cmd.Context(), "/api/v1/problems", &problems); err != nil {
 					return err
 				}
-				if err := printStatus(cmd.OutOrStdout(), list, problems); err != nil {
+				var transport transportPage
+				if err := c.getJSON(cmd.Context(), "/api/v1/transport", &transport); err != nil {
+					return err
+				}
+				out := cmd.OutOrStdout()
+				if err := errors.Join(printStatus(out, list, problems), printTransport(out, transport)); err != nil {
 					return err
 				}
 			} else if err := writeValue(cmd.OutOrStdout(), format, list); err != nil {

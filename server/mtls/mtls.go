@@ -150,11 +150,13 @@ const maxFile = 1 << 20
 
 func (f Files) read() content {
 	var c content
-	var errs [3]error
-	c.cert, errs[0] = readFile(f.Cert)
-	c.key, errs[1] = readFile(f.Key)
-	c.clientCA, errs[2] = readFile(f.ClientCA)
-	c.err = errors.Join(errs[:]...)
+	if c.cert, c.err = readFile(f.Cert); c.err != nil {
+		return c
+	}
+	if c.key, c.err = readFile(f.Key); c.err != nil {
+		return c
+	}
+	c.clientCA, c.err = readFile(f.ClientCA)
 	return c
 }
 

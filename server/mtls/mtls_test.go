@@ -47,9 +47,7 @@ func (f *fixture) path(name string) string { return filepath.Join(f.folder, name
 
 func (f *fixture) write(name string, text []byte) {
 	f.t.Helper()
-	if err := os.WriteFile(f.path(name), text, 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	envoytest.Replace(f.t, f.path(name), text)
 }
 
 func (f *fixture) remove(name string) {

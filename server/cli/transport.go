@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/mtls"
+)
+
+// transportOptions are the flags that say who may speak with gatefold.
+type transportOptions struct {
+	socketMode string
+	tls        mtls.Files
+	identities []string
+}
+
+func (o *transportOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.socketMode, "socket-mode", "0600", "who may connect to unix sockets, as an octal mode: 0660 lets the group, too")
+	flags.StringVar(&o.tls.Cert, "xds-tls-cert", "", "ask Envoys for certificates (mTLS), and show them this one (PEM); followed when it changes")
+	flags.StringVar(&o.tls.Key, "xds-tls-key", "", "private key of --xds-tls-cert (PEM)")
+	flags.StringVar(&o.tls.ClientCA, "xds-tls-client-ca", "", "authorities that sign Envoys' certificates (PEM)")
+	flags.StringSliceVar(&o.identities, "xds-tls-identity", nil,
+		"SAN=NAMESPACE/NAME: certificates with this DNS name or URI may have that Gateway, SAN=* all of them;\n"+
+			"the URI spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME needs no flag")
+}
+
+// apply checks the flags and hands them to the server.
+func (o *transportOptions) apply(to *server.Options) error {
+	mode, err := strconv.ParseUint(cmp.Or(o.socketMode, "0600"), 8, 32)
+	if err != nil || mode == 0 || mode > uint64(fs.ModePerm) {
+		return fmt.Errorf("--socket-mode %q is not an octal mode such as 0660", o.socketMode)
+	}
+	grants, err := mtls.ParseGrants(o.identities)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--xds-tls-identity: %w", err)
+	case o.tls.Any() && (o.tls.Cert == "" || o.tls.Key == "" || o.tls.ClientCA == ""):
+		return errors.New("--xds-tls-cert, --xds-tls-key and --xds-tls-client-ca go together")
+	case o.tls.Any() && to.XDSInsecure:
+		return errors.New("--xds-insecure and --xds-tls-cert exclude each other")
+	case len(grants) > 0 && !o.tls.Any():
+		return errors.New("--xds-tls-identity needs --xds-tls-cert, --xds-tls-key and --xds-tls-client-ca")
+	}
+	to.SocketMode, to.TLS, to.Grants = fs.FileMode(mode), o.tls, grants
+	return nil
+}
+
+// transportPage is the admin page /api/v1/transport.
+type transportPage struct {
+	TLS *struct {
+		Expires time.Time `json:"expires"`
+		Problem string    `json:"problem"`
+	} `json:"tls"`
+	Refused []struct {
+		Identity string    `json:"identity"`
+		Node     string    `json:"node"`
+		Cluster  string    `json:"cluster"`
+		Peer     string    `json:"peer"`
+		Reason   string    `json:"reason"`
+		Times    int       `json:"times"`
+		Last     time.Time `json:"last"`
+	} `json:"refused"`
+}
+
+// printTransport prints what is wrong with the way between Envoys and gatefold.
+func printTransport(out io.Writer, page transportPage) error {
+	if tls := page.TLS; tls != nil && tls.Problem != "" {
+		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; those before them serve on: %s\n", oneLine(tls.Problem))
+	} else if tls != nil && time.Now().After(tls.Expires) {
+		fmt.Fprintf(out, "\nThe xDS certificate expired on %s: no Envoy will connect.\n", tls.Expires.Format(time.RFC3339))
+	}
+	if len(page.Refused) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nREFUSED\tCERTIFICATE\tASKS FOR\tPEER\tTIMES\tLAST\tWHY")
+	for _, r := range page.Refused {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", cell(r.Node), cell(r.Identity), cell(r.Cluster), cell(r.Peer),
+			r.Times, r.Last.Format(time.RFC3339), oneLine(r.Reason))
+	}
+	return w.Flush()
+}
+
+// cell is a text of others in a table: in its column, and never a control
+// sequence for the terminal.
+func cell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	quoted := strconv.Quote(oneLine(text))
+	return quoted[1 : len(quoted)-1]
+}
