@@ -24,7 +24,7 @@
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
 //	budget        root, port           fanout by level              how deep it may hand requests on
 //	wants         node                 flat, budget                 properties of the children it asks for
-//	points        node                 flat                         matches that hand requests down, and their hosts
+//	points        node                 flat, budget                 matches that hand requests down, and their hosts
 //	link          node, candidate      points, HTTPRoute, Namespace under which of the node's rules the candidate may stand
 //	live          node's match         ← flat                       how many children stand under it
 //	refused       node                 ← link, flat                 candidates that do not stand, and why

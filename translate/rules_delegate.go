@@ -126,6 +126,9 @@ func (n *network) declareDelegation(e *memo.Engine) {
 		n.in.httpRoutes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
 	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
 		flat := n.flat.Get(c, key)
+		if len(flat.Points) > 0 && n.overBudget(c, key) != "" {
+			return &pointsOut{} // so that the links fall, which their children hold
+		}
 		return &pointsOut{flat.Points, flat.Hosts}
 	}, deepEqual)
 	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
