@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
@@ -50,7 +53,35 @@ func block(t *testing.T, text []byte, language string) []byte {
 	return found[1]
 }
 
-// Every key that explain can print is told in docs/json.md.
+// What docs/json.md shows of status has the shape that it prints.
+func TestJSONDocumentShowsAStatus(t *testing.T) {
+	text, err := os.ReadFile(jsonDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := bytes.Cut(text, []byte("\n## gatefold status\n"))
+	shown := block(t, section, "json")
+	var list statusList
+	decoder := json.NewDecoder(bytes.NewReader(shown))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	if err := writeValue(&printed, formatJSON, list); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(shown, printed.Bytes()) {
+		t.Errorf("printed is\n%s", printed.String())
+	}
+	for _, reason := range health.Reasons() {
+		if !bytes.Contains(section, []byte("`"+string(reason)+"`")) {
+			t.Errorf("docs/json.md does not tell of %q", reason)
+		}
+	}
+}
+
+// Every key that a command can print is told in docs/json.md.
 func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	text, err := os.ReadFile(jsonDocument)
 	if err != nil {
@@ -58,6 +89,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	}
 	keys := map[string]bool{}
 	addKeys(reflect.TypeFor[explain.Report](), keys)
+	addKeys(reflect.TypeFor[server.EnvoyList](), keys)
 	if len(keys) < 30 {
 		t.Fatalf("only %d keys found", len(keys))
 	}

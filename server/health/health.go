@@ -7,6 +7,7 @@
 package health
 
 import (
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -79,26 +80,20 @@ const (
 	Discovered    Reason = "UnhealthyByDiscovery"        // other bad values of eds_health_status
 )
 
-// words says a reason to a user.
-func (r Reason) words() string {
-	switch r {
-	case CheckPending:
-		return "it was not health-checked yet"
-	case CheckTimeout:
-		return "its health check times out"
-	case CheckFailed:
-		return "its health check fails"
-	case TurnedAway:
-		return "it answered that it is to be left out (x-envoy-immediate-health-check-fail)"
-	case Ejected:
-		return "outlier detection ejected it"
-	case CheckDegraded:
-		return "its health check says that it is degraded"
-	case Draining:
-		return "its EndpointSlice says that it terminates"
-	}
-	return "discovery says that it is unhealthy"
+// words says each reason to a user.
+var words = map[Reason]string{
+	CheckPending:  "it was not health-checked yet",
+	CheckTimeout:  "its health check times out",
+	CheckFailed:   "its health check fails",
+	TurnedAway:    "it answered that it is to be left out (x-envoy-immediate-health-check-fail)",
+	Ejected:       "outlier detection ejected it",
+	CheckDegraded: "its health check says that it is degraded",
+	Draining:      "its EndpointSlice says that it terminates",
+	Discovered:    "discovery says that it is unhealthy",
 }
+
+// Reasons gives every reason there is, sorted.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(words)) }
 
 // portOf is the last part of a Service's cluster name (backend.Key); 0 where there is none.
 func portOf(c *ir.Cluster) int {

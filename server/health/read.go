@@ -146,14 +146,14 @@ func (l *hostList) add(host *hostStatus) error {
 	if err != nil {
 		return errNotEnvoy
 	}
-	words := make([]string, len(reasons))
+	said := make([]string, len(reasons))
 	for i, reason := range reasons {
-		words[i] = reason.words()
+		said[i] = words[reason]
 	}
 	hostname := host.Hostname[:min(len(host.Hostname), maxHostname)]
 	l.unhealthy = append(l.unhealthy, Endpoint{
 		Address:  netip.AddrPortFrom(ip, host.Address.Socket.Port).String(),
-		Hostname: strings.ToValidUTF8(hostname, ""), Reasons: reasons, Message: strings.Join(words, "; "),
+		Hostname: strings.ToValidUTF8(hostname, ""), Reasons: reasons, Message: strings.Join(said, "; "),
 	})
 	return nil
 }
