@@ -2,69 +2,115 @@ package translate_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// TestTreesEqualCold edits trees of delegation and inclusion at random and
-// compares, after each edit, everything published with a cold rebuild; the rules
-// of each host must stand in one strict order. In the end the folder is emptied,
-// and nothing may be kept. GATEFOLD_TREE_EDITS sets the number of edits,
-// GATEFOLD_TREE_SEED the first seed.
+// TestTreesEqualCold edits random trees of delegation and inclusion and compares,
+// after each edit, everything published with a cold rebuild; the rules of each
+// host must stand in one strict order. Each tree is emptied in the end, and
+// nothing may be kept. GATEFOLD_TREE_EDITS sets the number of edits,
+// GATEFOLD_TREE_SEED the seed.
 func TestTreesEqualCold(t *testing.T) {
-	edits, first := number(t, "GATEFOLD_TREE_EDITS", 1000), number(t, "GATEFOLD_TREE_SEED", 1)
+	edits, seed := number(t, "GATEFOLD_TREE_EDITS", 10_000), treeSeed(t)
 	if testing.Short() {
-		edits = 100
+		edits = min(edits, 400)
 	}
-	const seeds = 4
-	for seed := first; seed < first+seeds; seed++ {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+	const lanes, perTree = 2, 50
+	trees := (edits + perTree - 1) / perTree
+	for lane := range lanes {
+		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(uint64(seed), 17))
-			w, files := newWorldWith(t, scoped(uint64(seed))), map[string]string{}
-			for range 25 {
-				editTree(r, files)
-			}
-			deepest := 0
-			for done := 0; done < edits/seeds; {
-				for range 1 + r.IntN(3) { // some at once
-					editTree(r, files)
-					done++
+			all, deepest := treeObjects(t, rand.New(rand.NewPCG(seed, uint64(lane)))), 0
+			for number := lane; number < trees; number += lanes {
+				r := rand.New(rand.NewPCG(seed, uint64(number)))
+				w := newWorldOn(nil, scoped(uint64(number/lanes)))
+				deepest = max(deepest, w.editTree(t, r, someObjects(r, all), perTree))
+				if t.Failed() {
+					t.Fatalf("in tree %d", number)
 				}
-				w.apply(tree(files))
-				w.checkCold(t)
-				deepest = max(deepest, checkOrder(t, w.view()))
 			}
 			if deepest < 3 {
 				t.Errorf("no chain is longer than %d: the edits prove little", deepest)
-			}
-			w.remove()
-			if cells := w.translator.Cells(); len(cells) > 0 {
-				t.Errorf("of an emptied folder, cells are kept: %v", cells)
 			}
 		})
 	}
 }
 
-func number(t *testing.T, variable string, otherwise int) int {
-	text, ok := os.LookupEnv(variable)
-	if !ok {
-		return otherwise
+// treeObjects gives objects to make trees of. Names repeat, so that one takes the
+// place of another. They are read once: that is most of the work.
+func treeObjects(t *testing.T, r *rand.Rand) (out []*store.Object) {
+	t.Helper()
+	reader := newWorld(t).store
+	for len(out) < 300 {
+		files := map[string]string{}
+		editTree(r, files)
+		reader.AllowEmpty()
+		out = append(out, reader.Apply(tree(files)).Set...)
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
+	return out
+}
+
+// someObjects gives a Gateway and a few or many others.
+func someObjects(r *rand.Rand, all []*store.Object) []*store.Object {
+	gateway := slices.IndexFunc(all, func(o *store.Object) bool { return o.Key.Kind == "Gateway" })
+	out := []*store.Object{all[gateway]}
+	for range 10 + r.IntN(50) {
+		out = append(out, pick(r, all...))
 	}
-	return n
+	return out
+}
+
+// editTree puts objects into the world and takes them out, one to three at once,
+// and takes all away in the end. It returns the length of the longest chain that
+// stood.
+func (w *world) editTree(t *testing.T, r *rand.Rand, objects []*store.Object, edits int) (deepest int) {
+	t.Helper()
+	start := map[store.Key]*store.Object{}
+	for _, object := range objects[:1+r.IntN(len(objects))] {
+		start[object.Key] = object
+	}
+	w.put(start)
+	for range edits {
+		edit := map[store.Key]*store.Object{}
+		for range 1 + r.IntN(3) {
+			object := pick(r, objects...)
+			edit[object.Key] = object
+			if r.IntN(6) == 0 {
+				edit[object.Key] = nil
+			}
+		}
+		w.put(edit)
+		w.checkCold(t)
+		deepest = max(deepest, checkOrder(t, w.view()))
+	}
+	w.remove()
+	if cells := w.translator.Cells(); len(cells)+len(w.resources)+len(w.statuses)+len(w.problems) > 0 {
+		t.Errorf("when all is taken away, there stand %v\n%s", cells, w.text())
+	}
+	return deepest
+}
+
+// put sets objects past the store; nil takes what is there away.
+func (w *world) put(objects map[store.Key]*store.Object) {
+	change := store.Change{}
+	for _, key := range slices.SortedFunc(maps.Keys(objects), store.CompareKeys) {
+		if object := objects[key]; object != nil {
+			change.Set = append(change.Set, object)
+			w.objects[key] = object
+		} else if w.objects[key] != nil {
+			change.Gone = append(change.Gone, key)
+			delete(w.objects, key)
+		}
+	}
+	w.hear(w.translator.Apply(change))
 }
 
 // checkOrder wants each rule before the next, by another name, and returns the
@@ -87,81 +133,6 @@ func checkOrder(t *testing.T, view *ir.View) int {
 		}
 	}
 	return longest
-}
-
-// editTree writes or removes one file of a small world: names repeat, so that
-// children are shared, chains close to circles, and references miss.
-func editTree(r *rand.Rand, files map[string]string) {
-	var name, text string
-	switch r.IntN(12) {
-	case 0:
-		name, text = document("gateway.networking.k8s.io/v1", "Gateway", "a", "eg", "spec:\n  gatewayClassName: gatefold\n  listeners:\n"+
-			"  - {name: one, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}\n"+
-			pick(r, "", "  - {name: two, port: 81, protocol: HTTP, hostname: '*.example.com', allowedRoutes: {namespaces: {from: All}}}\n"))
-	case 1:
-		name, text = document("gateway.kgateway.dev/v1alpha1", "Backend", pick(r, "a", "b"), "s1", "spec: {type: Static, static: {hosts: [{host: 10.0.0.1, port: 80}]}}\n")
-	case 2:
-		name, text = document("v1", "Namespace", "", pick(r, "a", "b"), "  labels: {team: "+pick(r, "x", "y")+"}\n")
-	case 3:
-		name, text = treePolicy(r)
-	default:
-		name, text = treeRoute(r)
-	}
-	if r.IntN(7) == 0 {
-		delete(files, name)
-		return
-	}
-	files[name] = text
-}
-
-// treePolicy gives a policy for a route at any level, or for one of its rules.
-func treePolicy(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("spec:\n  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r%d%d%s}]\n", r.IntN(5), r.IntN(2), pick(r, "", ", sectionName: s0"))
-	body += "  transformation: {response: {set: [{name: " + pick(r, "x-a", "x-a", "host") + ", value: " + pick(r, "a", "b") + "}]}}\n" + pick(r, "", "  timeouts: {request: 1s}\n")
-	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", pick(r, "a", "b"), pick(r, "p1", "p2", "p3"), body)
-}
-
-func treeRoute(r *rand.Rand) (string, string) {
-	level := r.IntN(5) // the deeper, the longer the paths
-	space, name := pick(r, "a", "b"), fmt.Sprintf("r%d%d", level, r.IntN(2))
-	meta := randomAge(r) + pick(r, "", "", "  labels: {delegation.kgateway.dev/label: l1}\n")
-	annotations := pick(r, "", "", `delegation.kgateway.dev/inherit-parent-matcher: "true", `) + pick(r, "", "kgateway.dev/inherited-policy-priority: "+pick(r, policy.Strategies()...)+", ") +
-		pick(r, "", fmt.Sprintf("kgateway.dev/route-weight: \"%d\", ", r.IntN(5)-2))
-	if annotations != "" {
-		meta += "  annotations: {" + strings.TrimSuffix(annotations, ", ") + "}\n"
-	}
-	body := meta + "spec:\n"
-	switch {
-	case level == 0:
-		body += "  parentRefs: [{name: eg, namespace: a}" + pick(r, "", ", {kind: HTTPRoute, name: r10}") + "]\n" + pick(r, "", "  hostnames: [a.example.com, b.com]\n")
-	case r.IntN(4) == 0:
-		body += fmt.Sprintf("  parentRefs: [{kind: HTTPRoute, name: r%d%d, namespace: %s%s}]\n", level-1, r.IntN(2), pick(r, "a", "b"), pick(r, "", ", sectionName: s1"))
-	case r.IntN(9) == 0:
-		body += "  hostnames: [a.example.com]\n"
-	}
-	body += "  rules:\n"
-	for i := range 1 + r.IntN(3) {
-		body += treeRule(r, level, i)
-	}
-	return document("gateway.networking.k8s.io/v1", "HTTPRoute", space, name, body)
-}
-
-func treeRule(r *rand.Rand, level, i int) string {
-	path := strings.Repeat("/a", level+r.IntN(2))
-	match := pick(r, fmt.Sprintf("path: {value: %s}", path+pick(r, "", "/b")), "path: {value: /}", fmt.Sprintf("path: {value: %s}", path),
-		fmt.Sprintf("path: {type: Exact, value: %s/x}", path), fmt.Sprintf("path: {type: RegularExpression, value: '%s/[0-9]+'}", path))
-	match += pick(r, "", "", ", method: GET", ", headers: [{name: X-A, value: a}]")
-	out := fmt.Sprintf("  - name: s%d\n    matches: [{%s}%s]\n", i, match, pick(r, "", ", {path: {value: "+path+"/c}}"))
-	out += pick(r, "", "", "    timeouts: {request: 3s}\n", "    filters: [{type: URLRewrite, urlRewrite: {hostname: x.com}}]\n",
-		"    filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: X-B, value: b}]}}]\n", "    filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: s1, port: 80}}}]\n")
-	if r.IntN(6) == 0 {
-		return out + "    allowedRoutes: {namespaces: " + pick(r, "{from: All}", "{from: Same}", "{from: Selector, selector: {matchLabels: {team: x}}}") + "}\n"
-	}
-	leaf := "{group: gateway.kgateway.dev, kind: Backend, name: s1, namespace: " + pick(r, "a", "b") + "}"
-	below := fmt.Sprintf("{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s, namespace: %s}",
-		pick(r, "'*'", fmt.Sprintf("r%d%d", min(level+1, 4), r.IntN(2)), fmt.Sprintf("r%d%d", r.IntN(5), r.IntN(2))), pick(r, "a", "b"))
-	label := "{group: delegation.kgateway.dev, kind: label, name: l1, namespace: " + pick(r, "a", "all") + "}"
-	return out + "    backendRefs: [" + pick(r, leaf, leaf, below, below, label, below+", "+leaf, below+", "+label) + "]\n"
 }
 
 // star is a root with rules that name all routes of a namespace, and n of them.

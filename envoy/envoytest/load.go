@@ -2,7 +2,6 @@ package envoytest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -158,8 +157,8 @@ func (l *Load) Result() Result {
 
 // work sends each request that it draws when it is due.
 func (l *Load) work() {
-	w := worker{load: l, kept: map[string]*conn{}}
-	defer w.close()
+	w := worker{load: l, client: NewClient()}
+	defer w.client.Close()
 	interval := time.Second / time.Duration(l.options.Rate)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -180,14 +179,8 @@ func (l *Load) work() {
 
 // worker sends one request after the other.
 type worker struct {
-	load *Load
-	kept map[string]*conn // by address
-}
-
-func (w *worker) close() {
-	for _, c := range w.kept {
-		_ = c.Close()
-	}
+	load   *Load
+	client *Client
 }
 
 // send sends the request of that number and books what came of it.
@@ -198,7 +191,7 @@ func (w *worker) send(number int) {
 	fresh := number/len(l.options.Targets)%l.options.FreshEvery == 0
 
 	began := time.Now()
-	response, resent, err := w.exchange(target.Request, l.encoded[index], fresh)
+	response, resent, err := w.client.exchange(target.Request, l.encoded[index], fresh)
 	took := time.Since(began)
 	if err == nil {
 		err = check(target, response)
@@ -240,39 +233,4 @@ func check(target Target, response *Response) error {
 		return fmt.Errorf("status %d: %s", response.Status, response.Body)
 	}
 	return nil
-}
-
-// exchange sends a request, on a kept-alive connection unless fresh, and tells
-// whether it had to be sent twice.
-func (w *worker) exchange(request Request, encoded []byte, fresh bool) (response *Response, resent bool, err error) {
-	c, err := w.take(request.Address, fresh)
-	if err != nil {
-		return nil, false, err
-	}
-	response, err = c.exchange(request.method(), encoded)
-	if errors.Is(err, errStale) {
-		_ = c.Close()
-		resent = true
-		if c, err = dial(request.Address); err != nil {
-			return nil, resent, err
-		}
-		response, err = c.exchange(request.method(), encoded)
-	}
-	if fresh || err != nil || c.closing {
-		_ = c.Close()
-	} else {
-		w.kept[request.Address] = c
-	}
-	return response, resent, err
-}
-
-// take returns a new connection where fresh, else the kept one, which is not
-// kept any more, or a new one.
-func (w *worker) take(address string, fresh bool) (*conn, error) {
-	c := w.kept[address]
-	if fresh || c == nil {
-		return dial(address)
-	}
-	delete(w.kept, address)
-	return c, nil
 }

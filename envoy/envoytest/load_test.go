@@ -126,8 +126,8 @@ func TestLoadSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 			started: time.Now(),
 			result:  Result{Targets: map[string]Count{}},
 		}
-		w := worker{load: load, kept: map[string]*conn{}}
-		defer w.close()
+		w := worker{load: load, client: NewClient()}
+		defer w.client.Close()
 		for number := range 6 {
 			w.send(number + 1) // request 0 is a fresh one
 		}

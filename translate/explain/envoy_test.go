@@ -10,14 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -121,19 +114,14 @@ func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client
 		}
 		hosts = append(hosts, xds.VirtualHost(host.Domain, nil, routes))
 	}
-	listener := inline(t, xds.Listener(view.Port), xds.RouteConfiguration(view.Port.RouteConfig, hosts))
-	static := &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{listener}}
+	var static envoytest.Static
+	routes := &routev3.RouteConfiguration{}
+	envoytest.Decode(t, xds.RouteConfiguration(view.Port.RouteConfig, hosts).Body, routes)
+	static.AddListener(t, xds.Listener(view.Port).Body, routes)
 	for _, cluster := range clusters {
-		message := &clusterv3.Cluster{}
-		decode(t, xds.Cluster(cluster).Body, message)
-		static.Clusters = append(static.Clusters, message)
+		static.AddCluster(t, xds.Cluster(cluster).Body)
 	}
-	config, err := protojson.Marshal(&bootstrapv3.Bootstrap{StaticResources: static})
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin := `{"admin":{"address":{"socket_address":{"address":"127.0.0.1","port_value":0}}},`
-	e := envoytest.Start(t, envoytest.Options{Config: []byte(admin + string(config[1:]))})
+	e := envoytest.Start(t, envoytest.Options{Config: static.Config(t)})
 	address := fmt.Sprintf("127.0.0.1:%d", view.Port.Port)
 	e.WaitListener(address)
 	c := &client{t: t, address: address}
@@ -143,29 +131,6 @@ func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client
 		}
 	})
 	return c
-}
-
-func inline(t *testing.T, listenerResource, routes xds.Resource) *listenerv3.Listener {
-	t.Helper()
-	listener, table, manager := &listenerv3.Listener{}, &routev3.RouteConfiguration{}, &hcmv3.HttpConnectionManager{}
-	decode(t, listenerResource.Body, listener)
-	decode(t, routes.Body, table)
-	filter := listener.FilterChains[0].Filters[0]
-	decode(t, filter.GetTypedConfig().Value, manager)
-	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: table}
-	packed, err := anypb.New(manager)
-	if err != nil {
-		t.Fatal(err)
-	}
-	filter.ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: packed}
-	return listener
-}
-
-func decode(t *testing.T, body []byte, message proto.Message) {
-	t.Helper()
-	if err := proto.Unmarshal(body, message); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func freePort(t *testing.T) uint32 {

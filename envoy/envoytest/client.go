@@ -1,0 +1,60 @@
+package envoytest
+
+import "errors"
+
+// Client sends requests on connections that it keeps alive, one for each address.
+// It has one owner. It is lighter than net/http's, which also cleans paths.
+type Client struct {
+	kept map[string]*conn // by address
+}
+
+// NewClient gives a Client without connections.
+func NewClient() *Client { return &Client{kept: map[string]*conn{}} }
+
+// Do sends a request that is safe to send twice, and returns the whole response.
+func (k *Client) Do(request Request) (*Response, error) {
+	response, _, err := k.exchange(request, request.encode(), false)
+	return response, err
+}
+
+// Close closes the connections.
+func (k *Client) Close() {
+	for _, c := range k.kept {
+		_ = c.Close()
+	}
+}
+
+// exchange sends a request, on a kept-alive connection unless fresh, and tells
+// whether it had to be sent twice.
+func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response *Response, resent bool, err error) {
+	c, err := k.take(request.Address, fresh)
+	if err != nil {
+		return nil, false, err
+	}
+	response, err = c.exchange(request.method(), encoded)
+	if errors.Is(err, errStale) {
+		_ = c.Close()
+		resent = true
+		if c, err = dial(request.Address); err != nil {
+			return nil, resent, err
+		}
+		response, err = c.exchange(request.method(), encoded)
+	}
+	if fresh || err != nil || c.closing {
+		_ = c.Close()
+	} else {
+		k.kept[request.Address] = c
+	}
+	return response, resent, err
+}
+
+// take returns a new connection where fresh, else the kept one, which is not
+// kept any more, or a new one.
+func (k *Client) take(address string, fresh bool) (*conn, error) {
+	c := k.kept[address]
+	if fresh || c == nil {
+		return dial(address)
+	}
+	delete(k.kept, address)
+	return c, nil
+}

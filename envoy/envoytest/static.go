@@ -1,0 +1,70 @@
+package envoytest
+
+import (
+	"testing"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// Static is a configuration that an Envoy has from its start, put together from
+// xDS resources: what they mean is tested without a server of them.
+type Static struct {
+	resources bootstrapv3.Bootstrap_StaticResources
+}
+
+// AddListener takes an encoded Listener that asks for its routes by RDS, and the
+// routes, which are put into it.
+func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.RouteConfiguration) *listenerv3.Listener {
+	t.Helper()
+	message, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
+	Decode(t, listener, message)
+	filter := message.FilterChains[0].Filters[0]
+	Decode(t, filter.GetTypedConfig().GetValue(), manager)
+	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: routes}
+	packed, err := anypb.New(manager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter.ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: packed}
+	s.resources.Listeners = append(s.resources.Listeners, message)
+	return message
+}
+
+// AddCluster takes an encoded Cluster, whose endpoints stand in it.
+func (s *Static) AddCluster(t testing.TB, cluster []byte) {
+	t.Helper()
+	message := &clusterv3.Cluster{}
+	Decode(t, cluster, message)
+	s.resources.Clusters = append(s.resources.Clusters, message)
+}
+
+// Config gives the configuration for Options.Config.
+func (s *Static) Config(t testing.TB) []byte {
+	t.Helper()
+	config, err := protojson.Marshal(&bootstrapv3.Bootstrap{
+		StaticResources: &s.resources,
+		Admin: &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+			Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 0},
+		}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// Decode reads an encoded message.
+func Decode(t testing.TB, body []byte, into proto.Message) {
+	t.Helper()
+	if err := proto.Unmarshal(body, into); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,398 @@
+package translate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// TestTreesOnARealEnvoy makes random trees of delegation and inclusion, serves
+// all of them by one real Envoy, and sends requests that are aimed at their
+// rules, and near them: what Envoy does must be what explain says.
+// GATEFOLD_TREE_SEED makes the same trees again.
+func TestTreesOnARealEnvoy(t *testing.T) {
+	const trees, perTree = 220, 100
+	envoytest.Binary(t) // skips before the work
+	seed := treeSeed(t)
+	backends := map[string]*envoytest.EchoServer{"a": envoytest.Echo(t, "Backend/a/s1", ""), "b": envoytest.Echo(t, "Backend/b/s1", "")}
+	s, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var static envoytest.Static
+	var served []*servedTree
+	clusters := map[string]bool{}
+	for i := range uint64(trees) {
+		r := rand.New(rand.NewPCG(seed, i))
+		tree := &servedTree{number: i, random: r, files: serveable(r, backends), address: envoytest.LoopbackAddress()}
+		tree.translate(t, s)
+		tree.addTo(t, &static, clusters)
+		served = append(served, tree)
+	}
+	e := envoytest.Start(t, envoytest.Options{Config: static.Config(t)})
+	for _, tree := range served {
+		e.WaitListener(tree.address + ":8080")
+	}
+	asked := askTrees(t, served, perTree)
+	t.Log(asked)
+	asked.check(t, trees)
+}
+
+// serveable gives the files of a tree that has a Gateway and two back ends.
+func serveable(r *rand.Rand, backends map[string]*envoytest.EchoServer) map[string]string {
+	files := map[string]string{}
+	for range 40 {
+		editTree(r, files)
+	}
+	name, text := treeGateway(r)
+	files[name] = text
+	for namespace, echo := range backends {
+		name, text := treeBackend(namespace)
+		files[name] = strings.Replace(text, "host: 10.0.0.1, port: 80", fmt.Sprintf("host: 127.0.0.1, port: %d", echo.Port()), 1)
+	}
+	return files
+}
+
+// servedTree is a tree that listens on an address of its own.
+type servedTree struct {
+	number  uint64
+	random  *rand.Rand
+	files   map[string]string
+	address string
+	state
+}
+
+// translate empties the store for it: a new one would compile the schemas again.
+func (s *servedTree) translate(t *testing.T, objects *store.Store) {
+	t.Helper()
+	objects.AllowEmpty()
+	objects.Apply(tree(nil))
+	options := scoped(s.number)
+	options.Bind = []string{s.address}
+	translator := translate.New(options)
+	s.state = newState()
+	s.hear(translator.Apply(objects.Apply(tree(s.files))))
+}
+
+// addTo adds the resources as they are published. Names are made unique, as they
+// are in an Envoy of one tree, and each route tells its own in a header.
+func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[string]bool) {
+	t.Helper()
+	for _, update := range s.resources {
+		switch update.Type {
+		case resourcev3.ListenerType:
+			routes := &routev3.RouteConfiguration{}
+			envoytest.Decode(t, s.resources[update.Gateway+" "+resourcev3.RouteType+" "+update.Name].Resource.Body, routes)
+			nameRoutes(routes)
+			listener := static.AddListener(t, update.Resource.Body, routes)
+			listener.Name = fmt.Sprintf("%d %s", s.number, listener.Name)
+		case resourcev3.ClusterType:
+			if !clusters[update.Name] {
+				clusters[update.Name] = true
+				static.AddCluster(t, update.Resource.Body)
+			}
+		}
+	}
+}
+
+func nameRoutes(routes *routev3.RouteConfiguration) {
+	for _, host := range routes.VirtualHosts {
+		for _, route := range host.Routes {
+			route.ResponseHeadersToAdd = append(route.ResponseHeadersToAdd, &corev3.HeaderValueOption{
+				Header: &corev3.HeaderValue{Key: "x-rule", Value: route.Name}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+			})
+		}
+	}
+}
+
+// answers is what has come of all requests.
+type answers struct {
+	mu          sync.Mutex
+	requests    int
+	outcomes    map[string]int // by kind
+	depths      map[int]int    // by the number of routes above the rule's
+	hit         map[uint64]bool
+	differences []string
+}
+
+func (a *answers) String() string {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(a.outcomes)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", kind, a.outcomes[kind]))
+	}
+	return fmt.Sprintf("%d requests, %d differ; %d trees are hit; %s; by depth %v", a.requests, len(a.differences), len(a.hit), strings.Join(kinds, ", "), a.depths)
+}
+
+// check fails on a difference, and when the trees prove little.
+func (a *answers) check(t *testing.T, trees int) {
+	t.Helper()
+	for _, difference := range a.differences[:min(3, len(a.differences))] {
+		t.Error(difference)
+	}
+	if least := trees * 9 / 10; len(a.hit) < least {
+		t.Errorf("requests hit rules of %d trees, want %d", len(a.hit), least)
+	}
+	for kind, least := range map[string]int{"back end": a.requests / 10, "500": a.requests / 20, "404": a.requests / 50, "redirect": 1, "delegated": a.requests / 20, "included": a.requests / 100} {
+		if a.outcomes[kind] < least {
+			t.Errorf("%s: %d, want %d: the requests prove little", kind, a.outcomes[kind], least)
+		}
+	}
+}
+
+// askTrees sends the requests from a few workers, which take tree after tree.
+func askTrees(t *testing.T, trees []*servedTree, perTree int) *answers {
+	t.Helper()
+	all := &answers{outcomes: map[string]int{}, depths: map[int]int{}, hit: map[uint64]bool{}}
+	queue := make(chan *servedTree, len(trees))
+	for _, tree := range trees {
+		queue <- tree
+	}
+	close(queue)
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			client := envoytest.NewClient()
+			defer client.Close()
+			for tree := range queue {
+				view := tree.view()
+				for range perTree {
+					query := tree.aim(view)
+					answer := explain.Request(view, query)
+					response, err := client.Do(envoytest.Request{
+						Address: fmt.Sprintf("%s:%d", tree.address, query.Port), Method: query.Method, Host: query.Host, Path: query.Path, Headers: query.Headers,
+					})
+					all.note(tree, query, answer, compareAnswer(answer, response, err))
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return all
+}
+
+func (a *answers) note(tree *servedTree, query explain.Query, answer explain.Answer, difference string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requests++
+	outcome := fmt.Sprint(answer.Outcome.Status)
+	switch {
+	case len(answer.Outcome.Backends) > 0:
+		outcome = "back end"
+	case answer.Outcome.Location != "":
+		outcome = "redirect"
+	}
+	a.outcomes[outcome]++
+	if rule := answer.Rule; rule != nil {
+		a.hit[tree.number] = true
+		a.depths[len(rule.Chain)]++
+		if n := len(rule.Chain); n > 0 {
+			kind := "delegated"
+			if rule.Chain[n-1].Included {
+				kind = "included"
+			}
+			a.outcomes[kind]++
+		}
+	}
+	if difference != "" {
+		a.differences = append(a.differences, fmt.Sprintf("tree %d: %s %s:%d%s %v\n%s\n%s", tree.number, query.Method, query.Host, query.Port, query.Path, query.Headers, difference, tree.text()))
+	}
+}
+
+func (s *servedTree) text() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		b.WriteString("---\n" + s.files[name])
+	}
+	return b.String()
+}
+
+// told is what explain and Envoy are compared by.
+type told struct {
+	Status   int
+	Rule     string
+	Location string
+	// Of a request that a back end got:
+	Backend, Host, Path string
+	Headers             [3][]string
+}
+
+// compareAnswer says in what an answer differs, "" when it does not.
+func compareAnswer(answer explain.Answer, response *envoytest.Response, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	want := told{Status: int(answer.Outcome.Status), Location: answer.Outcome.Location}
+	if answer.Rule != nil {
+		want.Rule = answer.Rule.Name
+	}
+	got := told{Status: response.Status, Rule: response.Headers.Get("x-rule"), Location: response.Headers.Get("Location"), Backend: response.Backend}
+	for _, backend := range answer.Outcome.Backends {
+		want.Status, want.Backend, want.Host, want.Path = http.StatusOK, backend.Cluster, answer.Outcome.Host, answer.Outcome.Path
+		want.Headers = shown(backend.Headers)
+	}
+	if response.Backend != "" && len(response.Body) > 0 {
+		var echoed struct {
+			Host, Path, Query string
+			Headers           http.Header
+		}
+		if err := json.Unmarshal(response.Body, &echoed); err != nil {
+			return err.Error()
+		}
+		got.Host, got.Path, got.Headers = echoed.Host, echoed.Path, shown(echoed.Headers)
+		if echoed.Query != "" {
+			got.Path += "?" + echoed.Query
+		}
+	}
+	if wanted, gotten := mustJSON(want), mustJSON(got); wanted != gotten {
+		return fmt.Sprintf(" explain: %s (path %s)\n Envoy:   %s", wanted, answer.Path, gotten)
+	}
+	return ""
+}
+
+// shown are the headers that the trees change, or ask for.
+func shown(headers http.Header) (out [3][]string) {
+	for i, name := range []string{"X-A", "X-B", "X-T"} {
+		out[i] = headers[name]
+	}
+	return out
+}
+
+// aim gives a request for a rule of the tree, or one that just misses it.
+func (s *servedTree) aim(view *ir.View) explain.Query {
+	r := s.random
+	port := pick(r, view.Gateways[0].Ports...)
+	query := explain.Query{Host: "other.com", Port: port.Port.Port, Method: pick(r, "GET", "GET", "GET", "POST"), Path: "/a", Headers: http.Header{}}
+	if len(port.Hosts) > 0 {
+		host := pick(r, port.Hosts...)
+		if host.Domain != "*" {
+			query.Host = strings.Replace(host.Domain, "*", pick(r, "x", "a", "x.y"), 1)
+		}
+		if rules := slices.Collect(host.Rules); len(rules) > 0 {
+			deeper := func(a, b *ir.Rule) int { return len(a.Chain) - len(b.Chain) }
+			aimAt(r, &query, slices.MaxFunc([]*ir.Rule{pick(r, rules...), pick(r, rules...), pick(r, rules...)}, deeper).Match)
+		}
+	}
+	if r.IntN(2) == 0 {
+		query.Path = nearby(r, query.Path)
+	}
+	switch r.IntN(12) {
+	case 0:
+		query.Headers.Del("X-A")
+	case 1:
+		query.Headers.Set("X-A", "b")
+	case 2:
+		query.Method = pick(r, "GET", "POST")
+	case 3:
+		query.Host = pick(r, "b.com", "a.example.com", "x.example.com", "other.com")
+	case 4:
+		query.Path, _, _ = strings.Cut(query.Path, "?")
+	}
+	return query
+}
+
+// aimAt makes the query one that the match holds for.
+func aimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
+	query.Path = match.Path.Value
+	if match.Path.Kind == ir.PathRegex {
+		if parsed, err := syntax.Parse(match.Path.Value, syntax.Perl); err == nil {
+			query.Path = sample(r, parsed)
+		}
+	}
+	if match.Path.Kind == ir.PathPrefix {
+		query.Path = strings.TrimSuffix(query.Path, "/") + pick(r, "/", "/a", "/x", "/b/c", "/7", "/a/a/x")
+	}
+	if match.Method != "" {
+		query.Method = match.Method
+	}
+	if len(match.Hosts) > 0 && r.IntN(4) > 0 {
+		query.Host = strings.Replace(pick(r, match.Hosts...), "*", "x", 1)
+	}
+	for _, header := range match.Headers {
+		query.Headers.Set(header.Name, header.Value)
+	}
+	separator := pick(r, "?", "?x=1&")
+	for _, parameter := range match.Query {
+		query.Path += separator + parameter.Name + "=" + parameter.Value
+		separator = "&"
+	}
+}
+
+// sample gives a text that an expression matches.
+func sample(r *rand.Rand, e *syntax.Regexp) string {
+	var b strings.Builder
+	switch e.Op {
+	case syntax.OpLiteral:
+		return string(e.Rune)
+	case syntax.OpCharClass:
+		return string(e.Rune[0])
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return pick(r, "x", "/", "7")
+	case syntax.OpAlternate:
+		return sample(r, pick(r, e.Sub...))
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
+		times := r.IntN(2)
+		if e.Op == syntax.OpPlus {
+			times++
+		}
+		for range times {
+			b.WriteString(sample(r, e.Sub[0]))
+		}
+		return b.String()
+	}
+	for _, sub := range e.Sub {
+		b.WriteString(sample(r, sub))
+	}
+	return b.String()
+}
+
+// nearby changes a path so that it means the same, or just something else.
+func nearby(r *rand.Rand, path string) string {
+	path, query, found := strings.Cut(path, "?")
+	i := r.IntN(len(path))
+	switch r.IntN(10) {
+	case 0:
+		path += "/"
+	case 1:
+		path = path[:i] + "/" + path[i:]
+	case 2:
+		path += pick(r, "x", "c", "7", ".html")
+	case 3:
+		path = strings.ToUpper(path)
+	case 4:
+		path = path[:max(1, strings.LastIndex(path, "/"))]
+	case 5:
+		path = strings.Replace(path, "a", "%61", 1)
+	case 6:
+		path = strings.Replace(path, "/", pick(r, "/./", "/x/../", "%2F", "/%2e/"), 1)
+	case 7:
+		path += pick(r, "/end", "/x", "/c", "/..", "/%2F")
+	case 8:
+		path += "?q=" + pick(r, "1", "2")
+	case 9:
+		path = strings.TrimSuffix(path, "/")
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if found {
+		path += "?" + query
+	}
+	return path
+}
