@@ -305,6 +305,7 @@ func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 		return
 	}
 	rule.Action = xds.Closed(rule).Action
+	rule.Action.Respond.Why = j.closed
 	out.Unserved(j.closed)
 	if at := rule.Position[len(rule.Position)-2]; !slices.Contains(out.Closed, at) {
 		out.Closed = append(out.Closed, at)

@@ -118,6 +118,9 @@ func (t *explainPage) outcome(r *explain.Report) {
 		text += ": " + r.Reason
 	}
 	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text))
+	for _, unknown := range r.Unless {
+		fmt.Fprintf(&t.out, "  unless %s\n", unknown)
+	}
 }
 
 // shares are the targets of a request, with percents when there are several.

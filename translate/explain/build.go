@@ -41,7 +41,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	}
 	b := &reporter{facts: f, query: q, answer: a, report: &Report{
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
-		Status:  a.Outcome.Status, Location: a.Outcome.Location, Passed: a.Passed,
+		Status:  a.Outcome.Status, Location: a.Outcome.Location, Unless: a.Outcome.Unless, Passed: a.Passed,
 	}}
 	b.listener()
 	b.route()
@@ -264,6 +264,8 @@ func refusal(status uint32) string {
 func (b *reporter) whyResponds(rule *ir.Rule) string {
 	messages := b.messages(func(p store.Problem) bool { return ofRule(p, rule) })
 	switch {
+	case rule.Action.Respond.Why != "":
+		return rule.Action.Respond.Why
 	case messages != "":
 		return messages
 	case rule.Guard:

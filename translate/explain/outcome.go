@@ -15,6 +15,8 @@ type Outcome struct {
 	Status   uint32
 	Location string
 	Backends []Backend
+	// Unless is what may change that and is not known here, in words.
+	Unless []string
 	// Host and Path (with the query) are what a back end receives.
 	Host, Path string
 }
@@ -38,16 +40,23 @@ func outcome(rule *ir.Rule, r *request) Outcome {
 		return Outcome{Status: http.StatusNotFound}
 	}
 	status, policed := answered(rule.Action.Extras, r)
-	switch {
-	case policed:
+	if policed {
 		return Outcome{Status: status}
-	case rule.Action.Respond != nil:
-		return Outcome{Status: rule.Action.Respond.Status}
-	case rule.Action.Redirect != nil:
-		redirect := rule.Action.Redirect
-		return Outcome{Status: redirect.Status, Location: location(redirect, r)}
 	}
-	return forward(&rule.Action, r)
+	result := acted(&rule.Action, r)
+	result.Unless = unless(rule.Action.Extras)
+	return result
+}
+
+// acted is what the action does where no policy answers in its place.
+func acted(action *ir.Action, r *request) Outcome {
+	switch {
+	case action.Respond != nil:
+		return Outcome{Status: action.Respond.Status}
+	case action.Redirect != nil:
+		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
+	}
+	return forward(action, r)
 }
 
 func forward(action *ir.Action, r *request) Outcome {

@@ -62,7 +62,7 @@ func policyWords(field string, extras *ir.Extras) string {
 	case field == "headerModifiers":
 		return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
 	}
-	return ""
+	return extensionWords(field, extras)
 }
 
 func matchesAny(list []ir.StringMatch, text string) bool {

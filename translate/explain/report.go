@@ -16,6 +16,9 @@ type Report struct {
 	// Status is what is answered without a back end, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
+	// Unless is what may change the outcome and is not known here: what services of
+	// policies answer, and limits that depend on what came before.
+	Unless []string `json:"unless,omitempty"`
 	// Instead names what exists in place of what was not found, nearest first:
 	// URLs, hosts or paths.
 	Instead  []string        `json:"instead,omitempty"`

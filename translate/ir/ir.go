@@ -187,6 +187,8 @@ type Backend struct {
 // Respond answers without a back end.
 type Respond struct {
 	Status uint32
+	// Why is the reason in words, "" where problems of the rule tell it.
+	Why string
 }
 
 // HeaderMods changes headers: Set replaces, Add appends, Remove deletes.
