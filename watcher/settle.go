@@ -69,6 +69,11 @@ type settle struct {
 	lockedSince time.Time // zero when there is no lock
 	alarmed     bool
 	forced      bool
+
+	// filled tells that the folder has had files, refilling that it has none in
+	// the last Tree. What served is held then, so that there is no hurry: half
+	// of a folder that is copied back would take the other half away.
+	filled, refilling bool
 }
 
 // pending is what happened to one path since it was loaded.
@@ -191,10 +196,12 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 // limit is when p is loaded though the folder moves on.
 func (s *settle) limit(p pending) time.Time {
 	longest, rest := p.first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
-	switch p.kind {
-	case removed:
+	switch {
+	case s.refilling:
+		return longest
+	case p.kind == removed:
 		return later(longest, rest)
-	case replaced, flipped:
+	case p.kind == replaced || p.kind == flipped:
 		return p.first.Add(s.opt.MaxAdd)
 	}
 	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
@@ -211,6 +218,9 @@ func (s *settle) unfinished(now time.Time, path string) bool {
 
 // quietTime is the short one only when exactly one path was replaced.
 func (s *settle) quietTime() time.Duration {
+	if s.refilling {
+		return s.opt.MaxAdd
+	}
 	if len(s.pending) == 1 {
 		for _, p := range s.pending {
 			if p.kind == replaced || p.kind == flipped {
@@ -219,6 +229,12 @@ func (s *settle) quietTime() time.Duration {
 		}
 	}
 	return s.opt.Quiet
+}
+
+// given takes note of how many files the last Tree has.
+func (s *settle) given(files int) {
+	s.refilling = files == 0 && s.filled
+	s.filled = s.filled || files > 0
 }
 
 // done forgets the changes that v allowed to load at now.

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -143,6 +144,35 @@ func runSettle(t *testing.T, steps []settleStep) {
 		if v != wait {
 			s.done(v, now)
 		}
+	}
+}
+
+// A folder that was emptied comes back as a whole, after a second of quiet.
+func TestSettleRefilling(t *testing.T) {
+	t0 := time.Unix(1_000_000, 0)
+	s := newSettle(Options{}.withDefaults())
+	load := func(files int) { s.done(quiet, t0); s.given(files) }
+	load(0)
+	s.note(t0, change{"a", added})
+	if _, next := s.due(t0); next.Sub(t0) != 100*time.Millisecond {
+		t.Errorf("a folder that is filled for the first time: ask again after %s", next.Sub(t0))
+	}
+	load(1)
+	load(0)
+	for ms := 0; ms < 10_000; ms += 900 {
+		now := t0.Add(time.Duration(ms) * time.Millisecond)
+		s.note(now, change{fmt.Sprint("file", ms), added})
+		if v, next := s.due(now); v != wait || next.After(now.Add(time.Second)) {
+			t.Fatalf("at %d ms: verdict %d, ask again after %s", ms, v, next.Sub(now))
+		}
+	}
+	if v, _ := s.due(t0.Add(10 * time.Second)); v != additions {
+		t.Errorf("verdict %d after 10 s", v)
+	}
+	load(1)
+	s.note(t0, change{"a", written})
+	if _, next := s.due(t0); next.Sub(t0) != 100*time.Millisecond {
+		t.Errorf("when it is back: ask again after %s", next.Sub(t0))
 	}
 }
 

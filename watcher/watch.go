@@ -325,6 +325,7 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 		clear(w.reader.kept)
 	}
 	w.confess()
+	w.settle.given(len(t.Files) + len(t.Skipped))
 	t.Noticed, t.Scan = first, w.busy
 	w.busy, w.restless = 0, time.Time{}
 	p := parcel{tree: t}
