@@ -23,6 +23,7 @@ type served struct {
 	xds     string // where Envoys connect
 	admin   string // gatefold's own pages
 	echoes  map[string]*envoytest.EchoServer
+	envoy   *envoytest.Envoy
 }
 
 // startServed serves a folder with a Gateway, back ends a and b, and one route
@@ -69,7 +70,7 @@ func (s *served) serve(host string) {
 			s.t.Error(err)
 		}
 	})
-	envoytest.Start(s.t, envoytest.Options{
+	s.envoy = envoytest.Start(s.t, envoytest.Options{
 		XDSAddress: s.xds, NodeID: "edge-1", NodeCluster: "default/eg",
 		AdminAddress: net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(s.t))),
 	})
