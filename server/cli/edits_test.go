@@ -23,12 +23,25 @@ type served struct {
 	xds     string // where Envoys connect
 	admin   string // gatefold's own pages
 	echoes  map[string]*envoytest.EchoServer
+	change  func(*serveOptions) // before it is served, if any
 	envoy   *envoytest.Envoy
 }
 
 // startServed serves a folder with a Gateway, back ends a and b, and one route
 // per name: the path prefix /NAME goes to back end a.
 func startServed(t testing.TB, routes ...string) *served {
+	t.Helper()
+	s := newServed(t, routes...)
+	host, _, _ := net.SplitHostPort(s.address)
+	s.serve(host)
+	for _, name := range routes {
+		s.waitFor(name, "a")
+	}
+	return s
+}
+
+// newServed is startServed before anything runs.
+func newServed(t testing.TB, routes ...string) *served {
 	t.Helper()
 	s := &served{t: t, folder: t.TempDir(), echoes: map[string]*envoytest.EchoServer{}}
 	host, port := envoytest.LoopbackAddress(), envoytest.FreePort(t)
@@ -47,10 +60,6 @@ spec:
 	for _, name := range routes {
 		s.write(name+".yaml", s.route(name, "a"))
 	}
-	s.serve(host)
-	for _, name := range routes {
-		s.waitFor(name, "a")
-	}
 	return s
 }
 
@@ -61,6 +70,9 @@ func (s *served) serve(host string) {
 	o := serveOptions{watch: "auto", log: logOptions{format: "json", level: "error"}}
 	o.folder.tree = watcher.DefaultLimits()
 	o.server.XDSAddress, o.server.AdminAddress = s.xds, s.admin
+	if s.change != nil {
+		s.change(&o)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- o.run(ctx, s.folder, os.Stderr) }()
