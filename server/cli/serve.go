@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type serveOptions struct {
 	log    logOptions
 	strict bool
 	watch  string
+	quiet  time.Duration // watcher.Options.Quiet, for tests on slow machines
 }
 
 func serveCommand() *cobra.Command {
@@ -73,7 +75,7 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		return err
 	}
 	log.Info().Str("version", readBuild().Version).Str("folder", dir).Msg("gatefold starts")
-	folder := watcher.Options{Root: dir, Limits: o.folder.tree, Mode: mode, Stats: new(watcher.Stats)}
+	folder := watcher.Options{Root: dir, Limits: o.folder.tree, Mode: mode, Quiet: o.quiet, Stats: new(watcher.Stats)}
 	err = o.serve(ctx, folder, both, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; choose another by --xds-address or --admin-address", err)
