@@ -158,20 +158,14 @@ func randomRule(r *rand.Rand, i int) *ir.Rule {
 	return rule
 }
 
-// weightOf finds the weight in a route of editTree.
-var weightOf = regexp.MustCompile(`kgateway.dev/route-weight: "[^"]*"`)
-
 // TestAWeightStaysInItsBlock changes weights of children in random trees. Of
 // what stands beside each other under a host nothing moves: not the roots' own
 // rules, and not the matches from which they hand requests down.
 func TestAWeightStaysInItsBlock(t *testing.T) {
-	moved := 0
-	for seed := range uint64(8) {
+	w, moved := newWorldWith(t, translate.Options{Weighted: true, WeightScope: translate.Siblings}), 0
+	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 23))
-		w, files := newWorldWith(t, translate.Options{Weighted: true, WeightScope: translate.Siblings}), map[string]string{}
-		for range 80 {
-			editTree(r, files)
-		}
+		files := family(r)
 		w.apply(tree(files))
 		before, tops := order(w.view(), ruleName), order(w.view(), rootMatch)
 		for _, names := range tops {
@@ -180,7 +174,7 @@ func TestAWeightStaysInItsBlock(t *testing.T) {
 				t.Fatalf("seed %d: a block is in pieces: %q", seed, top)
 			}
 		}
-		for range 6 {
+		for range 3 {
 			reweigh(r, files)
 			w.apply(tree(files))
 			if !maps.EqualFunc(before, order(w.view(), ruleName), slices.Equal) {
@@ -191,15 +185,44 @@ func TestAWeightStaysInItsBlock(t *testing.T) {
 			}
 		}
 	}
-	if moved < 10 {
+	if moved < 30 {
 		t.Errorf("weights moved something %d times: the test shows little", moved)
 	}
 }
 
-// reweigh changes the weights that editTree wrote, but of roots.
+// family gives a tree of three levels, a namespace each, of which every route has
+// a weight and may hand requests to the next level.
+func family(r *rand.Rand) map[string]string {
+	gateway, _, _ := strings.Cut(star(0)["root.yaml"], "---")
+	files := map[string]string{"gateway.yaml": gateway}
+	next := map[string]string{"a": "b", "b": "c"}
+	for i, level := range []string{"a", "a", "b", "b", "b", "c", "c", "c"} {
+		body := fmt.Sprintf("%s  annotations: {kgateway.dev/route-weight: \"%d\"}\nspec:\n", randomAge(r), r.IntN(3))
+		if level == "a" {
+			body += "  parentRefs: [{name: eg}]\n"
+		}
+		body += "  rules:\n"
+		for range 3 {
+			body += "  - matches: [{path: {" + pick(r, "value: /a", "value: /a/b", "value: /a/b/c", "type: Exact, value: /a/b", "type: RegularExpression, value: '/a/b.*'") + "}}]\n"
+			if below := next[level]; below != "" && r.IntN(3) > 0 {
+				body += "    backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: '*', namespace: " + below + "}]\n"
+			} else {
+				body += "    filters: [{type: RequestRedirect, requestRedirect: {hostname: x.com}}]\n"
+			}
+		}
+		name, text := document("gateway.networking.k8s.io/v1", "HTTPRoute", level, fmt.Sprint("r", i), body)
+		files[name] = text
+	}
+	return files
+}
+
+// weightOf finds the weight in a route of a family.
+var weightOf = regexp.MustCompile(`kgateway.dev/route-weight: "[^"]*"`)
+
+// reweigh gives all routes of a family other weights, but for the roots.
 func reweigh(r *rand.Rand, files map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !strings.Contains(name, "-r0") {
+		if !strings.HasPrefix(name, "httproute-a-") {
 			files[name] = weightOf.ReplaceAllString(files[name], fmt.Sprintf(`kgateway.dev/route-weight: "%d"`, r.IntN(9)-4))
 		}
 	}
@@ -242,10 +265,7 @@ func TestScopeIsAboutWeightsBelowARoute(t *testing.T) {
 		return texts[0], texts[1]
 	}
 	r := rand.New(rand.NewPCG(5, 29))
-	files := map[string]string{}
-	for range 80 {
-		editTree(r, files)
-	}
+	files := family(r)
 	if hosts, siblings := both(files, false); hosts != siblings {
 		t.Error("the scope does something while weights are off")
 	}
