@@ -22,7 +22,9 @@
 //	flat          node                 HTTPRoute, backend, link, policies, extension  rules with their encodings
 //	mount         HTTPRoute            attach, flat                 where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
-//	budget        root, port           fanout by level              how deep it may hand requests on
+//	demand        root, port           ← fanout by level, attach    pairs that all of its nodes ask for
+//	cut           Gateway, port, host  ← demand                     which roots may not go all the way down
+//	budget        root, port           demand, cut                  how deep it may hand requests on
 //	wants         node                 flat, budget                 properties of the children it asks for
 //	points        node                 flat, budget                 matches that hand requests down, and their hosts
 //	link          node, candidate      points, HTTPRoute, Namespace under which of the node's rules the candidate may stand

@@ -2,26 +2,29 @@ package translate
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
 // A few routes that all hand requests to each other stand for more nodes than
-// there is memory. The budget of a root is therefore settled level by level,
-// before a level is made: all pairs that its rules would have looked at are
-// counted, and when they are too many, no rule of the level before hands its
-// requests on; it answers 500 and says so (design section 5). What a level
-// counts depends on the levels above it alone, so that the answer is the same
-// whatever came first.
+// there is memory, and so do many roots that share many children. The budget of a
+// host is therefore settled level by level, before a level is made: all pairs that
+// its roots' rules would have looked at are counted, root after root in the rule of
+// ties, and where a root's are too many, no rule of its level before hands its
+// requests on; it answers 500 and says so, and roots that fit go on (design section
+// 5). What a level counts depends on the levels above it alone, so that the answer
+// is the same whatever came first.
 
 const (
-	// budgetBase and budgetPerRoute give the pairs that a root may look at: many
+	// budgetBase and budgetPerRoute give the pairs that a host may look at: many
 	// for a folder of many routes, few for a few that multiply.
 	budgetBase     = 1000
 	budgetPerRoute = 100
@@ -50,12 +53,32 @@ func (k flatKey) depth() int {
 	return strings.Count(k.Via, ">") + 1
 }
 
+// demandOut is what a root asks for.
+type demandOut struct {
+	Root   ir.Origin
+	Port   int32
+	Tables []tableKey
+	Levels []int // the pairs of each level that has some
+}
+
+func compareDemands(a, b *demandOut) int { return route.CompareOrigins(a.Root, b.Root) }
+
+// crowd is what all roots of a host ask for.
+type crowd struct {
+	Pairs int
+	Roots memo.Ordered[*demandOut]
+}
+
+func sameCrowd(a, b crowd) bool { return a.Pairs == b.Pairs && a.Roots.Same(b.Roots) }
+
 // budgetOut says how deep a root may hand requests on.
 type budgetOut struct {
 	// Depth is the number of levels below the root that stand.
 	Depth int
-	// Pairs were counted on the first level that does not stand; 0 when all do.
+	// Pairs were counted on the first level that does not stand, with all that
+	// stands on the host; 0 when all do.
 	Pairs, Limit int
+	Host         string
 }
 
 func (n *network) declareBudget(e *memo.Engine) {
@@ -76,6 +99,20 @@ func (n *network) declareBudget(e *memo.Engine) {
 	memo.From(n.depths, n.fanout, func(key flatKey, pairs int, yield func(memo.Place[levelKey, flatKey], int)) {
 		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.root(), key.Port, key.depth()}, ID: key}, pairs)
 	}, identical)
+	n.demand = memo.NewRule(e, "demand", n.runDemand, deepEqual)
+	memo.EachOf(n.demand, n.fanout, func(key flatKey, _ int) []rootKey {
+		if key.Via != "" {
+			return nil
+		}
+		return []rootKey{{key.Route, key.Port}}
+	})
+	n.crowd = memo.NewFold[tableKey, rootKey](e, gatherDemands(), sameCrowd)
+	memo.From(n.crowd, n.demand, func(key rootKey, d *demandOut, yield func(memo.Place[tableKey, rootKey], *demandOut)) {
+		for _, table := range d.Tables {
+			yield(memo.Place[tableKey, rootKey]{Key: table, ID: key}, d)
+		}
+	}, identical)
+	n.cut = memo.NewRule(e, "cut", n.runCut, maps.Equal[map[store.Key]budgetOut])
 	n.budget = memo.NewRule(e, "budget", n.runBudget, identical)
 	n.wants = memo.NewRule(e, "wants", n.runWants, deepEqual)
 	memo.EachOf(n.wants, n.flat, ifDelegating)
@@ -107,21 +144,80 @@ func (n *network) runFanout(c *memo.Ctx, key flatKey) int {
 	return pairs
 }
 
-// runBudget adds the levels up until they are too many.
-func (n *network) runBudget(c *memo.Ctx, key rootKey) budgetOut {
-	routes, _ := n.routes.Get(c, struct{}{})
-	limit := min(n.MaxRoutes, budgetBase+budgetPerRoute*routes)
-	pairs := 0
+// runDemand adds the nodes of a root up, level by level.
+func (n *network) runDemand(c *memo.Ctx, key rootKey) *demandOut {
+	object, ok := n.in.httpRoutes.Get(c, key.Root)
+	if !ok {
+		return &demandOut{}
+	}
+	out := &demandOut{Root: route.OriginOf(object), Port: key.Port}
+	out.Tables, _ = n.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, nil)
 	for depth := range n.MaxDepth {
-		level, _ := n.depths.Get(c, levelKey{key.Root, key.Port, depth})
-		if pairs += level; pairs > limit {
-			return budgetOut{Depth: depth, Pairs: pairs, Limit: limit}
-		}
-		if level == 0 {
+		pairs, _ := n.depths.Get(c, levelKey{key.Root, key.Port, depth})
+		if pairs == 0 {
 			break
 		}
+		out.Levels = append(out.Levels, pairs)
 	}
-	return budgetOut{Depth: n.MaxDepth}
+	return out
+}
+
+// gatherDemands is the step of the fold crowd.
+func gatherDemands() func(crowd, []memo.Member[rootKey, *demandOut]) crowd {
+	step := gather[rootKey](compareDemands)
+	pairs := func(d *demandOut, had bool) (n int) {
+		if had {
+			for _, level := range d.Levels {
+				n += level
+			}
+		}
+		return n
+	}
+	return func(so crowd, members []memo.Member[rootKey, *demandOut]) crowd {
+		for _, m := range members {
+			so.Pairs += pairs(m.New, m.Has) - pairs(m.Old, m.Had)
+		}
+		return crowd{so.Pairs, step(so.Roots, members)}
+	}
+}
+
+// runCut gives the roots of a host that may not go all the way down. A host that
+// asks for little does not even look at the number of routes.
+func (n *network) runCut(c *memo.Ctx, key tableKey) map[store.Key]budgetOut {
+	all, _ := n.crowd.Get(c, key)
+	if all.Pairs <= min(n.MaxRoutes, budgetBase) {
+		return nil
+	}
+	routes, _ := n.routes.Get(c, struct{}{})
+	limit := min(n.MaxRoutes, budgetBase+budgetPerRoute*routes)
+	if all.Pairs <= limit {
+		return nil
+	}
+	out, pairs := map[store.Key]budgetOut{}, 0
+	for depth := range n.MaxDepth {
+		for root := range all.Roots.All() {
+			if _, stopped := out[root.Root.Key]; stopped || depth >= len(root.Levels) {
+				continue
+			}
+			if pairs+root.Levels[depth] > limit {
+				out[root.Root.Key] = budgetOut{Depth: depth, Pairs: pairs + root.Levels[depth], Limit: limit, Host: key.Domain}
+				continue
+			}
+			pairs += root.Levels[depth]
+		}
+	}
+	return out
+}
+
+// runBudget gives the least of what a root's hosts allow.
+func (n *network) runBudget(c *memo.Ctx, key rootKey) budgetOut {
+	out := budgetOut{Depth: n.MaxDepth}
+	for _, table := range n.demand.Get(c, key).Tables {
+		if cut, ok := n.cut.Get(c, table)[key.Root]; ok && cut.Depth < out.Depth {
+			out = cut
+		}
+	}
+	return out
 }
 
 // runWants gives what a node looks for, nothing beyond the budget.
@@ -138,7 +234,7 @@ func (n *network) overBudget(c *memo.Ctx, key flatKey) string {
 	if key.depth() < budget.Depth {
 		return ""
 	}
-	return fmt.Sprintf("the routes below %s multiply: %d pairs of a rule and a candidate, of at most %d", key.root(), budget.Pairs, budget.Limit)
+	return fmt.Sprintf("the routes below %s multiply: %d pairs of a rule and a candidate on the host %s, of at most %d", key.root(), budget.Pairs, budget.Host, budget.Limit)
 }
 
 // tooMany says that a rule hands nothing on.

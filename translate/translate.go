@@ -30,7 +30,7 @@ type Options struct {
 	// MaxDepth is how many routes may stand above each other; 32 when 0.
 	MaxDepth int
 	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
-	// below one root; 200,000 when 0. A folder of few routes has a lower bound.
+	// for one host; 200,000 when 0. A folder of few routes has a lower bound.
 	MaxRoutes int
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool

@@ -31,7 +31,9 @@ func TestTreesEqualCold(t *testing.T) {
 			all, deepest := treeObjects(t, rand.New(rand.NewPCG(seed, uint64(lane)))), 0
 			for number := lane; number < trees; number += lanes {
 				r := rand.New(rand.NewPCG(seed, uint64(number)))
-				w := newWorldOn(nil, scoped(uint64(number/lanes)))
+				options := scoped(uint64(number / lanes))
+				options.MaxRoutes = pick(r, 0, 0, 8, 40) // some reach their budget
+				w := newWorldOn(nil, options)
 				deepest = max(deepest, w.editTree(t, r, someObjects(r, all), perTree))
 				if t.Failed() {
 					t.Fatalf("in tree %d", number)

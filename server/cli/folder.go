@@ -28,7 +28,7 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.tree.Files, "max-files", o.tree.Files, "largest number of files")
 	flags.IntVar(&o.store.Documents, "max-documents", 0, "largest number of documents in one file (default 20000)")
 	flags.IntVar(&o.store.Objects, "max-objects", 0, "largest number of objects (default 500000)")
-	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of pairs of a delegating rule and a candidate below one root (default 200000)")
+	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of pairs of a delegating rule and a candidate for one host (default 200000)")
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
 	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
 	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")
