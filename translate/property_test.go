@@ -64,6 +64,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
 		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass, randomPolicy, randomBackendPolicy,
+		randomExtension,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -196,7 +197,18 @@ func randomPolicy(r *rand.Rand) (string, string) {
 	body += pick(r, "", "  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: "+pick(r, "r1", "r2", "c1", "c2")+pick(r, "", ", sectionName: s0")+"}]\n")
 	body += pick(r, "", "  transformation: {response: {set: [{name: "+pick(r, "x-a", "x-b", "host")+", value: "+pick(r, "a", "b")+"}]}}\n")
 	body += pick(r, "", "  timeouts: {request: "+pick(r, "1s", "2s")+"}\n") + pick(r, "", "  buffer: {maxRequestSize: 1Ki}\n", "  buffer: {}\n")
+	ref := "{name: " + pick(r, "x1", "x2") + pick(r, "", ", namespace: "+namespace(r)) + "}"
+	body += pick(r, "", "", "  extAuth: {extensionRef: "+ref+"}\n", "  extAuth: {disable: {}}\n", "  extProc: {extensionRef: "+ref+"}\n",
+		"  rateLimit: {global: {extensionRef: "+ref+", descriptors: [{entries: [{type: Path}]}]}}\n")
 	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", namespace(r), pick(r, "p1", "p2", "p3"), body)
+}
+
+func randomExtension(r *rand.Rand) (string, string) {
+	service := fmt.Sprintf("grpcService: {backendRef: {name: %s, namespace: %s%s}}", pick(r, "s1", "s2"), namespace(r),
+		pick(r, ", port: 80", ", port: 81", ", group: gateway.kgateway.dev, kind: Backend"))
+	body := "spec: {" + pick(r, "extAuth: {"+service+pick(r, "", ", failOpen: true", ", clearRouteCache: true")+"}", "extProc: {"+service+"}",
+		"rateLimit: {"+service+", domain: a}") + "}\n"
+	return document("gateway.kgateway.dev/v1alpha1", "GatewayExtension", namespace(r), pick(r, "x1", "x2"), body)
 }
 
 func randomBackendPolicy(r *rand.Rand) (string, string) {
@@ -225,7 +237,8 @@ func randomBackend(r *rand.Rand) (string, string) {
 }
 
 func randomGrant(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("spec:\n  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: %s}]\n  to: [%s]\n", namespace(r),
+	body := fmt.Sprintf("spec:\n  from: [{group: %s, namespace: %s}]\n  to: [%s]\n",
+		pick(r, "gateway.networking.k8s.io, kind: HTTPRoute", "gateway.kgateway.dev, kind: GatewayExtension"), namespace(r),
 		pick(r, `{group: "", kind: Service}`, `{group: gateway.kgateway.dev, kind: Backend, name: s1}`))
 	return document("gateway.networking.k8s.io/v1", "ReferenceGrant", namespace(r), pick(r, "g1", "g2"), body)
 }

@@ -2,12 +2,12 @@ package xds
 
 import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	limitv3 "github.com/envoyproxy/go-control-plane/envoy/config/ratelimit/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/config/ratelimit/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	authzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	chainv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/filter_chain/v3"
-	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ratelimit/v3"
+	ratefilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ratelimit/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -160,16 +160,16 @@ func globalLimit(extras *ir.Extras) message {
 		return nil
 	}
 	service := extras.GlobalLimit.Extension
-	config := &ratelimitv3.RateLimit{
+	config := &ratefilterv3.RateLimit{
 		Domain:          service.Limiter.Domain,
 		Timeout:         optionalDuration(service.Limiter.Timeout),
 		FailureModeDeny: !service.Limiter.FailOpen,
-		RateLimitService: &limitv3.RateLimitServiceConfig{
+		RateLimitService: &ratelimitv3.RateLimitServiceConfig{
 			GrpcService: grpcService(service.Service), TransportApiVersion: corev3.ApiVersion_V3,
 		},
 	}
 	if service.Limiter.Headers {
-		config.EnableXRatelimitHeaders = ratelimitv3.RateLimit_DRAFT_VERSION_03
+		config.EnableXRatelimitHeaders = ratefilterv3.RateLimit_DRAFT_VERSION_03
 	}
 	for _, descriptor := range extras.GlobalLimit.Descriptors {
 		limit := &routev3.RateLimit{}
