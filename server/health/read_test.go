@@ -33,6 +33,14 @@ func TestAClusterIsReadToABound(t *testing.T) {
 	}
 }
 
+func TestTheNameOfAnEnvoyIsReadToABound(t *testing.T) {
+	page := io.MultiReader(strings.NewReader(`{"node":{"id":"`), &endless{text: strings.Repeat("a", 5000)})
+	counted := &bounded{page: page, left: 1 << 40, value: 1 << 40}
+	if err := checkNode(counted, "a"); !errors.Is(err, errTooLarge) || 1<<40-counted.left != maxInfo {
+		t.Errorf("%d bytes were read: %v", 1<<40-counted.left, err)
+	}
+}
+
 // A page of any number of clusters, each of a usual size, comes to an end.
 func TestAPageIsReadToABound(t *testing.T) {
 	one := `{"name":"` + strings.Repeat("a", 10_000) + `"},`
