@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
@@ -69,8 +73,36 @@ func optionsOf(t *testing.T, folder string) translate.Options {
 	return translate.Options{}
 }
 
+// What the BackendConfigPolicy of the example says stands in its cluster.
+func TestPoliciesExampleReachesTheCluster(t *testing.T) {
+	tree, err := watcher.Read(t.Context(), watcher.Options{Root: "policies"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, update := range wantSound(t, tree, translate.Options{}).Delta {
+		cluster := &clusterv3.Cluster{}
+		if update.Type != resourcev3.ClusterType {
+			continue
+		}
+		if err := proto.Unmarshal(update.Resource.Body, cluster); err != nil {
+			t.Fatal(err)
+		}
+		if checks := cluster.GetHealthChecks(); len(checks) != 1 || checks[0].GetHttpHealthCheck().GetPath() != "/healthz" {
+			t.Errorf("%s: health checks %v", update.Name, checks)
+		}
+		if got := cluster.GetOutlierDetection().GetConsecutive_5Xx().GetValue(); got != 5 {
+			t.Errorf("%s: ejected after %d answers of 5xx", update.Name, got)
+		}
+		if got := cluster.GetCircuitBreakers().GetThresholds()[0].GetMaxPendingRequests().GetValue(); got != 100 {
+			t.Errorf("%s: %d requests may wait", update.Name, got)
+		}
+		return
+	}
+	t.Error("no cluster")
+}
+
 // wantSound fails for any problem, and for a folder that serves nothing.
-func wantSound(t *testing.T, tree watcher.Tree, options translate.Options) {
+func wantSound(t *testing.T, tree watcher.Tree, options translate.Options) translate.Result {
 	t.Helper()
 	objects, err := store.New(store.Options{})
 	if err != nil {
@@ -90,4 +122,5 @@ func wantSound(t *testing.T, tree watcher.Tree, options translate.Options) {
 			t.Errorf("no %s: %v", kind, kinds)
 		}
 	}
+	return result
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -34,7 +36,9 @@ type backendTarget struct {
 	Target api.PolicyTarget
 	// Lost is what is wrong with the target, nil when it is there.
 	Lost *store.Problem
-	Fate policy.Fate
+	// Warned is what has no effect there, nil when all has.
+	Warned *store.Problem
+	Fate   policy.Fate
 }
 
 func (n *network) declareBackendPolicies(e *memo.Engine) {
@@ -130,9 +134,17 @@ func (n *network) runBackendTargets(c *memo.Ctx, key store.Key) []backendTarget 
 				Message: at.String() + " does not exist", Hint: "a policy and its target share a namespace",
 			}
 		}
-		for _, use := range n.configOf(c, at).Uses {
+		config := n.configOf(c, at)
+		for _, use := range config.Uses {
 			if use.Policy == key {
 				told.Fate = use.Fate
+			}
+		}
+		if hashesNames(&from.Spec) && told.Lost == nil && !n.hasNames(c, at) {
+			told.Warned = &store.Problem{
+				Code: "NoEffect", Severity: store.Warning, Object: key, Field: fmt.Sprintf("spec.targetRefs[%d]", i),
+				Message: at.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
+				Hint:    "write the hosts of the Backend as DNS names, or take useHostnameForHashing out",
 			}
 		}
 		out = append(out, told)
@@ -149,10 +161,36 @@ func (n *network) backendExists(c *memo.Ctx, key store.Key) bool {
 	return ok
 }
 
+// hashesNames tells whether a policy wants endpoints hashed by name.
+func hashesNames(spec *api.BackendConfigPolicySpec) bool {
+	lb := spec.LoadBalancer
+	if lb == nil {
+		return false
+	}
+	yes := func(b *bool) bool { return b != nil && *b }
+	return lb.RingHash != nil && yes(lb.RingHash.UseHostnameForHashing) || lb.Maglev != nil && yes(lb.Maglev.UseHostnameForHashing)
+}
+
+// hasNames tells whether the endpoints of a back end are found by DNS, and so have
+// names.
+func (n *network) hasNames(c *memo.Ctx, key store.Key) bool {
+	if key.Group != api.Group {
+		object, _ := n.in.services.Get(c, key)
+		service, ok := store.As[*corev1.Service](object)
+		return ok && service.Spec.Type == corev1.ServiceTypeExternalName
+	}
+	object, _ := n.in.staticBackends.Get(c, key)
+	from, ok := store.As[*api.Backend](object)
+	return ok && backend.FromBackend(backend.Key{Object: key}, from).Discovery == ir.DNS
+}
+
 func lostTargets(targets []backendTarget) (problems []store.Problem) {
 	for _, target := range targets {
 		if target.Lost != nil {
 			problems = append(problems, *target.Lost)
+		}
+		if target.Warned != nil {
+			problems = append(problems, *target.Warned)
 		}
 	}
 	return problems

@@ -3,6 +3,7 @@ package translate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -42,6 +43,7 @@ type levelOut struct {
 	// Closed says why the rule, and all below it, must answer 500: a policy that
 	// is named and missing, or unusable. "" when nothing is wrong.
 	Closed   string
+	ClosedAt ir.Part // where that is written
 	Problems []store.Problem
 }
 
@@ -107,6 +109,8 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 		}
 		if p.Unusable != "" && out.Closed == "" {
 			out.Closed = fmt.Sprintf("%s cannot be used: %s", of, p.Unusable)
+			field, _, _ := strings.Cut(p.Unusable, ": ")
+			out.ClosedAt = ir.Part{Kind: ir.PartClosed, Object: of, Field: field}
 		}
 		attached := *p.Attached
 		attached.Standing = standing
@@ -138,6 +142,7 @@ func (out *levelOut) missing(key ruleKey, filter int, of store.Key) {
 	out.Problems = append(out.Problems, problem)
 	if out.Closed == "" {
 		out.Closed = fmt.Sprintf("%s %s: %s", problem.Object, problem.Field, problem.Message)
+		out.ClosedAt = ir.Part{Kind: ir.PartClosed, Object: problem.Object, Field: problem.Field}
 	}
 }
 
@@ -251,6 +256,9 @@ type joinedLevels struct {
 	extras *ir.Extras
 	parts  []ir.Part
 	closed string
+	// closedAt is where that is written, closedBy the level that it closes.
+	closedAt ir.Part
+	closedBy int
 	// backends are those of the services that the extras name.
 	backends []backend.Key
 }
@@ -258,13 +266,13 @@ type joinedLevels struct {
 func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	var out joinedLevels
 	var list []policy.Level
-	for _, level := range levels {
+	for i, level := range levels {
 		if level == nil {
 			level = &levelOut{}
 		}
 		list = append(list, level.Level)
 		if out.closed == "" {
-			out.closed = level.Closed
+			out.closed, out.closedAt, out.closedBy = level.Closed, level.ClosedAt, i
 		}
 	}
 	out.Resolved = policy.Resolve(list)
@@ -306,6 +314,11 @@ func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	}
 	rule.Action = xds.Closed(rule).Action
 	rule.Action.Respond.Why = j.closed
+	by := ir.Hop{Route: rule.Source.Key, Rule: rule.Position[len(rule.Position)-2]}
+	if j.closedBy < len(rule.Chain) {
+		by = rule.Chain[j.closedBy]
+	}
+	rule.Action.Parts = []ir.Part{j.closedAt, {Kind: ir.PartClosed, Object: by.Route, Field: fmt.Sprintf("spec.rules[%d]", by.Rule)}}
 	out.Unserved(j.closed)
 	if at := rule.Position[len(rule.Position)-2]; !slices.Contains(out.Closed, at) {
 		out.Closed = append(out.Closed, at)

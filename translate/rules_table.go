@@ -31,10 +31,13 @@ func (n *network) declareTables(e *memo.Engine) {
 	n.table = memo.NewFold[tableKey, string, *entry](e, func(set memo.Ordered[*entry], members []memo.Member[string, *entry]) memo.Ordered[*entry] {
 		return step(set, withoutMarks(members))
 	}, memo.Ordered[*entry].Same)
-	memo.From(n.table, n.mount, func(_ store.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
+	memo.From(n.table, n.mount, func(route store.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range flat.Entries {
 				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
+			}
+			if len(flat.Entries) == 0 {
+				yield(memo.Place[tableKey, string]{Key: key, ID: mark + route.String()}, nil)
 			}
 		})
 	}, sameEntry)
@@ -69,21 +72,25 @@ func (n *network) declareTables(e *memo.Engine) {
 	memo.Each(n.routeConfig, n.hosts)
 }
 
-// markHosts puts an empty member into the table of every host that a listener
-// claims: the host exists, and answers 404, without any route.
+// mark begins the ID of a member without a rule. It keeps a host from wider ones
+// that a listener claims, or a route of which nothing stands there itself: the
+// host exists, and answers 404.
+const mark = "mark "
+
+// markHosts puts a mark into the table of every host that a listener claims.
 func markHosts(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
 	}
 	for _, place := range g.Places() {
 		key := tableKey{portKey{g.Name, place.Port}, place.Domain}
-		yield(memo.Place[tableKey, string]{Key: key}, nil)
+		yield(memo.Place[tableKey, string]{Key: key, ID: mark}, nil)
 	}
 }
 
-// withoutMarks leaves out the members of markHosts, which hold no rule.
+// withoutMarks leaves out the members that hold no rule.
 func withoutMarks(members []memo.Member[string, *entry]) []memo.Member[string, *entry] {
-	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return m.ID == "" })
+	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
 // runHost gives nil for a host that has guests alone (see tablesOf): no virtual

@@ -166,10 +166,15 @@ func unsupported(spec *api.BackendConfigPolicySpec) []store.Problem {
 		{"loadBalancer.localityType", spec.LoadBalancer != nil && spec.LoadBalancer.LocalityType != nil},
 	} {
 		if field.set {
-			out = append(out, store.Problem{
+			problem := store.Problem{
 				Code: "UnsupportedValue", Severity: store.Error, Field: "spec." + field.name,
 				Message: field.name + " is not supported yet", Hint: "take it out: the policy is not used until then",
-			})
+			}
+			if field.name == "tls" {
+				problem.Message += ": requests to the targets go in clear text"
+				problem.Hint += "; let them cross only networks that you trust"
+			}
+			out = append(out, problem)
 		}
 	}
 	return out

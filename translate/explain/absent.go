@@ -63,16 +63,48 @@ func unique(names []string) []string {
 // notFound says which hosts, or which paths of the host, there are.
 func (b *reporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
-	switch name := hostname(b.query.Host); {
-	case host == nil || host.Len == 0: // an empty one keeps a listener's hosts from others
+	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
+	switch {
+	case host == nil || host.Len == 0 && host.Domain == "*":
 		b.report.Reason = fmt.Sprintf("no route of the listener has the host %s", name)
 		b.report.Instead = nearest(name, hostsOf(port))
+	case host.Len == 0: // it keeps a listener's hosts, or a route's, from others
+		b.report.Reason = fmt.Sprintf("no rule stands under the host %s", name)
+		if b.report.Instead = elsewhere; len(elsewhere) == 0 {
+			b.report.Instead = nearest(name, hostsOf(port))
+		}
 	case len(b.answer.Considered) > 0:
 		b.report.Reason = fmt.Sprintf("no rule of the host %s takes it: where the path fits, something else does not", host.Domain)
 	default:
 		b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
-		b.report.Instead = pathsOf(host, b.answer.Path)
+		b.report.Instead = append(pathsOf(host, b.answer.Path), elsewhere...)
+		b.report.Instead = b.report.Instead[:min(len(b.report.Instead), maxInstead)]
 	}
+}
+
+// elsewhere are rules of other hosts that would take the request: what a child
+// that narrows its hosts leaves to nobody (GEP-1058, Hostname Settings).
+func (b *reporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
+	var out []string
+	r, looked := newRequest(b.query), 0
+	for i := range port.Hosts {
+		host := &port.Hosts[i]
+		if not != nil && host.Domain == not.Domain {
+			continue
+		}
+		for rule := range host.Rules {
+			if looked++; looked > maxCompared || len(out) == maxInstead {
+				return out
+			}
+			match := rule.Match
+			match.Hosts = nil
+			if !rule.Guard && r.mismatch(&match) == "" && match.Path != (ir.Path{Kind: ir.PathPrefix, Value: "/"}) {
+				out = append(out, pathWords(match.Path)+" for the host "+host.Domain)
+				break
+			}
+		}
+	}
+	return out
 }
 
 // hostsOf are the hosts that have rules.

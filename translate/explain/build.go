@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -154,7 +155,7 @@ func hops(rule *ir.Rule) []HopReport {
 	var all []HopReport
 	for _, h := range rule.Chain {
 		hop := hop(h.Route, h.Rule, h.Match)
-		hop.By = "delegation"
+		hop.By, hop.RuleName = "delegation", h.Section
 		if h.Included {
 			hop.By = "inclusion"
 		}
@@ -260,8 +261,12 @@ func refusal(status uint32) string {
 	return "Envoy refuses the path: it has to begin with / and be of printable ASCII, without # and %00"
 }
 
-// whyResponds takes the reason from the problems of the rule.
+// whyResponds takes the reason from what closed the rule, from its problems, or
+// from those of the rules above it, which close all below them.
 func (b *reporter) whyResponds(rule *ir.Rule) string {
+	if reason := b.closed(); reason != "" {
+		return reason
+	}
 	messages := b.messages(func(p store.Problem) bool { return ofRule(p, rule) })
 	switch {
 	case rule.Action.Respond.Why != "":
@@ -271,7 +276,47 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 	case rule.Guard:
 		return "the rule hands on to other routes, and none of them takes the request"
 	}
+	for _, hop := range b.report.Route.Hops {
+		messages := b.messages(func(p store.Problem) bool {
+			return p.Code == string(gwv1.RouteReasonUnsupportedValue) && p.Object == hop.Object && strings.HasPrefix(p.Field, hop.RuleAt.Field+".filters[")
+		})
+		if messages != "" {
+			return hop.rule() + " closes all below it: " + messages
+		}
+	}
 	return fmt.Sprintf("the rule answers %d by itself", rule.Action.Respond.Status)
+}
+
+// closed names the rule of the chain and the policy that close the winner.
+func (b *reporter) closed() string {
+	for i := range b.report.Actions {
+		action := &b.report.Actions[i]
+		if action.Type != ir.PartClosed {
+			continue
+		}
+		at := action.From[0]
+		messages := b.messages(func(p store.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
+		action.Does = cmp.Or(messages, b.answer.Rule.Action.Respond.Why)
+		reason := action.Does
+		if at.Object.Kind != "HTTPRoute" {
+			reason = at.Object.String() + ": " + reason
+		}
+		for _, hop := range b.report.Route.Hops {
+			if last := action.From[len(action.From)-1]; hop.Object == last.Object && hop.RuleAt.Field == last.Field {
+				return hop.rule() + ": " + reason
+			}
+		}
+		return reason
+	}
+	return ""
+}
+
+// rule names the hop's rule in words.
+func (h *HopReport) rule() string {
+	if h.RuleName != "" {
+		return fmt.Sprintf("%s, rule %d (%s)", h.Object, h.Rule, h.RuleName)
+	}
+	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
 }
 
 // messages joins what some of the problems say.

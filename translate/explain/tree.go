@@ -71,6 +71,9 @@ func (n *TreeNode) insert(rule *ir.Rule, refused map[store.Key][]*TreeNode) {
 	at := n
 	for _, hop := range rule.Chain {
 		at = at.route(hop.Route, refused).child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
+		if hop.Section != "" {
+			at.Name = at.field.Path + " (" + hop.Section + ")"
+		}
 	}
 	source := at.route(rule.Source.Key, refused)
 	i, j := rule.Position[len(rule.Position)-2], rule.Position[len(rule.Position)-1]

@@ -110,6 +110,8 @@ type Rule struct {
 type Hop struct {
 	Route       store.Key
 	Rule, Match int
+	// Section is the name of the rule, "" without one.
+	Section string
 	// Included tells that the child below named this rule by its parentRefs
 	// (GEP-1058), and not the rule the child (EP-10943).
 	Included bool
@@ -157,9 +159,14 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
+// PartClosed is the Kind of the Part that makes a rule answer 500: a policy that
+// is missing, or what is wrong with one.
+const PartClosed = "closed"
+
 // Part is the place in the user's objects that a part of an Action was read from.
 type Part struct {
-	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry".
+	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry"; or
+	// PartClosed.
 	Kind   string
 	Object store.Key
 	// Field is the path inside the object, such as "spec.rules[0].filters[1]".

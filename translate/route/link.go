@@ -55,7 +55,7 @@ type Point struct {
 	RuleName    string
 	// Matcher is what every request here satisfies, from the root on.
 	Matcher ir.Match
-	Chain   []ir.Hop // ends with this rule
+	Chain   []ir.Hop // ends with this rule; all rules below it share it
 	Root    ir.Origin
 	// Levels are the delegating rules' own settings, root first.
 	Levels []Level

@@ -111,7 +111,7 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	prefix := p.matcher.Path
 	if p.link != nil {
 		point := p.link.Point
-		rule.Root, rule.Chain, rule.Blocks = point.Root, point.chainFor(p.link.Mode), point.Rest.Blocks
+		rule.Root, rule.Chain, rule.Blocks = point.Root, point.Chain, point.Rest.Blocks
 		rule.Position = slices.Concat(positions(point.Chain), rule.Position)
 		rule.Name = fmt.Sprintf("%s>%s/%s/%d/%d", point.Name, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match)
 		action = underLevels(action, p.link.levels())
@@ -121,13 +121,6 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	}
 	rule.Action = below(action, prefix)
 	return rule
-}
-
-// chainFor gives the chain above a child that is linked here.
-func (p *Point) chainFor(mode Mode) []ir.Hop {
-	chain := slices.Clone(p.Chain)
-	chain[len(chain)-1].Included = mode == Included
-	return chain
 }
 
 func positions(chain []ir.Hop) []int {
@@ -172,7 +165,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 		point.Rest.Guard, point.Rest.Weight = true, 0
 		point.Guarded = guarded
 		point.Name, point.Root = point.Rest.Name, point.Rest.Root
-		hop := ir.Hop{Route: b.origin.Key, Rule: p.rule, Match: p.match}
+		hop := ir.Hop{Route: b.origin.Key, Rule: p.rule, Match: p.match, Section: p.section, Included: rule.AllowedRoutes != nil}
 		point.Chain = append(slices.Clone(point.Rest.Chain), hop)
 		if p.link != nil {
 			point.Levels = p.link.levels()
