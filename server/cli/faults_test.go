@@ -59,6 +59,8 @@ func TestFaultsOfTheFolderUnderLoad(t *testing.T) {
 	f.rootGone()
 	f.publishes()
 	f.configMap()
+	f.waitMetric("gatefold_watch_announced", 1)
+	f.waitMetric("gatefold_watch_unannounced_changes_total", 0)
 	wantNoFailure(t, load.Stop(), 2_000)
 	f.allowEmpty()
 }
@@ -71,6 +73,7 @@ func TestFaultsWithoutEventsUnderLoad(t *testing.T) {
 	f.waitFor("head", "b")
 	f.rootGone()
 	f.publishes()
+	f.waitMetric("gatefold_watch_announced", 0)
 	wantNoFailure(t, load.Stop(), 2_000)
 }
 
@@ -211,7 +214,7 @@ func (f *faulty) gitLock() {
 	f.must(os.MkdirAll(f.in(".git"), 0o755))
 	f.must(os.WriteFile(f.in(".git", "index.lock"), nil, 0o600))
 	f.must(os.WriteFile(f.in("pair.yaml"), []byte(f.route("head", "a")), 0o600))
-	time.Sleep(300 * time.Millisecond) // a watcher that does not wait would have loaded it
+	time.Sleep(800 * time.Millisecond) // a watcher that does not wait would have loaded it
 	f.must(os.WriteFile(f.in("pair.yaml"), []byte(f.pair("a")), 0o600))
 	f.must(os.Remove(f.in(".git", "index.lock")))
 	f.waitFor("head", "a")
@@ -367,11 +370,19 @@ func (f *faulty) waitGone(route string) {
 // waitHold waits until the metric says whether the folder is held.
 func (f *faulty) waitHold(want int) {
 	f.t.Helper()
+	f.waitMetric("gatefold_hold", want)
+}
+
+// waitMetric waits until a metric has a value.
+func (f *faulty) waitMetric(name string, want int) {
+	f.t.Helper()
 	admin := client{address: f.admin, timeout: patience}
-	envoytest.Wait(f.t, fmt.Sprint("gatefold_hold to be ", want), func() error {
+	envoytest.Wait(f.t, fmt.Sprint(name, " to be ", want), func() error {
 		_, body, err := admin.get(f.t.Context(), "/metrics")
-		if err == nil && !strings.Contains(string(body), fmt.Sprintf("\ngatefold_hold %d\n", want)) {
-			err = fmt.Errorf("it is not")
+		if err == nil && !strings.Contains(string(body), fmt.Sprintf("\n%s %d\n", name, want)) {
+			_, after, _ := strings.Cut(string(body), "\n"+name+" ")
+			value, _, _ := strings.Cut(after, "\n")
+			err = fmt.Errorf("it is %q", value)
 		}
 		return err
 	})
