@@ -29,3 +29,23 @@ func (t *Translator) Cells() map[string]int {
 	}
 	return cells
 }
+
+// TableNodes names the nodes of the ordered trees that hold the rules of all hosts,
+// by where they lie, so that a test can see how many an edit has copied. What it
+// returns says something as long as the View of that time is kept.
+func (t *Translator) TableNodes() map[uintptr]bool {
+	nodes := map[uintptr]bool{}
+	var walk func(reflect.Value)
+	walk = func(branch reflect.Value) {
+		if branch.IsNil() {
+			return
+		}
+		nodes[branch.Pointer()] = true
+		walk(branch.Elem().FieldByName("left"))
+		walk(branch.Elem().FieldByName("right"))
+	}
+	for host := range t.last.hosts.All() {
+		walk(reflect.ValueOf(host.Table).FieldByName("root"))
+	}
+	return nodes
+}

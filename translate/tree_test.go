@@ -3,7 +3,9 @@ package translate_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -174,7 +176,8 @@ spec:
 
 // TestALeafAmongTenThousand edits one of many routes that a parent names by *:
 // what runs is the leaf's and its table's, and nothing of its siblings, its
-// parent or their links.
+// parent or their links; of the table's ordered tree, the ways to the old and to
+// the new place are copied, and no more.
 func TestALeafAmongTenThousand(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
@@ -185,8 +188,20 @@ func TestALeafAmongTenThousand(t *testing.T) {
 	if got := w.view().Gateways[0].Ports[0].Hosts[0].Len; got != n {
 		t.Fatalf("%d rules of %d leaves", got, n)
 	}
+	before, kept := w.translator.TableNodes(), w.view
 	files["leaf7.yaml"] = leaf("leaf7", "/a/seven")
 	w.apply(tree(files))
+	copied := 0
+	for node := range w.translator.TableNodes() {
+		if !before[node] {
+			copied++
+		}
+	}
+	// An AVL tree of n nodes is less than 1.45 log2 n high.
+	if most := 2 * int(1.45*math.Log2(float64(n))+2); len(before) != n || copied == 0 || copied > most {
+		t.Errorf("of %d nodes in the table, %d were copied, want at most %d", len(before), copied, most)
+	}
+	runtime.KeepAlive(kept)
 	for _, ran := range w.last.Rebuilt {
 		name, _, _ := strings.Cut(ran, " ")
 		if !strings.Contains(ran, "b/leaf7") && !slices.Contains([]string{"host", "routeconfig"}, name) {
