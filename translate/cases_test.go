@@ -58,54 +58,65 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestCasesInReverse starts every case with its files and documents the other way
-// round: what serves, and every status, is the same. A case whose heading says
-// "order matters" is left out.
+// TestCasesInReverse runs every case with its files and documents the other way
+// round: what serves, and every status, is the same at the start and after each
+// edit. A case whose heading says "order matters" is left out.
 func TestCasesInReverse(t *testing.T) {
 	all, err := cases.Load("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := newWorld(t).store // it reads the schemas once
+	one, other := newWorld(t).store, newWorld(t).store // they read the schemas once
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
 			if strings.Contains(folded(c.Heading), "order matters") {
 				t.Skip("its heading says that order matters")
 			}
-			forth := startedOn(one, c.Options, c.Steps[0].Files)
-			back := startedOn(one, c.Options, reversed(c.Steps[0].Files))
-			for _, request := range c.Steps[0].Requests {
-				if !request.OnlyEnvoy {
-					back.ask(t, "reversed: ", request)
-				}
-			}
-			if got, want := viewText(back.view()), viewText(forth.view()); got != want {
-				t.Errorf("the View differs at %s", firstDifference(got, want))
-			}
-			if got, want := back.statusText(), forth.statusText(); got != want {
-				t.Errorf("the status differs at %s", firstDifference(got, want))
+			forth, back := startedOn(one, c.Options), startedOn(other, c.Options)
+			for _, step := range c.Steps {
+				forth.apply(tree(step.Files))
+				back.apply(tree(reversed(step.Files)))
+				back.isAsServed(t, forth, step)
 			}
 		})
 	}
 }
 
-// startedOn empties a store and makes a world on it that has some files.
-func startedOn(s *store.Store, options translate.Options, files map[string]string) *world {
+// isAsServed compares what a world serves after a step with another one.
+func (w *world) isAsServed(t *testing.T, forth *world, step cases.Step) {
+	t.Helper()
+	for _, request := range step.Requests {
+		if !request.OnlyEnvoy {
+			w.ask(t, "reversed: "+step.Prefix, request)
+		}
+	}
+	if got, want := viewText(w.view()), viewText(forth.view()); got != want {
+		t.Errorf("%sthe View differs at %s", step.Prefix, firstDifference(got, want))
+	}
+	if got, want := w.statusText(), forth.statusText(); got != want {
+		t.Errorf("%sthe status differs at %s", step.Prefix, firstDifference(got, want))
+	}
+}
+
+// startedOn empties a store and makes a world on it.
+func startedOn(s *store.Store, options translate.Options) *world {
 	s.AllowEmpty()
 	s.Apply(tree(nil))
-	w := newWorldOn(s, options)
-	w.apply(tree(files))
-	return w
+	return newWorldOn(s, options)
 }
 
 // reversed gives the files other names, so that the last is the first, and turns
-// the documents of each round.
+// the documents of each round. A file keeps its new name when others come and go.
 func reversed(files map[string]string) map[string]string {
 	out := map[string]string{}
-	for i, name := range slices.Sorted(maps.Keys(files)) {
-		documents := strings.Split(strings.TrimSuffix(files[name], "\n"), "\n---\n")
+	for name, text := range files {
+		documents := strings.Split(strings.TrimSuffix(text, "\n"), "\n---\n")
 		slices.Reverse(documents)
-		out[fmt.Sprintf("%03d-%s", len(files)-i, name)] = strings.Join(documents, "\n---\n") + "\n"
+		var rank strings.Builder
+		for _, c := range []byte(name) {
+			fmt.Fprintf(&rank, "%02x", 255-c)
+		}
+		out[rank.String()+"~"+name] = strings.Join(documents, "\n---\n") + "\n"
 	}
 	return out
 }

@@ -16,7 +16,7 @@
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, max-depth N (only where present)
 //
-// The first step is also run with its files and documents in reverse; a heading
+// Every case is also run with its files and documents in reverse; a heading
 // that says "order matters" leaves that out.
 //
 // With -update, tests rewrite wants and rebuilt, and never requests. Addresses
