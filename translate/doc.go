@@ -18,9 +18,12 @@
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
 //	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
 //	policies      HTTPRoute, rule      HTTPRoute, policy            what attaches to one rule of one route
+//	owner         Gateway, port, host  gateway                      which listener serves the host
+//	hostpolicy    Gateway, listener    policy                       what policies say for all of its routes
+//	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
 //	flat          node                 HTTPRoute, backend, link, policies, extension  rules with their encodings
-//	mount         HTTPRoute            attach, flat                 where which rules go
+//	mount         HTTPRoute            attach, flat, hostdemand     where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
 //	demand        root, port           ← fanout by level, attach    pairs that all of its nodes ask for
 //	cut           Gateway, port, host  ← demand                     which roots may not go all the way down
@@ -30,12 +33,12 @@
 //	link          node, candidate      points, HTTPRoute, Namespace under which of the node's rules the candidate may stand
 //	live          node's match         ← flat                       how many children stand under it
 //	refused       node                 ← link, flat                 candidates that do not stand, and why
-//	graft         node                 flat, attach, live, refused  what the node adds to which tables
+//	graft         node                 flat, attach, live, refused, hostdemand  what the node adds to which tables
 //	binding       node, candidate      link, flat, graft            entry of the child's status
 //	bindings      HTTPRoute            ← binding                    all of its entries
 //	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
-//	host          Gateway, port, host  table, claimed               encoded VirtualHost
+//	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
 //	hosts         Gateway, port        ← host                       virtual hosts by domain
 //	routeconfig   Gateway, port        hosts                        RouteConfiguration
 //	listener      Gateway, port        gateway                      Listener
@@ -46,7 +49,7 @@
 //	cluster       back end             Service, slices, Backend, backendconfig  Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
-//	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute     targets that are not there
+//	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
 //	attached      Gateway, listener    ← mount                      number of accepted routes
 //	*status       object               gateway, attach, flat …      status
 //	problems      -                    ← listeners, attach, flat …  every problem

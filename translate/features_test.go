@@ -24,6 +24,7 @@ func provedBy() map[gwv1.FeatureName][2]string {
 		"HTTPRoute308RedirectStatusCode":            {"filter-redirect", "statusCode: 308"},
 		"HTTPRouteBackendRequestHeaderModification": {"filter-request-headers", "      filters:"},
 		"HTTPRouteBackendTimeout":                   {"timeouts-and-retries", "backendRequest:"},
+		"HTTPRouteCORS":                             {"filter-cors", "type: CORS"},
 		"HTTPRouteHostRewrite":                      {"filter-rewrite", "hostname:"},
 		"HTTPRouteMethodMatching":                   {"match-method", "method:"},
 		"HTTPRouteParentRefPort":                    {"parent-refs", "port: 8081"},

@@ -94,6 +94,9 @@ type network struct {
 	table       *memo.Fold[tableKey, string, *entry, memo.Ordered[*entry]]
 	claimed     *memo.Fold[tableKey, string, struct{}, int]
 	host        *memo.Rule[tableKey, *hostOut]
+	owner       *memo.Rule[tableKey, string]
+	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
+	hostDemand  *memo.Rule[listenerKey, *hostDemand]
 	hosts       *memo.Fold[portKey, string, *hostOut, memo.Ordered[*hostOut]]
 	routeConfig *memo.Rule[portKey, xds.Resource]
 	listener    *memo.Rule[portKey, *portOut]
@@ -125,6 +128,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareListeners(e)
 	n.declareReferences(e)
 	n.declarePolicies(e)
+	n.declareHostPolicies(e)
 	n.declareRoutes(e)
 	n.declareBudget(e)
 	n.declareDelegation(e)

@@ -63,8 +63,8 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass, randomPolicy, randomBackendPolicy,
-		randomExtension,
+		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -181,7 +181,10 @@ func randomAction(r *rand.Rand) string {
 	case 0:
 		return "    filters: [{type: RequestRedirect, requestRedirect: {hostname: x.example.com}}]\n"
 	case 1:
-		return "    filters: [{type: CORS, cors: {}}]\n"
+		if r.IntN(2) == 0 {
+			return "    filters: [{type: CORS, cors: {allowOrigins: [\"https://" + pick(r, "a", "b") + ".example.com\"]}}]\n    backendRefs: [{name: s1, port: 80}]\n"
+		}
+		return "    filters: [{type: ExtensionRef, extensionRef: {group: example.com, kind: Filter, name: x}}]\n"
 	}
 	out := pick(r, "", "    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]\n",
 		"    filters: [{type: ExtensionRef, extensionRef: {group: gateway.kgateway.dev, kind: TrafficPolicy, name: "+pick(r, "p1", "p2", "p3")+"}}]\n") + "    backendRefs:\n"
@@ -194,9 +197,16 @@ func randomAction(r *rand.Rand) string {
 
 func randomPolicy(r *rand.Rand) (string, string) {
 	body := randomAge(r) + pick(r, "", "  annotations: {kgateway.dev/policy-weight: "+pick(r, `"1"`, `"-1"`, "heavy")+"}\n") + "spec:\n"
-	body += pick(r, "", "  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: "+pick(r, "r1", "r2", "c1", "c2")+pick(r, "", ", sectionName: s0")+"}]\n")
+	target := func() string {
+		return "{group: gateway.networking.k8s.io, " + pick(r, "kind: HTTPRoute, name: "+pick(r, "r1", "r2", "c1", "c2")+pick(r, "", ", sectionName: s0"),
+			"kind: Gateway, name: "+pick(r, "one", "two")+pick(r, "", ", sectionName: "+pick(r, "l0", "l1"))) + "}"
+	}
+	body += pick(r, "", "  targetRefs: ["+target()+"]\n", "  targetRefs: ["+target()+", "+target()+"]\n")
 	body += pick(r, "", "  transformation: {response: {set: [{name: "+pick(r, "x-a", "x-b", "host")+", value: "+pick(r, "a", "b")+"}]}}\n")
-	body += pick(r, "", "  timeouts: {request: "+pick(r, "1s", "2s")+"}\n") + pick(r, "", "  buffer: {maxRequestSize: 1Ki}\n", "  buffer: {}\n")
+	body += pick(r, "", "  timeouts: {request: "+pick(r, "1s", "2s")+"}\n") + pick(r, "", "  buffer: {maxRequestSize: 1Ki}\n", "  buffer: {disable: {}}\n")
+	body += pick(r, "", "", "  cors: {allowOrigins: [\"https://"+pick(r, "a", "b")+".example.com\"]}\n", "  cors: {disable: {}}\n")
+	body += pick(r, "", "  csrf: {percentageEnabled: "+pick(r, "0", "100")+"}\n") + pick(r, "", "  retry: {retryOn: [5xx], attempts: "+pick(r, "0", "2")+"}\n")
+	body += pick(r, "", "  headerModifiers: {request: {set: [{name: x-m, value: "+pick(r, "a", "b")+"}]}}\n")
 	ref := "{name: " + pick(r, "x1", "x2") + pick(r, "", ", namespace: "+namespace(r)) + "}"
 	body += pick(r, "", "", "  extAuth: {extensionRef: "+ref+"}\n", "  extAuth: {disable: {}}\n", "  extProc: {extensionRef: "+ref+"}\n",
 		"  rateLimit: {global: {extensionRef: "+ref+", descriptors: [{entries: [{type: Path}]}]}}\n")

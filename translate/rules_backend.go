@@ -65,6 +65,7 @@ func (n *network) declareBackends(e *memo.Engine) {
 		func(struct{}, []memo.Member[flatKey, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
 	memo.From(n.uses, n.mount, usesOf, identical)
 	memo.From(n.uses, n.graft, graftUses, identical)
+	memo.From(n.uses, n.hostPolicy, hostUses, identical)
 	n.cluster = memo.NewRule(e, "cluster", n.runCluster, sameCluster)
 	n.push = memo.NewRule(e, "push", func(c *memo.Ctx, key useKey) *clusterOut {
 		return n.cluster.Get(c, key.Backend)
@@ -90,6 +91,14 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 			yield(memo.Place[useKey, flatKey]{Key: use, ID: key}, struct{}{})
 		})
 	}
+}
+
+// hostUses names the back ends that the policies of a Gateway or listener ask. The
+// member is named by the listener, in place of a node.
+func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
+	eachUse(tableKey{portKey: portKey{Gateway: key.Gateway}}, p.Backends, map[useKey]bool{}, func(use useKey) {
+		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: gatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
+	})
 }
 
 func eachUse(table tableKey, backends []backend.Key, seen map[useKey]bool, yield func(useKey)) {

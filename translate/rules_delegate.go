@@ -96,6 +96,7 @@ type graftOut struct {
 	// Beside tells of routes that are refused under rules that others stand under.
 	Beside   []string
 	Problems []store.Problem
+	placed   placed
 }
 
 // pointKey names a Point of a node.
@@ -265,6 +266,13 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 			out.Entries = append(out.Entries, e)
 		}
 	}
+	out.placed = n.place(c, func(yield func(tableKey, []*entry) bool) {
+		for _, table := range out.Tables {
+			if !yield(table, out.Entries) {
+				return
+			}
+		}
+	})
 	return out
 }
 

@@ -3,7 +3,6 @@ package translate
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -100,50 +99,32 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	if !ok || key.Rule >= len(from.Spec.Rules) {
 		return &levelOut{}
 	}
-	rule, out := &from.Spec.Rules[key.Rule], &levelOut{}
-	var specs []*policy.Attached
-	attach := func(of store.Key, standing policy.Standing) (found bool) {
-		p := n.policy.Get(c, of)
-		if p.Attached == nil {
-			return false
-		}
-		if p.Unusable != "" && out.Closed == "" {
-			out.Closed = fmt.Sprintf("%s cannot be used: %s", of, p.Unusable)
-			field, _, _ := strings.Cut(p.Unusable, ": ")
-			out.ClosedAt = ir.Part{Kind: ir.PartClosed, Object: of, Field: field}
-		}
-		attached := *p.Attached
-		attached.Standing = standing
-		specs = append(specs, &attached)
-		return true
-	}
+	rule, out, gathered := &from.Spec.Rules[key.Rule], &levelOut{}, n.gathering(c)
 	for i, filter := range rule.Filters {
-		if of, ok := extension(key.Route.Namespace, filter); ok && !attach(of, policy.ByExtension) {
-			out.missing(key, i, of)
+		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
+			gathered.close(out.missing(key, i, of))
 		}
 	}
 	for _, of := range n.in.policyIndex.Get(c, key.Route) {
-		for _, standing := range standings(n.targets(c, of), key.Route, rule.Name) {
-			attach(of, standing)
+		for _, standing := range standings(n.targets(c, of), key.Route, sectionOf(rule.Name)) {
+			gathered.add(of, standing)
 		}
 	}
 	priority, _ := policy.StrategyOf(from.Annotations)
-	out.Level = policy.NewLevel(specs, priority, route.CompareOrigins)
+	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
+	out.Closed, out.ClosedAt = gathered.closed, gathered.closedAt
 	return out
 }
 
-// missing closes the rule: it must not serve without the policy that it names.
-func (out *levelOut) missing(key ruleKey, filter int, of store.Key) {
+// missing says why the rule must not serve without the policy that it names.
+func (out *levelOut) missing(key ruleKey, filter int, of store.Key) (why string, at ir.Part) {
 	problem := store.Problem{
 		Code: "PolicyNotFound", Severity: store.Error, Object: key.Route,
 		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
 		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does",
 	}
 	out.Problems = append(out.Problems, problem)
-	if out.Closed == "" {
-		out.Closed = fmt.Sprintf("%s %s: %s", problem.Object, problem.Field, problem.Message)
-		out.ClosedAt = ir.Part{Kind: ir.PartClosed, Object: problem.Object, Field: problem.Field}
-	}
+	return fmt.Sprintf("%s %s: %s", problem.Object, problem.Field, problem.Message), ir.Part{Kind: ir.PartClosed, Object: problem.Object, Field: problem.Field}
 }
 
 // extension names the policy of an ExtensionRef filter.
@@ -167,19 +148,28 @@ func (n *network) targets(c *memo.Ctx, of store.Key) []api.PolicyTarget {
 	return nil
 }
 
-// standings tells in which ways targets name a rule of a route.
-func standings(targets []api.PolicyTarget, of store.Key, name *gwv1.SectionName) []policy.Standing {
+// standings tells in which ways targets name a section of an object: a rule of a
+// route or a listener of a Gateway.
+func standings(targets []api.PolicyTarget, of store.Key, section string) []policy.Standing {
 	var out []policy.Standing
 	for _, target := range targets {
 		switch {
 		case targetKey(of.Namespace, target) != of:
 		case target.SectionName == nil:
-			out = append(out, policy.ByRoute)
-		case name != nil && *name == *target.SectionName:
-			out = append(out, policy.ByRule)
+			out = append(out, policy.ByObject)
+		case section == string(*target.SectionName):
+			out = append(out, policy.BySection)
 		}
 	}
 	return out
+}
+
+// sectionOf gives the name of a rule, "" when it has none.
+func sectionOf(name *gwv1.SectionName) string {
+	if name == nil {
+		return ""
+	}
+	return string(*name)
 }
 
 func targetKey(namespace string, target api.PolicyTarget) store.Key {
@@ -252,7 +242,7 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 
 // joinedLevels is what the levels of a rule come to.
 type joinedLevels struct {
-	policy.Resolved
+	*policy.Resolved
 	extras *ir.Extras
 	parts  []ir.Part
 	closed string
@@ -275,7 +265,8 @@ func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 			out.closed, out.closedAt, out.closedBy = level.Closed, level.ClosedAt, i
 		}
 	}
-	out.Resolved = policy.Resolve(list)
+	resolved := policy.Resolve(list)
+	out.Resolved = &resolved
 	if out.closed == "" {
 		out.extras = out.Resolved.Extras()
 		out.backends, _ = n.connect(c, out.extras)
@@ -310,6 +301,10 @@ func extensionParts(extras *ir.Extras) []ir.Part {
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == "" {
 		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
+		if out.Policies == nil {
+			out.Policies = map[string]*policy.Resolved{}
+		}
+		out.Policies[rule.Name] = j.Resolved
 		return
 	}
 	rule.Action = xds.Closed(rule).Action

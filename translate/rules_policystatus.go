@@ -3,7 +3,9 @@ package translate
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -119,10 +121,14 @@ func (n *network) runLostTargets(c *memo.Ctx, key store.Key) []targetOut {
 }
 
 func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTarget) (reason gwv1.PolicyConditionReason, field, message, hint string) {
-	if target.Kind != "HTTPRoute" {
-		return gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", target.Kind), "target HTTPRoutes"
-	}
 	at := targetKey(namespace, target)
+	switch target.Kind {
+	case "HTTPRoute":
+	case "Gateway":
+		return n.lostGateway(c, at, target)
+	default:
+		return gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", target.Kind), "target HTTPRoutes or Gateways"
+	}
 	object, _ := n.in.httpRoutes.Get(c, at)
 	from, ok := store.As[*api.HTTPRoute](object)
 	if !ok {
@@ -136,8 +142,69 @@ func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTar
 	return "", "", "", ""
 }
 
-// runPolicyStatus gives an entry for each Gateway that serves by the policy, and
-// for each target that is lost; nil when nobody speaks of the policy.
+// lostGateway speaks of Gateways that are ours or nobody's.
+func (n *network) lostGateway(c *memo.Ctx, at store.Key, target api.PolicyTarget) (reason gwv1.PolicyConditionReason, field, message, hint string) {
+	if _, exists := n.in.gateways.Get(c, at); !exists {
+		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", "a policy and its target share a namespace"
+	}
+	g := n.listeners.Get(c, at)
+	if g == nil || target.SectionName == nil {
+		return "", "", "", ""
+	}
+	var names []string
+	for _, l := range g.Listeners {
+		if l.Name == string(*target.SectionName) {
+			return "", "", "", ""
+		}
+		names = append(names, l.Name)
+	}
+	return gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no listener named %q", at, *target.SectionName),
+		"its listeners are: " + strings.Join(names, ", ")
+}
+
+// hostTarget is a Gateway or listener that a policy is for.
+type hostTarget struct {
+	Ref   gwv1.ParentReference
+	Fates fates
+}
+
+// hostTargets tells what became of a policy at the Gateways and listeners that it
+// targets: which of its fields the policies of the others leave to it. What single
+// routes set for themselves does not count.
+func (n *network) hostTargets(c *memo.Ctx, key store.Key) []hostTarget {
+	var out []hostTarget
+	for _, target := range n.targets(c, key) {
+		at := targetKey(key.Namespace, target)
+		if target.Kind != "Gateway" {
+			continue
+		}
+		g := n.listeners.Get(c, at)
+		told := hostTarget{Ref: ancestor(at.Group, at.Kind, at.Namespace, at.Name)}
+		told.Ref.SectionName = target.SectionName
+		if g == nil || slices.ContainsFunc(out, func(t hostTarget) bool { return sameRef(t.Ref, told.Ref) }) {
+			continue
+		}
+		for _, l := range g.Listeners {
+			if target.SectionName == nil || l.Name == string(*target.SectionName) {
+				for _, use := range n.hostPolicy.Get(c, listenerKey{g.Name, l.Name}).Uses {
+					if use.Policy == key {
+						told.Fates[use.Fate]++
+					}
+				}
+			}
+		}
+		if told.Fates != (fates{}) {
+			out = append(out, told)
+		}
+	}
+	return out
+}
+
+func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
+
+// runPolicyStatus gives an entry for each Gateway that serves by the policy, for
+// each Gateway and listener that it targets, and for each target that is lost; nil
+// when nobody speaks of the policy.
 func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
 	object, ok := n.in.trafficPolicies.Get(c, key)
 	if !ok {
@@ -150,15 +217,23 @@ func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
 		sound = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 	}
 	out := &gwv1.PolicyStatus{}
+	targets := n.hostTargets(c, key)
 	gateways, _ := n.fates.Get(c, key)
 	for g := range gateways.All() {
 		gateway := gatewayKey(g.Gateway)
+		ref := ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name)
+		i := slices.IndexFunc(targets, func(t hostTarget) bool { return sameRef(t.Ref, ref) })
+		if i < 0 {
+			i, targets = len(targets), append(targets, hostTarget{Ref: ref})
+		}
+		targets[i].Fates[g.Fate]++
+	}
+	for _, target := range targets {
 		conditions := []metav1.Condition{status.PolicyAccepted(generation, sound)}
 		if sound.Good() {
-			conditions = append(conditions, status.PolicyAttached(generation, g.Fate))
+			conditions = append(conditions, status.PolicyAttached(generation, target.Fates.sum()))
 		}
-		ref := ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name)
-		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))
+		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target.Ref, conditions...))
 	}
 	for _, lost := range n.lost.Get(c, key) {
 		bad := listen.Verdict[gwv1.PolicyConditionReason]{Reason: lost.Reason, Message: lost.Problem.Message}

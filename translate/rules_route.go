@@ -41,6 +41,8 @@ type parentOut struct {
 type entry struct {
 	Rule    *ir.Rule
 	Encoded []byte
+	// Own are the policies of the route and those above it, nil for none.
+	Own *policy.Resolved
 }
 
 func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
@@ -60,6 +62,8 @@ type flatOut struct {
 	Entries []*entry
 	// Uses tells what became of the policies at the rules.
 	Uses []policy.Use
+	// Policies are those of each rule, by its name.
+	Policies map[string]*policy.Resolved
 	// Whole tells that no rule of the route works as it is written.
 	Whole bool
 }
@@ -68,6 +72,7 @@ type flatOut struct {
 type mountOut struct {
 	Attach *attachOut
 	Flat   map[int32]*flatOut
+	placed placed
 }
 
 func sameMount(a, b *mountOut) bool {
@@ -79,7 +84,7 @@ func sameMount(a, b *mountOut) bool {
 			return false
 		}
 	}
-	return true
+	return samePlaced(a.placed, b.placed)
 }
 
 func (n *network) declareRoutes(e *memo.Engine) {
@@ -252,7 +257,7 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []st
 func (out *flatOut) encode(rule *ir.Rule) *entry {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
-		return &entry{rule, encoded}
+		return &entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]}
 	}
 	out.Problems = append(out.Problems, problems...)
 	out.Unserved(problems[0].Field + ": " + problems[0].Message)
@@ -260,7 +265,7 @@ func (out *flatOut) encode(rule *ir.Rule) *entry {
 	if encoded, problems = xds.Route(closed); len(problems) > 0 {
 		return nil
 	}
-	return &entry{closed, encoded}
+	return &entry{Rule: closed, Encoded: encoded}
 }
 
 // runMount flattens the route for every port that it serves on; a route that
@@ -273,6 +278,10 @@ func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
 	if len(out.Flat) == 0 {
 		out.Flat[0] = n.flat.Get(c, flatKey{Route: key})
 	}
+	out.placed = n.place(c, func(yield func(tableKey, []*entry) bool) {
+		more := true
+		out.tables(func(table tableKey, flat *flatOut) { more = more && yield(table, flat.Entries) })
+	})
 	return out
 }
 

@@ -3,6 +3,7 @@ package translate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -171,7 +172,7 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 	for _, parent := range mount.Attach.Parents {
 		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
 			ParentRef: parent.Ref, ControllerName: status.ControllerName,
-			Conditions: routeConditions(parent, mount.anyFlat(), n.handedOn(c, key, mount), generation),
+			Conditions: routeConditions(parent, mount, n.handedOn(c, key, mount), generation),
 		})
 	}
 	for _, entry := range n.childEntries(c, object) {
@@ -192,8 +193,8 @@ func (m *mountOut) anyFlat() *flatOut {
 	return m.Flat[m.Attach.Ports[0]]
 }
 
-func routeConditions(parent parentOut, flat *flatOut, handedOn listen.Verdict[gwv1.RouteConditionReason], generation int64) []metav1.Condition {
-	accepted := parent.Refused
+func routeConditions(parent parentOut, mount *mountOut, handedOn listen.Verdict[gwv1.RouteConditionReason], generation int64) []metav1.Condition {
+	accepted, flat := parent.Refused, mount.anyFlat()
 	if accepted.Good() && flat.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(flat.Unsupported)}
 	}
@@ -205,8 +206,12 @@ func routeConditions(parent parentOut, flat *flatOut, handedOn listen.Verdict[gw
 		status.RouteAccepted(generation, accepted),
 		status.RouteResolvedRefs(generation, resolved),
 	}
-	if accepted.Good() && len(flat.Unsupported) > 0 {
-		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(flat.Unsupported)))
+	why := flat.Unsupported
+	if closed := mount.placed.Closed[parent.Gateway]; closed != "" {
+		why = append(slices.Clone(why), closed)
+	}
+	if accepted.Good() && len(why) > 0 {
+		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(why)))
 	}
 	return conditions
 }

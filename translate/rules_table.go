@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -16,10 +17,12 @@ type hostOut struct {
 	Key     tableKey
 	Encoded []byte
 	Table   memo.Ordered[*entry]
+	// Policy holds for the routes that say nothing themselves, nil for none.
+	Policy *hostPolicy
 }
 
 func sameHost(a, b *hostOut) bool {
-	return a == b || a != nil && b != nil && a.Table.Same(b.Table) && bytes.Equal(a.Encoded, b.Encoded)
+	return a == b || a != nil && b != nil && a.Policy == b.Policy && a.Table.Same(b.Table) && bytes.Equal(a.Encoded, b.Encoded)
 }
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
@@ -33,7 +36,7 @@ func (n *network) declareTables(e *memo.Engine) {
 	}, memo.Ordered[*entry].Same)
 	memo.From(n.table, n.mount, func(route store.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
-			for _, e := range flat.Entries {
+			for _, e := range m.placed.in(key, flat.Entries) {
 				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
 			}
 			if len(flat.Entries) == 0 {
@@ -43,7 +46,7 @@ func (n *network) declareTables(e *memo.Engine) {
 	}, sameEntry)
 	memo.From(n.table, n.graft, func(_ flatKey, g *graftOut, yield func(memo.Place[tableKey, string], *entry)) {
 		for _, key := range g.Tables {
-			for _, e := range g.Entries {
+			for _, e := range g.placed.in(key, g.Entries) {
 				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
 			}
 		}
@@ -104,7 +107,13 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	for e := range table.All() {
 		routes = append(routes, e.Encoded)
 	}
-	return &hostOut{Key: key, Table: table, Encoded: xds.VirtualHost(key.Domain, nil, routes)}
+	out := &hostOut{Key: key, Table: table, Policy: n.hostPolicyOf(c, key)}
+	var extras *ir.Extras
+	if out.Policy != nil {
+		extras = out.Policy.Extras
+	}
+	out.Encoded = xds.VirtualHost(key.Domain, extras, routes)
+	return out
 }
 
 func (n *network) runRouteConfig(c *memo.Ctx, key portKey) xds.Resource {

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"cmp"
-	"iter"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/backend"
@@ -48,7 +47,7 @@ func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut], clust
 	byPort := map[portKey][]ir.HostView{}
 	for h := range hosts.All() {
 		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
-			Domain: h.Key.Domain, Rules: rulesOf(h.Table), Len: h.Table.Len(),
+			Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(),
 		})
 	}
 	view := &ir.View{Clusters: make(map[string]*ir.Cluster, clusters.Len())}
@@ -65,14 +64,4 @@ func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut], clust
 		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key]})
 	}
 	return view
-}
-
-func rulesOf(table memo.Ordered[*entry]) iter.Seq[*ir.Rule] {
-	return func(yield func(*ir.Rule) bool) {
-		for e := range table.All() {
-			if !yield(e.Rule) {
-				return
-			}
-		}
-	}
 }

@@ -39,7 +39,7 @@ func outcome(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
 	}
-	status, policed := answered(rule.Action.Extras, r)
+	status, policed := answered(&rule.Action, r)
 	if policed {
 		return Outcome{Status: status}
 	}

@@ -12,14 +12,15 @@ import (
 )
 
 // answered tells whether a policy answers in place of the rule: a preflight of
-// CORS, or a request that CSRF refuses. Limits that depend on what came before
-// are not known here.
-func answered(extras *ir.Extras, r *request) (status uint32, ok bool) {
+// CORS, where the rule has a back end, or a request that CSRF refuses. Limits that
+// depend on what came before are not known here.
+func answered(action *ir.Action, r *request) (status uint32, ok bool) {
+	extras, cors := action.Extras, action.CORSInForce()
 	switch {
+	case cors != nil && preflight(cors, r) && len(backends(action, r)) > 0:
+		return http.StatusOK, true
 	case extras == nil:
 		return 0, false
-	case extras.CORS != nil && preflight(extras.CORS, r):
-		return http.StatusOK, true
 	case extras.CSRF != nil && extras.CSRF.Enabled == 100 && forged(extras.CSRF, r):
 		return http.StatusForbidden, true
 	}
@@ -28,8 +29,9 @@ func answered(extras *ir.Extras, r *request) (status uint32, ok bool) {
 
 func preflight(cors *ir.CORS, r *request) bool {
 	headers := r.clone()
+	origin := headers.Get("Origin")
 	return r.query.Method == http.MethodOptions && headers.Get("Access-Control-Request-Method") != "" &&
-		matchesAny(cors.Origins, headers.Get("Origin"))
+		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
 }
 
 // forged tells whether a request that changes something comes from neither its
@@ -52,6 +54,8 @@ func forged(csrf *ir.CSRF, r *request) bool {
 // policyWords says in short what a field of a policy does here.
 func policyWords(field string, extras *ir.Extras) string {
 	switch {
+	case field == "cors" && extras.CORS != nil:
+		return corsWords(extras.CORS)
 	case field == "rateLimit.local" && extras.RateLimit != nil:
 		limit := extras.RateLimit
 		return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
@@ -63,6 +67,17 @@ func policyWords(field string, extras *ir.Extras) string {
 		return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
 	}
 	return extensionWords(field, extras)
+}
+
+func corsWords(cors *ir.CORS) string {
+	if cors == nil || len(cors.Origins) == 0 {
+		return "no origin is allowed"
+	}
+	var origins []string
+	for _, m := range cors.Origins {
+		origins = append(origins, m.Value)
+	}
+	return "allowed origins: " + strings.Join(origins, ", ")
 }
 
 func matchesAny(list []ir.StringMatch, text string) bool {

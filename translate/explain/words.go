@@ -60,6 +60,8 @@ func actionWords(kind string, a *ir.Action) string {
 		return rewriteWords(a.Rewrite)
 	case "RequestMirror":
 		return mirrorWords(a.Mirrors)
+	case "CORS":
+		return corsWords(a.CORS)
 	case "timeouts":
 		return timeoutWords(a)
 	case "retry":

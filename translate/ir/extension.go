@@ -126,8 +126,11 @@ type LimitEntry struct {
 	Address    bool
 }
 
-// Extensions are the fields that need one.
+// Extensions are the fields that need one; none for nil.
 func (e *Extras) Extensions() []*ExtensionUse {
+	if e == nil {
+		return nil
+	}
 	var out []*ExtensionUse
 	if e.ExtAuth != nil {
 		out = append(out, &e.ExtAuth.ExtensionUse)

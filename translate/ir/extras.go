@@ -71,12 +71,15 @@ type RateLimit struct {
 	Enabled, Enforced uint32
 }
 
-// CORS answers preflight requests and marks answers for the Origins.
+// CORS answers preflight requests of the Origins and marks answers for them.
 type CORS struct {
 	Origins                []StringMatch
 	Credentials            bool
 	Methods, Headers, Show []string // Show are the headers that scripts may read
 	MaxAge                 uint32   // in seconds
+	// Alone tells that preflight requests of other origins are answered, too,
+	// without Access-Control-Allow-Origin; else they pass.
+	Alone bool
 }
 
 // CSRF refuses requests that change something and come from elsewhere.

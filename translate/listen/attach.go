@@ -227,6 +227,14 @@ func (g *Gateway) owner(port int32, domain string) *Listener {
 	return best
 }
 
+// OwnerName names the listener that serves a domain on a port, "" for none.
+func (g *Gateway) OwnerName(port int32, domain string) string {
+	if l := g.owner(port, domain); l != nil {
+		return l.Name
+	}
+	return ""
+}
+
 // Places gives the virtual hosts that exist even when no route attaches: a host
 // that a listener claims answers 404, and no other listener's routes.
 func (g *Gateway) Places() []Place {

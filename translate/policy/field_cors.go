@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -23,6 +25,14 @@ func lowerCORS(from *api.CORS, extras *ir.Extras) []store.Problem {
 	if from.Disable != nil {
 		return nil
 	}
+	var problems []store.Problem
+	extras.CORS, problems = CORS("spec.cors", &from.HTTPCORSFilter)
+	return problems
+}
+
+// CORS reads the Gateway API's filter, which stands at a field. Problems name
+// fields, not the object.
+func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []store.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),
 		Methods: texts(from.AllowMethods), Headers: texts(from.AllowHeaders), Show: texts(from.ExposeHeaders),
@@ -30,15 +40,14 @@ func lowerCORS(from *api.CORS, extras *ir.Extras) []store.Problem {
 	for _, origin := range from.AllowOrigins {
 		to.Origins = append(to.Origins, corsOrigin(string(origin)))
 	}
-	extras.CORS = to
 	// Envoy names the method and headers that a preflight asks for in place of a
 	// star; of answers it cannot know (Fetch standard: with credentials a star is
 	// no wildcard).
 	if to.Credentials && slices.Contains(to.Show, "*") {
-		return []store.Problem{warning("spec.cors.exposeHeaders",
+		return to, []store.Problem{warning(at+".exposeHeaders",
 			`browsers take "*" for a header of that name when allowCredentials is true`, "list the headers")}
 	}
-	return nil
+	return to, nil
 }
 
 // corsOrigin reads an origin of the Gateway API: a star alone, or in place of

@@ -58,8 +58,8 @@ type Standing uint8
 // The standings.
 const (
 	ByExtension Standing = iota // the rule names the policy in a filter
-	ByRule                      // the policy targets the rule
-	ByRoute                     // the policy targets the route
+	BySection                   // the policy targets the rule, or the listener
+	ByObject                    // the policy targets the route, or the Gateway
 )
 
 // Attached is a policy at one rule of one route.
@@ -211,17 +211,12 @@ func unique(keys []store.Key) []store.Key {
 }
 
 func (m *merging) resolved() Resolved {
-	out := Resolved{Spec: m.spec}
+	out := Resolved{Spec: m.spec, Origins: inOrder(m.origins)}
 	used, shared := map[store.Key]int{}, map[store.Key]bool{}
-	for _, field := range Fields() {
-		from := m.origins[field.Name()]
-		if len(from) == 0 {
-			continue
-		}
-		out.Origins = append(out.Origins, FieldOrigin{Field: field.Name(), From: from})
-		for _, key := range from {
+	for _, origin := range out.Origins {
+		for _, key := range origin.From {
 			used[key]++
-			shared[key] = shared[key] || len(from) > 1
+			shared[key] = shared[key] || len(origin.From) > 1
 		}
 	}
 	for _, key := range m.order {

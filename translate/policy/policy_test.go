@@ -17,7 +17,7 @@ import (
 func byName(a, b ir.Origin) int { return cmp.Compare(a.Key.Name, b.Key.Name) }
 
 func attached(name string, spec api.TrafficPolicySpec) *Attached {
-	return &Attached{Origin: ir.Origin{Key: store.Key{Kind: "TrafficPolicy", Name: name}}, Standing: ByRoute, Spec: &spec}
+	return &Attached{Origin: ir.Origin{Key: store.Key{Kind: "TrafficPolicy", Name: name}}, Standing: ByObject, Spec: &spec}
 }
 
 // source is a policy that sets the response header source, and a rate limit.
@@ -87,11 +87,11 @@ func TestLevelIsFilledByLowerPolicies(t *testing.T) {
 	extension := attached("z", api.TrafficPolicySpec{AutoHostRewrite: &yes})
 	extension.Standing = ByExtension
 	rule := attached("y", api.TrafficPolicySpec{AutoHostRewrite: &no, Timeouts: &api.Timeouts{Request: &seconds}})
-	rule.Standing = ByRule
+	rule.Standing = BySection
 	light, heavy := source("a", 1), source("b", 2)
 	heavy.Weight = 1
 	again := *extension
-	again.Standing = ByRoute
+	again.Standing = ByObject
 	level := NewLevel([]*Attached{light, &again, rule, heavy, extension}, ShallowMergePreferChild, byName)
 	var order string
 	for _, policy := range level.Specs {

@@ -88,8 +88,9 @@ func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 		return "the parent's rule redirects, so that no request can reach a child"
 	}
 	for _, f := range filters {
-		if f.Type == gwv1.HTTPRouteFilterURLRewrite && level.Action.Rewrite != nil {
-			return "URLRewrite stands on the parent's rule too"
+		if f.Type == gwv1.HTTPRouteFilterURLRewrite && level.Action.Rewrite != nil ||
+			f.Type == gwv1.HTTPRouteFilterCORS && level.Action.CORS != nil {
+			return string(f.Type) + " stands on the parent's rule too"
 		}
 	}
 	return ""

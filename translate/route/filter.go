@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // applyFilter puts one filter into the action below construction; ok is false
@@ -26,6 +27,8 @@ func ruleFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
 		return rewrite
 	case gwv1.HTTPRouteFilterRequestMirror:
 		return mirror
+	case gwv1.HTTPRouteFilterCORS:
+		return cors
 	case gwv1.HTTPRouteFilterExtensionRef:
 		return extensionRef
 	}
@@ -163,6 +166,18 @@ func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 		}
 	}
 	a.action.Mirrors = append(a.action.Mirrors, to)
+	return true
+}
+
+// cors answers every preflight request, those of other origins without allowing
+// them (Gateway API, HTTPCORSFilter.allowOrigins).
+func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
+	to, problems := policy.CORS(field+".cors", f.CORS)
+	for _, p := range problems {
+		a.problem(p.Severity, p.Code, p.Field, p.Message, p.Hint)
+	}
+	to.Alone = true
+	a.action.CORS = to
 	return true
 }
 

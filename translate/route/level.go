@@ -11,7 +11,7 @@ import (
 
 // Level is what one delegating rule sets for all below it.
 type Level struct {
-	Action ir.Action // header changes, rewrite, mirrors, timeouts, retry
+	Action ir.Action // header changes, rewrite, CORS, mirrors, timeouts, retry
 	// PreferParent lets this level's values win over those below, as the
 	// annotation of its route says (EP-10943, inherited-policy-priority).
 	PreferParent bool
@@ -51,6 +51,7 @@ func preferred(action, first, second ir.Action) ir.Action {
 	action.RequestTimeout = either(first.RequestTimeout, second.RequestTimeout)
 	action.BackendTimeout = either(first.BackendTimeout, second.BackendTimeout)
 	action.Retry = either(first.Retry, second.Retry)
+	action.CORS = either(first.CORS, second.CORS)
 	action.RequestHeaders = second.RequestHeaders.Then(first.RequestHeaders)
 	action.ResponseHeaders = second.ResponseHeaders.Then(first.ResponseHeaders)
 	if action.Redirect == nil {
@@ -65,6 +66,8 @@ func inForce(merged, first, second ir.Action) []ir.Part {
 		switch part.Kind {
 		case "retry":
 			return first.Retry == nil
+		case string(gwv1.HTTPRouteFilterCORS):
+			return first.CORS == nil
 		case "timeouts":
 			return merged.RequestTimeout != first.RequestTimeout || merged.BackendTimeout != first.BackendTimeout
 		case string(gwv1.HTTPRouteFilterURLRewrite):

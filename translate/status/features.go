@@ -19,6 +19,7 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportHTTPRoute308RedirectStatusCode,
 		features.SupportHTTPRouteBackendRequestHeaderModification,
 		features.SupportHTTPRouteBackendTimeout,
+		features.SupportHTTPRouteCORS,
 		features.SupportHTTPRouteHostRewrite,
 		features.SupportHTTPRouteMethodMatching,
 		features.SupportHTTPRouteParentRefPort,

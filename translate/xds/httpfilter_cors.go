@@ -23,7 +23,7 @@ func (corsFilter) Route(extras *ir.Extras) message {
 	if cors == nil {
 		return nil
 	}
-	return &corsv3.CorsPolicy{
+	policy := &corsv3.CorsPolicy{
 		AllowOriginStringMatch: stringMatchers(cors.Origins),
 		AllowMethods:           strings.Join(cors.Methods, ", "),
 		AllowHeaders:           strings.Join(cors.Headers, ", "),
@@ -31,4 +31,8 @@ func (corsFilter) Route(extras *ir.Extras) message {
 		MaxAge:                 fmt.Sprint(cors.MaxAge),
 		AllowCredentials:       wrapperspb.Bool(cors.Credentials),
 	}
+	if cors.Alone {
+		policy.ForwardNotMatchingPreflights = wrapperspb.Bool(false)
+	}
+	return policy
 }

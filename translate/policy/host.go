@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// The policies of a Gateway and its listeners are no level of delegation: they
+// hold for every route of a virtual host, field by field, where no policy of the
+// route says anything (delegation notes, section 10).
+
+// Sets tells whether a policy sets the field, if only to take back what others
+// say.
+func (r *Resolved) Sets(field string) bool {
+	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
+}
+
+// Only gives the fields that keep names.
+func (r *Resolved) Only(keep func(field string) bool) Resolved {
+	out := Resolved{}
+	for _, field := range Fields() {
+		if r.Sets(field.Name()) && keep(field.Name()) {
+			field.Merge(&out.Spec, &r.Spec, ShallowMergePreferChild)
+		}
+	}
+	out.Origins = slices.DeleteFunc(slices.Clone(r.Origins), func(o FieldOrigin) bool { return !keep(o.Field) })
+	return out
+}
+
+// Under fills the fields that r leaves open with those of its virtual host.
+func (r *Resolved) Under(host *Resolved) Resolved {
+	out := Resolved{Spec: r.Spec}
+	from := func(origins []FieldOrigin) map[string][]store.Key {
+		byField := map[string][]store.Key{}
+		for _, o := range origins {
+			byField[o.Field] = o.From
+		}
+		return byField
+	}
+	origins := from(r.Origins)
+	merge(&out.Spec, origins, &host.Spec, from(host.Origins), ShallowMergePreferChild)
+	out.Origins = inOrder(origins)
+	return out
+}
+
+// inOrder lists origins as Fields does.
+func inOrder(origins map[string][]store.Key) []FieldOrigin {
+	var out []FieldOrigin
+	for _, field := range Fields() {
+		if from := origins[field.Name()]; len(from) > 0 {
+			out = append(out, FieldOrigin{Field: field.Name(), From: from})
+		}
+	}
+	return out
+}

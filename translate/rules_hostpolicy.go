@@ -1,0 +1,312 @@
+package translate
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// hostPolicy is what the policies of a Gateway and of one of its listeners come
+// to: for every route of the listener's virtual hosts, where it says nothing itself.
+type hostPolicy struct {
+	policy.Resolved
+	// Extras are lowered, nil for nothing; Backends are those of their services.
+	Extras   *ir.Extras
+	Backends []backend.Key
+	// Closed says why all these routes answer 500: a policy that cannot be used.
+	// "" when nothing is wrong. ClosedAt is the place.
+	Closed   string
+	ClosedAt ir.Part
+}
+
+// hostDemand is what routes have to know of a hostPolicy. An edit of a value that
+// the virtual host holds does not change it.
+type hostDemand struct {
+	// Own are the fields that a virtual host cannot hold.
+	Own policy.Resolved
+	// Held names those that it holds.
+	Held     []string
+	Closed   string
+	ClosedAt ir.Part
+}
+
+func (n *network) declareHostPolicies(e *memo.Engine) {
+	n.owner = memo.NewRule(e, "owner", n.runOwner, identical[string])
+	n.hostPolicy = memo.NewRule(e, "hostpolicy", n.runHostPolicy, deepEqual)
+	n.hostDemand = memo.NewRule(e, "hostdemand", n.runHostDemand, deepEqual)
+}
+
+// runOwner names the listener that serves a domain.
+func (n *network) runOwner(c *memo.Ctx, key tableKey) string {
+	if g := n.gateway.Get(c, gatewayKey(key.Gateway)); g != nil {
+		return g.OwnerName(key.Port, key.Domain)
+	}
+	return ""
+}
+
+// listenerOf gives the listener whose policies hold for a table. Most Gateways
+// have no policies, and their tables need no cell to know it.
+func (n *network) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
+	if len(n.in.policyIndex.Get(c, gatewayKey(key.Gateway))) == 0 {
+		return at, false
+	}
+	return listenerKey{key.Gateway, n.owner.Get(c, key)}, true
+}
+
+// hostPolicyOf gives what the policies of a table's listener come to, nil for none.
+func (n *network) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
+	if at, policed := n.listenerOf(c, key); policed {
+		return n.hostPolicy.Get(c, at)
+	}
+	return nil
+}
+
+// runHostPolicy goes by the order of a level: the listener is to the Gateway what
+// a rule is to its route.
+func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
+	gathered, gateway := n.gathering(c), gatewayKey(key.Gateway)
+	for _, of := range n.in.policyIndex.Get(c, gateway) {
+		for _, standing := range standings(n.targets(c, of), gateway, key.Listener) {
+			gathered.add(of, standing)
+		}
+	}
+	level := policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
+	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed, ClosedAt: gathered.closedAt}
+	if out.Closed == "" {
+		out.Extras = out.Resolved.Extras()
+		out.Backends, _ = n.connect(c, out.Extras)
+	}
+	return out
+}
+
+func (n *network) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
+	all := n.hostPolicy.Get(c, key)
+	if all.Closed != "" {
+		return &hostDemand{Closed: all.Closed, ClosedAt: all.ClosedAt}
+	}
+	out := &hostDemand{Own: all.Only(func(field string) bool { return !xds.HeldByHost(field) })}
+	for _, origin := range all.Origins {
+		if xds.HeldByHost(origin.Field) {
+			out.Held = append(out.Held, origin.Field)
+		}
+	}
+	return out
+}
+
+// placed are the rules of a node as they stand in tables: not everywhere as they
+// were flattened, as hosts have policies.
+type placed struct {
+	// Entries are those of the tables that have others than the node's own.
+	Entries map[tableKey][]*entry
+	// Closed says by Gateway why the rules answer 500 there.
+	Closed map[string]string
+}
+
+// in gives the entries for a table; own are the node's.
+func (p placed) in(table tableKey, own []*entry) []*entry {
+	if entries, other := p.Entries[table]; other {
+		return entries
+	}
+	return own
+}
+
+func samePlaced(a, b placed) bool {
+	if len(a.Entries) != len(b.Entries) || !deepEqual(a.Closed, b.Closed) {
+		return false
+	}
+	for table, entries := range a.Entries {
+		others, ok := b.Entries[table]
+		if !ok || !slices.EqualFunc(entries, others, sameEntry) {
+			return false
+		}
+	}
+	return true
+}
+
+// place puts entries into tables under the policies of their listeners.
+func (n *network) place(c *memo.Ctx, tables iter.Seq2[tableKey, []*entry]) placed {
+	out := placed{}
+	done := map[listenerKey][]*entry{}
+	for table, own := range tables {
+		at, policed := n.listenerOf(c, table)
+		if !policed {
+			continue
+		}
+		demand := n.hostDemand.Get(c, at)
+		if demand.Closed != "" {
+			out.close(table.Gateway, demand.Closed)
+		}
+		entries, known := done[at]
+		if !known {
+			entries = demand.place(own)
+			done[at] = entries
+		}
+		if slices.Equal(entries, own) {
+			continue
+		}
+		if out.Entries == nil {
+			out.Entries = map[tableKey][]*entry{}
+		}
+		out.Entries[table] = entries
+	}
+	return out
+}
+
+func (p *placed) close(gateway, why string) {
+	if p.Closed == nil {
+		p.Closed = map[string]string{}
+	}
+	p.Closed[gateway] = why
+}
+
+func (d *hostDemand) place(own []*entry) []*entry {
+	out := make([]*entry, len(own))
+	for i, e := range own {
+		out[i] = d.placeOne(e)
+	}
+	return out
+}
+
+// placeOne gives an entry the fields that its host cannot hold for it, and turns
+// off what its host holds and the route has its own of.
+func (d *hostDemand) placeOne(e *entry) *entry {
+	if d.Closed != "" {
+		return e.closed(d.Closed, d.ClosedAt)
+	}
+	var replaced []string
+	for _, field := range d.Held {
+		if e.sets(field) {
+			replaced = append(replaced, field)
+		}
+	}
+	adds := e.Rule.Action.Forward != nil && slices.ContainsFunc(d.Own.Origins, func(o policy.FieldOrigin) bool { return !e.sets(o.Field) })
+	if len(replaced) == 0 && !adds {
+		return e
+	}
+	rule := e.under(&d.Own, nil)
+	if rule.Action.Extras == nil {
+		rule.Action.Extras = &ir.Extras{}
+	}
+	rule.Action.Extras.Replaced = replaced
+	encoded, problems := xds.Route(rule)
+	if len(problems) > 0 { // what single policies pass, all of them together do
+		panic(fmt.Sprintf("translate: %s is refused below its host: %+v", rule.Name, problems))
+	}
+	return &entry{Rule: rule, Encoded: encoded, Own: e.Own}
+}
+
+// closed gives the entry that answers 500 in place of e.
+func (e *entry) closed(why string, at ir.Part) *entry {
+	rule := xds.Closed(e.Rule)
+	rule.Action.Respond.Why, rule.Action.Parts = why, []ir.Part{at}
+	encoded, problems := xds.Route(rule)
+	if len(problems) > 0 { // its match was encoded before
+		panic(fmt.Sprintf("translate: %s is refused when it is closed: %+v", rule.Name, problems))
+	}
+	return &entry{Rule: rule, Encoded: encoded}
+}
+
+// sets tells whether the route has its own of a field, by policy or by filter.
+func (e *entry) sets(field string) bool {
+	return e.Own != nil && e.Own.Sets(field) || field == fieldCORS && e.Rule.Action.CORS != nil
+}
+
+// fieldCORS is a field that a filter of the route can set, too.
+const fieldCORS = "cors"
+
+// under gives the entry's rule with the fields of its host that are open. connected
+// are the host's extras, with the services that they name.
+func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
+	own, rule := e.Own, *e.Rule
+	if own == nil {
+		own = &policy.Resolved{}
+	}
+	open := host.Only(func(field string) bool { return !e.sets(field) })
+	merged := own.Under(&open)
+	rule.Action.Extras = merged.Extras()
+	connect(rule.Action.Extras, e.Rule.Action.Extras, connected)
+	parts := policyParts(open.Origins)
+	for _, part := range extensionParts(rule.Action.Extras) {
+		if open.Sets(strings.TrimPrefix(part.Kind, kindTrafficPolicy+" ")) {
+			parts = append(parts, part)
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(part ir.Part) bool { return slices.Contains(rule.Action.Parts, part) })
+	rule.Action.Parts = slices.Concat(rule.Action.Parts, parts)
+	return &rule
+}
+
+// connect takes over the extensions that others have looked up already.
+func connect(extras *ir.Extras, others ...*ir.Extras) {
+	known := map[store.Key]*ir.Extension{}
+	for _, other := range others {
+		for _, use := range other.Extensions() {
+			known[use.Key] = use.Extension
+		}
+	}
+	for _, use := range extras.Extensions() {
+		use.Extension = known[use.Key]
+	}
+}
+
+// rules gives the rules of the host as they work: with what the host holds for
+// them.
+func (h *hostOut) rules() iter.Seq[*ir.Rule] {
+	return func(yield func(*ir.Rule) bool) {
+		for e := range h.Table.All() {
+			rule := e.Rule
+			if h.Policy != nil && h.Policy.Closed == "" && len(h.Policy.Origins) > 0 {
+				rule = e.under(&h.Policy.Resolved, h.Policy.Extras)
+			}
+			if !yield(rule) {
+				return
+			}
+		}
+	}
+}
+
+// gathering collects the policies of one level.
+type gathering struct {
+	get   func(store.Key) *policyOut
+	specs []*policy.Attached
+	// closed says why rules must not serve, "" when nothing is wrong; closedAt is
+	// the place.
+	closed   string
+	closedAt ir.Part
+}
+
+func (n *network) gathering(c *memo.Ctx) *gathering {
+	return &gathering{get: func(of store.Key) *policyOut { return n.policy.Get(c, of) }}
+}
+
+// close keeps the first reason.
+func (g *gathering) close(why string, at ir.Part) {
+	if g.closed == "" {
+		g.closed, g.closedAt = why, at
+	}
+}
+
+// add takes in a policy; found is false when there is none of that name.
+func (g *gathering) add(of store.Key, standing policy.Standing) (found bool) {
+	p := g.get(of)
+	if p.Attached == nil {
+		return false
+	}
+	if p.Unusable != "" {
+		field, _, _ := strings.Cut(p.Unusable, ": ")
+		g.close(fmt.Sprintf("%s cannot be used: %s", of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: field})
+	}
+	attached := *p.Attached
+	attached.Standing = standing
+	g.specs = append(g.specs, &attached)
+	return true
+}
