@@ -184,6 +184,9 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		d.report(at, object, p)
 	}
 	if !sound {
+		if p, ok := k.untargeted(object); ok {
+			d.report(at, object, p)
+		}
 		return
 	}
 	typed, err := k.typed(object)
