@@ -357,7 +357,9 @@ func TestOnlyLeftSocketsAreRemoved(t *testing.T) {
 		file: "a file that is not a socket", link: "a file that is not a socket", folder: "a file that is not a socket",
 		"@gatefold-test": "any user of this host", filepath.Join(folder, "none", "x"): "no such file",
 	} {
-		err := New(Options{XDSAddress: "unix:" + path, AdminAddress: "127.0.0.1:0"}, zerolog.Nop()).Run(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), patience) // should it serve
+		err := New(Options{XDSAddress: "unix:" + path, AdminAddress: "127.0.0.1:0"}, zerolog.Nop()).Run(ctx)
+		cancel()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
