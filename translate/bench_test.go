@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
@@ -88,6 +89,40 @@ func BenchmarkTranslateEdit(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				w.translator.Apply(changes[i%2])
+			}
+		})
+	}
+}
+
+// BenchmarkGatewayPolicyEdit is the part that translate does of an edit of a policy
+// of a Gateway: of a field that virtual hosts hold, and of one that routes must.
+func BenchmarkGatewayPolicyEdit(b *testing.B) {
+	for field, values := range map[string][2]string{
+		"held by the host": {`cors: {allowOrigins: ["https://a.example.com"]}`, `cors: {allowOrigins: ["https://b.example.com"]}`},
+		"in every route":   {"timeouts: {request: 1s}", "timeouts: {request: 2s}"},
+	} {
+		s := shape{10_000, 1}
+		b.Run(field+"/"+s.String(), func(b *testing.B) {
+			w, trees := loaded(b, s)
+			changes := make([]store.Change, 2)
+			for i, value := range values {
+				policy := watcher.File{Path: "policy.yaml", Hash: [32]byte{byte(i)}, Content: []byte(`apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: p}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: eg}]
+  ` + value + "\n")}
+				tree := trees[0]
+				tree.Files, tree.Hash = append(slices.Clone(tree.Files), policy), policy.Hash
+				slices.SortFunc(tree.Files, func(a, b watcher.File) int { return strings.Compare(a.Path, b.Path) })
+				changes[i] = w.store.Apply(tree)
+				w.translator.Apply(changes[i])
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if result := w.translator.Apply(changes[i%2]); len(result.Delta) != 1 {
+					b.Fatalf("%d resources changed", len(result.Delta))
+				}
 			}
 		})
 	}
