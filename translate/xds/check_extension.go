@@ -3,6 +3,7 @@ package xds
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
@@ -35,8 +36,8 @@ func CheckExtension(key store.Key, e *ir.Extension) []store.Problem {
 }
 
 func (c *checker) authStatus(field string, status uint32) {
-	if _, known := typev3.StatusCode_name[int32(status)]; !known {
-		c.refuse(field, fmt.Sprintf("Envoy knows no status %d", status), "take a usual one, such as 403 or 503")
+	if _, known := typev3.StatusCode_name[int32(status)]; !known || status < http.StatusOK {
+		c.refuse(field, fmt.Sprintf("Envoy cannot answer with status %d", status), "take a usual one, such as 403 or 503")
 	}
 }
 
