@@ -25,9 +25,14 @@ type deltaRequest = discoveryv3.DeltaDiscoveryRequest
 // maxWarned bounds how many unknown names are warned about in one run.
 const maxWarned = 1000
 
-// What is kept of who an Envoy says it is, in bytes: the names of a Gateway, and
-// of an Envoy, are shorter.
+// What is kept of what an Envoy says of itself, in bytes: the names of a Gateway,
+// and of an Envoy, are shorter.
 const maxCluster, maxNode = 512, 256
+
+// cut copies what is kept of a text, so that none of the rest is.
+func cut(text string) string {
+	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), maxNode)], ""))
+}
 
 // stream is one Envoy's discovery stream. The plan and the state are guarded by
 // Server.mu; the stream's own goroutine alone sends.
@@ -168,15 +173,15 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
 	}
 	who, from := s.identify(ctx)
-	id := node.GetId()[:min(len(node.GetId()), maxNode)]
+	id := cut(node.GetId())
 	if !who.May(gateway) {
 		reason := who.Refusal(gateway)
 		s.refuse("identity", refusal{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}
 	st := &stream{
-		node: strings.ToValidUTF8(id, ""), cluster: gateway, version: envoyVersion(first), peer: from.String(), identity: who.String(),
-		address: from, claim: node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue(),
+		node: id, cluster: gateway, version: cut(envoyVersion(first)), peer: from.String(), identity: who.String(),
+		address: from, claim: cut(node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue()),
 		wake: make(chan struct{}, 1),
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,

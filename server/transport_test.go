@@ -25,7 +25,9 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server/mtls"
 )
@@ -329,6 +331,19 @@ func TestALongNodeIsRefusedOrCut(t *testing.T) {
 	if _, err := r.tryBy("shop/"+strings.Repeat("a", maxCluster), insecure.NewCredentials()); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
+	long := strings.Repeat("é", 1<<20)
+	c := r.open("")
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds, Node: &corev3.Node{
+		Id: "x" + long, Cluster: "shop/a", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: long},
+		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{envoy.AdminAddressKey: structpb.NewStringValue(long)}},
+	}})
+	r.until("connected", func() bool { return len(r.audience("shop/a")) == 1 })
+	r.locked(func() {
+		st := r.audience("shop/a")[0]
+		if got := len(st.node); got != maxNode-1 || len(st.version) > maxNode || len(st.claim) > maxNode {
+			t.Errorf("kept are %d, %d and %d bytes", got, len(st.version), len(st.claim))
+		}
+	})
 }
 
 func TestTheModeOfASocket(t *testing.T) {
