@@ -41,7 +41,7 @@ func (s save) try(t *testing.T, change func(*Options)) {
 	put(t, oldText, root, "x.yaml")
 	put(t, "keep", root, "keep.yaml")
 	age()
-	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd = 500*time.Millisecond, time.Second }, change)
+	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd = time.Second, 2*time.Second }, change)
 	s.do(t, root)
 	for !slices.Equal(contents(w.last), []string{"keep.yaml=keep", "x.yaml=" + newText}) {
 		w.next()

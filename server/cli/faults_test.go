@@ -27,7 +27,7 @@ type faulty struct {
 func startFaulty(t *testing.T, watch string) *faulty {
 	t.Helper()
 	f := &faulty{served: newServed(t, "steady", "edited", "moved")}
-	f.change = func(o *serveOptions) { o.watch, o.quiet = watch, 500*time.Millisecond }
+	f.change = func(o *serveOptions) { o.watch, o.quiet = watch, time.Second }
 	f.write("pair.yaml", f.pair("a"))
 	host, _, _ := net.SplitHostPort(f.address)
 	f.serve(host)
@@ -214,7 +214,7 @@ func (f *faulty) gitLock() {
 	f.must(os.MkdirAll(f.in(".git"), 0o755))
 	f.must(os.WriteFile(f.in(".git", "index.lock"), nil, 0o600))
 	f.must(os.WriteFile(f.in("pair.yaml"), []byte(f.route("head", "a")), 0o600))
-	time.Sleep(800 * time.Millisecond) // a watcher that does not wait would have loaded it
+	time.Sleep(1500 * time.Millisecond) // a watcher that does not wait would have loaded it
 	f.must(os.WriteFile(f.in("pair.yaml"), []byte(f.pair("a")), 0o600))
 	f.must(os.Remove(f.in(".git", "index.lock")))
 	f.waitFor("head", "a")
