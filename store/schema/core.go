@@ -10,6 +10,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/keypair"
 )
 
 // The kinds of the core: the Go type is the schema, and to it come the checks
@@ -67,8 +69,19 @@ func secretRules(w *walk, object map[string]any) {
 	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		if _, found := entries(object, "data")[key]; !found {
 			w.addAt(RequiredField, "data["+key+"]", key+" is missing", "a Secret of type kubernetes.io/tls holds tls.crt and tls.key")
+			return
 		}
 	}
+	if _, fault := keypair.Read(decoded(object, keypair.Certificate), decoded(object, keypair.Key)); fault != nil {
+		w.addAt(InvalidValue, "data["+string(fault.Part)+"]", fault.Message, fault.Hint)
+	}
+}
+
+// decoded gives what an entry of data stands for; that it is base64 was checked.
+func decoded(object map[string]any, key keypair.Part) []byte {
+	text, _ := entries(object, "data")[string(key)].(string)
+	content, _ := base64.StdEncoding.DecodeString(text)
+	return content
 }
 
 func endpointSliceChecker() *checker {

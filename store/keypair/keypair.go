@@ -1,0 +1,194 @@
+// Package keypair reads a certificate with its private key, as a Secret of type
+// kubernetes.io/tls holds them: what it takes, Envoy takes.
+package keypair
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"strings"
+)
+
+// Bounds of what Envoy takes.
+const (
+	minRSA   = 2048 // bits; BoringSSL in Envoy refuses shorter ones
+	maxRSA   = 8192 // bits; a longer one makes each handshake cost 100 ms and more
+	maxChain = 16   // certificates
+)
+
+// Part is one of the two texts of a pair.
+type Part string
+
+// The parts, by their keys in a Secret's data.
+const (
+	Certificate Part = "tls.crt"
+	Key         Part = "tls.key"
+)
+
+// Fault says what is wrong with a pair. Neither text holds a byte of it.
+type Fault struct {
+	Part          Part
+	Message, Hint string
+}
+
+// Pair is a certificate chain and its key, read and found to belong together.
+type Pair struct {
+	// Chain is in DER, the server's own certificate first.
+	Chain [][]byte
+	// Leaf is the first of Chain.
+	Leaf *x509.Certificate
+	key  []byte // PKCS #8 in DER
+}
+
+// Read reads the PEM of both parts. It gives a Fault, and no Pair, for what Envoy
+// would refuse: no PEM, a key of another certificate, kinds and sizes of key
+// that it does not take. A certificate that has expired is none: a clock tells.
+func Read(certificates, key []byte) (*Pair, *Fault) {
+	pair, fault := readChain(certificates)
+	if fault != nil {
+		return nil, fault
+	}
+	private, fault := readKey(key)
+	if fault != nil {
+		return nil, fault
+	}
+	if fault := judge(private, pair.Leaf); fault != nil {
+		return nil, fault
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil { // of no kind that judge lets pass
+		return nil, &Fault{Key, "the private key is of a kind that cannot be used", keyHint}
+	}
+	pair.key = der
+	return pair, nil
+}
+
+const (
+	pemHint = "write PEM: the certificate of the server first, then those that signed it"
+	keyHint = "write one private key in PEM, not encrypted: RSA of 2048 bits or more, or ECDSA P-256, P-384 or P-521"
+)
+
+func readChain(text []byte) (*Pair, *Fault) {
+	pair := &Pair{}
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, &Fault{Certificate, fmt.Sprintf("certificate %d cannot be read", len(pair.Chain)+1), pemHint}
+		}
+		if pair.Chain = append(pair.Chain, block.Bytes); len(pair.Chain) > maxChain {
+			return nil, &Fault{Certificate, fmt.Sprintf("there are more than %d certificates", maxChain),
+				"leave out those that did not sign the first"}
+		}
+		if pair.Leaf == nil {
+			pair.Leaf = certificate
+		}
+	}
+	if len(pair.Chain) == 0 {
+		return nil, &Fault{Certificate, "there is no certificate in PEM", pemHint}
+	}
+	return pair, nil
+}
+
+// readKey takes the first private key of the text.
+func readKey(text []byte) (crypto.Signer, *Fault) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return nil, &Fault{Key, "there is no private key in PEM", keyHint}
+		}
+		switch {
+		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
+			return nil, &Fault{Key, "the private key is encrypted", "decrypt it: openssl pkey -in OLD -out NEW"}
+		case block.Type != "PRIVATE KEY" && !strings.HasSuffix(block.Type, " PRIVATE KEY"):
+			continue
+		}
+		key := parseKey(block.Bytes)
+		if key == nil {
+			return nil, &Fault{Key, "the private key cannot be read", keyHint}
+		}
+		return key, nil
+	}
+}
+
+// parseKey goes by the content: labels are often wrong.
+func parseKey(der []byte) crypto.Signer {
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		signer, _ := key.(crypto.Signer)
+		return signer
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		return key
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key
+	}
+	return nil
+}
+
+// judge refuses kinds and sizes of key, and a key that is not the certificate's.
+func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
+	switch k := key.(type) {
+	case *rsa.PrivateKey:
+		if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA {
+			return &Fault{Key, fmt.Sprintf("the RSA key has %d bits; from %d to %d are taken", bits, minRSA, maxRSA), keyHint}
+		}
+	case *ecdsa.PrivateKey:
+		if k.Curve != elliptic.P256() && k.Curve != elliptic.P384() && k.Curve != elliptic.P521() {
+			return &Fault{Key, "the ECDSA key is on curve " + k.Params().Name + ", which Envoy does not take", keyHint}
+		}
+	default:
+		return &Fault{Key, "the private key is neither RSA nor ECDSA, and Envoy takes no other", keyHint}
+	}
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !public.Equal(leaf.PublicKey) {
+		return &Fault{Key, "the private key is not that of the first certificate of tls.crt",
+			"take both from one place, and put the server's own certificate first"}
+	}
+	return nil
+}
+
+// CertificatePEM is the chain, and nothing that stood between.
+func (p *Pair) CertificatePEM() []byte {
+	var out bytes.Buffer
+	for _, der := range p.Chain {
+		out.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	}
+	return out.Bytes()
+}
+
+// KeyPEM is the private key.
+func (p *Pair) KeyPEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: p.key})
+}
+
+// sumPrefix is as many characters of a sum as are shown.
+const sumPrefix = 12
+
+// Sum begins the hex SHA-256 of the server's own certificate, which is public.
+func (p *Pair) Sum() string {
+	sum := sha256.Sum256(p.Leaf.Raw)
+	return hex.EncodeToString(sum[:])[:sumPrefix]
+}
+
+// Names are those that the certificate is for: DNS names and IP addresses.
+func (p *Pair) Names() []string {
+	names := append([]string{}, p.Leaf.DNSNames...)
+	for _, ip := range p.Leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return names
+}
