@@ -54,13 +54,7 @@ func (n *network) declareBackendPolicies(e *memo.Engine) {
 // backendTargetsOf lists a policy under the Services and Backends that it targets.
 func backendTargetsOf(key store.Key, object *store.Object) []store.Key {
 	from, _ := store.As[*api.BackendConfigPolicy](object)
-	var out []store.Key
-	for _, target := range from.Spec.TargetRefs {
-		if at := targetKey(key.Namespace, target); !slices.Contains(out, at) {
-			out = append(out, at)
-		}
-	}
-	return out
+	return targetKeys(key.Namespace, from.Spec.TargetRefs)
 }
 
 // runBackendPolicy looks at one policy by itself. One that cannot be used leaves its
@@ -72,12 +66,8 @@ func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut
 		return &backendPolicyOut{}
 	}
 	out := &backendPolicyOut{}
-	weight, readable := policy.WeightOf(from.Annotations)
-	if !readable {
-		out.Problems = append(out.Problems, annotationProblem(key, api.AnnotationPolicyWeight,
-			fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", from.Annotations[api.AnnotationPolicyWeight]),
-			"write a number from -2147483648 to 2147483647, in quotes"))
-	}
+	weight, unreadable := policyWeight(key, from.Annotations)
+	out.Problems = append(out.Problems, unreadable...)
 	upstream, problems := backend.Lower(&from.Spec)
 	for _, problem := range append(problems, xds.CheckUpstream(key, upstream)...) {
 		problem.Object = key

@@ -60,14 +60,9 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 	if !ok {
 		return &policyOut{}
 	}
-	weight, readable := policy.WeightOf(from.Annotations)
+	weight, unreadable := policyWeight(key, from.Annotations)
 	spec := policy.WithNamespace(&from.Spec, key.Namespace)
-	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec}}
-	if !readable {
-		out.Problems = append(out.Problems, annotationProblem(key, api.AnnotationPolicyWeight,
-			fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", from.Annotations[api.AnnotationPolicyWeight]),
-			"write a number from -2147483648 to 2147483647, in quotes"))
-	}
+	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec}, Problems: unreadable}
 	extras, problems := policy.Lower(spec)
 	if _, lost := n.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
@@ -82,6 +77,17 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 		}
 	}
 	return out
+}
+
+// policyWeight reads the weight of a policy of either kind.
+func policyWeight(key store.Key, annotations map[string]string) (int32, []store.Problem) {
+	weight, readable := policy.WeightOf(annotations)
+	if readable {
+		return weight, nil
+	}
+	return 0, []store.Problem{annotationProblem(key, api.AnnotationPolicyWeight,
+		fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", annotations[api.AnnotationPolicyWeight]),
+		"write a number from -2147483648 to 2147483647, in quotes")}
 }
 
 func annotationProblem(key store.Key, annotation, message, hint string) store.Problem {
@@ -179,9 +185,14 @@ func targetKey(namespace string, target api.PolicyTarget) store.Key {
 // targetsOf lists a policy under the objects that it targets.
 func targetsOf(key store.Key, object *store.Object) []store.Key {
 	from, _ := store.As[*api.TrafficPolicy](object)
+	return targetKeys(key.Namespace, from.Spec.TargetRefs)
+}
+
+// targetKeys gives the objects that targets name, once each.
+func targetKeys(namespace string, targets []api.PolicyTarget) []store.Key {
 	var out []store.Key
-	for _, target := range from.Spec.TargetRefs {
-		if at := targetKey(key.Namespace, target); !slices.Contains(out, at) {
+	for _, target := range targets {
+		if at := targetKey(namespace, target); !slices.Contains(out, at) {
 			out = append(out, at)
 		}
 	}
