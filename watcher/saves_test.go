@@ -25,11 +25,13 @@ type save struct {
 }
 
 // However a file is saved, each Tree has it whole, old or new. It comes by
-// events alone, and by scans alone. The quiet time is long, for a busy machine.
+// events alone, and (the patterns) by scans alone. The quiet time is long, for a busy machine.
 func TestSaves(t *testing.T) {
 	for _, s := range slices.Concat(patterns(), tools()) {
 		t.Run(s.row+"/events", func(t *testing.T) { t.Parallel(); s.try(t, func(*Options) {}) })
-		t.Run(s.row+"/scans", func(t *testing.T) { t.Parallel(); s.try(t, func(o *Options) { o.Mode = Poll; scans(o) }) })
+		if s.tool == "" {
+			t.Run(s.row+"/scans", func(t *testing.T) { t.Parallel(); s.try(t, func(o *Options) { o.Mode = Poll; scans(o) }) })
+		}
 	}
 }
 
