@@ -174,6 +174,20 @@ func TestMendedBombs(t *testing.T) {
 	}
 }
 
+// TestABombGrows adds routes that hand requests to each other one by one: those
+// that served before the budget was spent go as if they had never stood.
+func TestABombGrows(t *testing.T) {
+	w, stopped := newWorld(t), false
+	for n := 2; n <= 8; n++ {
+		problems := w.apply(tree(bomb(n)))
+		w.checkCold(t)
+		stopped = stopped || strings.Contains(problemsText(problems), "TooManyRoutes")
+	}
+	if !stopped {
+		t.Error("the budget was never spent: the test shows nothing")
+	}
+}
+
 // TestRootsShareTheBudgetOfTheirHost: roots stand in the order of ties as long as
 // they fit, and one that takes less may stand behind one that does not.
 func TestRootsShareTheBudgetOfTheirHost(t *testing.T) {

@@ -113,8 +113,9 @@ func (s *state) hear(r translate.Result) {
 
 // cold gives what a fresh translator makes of the store's present objects.
 func (w *world) cold() state {
-	s := newState()
-	s.hear(translate.New(w.options).Apply(w.present()))
+	s, options := newState(), w.options
+	options.Trace = false // nobody asks what ran
+	s.hear(translate.New(options).Apply(w.present()))
 	return s
 }
 
