@@ -91,7 +91,7 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 		running: r, address: occupied.Addr().String(),
 		port: &ir.Port{
 			Name: "shop/a/http", Gateway: "shop/a", Addresses: []string{"127.0.0.1"},
-			Port: uint32(number), RouteConfig: "shop/a/http",
+			Port: uint32(number), Chains: []ir.Chain{{RouteConfig: "shop/a/http"}},
 		},
 		echo: ir.Endpoint{Host: "127.0.0.1", Port: uint32(envoytest.Echo(t, "echo", "").Port())},
 	}

@@ -28,7 +28,7 @@ func startShop(t *testing.T, options Options) *shopPort {
 		running: r, address: fmt.Sprintf("127.0.0.1:%d", number),
 		port: &ir.Port{
 			Name: "shop/a/http", Gateway: "shop/a", Addresses: []string{"127.0.0.1"},
-			Port: uint32(number), RouteConfig: "shop/a/http",
+			Port: uint32(number), Chains: []ir.Chain{{RouteConfig: "shop/a/http"}},
 		},
 		echo: ir.Endpoint{Host: "127.0.0.1", Port: uint32(echo.Port())},
 	}
@@ -56,7 +56,7 @@ func (p *shopPort) table(cluster string) xds.Update {
 	if len(problems) > 0 {
 		p.t.Fatal(problems)
 	}
-	return updateOf(xds.RouteConfiguration(p.port.RouteConfig, [][]byte{xds.VirtualHost("*", nil, [][]byte{route})}))
+	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, [][]byte{route})}))
 }
 
 func updateOf(r xds.Resource) xds.Update {
@@ -144,12 +144,12 @@ func TestASwapWithoutPhasesLosesRequests(t *testing.T) {
 func TestEnvoyServesOnAfterARejection(t *testing.T) {
 	shop := startShop(t, Options{})
 	shop.serve(ir.Static)
-	bad := updateOf(xds.RouteConfiguration(shop.port.RouteConfig,
+	bad := updateOf(xds.RouteConfiguration(shop.port.Chains[0].RouteConfig,
 		[][]byte{xds.VirtualHost("a.example", nil, nil), xds.VirtualHost("a.example", nil, nil)}))
 	shop.Publish(translate.Result{Delta: []xds.Update{bad}})
 	var words string
 	shop.until("Envoy's no", func() bool {
-		words = shop.audience("shop/a")[0].ledgers[rds].rejected[shop.port.RouteConfig].words
+		words = shop.audience("shop/a")[0].ledgers[rds].rejected[shop.port.Chains[0].RouteConfig].words
 		return words != ""
 	})
 	if !strings.Contains(words, "Duplicate entry of domain a.example") {

@@ -17,6 +17,7 @@ type inputs struct {
 	classes, gateways, httpRoutes, grants        *objects
 	namespaces, services, slices, staticBackends *objects
 	trafficPolicies, backendPolicies, extensions *objects
+	secrets                                      *objects
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
 	// namespace, policyIndex and backendPolicyIndex policies by target.
@@ -42,6 +43,7 @@ func newInputs(e *memo.Engine) *inputs {
 	in.grants = kind(gwv1.GroupName, "ReferenceGrant")
 	in.namespaces = kind("", "Namespace")
 	in.services = kind("", "Service")
+	in.secrets = kind("", "Secret")
 	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
 	in.staticBackends = kind(api.Group, "Backend")
 	in.trafficPolicies = kind(api.Group, kindTrafficPolicy)

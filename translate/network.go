@@ -21,8 +21,13 @@ type (
 		Gateway string // "namespace/name"
 		Port    int32
 	}
-	tableKey struct {
+	// chainKey is a filter chain; it has a RouteConfiguration. Chain is ir.Chain.Name.
+	chainKey struct {
 		portKey
+		Chain string
+	}
+	tableKey struct {
+		chainKey
 		Domain string
 	}
 	flatKey struct {
@@ -43,7 +48,14 @@ type (
 
 func (k portKey) String() string { return fmt.Sprintf("%s:%d", k.Gateway, k.Port) }
 
-func (k tableKey) String() string { return k.portKey.String() + " " + k.Domain }
+func (k chainKey) String() string {
+	if k.Chain == "" {
+		return k.portKey.String()
+	}
+	return k.portKey.String() + "/" + k.Chain
+}
+
+func (k tableKey) String() string { return k.chainKey.String() + " " + k.Domain }
 
 func (k flatKey) String() string {
 	if k.Via == "" {
@@ -66,6 +78,10 @@ type network struct {
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
 	elsewhere   *memo.Rule[string, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
+	certificate *memo.Rule[backend.Reference, listen.Certificate]
+	secretUses  *memo.Fold[secretUse, string, struct{}, int]
+	secret      *memo.Rule[store.Key, *secretOut]
+	pushSecret  *memo.Rule[secretUse, *secretOut]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
 	extension   *memo.Rule[store.Key, *extensionOut]
 	policy      *memo.Rule[store.Key, *policyOut]
@@ -97,8 +113,9 @@ type network struct {
 	owner       *memo.Rule[tableKey, string]
 	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
-	hosts       *memo.Fold[portKey, string, *hostOut, memo.Ordered[*hostOut]]
-	routeConfig *memo.Rule[portKey, xds.Resource]
+	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
+	misdirected *memo.Rule[chainKey, []string]
+	routeConfig *memo.Rule[chainKey, xds.Resource]
 	listener    *memo.Rule[portKey, *portOut]
 	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	cluster     *memo.Rule[backend.Key, *clusterOut]
@@ -120,12 +137,16 @@ type network struct {
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
 	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
+
+	allSecrets *memo.Fold[struct{}, store.Key, *secretOut, memo.Ordered[*secretOut]]
 }
 
 // newNetwork declares everything, in the order in which it is read.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in}
+	n.declareCertificates(e)
 	n.declareListeners(e)
+	n.declareSecrets(e)
 	n.declareReferences(e)
 	n.declarePolicies(e)
 	n.declareHostPolicies(e)

@@ -22,6 +22,8 @@ type Result struct {
 	// asked for the first time, may be called from any goroutine, and always
 	// shows the state after this Result.
 	View func() *ir.View
+	// Certificates are those that Envoys are given, sorted by Secret.
+	Certificates []ir.Certificate
 	// Rebuilt names the rules that ran, when Options.Trace is set.
 	Rebuilt []string
 }

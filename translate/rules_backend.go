@@ -54,7 +54,6 @@ func sameCluster(a, b *clusterOut) bool {
 
 // declareReferences declares what references are followed by.
 func (n *network) declareReferences(e *memo.Engine) {
-	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
 	n.backend = memo.NewRule(e, "backend", n.runBackend, identical)
 	n.extension = memo.NewRule(e, "extension", n.runExtension, deepEqual)
 	memo.Each(n.extension, n.in.extensions)
@@ -96,7 +95,7 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 // hostUses names the back ends that the policies of a Gateway or listener ask. The
 // member is named by the listener, in place of a node.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
-	eachUse(tableKey{portKey: portKey{Gateway: key.Gateway}}, p.Backends, map[useKey]bool{}, func(use useKey) {
+	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
 		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: gatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
 	})
 }

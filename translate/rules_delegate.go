@@ -306,7 +306,7 @@ func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, gu
 
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
-		table := tableKey{portKey{gateway, place.Port}, place.Domain}
+		table := tableOf(gateway, place)
 		if place.Port == port && !slices.Contains(out, table) {
 			out = append(out, table)
 		}

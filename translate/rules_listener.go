@@ -85,7 +85,9 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	return listen.Read(object, n.Bind)
+	return listen.Read(object, n.Bind, func(ref gwv1.SecretObjectReference) listen.Certificate {
+		return n.certificate.Get(c, refer(key, ref))
+	})
 }
 
 func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {

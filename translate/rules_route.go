@@ -290,7 +290,7 @@ func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	seen := map[tableKey]bool{}
 	for _, parent := range m.Attach.Parents {
 		for _, place := range parent.Places {
-			key := tableKey{portKey{parent.Gateway, place.Port}, place.Domain}
+			key := tableOf(parent.Gateway, place)
 			if !seen[key] {
 				seen[key] = true
 				yield(key, m.Flat[place.Port])

@@ -65,12 +65,13 @@ func (n *network) declareTables(e *memo.Engine) {
 
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
 	memo.Each(n.host, n.table)
-	n.hosts = memo.NewFold[portKey, string, *hostOut](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
-	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[portKey, string], *hostOut)) {
+	n.hosts = memo.NewFold[chainKey, string, *hostOut](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
+	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[chainKey, string], *hostOut)) {
 		if host != nil {
-			yield(memo.Place[portKey, string]{Key: key.portKey, ID: key.Domain}, host)
+			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)
 		}
 	}, identical)
+	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, slices.Equal[[]string])
 	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameResource)
 	memo.Each(n.routeConfig, n.hosts)
 }
@@ -86,9 +87,13 @@ func markHosts(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, s
 		return
 	}
 	for _, place := range g.Places() {
-		key := tableKey{portKey{g.Name, place.Port}, place.Domain}
-		yield(memo.Place[tableKey, string]{Key: key, ID: mark}, nil)
+		yield(memo.Place[tableKey, string]{Key: tableOf(g.Name, place), ID: mark}, nil)
 	}
+}
+
+// tableOf names the table of a place of a Gateway.
+func tableOf(gateway string, at listen.Place) tableKey {
+	return tableKey{chainKey{portKey{gateway, at.Port}, at.Chain}, at.Domain}
 }
 
 // withoutMarks leaves out the members that hold no rule.
@@ -116,11 +121,24 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-func (n *network) runRouteConfig(c *memo.Ctx, key portKey) xds.Resource {
+// runMisdirected gives the hosts that answer 421 in a chain with TLS.
+func (n *network) runMisdirected(c *memo.Ctx, key chainKey) []string {
+	if g := n.gateway.Get(c, gatewayKey(key.Gateway)); g != nil {
+		return g.Misdirected(key.Port, key.Chain)
+	}
+	return nil
+}
+
+func (n *network) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
 	hosts, _ := n.hosts.Get(c, key)
 	encoded := make([][]byte, 0, hosts.Len())
 	for host := range hosts.All() {
 		encoded = append(encoded, host.Encoded)
 	}
-	return xds.RouteConfiguration(listen.PortName(key.Gateway, key.Port), encoded)
+	if key.Chain != "" {
+		for _, host := range n.misdirected.Get(c, key) {
+			encoded = append(encoded, xds.Misdirected(host))
+		}
+	}
+	return xds.RouteConfiguration(listen.RoutesName(key.Gateway, key.Port, key.Chain), encoded)
 }

@@ -33,7 +33,7 @@ func comparePortKeys(a, b portKey) int {
 }
 
 func compareHosts(a, b *hostOut) int {
-	return cmp.Or(comparePortKeys(a.Key.portKey, b.Key.portKey), compareDomains(a, b))
+	return cmp.Or(comparePortKeys(a.Key.portKey, b.Key.portKey), strings.Compare(a.Key.Chain, b.Key.Chain), compareDomains(a, b))
 }
 
 func comparePorts(a, b *portOut) int {
@@ -47,7 +47,7 @@ func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut], clust
 	byPort := map[portKey][]ir.HostView{}
 	for h := range hosts.All() {
 		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
-			Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(),
+			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(),
 		})
 	}
 	view := &ir.View{Clusters: make(map[string]*ir.Cluster, clusters.Len())}

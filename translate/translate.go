@@ -58,8 +58,9 @@ type Translator struct {
 	in       *inputs
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
-	routes   *memo.Sink[portKey, xds.Resource]
+	routes   *memo.Sink[chainKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
+	secrets  *memo.Sink[secretUse, *secretOut]
 	status   []*memo.Sink[store.Key, *status.Update]
 	last     lastView
 }
@@ -80,6 +81,7 @@ func New(options Options) *Translator {
 		listener: memo.NewSink(net.listener),
 		routes:   memo.NewSink(net.routeConfig),
 		clusters: memo.NewSink(net.push),
+		secrets:  memo.NewSink(net.pushSecret),
 	}
 	for _, rule := range net.statuses() {
 		t.status = append(t.status, memo.NewSink(rule))
@@ -105,6 +107,8 @@ func (t *Translator) Apply(change store.Change) Result {
 		Problems: t.last.allProblems(),
 		View:     t.last.view(),
 		Rebuilt:  rebuilt,
+
+		Certificates: t.last.certificates(),
 	}
 }
 
@@ -120,6 +124,9 @@ func (t *Translator) delta() []xds.Update {
 	for key, change := range t.clusters.Drain() {
 		out = appendUpdate(out, key.Gateway, change.Old.cluster(), change.New.cluster())
 		out = appendUpdate(out, key.Gateway, change.Old.assignment(), change.New.assignment())
+	}
+	for key, change := range t.secrets.Drain() {
+		out = appendUpdate(out, key.Gateway, change.Old.resource(), change.New.resource())
 	}
 	slices.SortFunc(out, func(a, b xds.Update) int {
 		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
@@ -174,12 +181,15 @@ type lastView struct {
 	sets     memo.Ordered[problemSet]
 	problems []store.Problem
 	stale    bool
+
+	secrets memo.Ordered[*secretOut]
 }
 
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
 	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
+	memo.Watch(net.allSecrets, func(_ struct{}, v memo.Ordered[*secretOut]) { l.secrets = v })
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
@@ -194,6 +204,15 @@ func (l *lastView) allProblems() []store.Problem {
 		l.problems = slices.Compact(l.problems)
 	}
 	return slices.Clip(l.problems)
+}
+
+// certificates lists those in use.
+func (l *lastView) certificates() []ir.Certificate {
+	var out []ir.Certificate
+	for s := range l.secrets.All() {
+		out = append(out, s.Certificate)
+	}
+	return out
 }
 
 // view gives a function that builds the View of this moment once.

@@ -116,7 +116,7 @@ func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client
 	}
 	var static envoytest.Static
 	routes := &routev3.RouteConfiguration{}
-	envoytest.Decode(t, xds.RouteConfiguration(view.Port.RouteConfig, hosts).Body, routes)
+	envoytest.Decode(t, xds.RouteConfiguration(view.Port.Chains[0].RouteConfig, hosts).Body, routes)
 	static.AddListener(t, xds.Listener(view.Port).Body, routes)
 	for _, cluster := range clusters {
 		static.AddCluster(t, xds.Cluster(cluster).Body)
@@ -157,7 +157,7 @@ func randomView(random *rand.Rand, port uint32) *ir.View {
 		hosts = append(hosts, ir.HostView{Domain: domain, Rules: slices.Values(rules), Len: len(rules)})
 	}
 	return &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{{
-		Port:  &ir.Port{Name: "n/g/http", Gateway: "n/g", Addresses: []string{"127.0.0.1"}, Port: port, RouteConfig: "r"},
+		Port:  &ir.Port{Name: "n/g/http", Gateway: "n/g", Addresses: []string{"127.0.0.1"}, Port: port, Chains: []ir.Chain{{RouteConfig: "r"}}},
 		Hosts: hosts,
 	}}}}}
 }

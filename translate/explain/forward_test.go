@@ -48,7 +48,7 @@ func TestForwardIsWhatTheBackendReceives(t *testing.T) {
 		forward("/", to, prefix("", "/top")),
 	}
 	port := ir.PortView{
-		Port:  &ir.Port{Name: "n/g/http", Gateway: "n/g", Addresses: []string{"127.0.0.1"}, Port: freePort(t), RouteConfig: "r"},
+		Port:  &ir.Port{Name: "n/g/http", Gateway: "n/g", Addresses: []string{"127.0.0.1"}, Port: freePort(t), Chains: []ir.Chain{{RouteConfig: "r"}}},
 		Hosts: []ir.HostView{{Domain: "*", Rules: slices.Values(rules), Len: len(rules)}},
 	}
 	view := &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{port}}}}

@@ -20,10 +20,53 @@ type Port struct {
 	// Addresses are the IP addresses to bind, never empty, sorted.
 	Addresses []string
 	Port      uint32
-	// RouteConfig is the name of the RouteConfiguration served here.
-	RouteConfig string
+	// Chains are the filter chains: one without TLS, or one for each hostname that
+	// clients may name in the handshake (SNI).
+	Chains []Chain
 	// Listeners are those of the Gateway that serve here, in its order.
 	Listeners []Listener
+}
+
+// Secure tells whether the port speaks TLS.
+func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
+
+// Scheme is that of its URLs.
+func (p *Port) Scheme() string {
+	if p.Secure() {
+		return "https"
+	}
+	return "http"
+}
+
+// Chain is one filter chain of a port, with a table of its own.
+type Chain struct {
+	// Name is "" without TLS, else the hostname: "shop.example.com",
+	// "*.example.com", or "*" for every other and for no name at all.
+	Name string
+	// RouteConfig is the name of the RouteConfiguration served here.
+	RouteConfig string
+	TLS         *TLS // nil for plain HTTP
+}
+
+// TLS is how a chain ends TLS.
+type TLS struct {
+	// Certificates are names of Secrets on the wire, never empty. A client gets
+	// the first that fits what it asked for.
+	Certificates []string
+	// Version13 refuses clients that speak TLS 1.2 at most.
+	Version13 bool
+	// ALPN are the protocols to offer, in order.
+	ALPN []string
+}
+
+// Certificate is what may be shown of a certificate in use.
+type Certificate struct {
+	Secret store.Key
+	// Sum begins the hex SHA-256 of the certificate.
+	Sum string
+	// Names are the DNS names and IP addresses that it is for.
+	Names               []string
+	NotBefore, NotAfter time.Time
 }
 
 // Listener is a listener of a Gateway.

@@ -18,12 +18,15 @@ type GatewayView struct {
 
 // PortView is one Envoy listener with the virtual hosts of its routes.
 type PortView struct {
-	Port  *Port
-	Hosts []HostView // sorted by Domain
+	Port *Port
+	// Hosts are sorted by Chain, then Domain.
+	Hosts []HostView
 }
 
 // HostView is the table of one domain.
 type HostView struct {
+	// Chain is the name of the Port's Chain that it is in.
+	Chain  string
 	Domain string // "shop.example.com", "*.example.com" or "*", in lower case
 	// Rules gives the rules in the order in which Envoy tries them; Len is how many.
 	Rules iter.Seq[*Rule]

@@ -22,9 +22,10 @@ type Route struct {
 	Hostnames       []string // in lower case; none is every host
 }
 
-// Place is where rules of a route serve: a virtual host on a port.
+// Place is where rules of a route serve: a virtual host of a chain on a port.
 type Place struct {
 	Port   int32
+	Chain  string // as ir.Chain.Name
 	Domain string // "*" is every host
 }
 
@@ -81,7 +82,7 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 			switch owner := g.owner(l.Port, domain); {
 			case !l.Serves():
 			case owner == l:
-				out.Places = append(out.Places, Place{l.Port, domain})
+				out.Places = append(out.Places, Place{l.Port, l.chain(), domain})
 			default:
 				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, owner.Name))
 			}
@@ -112,11 +113,11 @@ func (g *Gateway) notAllowed(named []*Listener, r Route) Attachment {
 			protocols = append(protocols, fmt.Sprintf("%s is of protocol %s", l.Name, l.Protocol))
 		}
 		return refuse(reason, fmt.Sprintf("no listener of Gateway %s serves %s: %s, not served yet", g.Name, r.Kind.Kind, strings.Join(protocols, ", ")),
-			"attach the route to a listener of protocol HTTP")
+			"attach the route to a listener of protocol HTTP or HTTPS")
 	}
 	if !slices.ContainsFunc(named, kind) {
 		return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows kind %s", g.Name, r.Kind.Kind),
-			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol HTTP, or leave kinds out", r.Kind.Kind))
+			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol HTTP or HTTPS, or leave kinds out", r.Kind.Kind))
 	}
 	return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Kind.Kind, r.Namespace),
 		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
@@ -241,7 +242,7 @@ func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {
 		if l.Serves() {
-			out = append(out, Place{l.Port, domain(l.Hostname)})
+			out = append(out, Place{l.Port, l.chain(), domain(l.Hostname)})
 		}
 	}
 	return out

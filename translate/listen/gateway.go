@@ -49,6 +49,10 @@ type Listener struct {
 	Protocol gwv1.ProtocolType
 	// Kinds are the kinds of route that may attach.
 	Kinds []gwv1.RouteGroupKind
+	// Certificates are the Secrets of an HTTPS listener that can be used.
+	Certificates []store.Key
+	// TLS is what its options say.
+	TLS ir.TLS
 	// From and Selector say from which namespaces.
 	From     gwv1.FromNamespaces
 	Selector *metav1.LabelSelector
@@ -63,12 +67,12 @@ type Listener struct {
 
 // Serves tells whether the listener can be programmed.
 func (l *Listener) Serves() bool {
-	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good()
+	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
 
 // Read judges the listeners of a Gateway. bind are the addresses for a Gateway
-// that names none: all interfaces.
-func Read(object *store.Object, bind []string) *Gateway {
+// that names none: all interfaces. certificate follows a reference to a Secret.
+func Read(object *store.Object, bind []string, certificate func(gwv1.SecretObjectReference) Certificate) *Gateway {
 	gateway, _ := store.As[*gwv1.Gateway](object)
 	g := &Gateway{
 		Origin:     route.OriginOf(object),
@@ -77,7 +81,7 @@ func Read(object *store.Object, bind []string) *Gateway {
 	}
 	g.addresses(gateway.Spec.Addresses, bind)
 	for i := range gateway.Spec.Listeners {
-		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i]))
+		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], certificate))
 	}
 	resolveConflicts(g.Listeners)
 	g.reportConflicts()
@@ -122,7 +126,7 @@ func (g *Gateway) refuseAddress(field, message string) {
 }
 
 // listener runs the validators over one listener.
-func (g *Gateway) listener(i int, from *gwv1.Listener) *Listener {
+func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
 	l := &Listener{Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
@@ -136,6 +140,9 @@ func (g *Gateway) listener(i int, from *gwv1.Listener) *Listener {
 	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
 		g.readNamespaces(field, l, from.AllowedRoutes.Namespaces)
 	}
+	if l.Protocol == gwv1.HTTPSProtocolType {
+		g.readTLS(field+".tls", l, from.TLS, certificate)
+	}
 	return l
 }
 
@@ -146,11 +153,13 @@ func (g *Gateway) judgeProtocol(field string, l *Listener) {
 	}
 	message := fmt.Sprintf("protocol %s is not supported yet", l.Protocol)
 	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedProtocol, message}
-	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP; the other listeners of the Gateway are served")
+	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP or HTTPS; the other listeners of the Gateway are served")
 }
 
 // speaksHTTP tells whether the protocol is one that is served.
-func (l *Listener) speaksHTTP() bool { return l.Protocol == gwv1.HTTPProtocolType }
+func (l *Listener) speaksHTTP() bool {
+	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
+}
 
 func httpRouteKind() gwv1.RouteGroupKind {
 	group := gwv1.Group(gwv1.GroupName)

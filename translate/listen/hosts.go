@@ -42,7 +42,7 @@ func (g *Gateway) Within(places []Place, hosts []string) (held, narrower []Place
 				held = append(held, p)
 				// A wildcard between them may be claimed by another route as well.
 				for name := domain; name != p.Domain; {
-					narrower = append(narrower, Place{p.Port, name})
+					narrower = append(narrower, Place{p.Port, p.Chain, name})
 					_, rest, ok := strings.Cut(strings.TrimPrefix(name, "*."), ".")
 					if !ok {
 						break

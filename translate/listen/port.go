@@ -112,28 +112,42 @@ func (g *Gateway) Ports() []*ir.Port {
 		return nil
 	}
 	for number := range g.Claims() {
-		name := PortName(g.Name, number)
-		ports = append(ports, &ir.Port{
-			Name: name, Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number), RouteConfig: name,
-			Listeners: g.listenersOf(number),
-		})
+		port := &ir.Port{Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number)}
+		g.fill(port)
+		ports = append(ports, port)
 	}
 	slices.SortFunc(ports, func(a, b *ir.Port) int { return cmp.Compare(a.Port, b.Port) })
 	return ports
 }
 
-// listenersOf gives the listeners that serve on a port.
-func (g *Gateway) listenersOf(port int32) []ir.Listener {
-	var out []ir.Listener
+// fill adds the listeners that serve on a port: they have one chain together, or
+// with TLS one each, as no two have one hostname.
+func (g *Gateway) fill(port *ir.Port) {
 	for i, l := range g.Listeners {
-		if l.Serves() && l.Port == port {
-			out = append(out, ir.Listener{Name: l.Name, Hostname: l.Hostname, Index: i})
+		if !l.Serves() || l.Port != int32(port.Port) {
+			continue
+		}
+		port.Listeners = append(port.Listeners, ir.Listener{Name: l.Name, Hostname: l.Hostname, Index: i})
+		if chain := l.chain(); chain != "" || len(port.Chains) == 0 {
+			port.Name = PortName(g.Name, l.Port, chain)
+			port.Chains = append(port.Chains, ir.Chain{Name: chain, RouteConfig: RoutesName(g.Name, l.Port, chain), TLS: l.terminate()})
 		}
 	}
-	return out
+	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PortName names the listener and the RouteConfiguration of an HTTP port.
-func PortName(gateway string, port int32) string {
-	return fmt.Sprintf("%s/http-%d", gateway, port)
+// PortName names the Envoy listener of a port that has a chain of this name.
+func PortName(gateway string, port int32, chain string) string {
+	if chain == "" {
+		return fmt.Sprintf("%s/http-%d", gateway, port)
+	}
+	return fmt.Sprintf("%s/https-%d", gateway, port)
+}
+
+// RoutesName names the RouteConfiguration of a chain.
+func RoutesName(gateway string, port int32, chain string) string {
+	if chain == "" {
+		return PortName(gateway, port, chain)
+	}
+	return PortName(gateway, port, chain) + "/" + chain
 }

@@ -113,8 +113,12 @@ func refusal(l *listen.Listener) listen.Verdict[gwv1.ListenerConditionReason] {
 
 // listenerProgrammed names a conflict as its reason, as the Gateway API's
 // conformance tests want it.
+// A listener without a certificate is accepted, and leads to nothing in Envoy.
 func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	bad := refusal(l)
+	if bad.Good() && !l.Certified() {
+		bad = l.Resolved
+	}
 	switch {
 	case bad.Good():
 		return pending(gwv1.ListenerConditionProgrammed, generation)

@@ -19,7 +19,7 @@ import (
 // the listener lacks without a word.
 func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 	listener, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
-	decode(t, Listener(&ir.Port{Name: "p", Addresses: []string{"::"}, Port: 80, RouteConfig: "r"}).Body, listener)
+	decode(t, Listener(&ir.Port{Name: "p", Addresses: []string{"::"}, Port: 80, Chains: []ir.Chain{{RouteConfig: "r"}}}).Body, listener)
 	if err := listener.FilterChains[0].Filters[0].GetTypedConfig().UnmarshalTo(manager); err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func httpFilters() []HTTPFilter {
 	}
 }
 
-// filterChain gives the chain of a listener: the same for all.
-func filterChain() []*hcmv3.HttpFilter {
+// httpFilterChain gives the chain of a listener: the same for all.
+func httpFilterChain() []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range httpFilters() {
 		for _, name := range []string{onHost(filter), filter.Name()} {

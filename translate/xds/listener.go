@@ -31,8 +31,9 @@ const (
 	connectionWindowSize = 1 << 20
 )
 
-// Listener makes the resource of one HTTP port (design section 4). Routes come
-// by RDS on the same stream, so that an edit of a route never touches it.
+// Listener makes the resource of one port (design section 4). Routes come by RDS
+// and certificates by SDS on the same stream, so that an edit of a route and a new
+// certificate never touch it.
 func Listener(port *ir.Port) Resource {
 	listener := &listenerv3.Listener{
 		Name:                          port.Name,
@@ -40,10 +41,12 @@ func Listener(port *ir.Port) Resource {
 		StatPrefix:                    port.Name,
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 		TrafficDirection:              corev3.TrafficDirection_INBOUND,
-		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
-			Name:       "envoy.filters.network.http_connection_manager",
-			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(connectionManager(port))},
-		}}}},
+	}
+	if port.Secure() {
+		listener.ListenerFilters = []*listenerv3.ListenerFilter{tlsInspector()}
+	}
+	for i := range port.Chains {
+		listener.FilterChains = append(listener.FilterChains, filterChain(port, &port.Chains[i]))
 	}
 	// "::" without ipv4_compat takes IPv6 only and leaves room for "0.0.0.0".
 	for _, address := range port.Addresses[1:] {
@@ -53,13 +56,13 @@ func Listener(port *ir.Port) Resource {
 	return newResource(listenerType, port.Name, marshal(listener))
 }
 
-// connectionManager holds what is the same for all routes of a port. The Server
+// connectionManager holds what is the same for all routes of a chain. The Server
 // header is the back end's own: the proxy neither hides nor invents one.
-func connectionManager(port *ir.Port) *hcmv3.HttpConnectionManager {
+func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionManager {
 	return &hcmv3.HttpConnectionManager{
 		StatPrefix: port.Name,
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
-			ConfigSource: adsSource(), RouteConfigName: port.RouteConfig,
+			ConfigSource: adsSource(), RouteConfigName: chain.RouteConfig,
 		}},
 		NormalizePath:                wrapperspb.Bool(true),
 		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_KEEP_UNCHANGED,
@@ -79,7 +82,7 @@ func connectionManager(port *ir.Port) *hcmv3.HttpConnectionManager {
 		},
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 		AccessLog:      []*accesslogv3.AccessLog{accessLog()},
-		HttpFilters:    filterChain(),
+		HttpFilters:    httpFilterChain(),
 	}
 }
 

@@ -230,7 +230,7 @@ func TestRefused(t *testing.T) {
 
 func TestListener(t *testing.T) {
 	listener := &listenerv3.Listener{}
-	decode(t, Listener(&ir.Port{Name: "n/g/http-80", Addresses: []string{"0.0.0.0", "::"}, Port: 80, RouteConfig: "r"}).Body, listener)
+	decode(t, Listener(&ir.Port{Name: "n/g/http-80", Addresses: []string{"0.0.0.0", "::"}, Port: 80, Chains: []ir.Chain{{RouteConfig: "r"}}}).Body, listener)
 	if len(listener.AdditionalAddresses) != 1 {
 		t.Fatalf("addresses: %v", listener)
 	}

@@ -1,0 +1,123 @@
+package listen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Certificate is what a reference of an HTTPS listener leads to.
+type Certificate struct {
+	Secret store.Key
+	// Refused is zero when the Secret can be used.
+	Refused Verdict[gwv1.ListenerConditionReason]
+	Hint    string
+}
+
+// The options of a listener's TLS. kgateway's names are understood as well.
+const (
+	optionVersion = "gatefold.io/min-tls-version"
+	optionALPN    = "gatefold.io/alpn-protocols"
+)
+
+// readTLS takes the certificates that can be used: a broken one beside a sound one
+// keeps nobody from being served, and both are told apart in ResolvedRefs.
+func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
+	l.TLS = ir.TLS{ALPN: []string{"h2", "http/1.1"}}
+	if from == nil || len(from.CertificateRefs) == 0 {
+		g.unresolved(field+".certificateRefs", l, gwv1.ListenerReasonInvalidCertificateRef,
+			"the listener names no certificate", "name a Secret of type kubernetes.io/tls")
+		return
+	}
+	for i, ref := range from.CertificateRefs {
+		c := certificate(ref)
+		switch {
+		case !c.Refused.Good():
+			g.unresolved(fmt.Sprintf("%s.certificateRefs[%d]", field, i), l, c.Refused.Reason, c.Refused.Message, c.Hint)
+		case !slices.Contains(l.Certificates, c.Secret):
+			l.Certificates = append(l.Certificates, c.Secret)
+		}
+	}
+	for _, option := range slices.Sorted(maps.Keys(from.Options)) {
+		g.readOption(field, l, string(option), string(from.Options[option]))
+	}
+}
+
+func (g *Gateway) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
+	g.problem(string(reason), field, message, hint)
+	if l.Resolved.Good() {
+		l.Resolved = Verdict[gwv1.ListenerConditionReason]{reason, message}
+	}
+}
+
+// readOption refuses what it does not know: an option for more safety that does
+// nothing is worse than a listener that is not there.
+func (g *Gateway) readOption(field string, l *Listener, name, value string) {
+	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", optionVersion, optionALPN)
+	switch strings.Replace(name, "kgateway.dev/", "gatefold.io/", 1) {
+	case optionVersion:
+		if value == "1.2" || value == "1.3" {
+			l.TLS.Version13 = value == "1.3"
+			return
+		}
+		message, hint = fmt.Sprintf("%s is %q", name, value), "write 1.2 or 1.3"
+	case optionALPN:
+		protocols := strings.Split(value, ",")
+		if !slices.ContainsFunc(protocols, func(p string) bool { return p != "h2" && p != "http/1.1" }) {
+			l.TLS.ALPN = protocols
+			return
+		}
+		message, hint = fmt.Sprintf("%s is %q", name, value), "write h2,http/1.1, or one of them"
+	}
+	g.problem("UnsupportedValue", field+".options["+name+"]", message, hint)
+	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, message}
+}
+
+// Certified tells whether the listener needs no certificate or has one.
+func (l *Listener) Certified() bool {
+	return l.Protocol != gwv1.HTTPSProtocolType || len(l.Certificates) > 0
+}
+
+// chain names the ir.Chain that the listener has: its own, when it ends TLS.
+func (l *Listener) chain() string {
+	if l.Protocol != gwv1.HTTPSProtocolType {
+		return ""
+	}
+	return domain(l.Hostname)
+}
+
+// terminate gives how the listener ends TLS, nil when it does not.
+func (l *Listener) terminate() *ir.TLS {
+	if l.Protocol != gwv1.HTTPSProtocolType {
+		return nil
+	}
+	out := l.TLS
+	for _, secret := range l.Certificates {
+		out.Certificates = append(out.Certificates, SecretName(secret))
+	}
+	return &out
+}
+
+// SecretName names a Secret on the wire.
+func SecretName(key store.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
+
+// Misdirected gives the hosts of other listeners of a port, which answer 421 on a
+// connection that was opened for the chain: HTTP/2 clients send requests for all
+// hosts of a certificate over one connection, and each listener serves its own
+// alone (Gateway API, ListenerTLSConfig and GatewayHTTPSListenerDetectMisdirectedRequests).
+func (g *Gateway) Misdirected(port int32, chain string) []string {
+	var out []string
+	for _, l := range g.Listeners {
+		if l.Serves() && l.Port == port && l.chain() != chain {
+			out = append(out, l.chain())
+		}
+	}
+	slices.Sort(out)
+	return out
+}

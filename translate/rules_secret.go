@@ -1,0 +1,141 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// secretUse is a Gateway and a Secret that it serves.
+type secretUse struct {
+	Gateway string
+	Secret  store.Key
+}
+
+func (k secretUse) String() string { return k.Gateway + " " + k.Secret.String() }
+
+// secretOut is a certificate as Envoy gets it, and what may be shown of it.
+type secretOut struct {
+	Resource    xds.Resource
+	Certificate ir.Certificate
+}
+
+func (o *secretOut) resource() *xds.Resource {
+	if o == nil {
+		return nil
+	}
+	return &o.Resource
+}
+
+func sameSecret(a, b *secretOut) bool {
+	return a == b || a != nil && b != nil && sameResource(a.Resource, b.Resource)
+}
+
+func compareSecrets(a, b *secretOut) int {
+	return store.CompareKeys(a.Certificate.Secret, b.Certificate.Secret)
+}
+
+// declareCertificates declares what listeners read of Secrets: whether they may and
+// can be used. What is in them goes to Envoy by itself, so that a certificate is
+// replaced without a listener knowing.
+func (n *network) declareCertificates(e *memo.Engine) {
+	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
+	n.certificate = memo.NewRule(e, "certificate", n.runCertificate, identical)
+}
+
+func (n *network) declareSecrets(e *memo.Engine) {
+	n.secretUses = memo.NewFold[secretUse, string](e, count[string], identical[int])
+	memo.From(n.secretUses, n.gateway, secretsOf, identical)
+	n.secret = memo.NewRule(e, "secret", n.runSecret, sameSecret)
+	n.pushSecret = memo.NewRule(e, "pushsecret", func(c *memo.Ctx, key secretUse) *secretOut {
+		return n.secret.Get(c, key.Secret)
+	}, identical)
+	memo.Each(n.pushSecret, n.secretUses)
+	n.allSecrets = memo.NewFold[struct{}, store.Key, *secretOut](e, gather[store.Key](compareSecrets), memo.Ordered[*secretOut].Same)
+	memo.From(n.allSecrets, n.secret, func(key store.Key, s *secretOut, yield func(memo.Place[struct{}, store.Key], *secretOut)) {
+		if s != nil {
+			yield(memo.Place[struct{}, store.Key]{ID: key}, s)
+		}
+	}, identical)
+}
+
+// secretsOf names the Secrets of listeners that serve.
+func secretsOf(_ store.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
+	if g == nil {
+		return
+	}
+	for _, l := range g.Listeners {
+		if !l.Serves() {
+			continue
+		}
+		for _, secret := range l.Certificates {
+			yield(memo.Place[secretUse, string]{Key: secretUse{g.Name, secret}, ID: l.Name}, struct{}{})
+		}
+	}
+}
+
+// refer completes a listener's reference (Gateway API, SecretObjectReference).
+func refer(from store.Key, ref gwv1.SecretObjectReference) backend.Reference {
+	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
+	if kind := gwv1.Kind("Secret"); object.Kind == nil {
+		object.Kind = &kind
+	}
+	return backend.Refer(from, object)
+}
+
+// runCertificate judges the reference first: who may not see a Secret is not told
+// whether it exists.
+func (n *network) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
+	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
+		return listen.Certificate{Refused: listen.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+	}
+	if ref.To.Group != "" || ref.To.Kind != "Secret" {
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
+			fmt.Sprintf("kind %s of group %q holds no certificate", ref.To.Kind, ref.To.Group), "refer to a Secret of type kubernetes.io/tls")
+	}
+	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants.Get(c, ref.To.Namespace)) {
+		why := ref.NotGranted()
+		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
+	}
+	object, _ := n.in.secrets.Get(c, ref.To)
+	secret, ok := store.As[*corev1.Secret](object)
+	switch {
+	case !ok:
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read",
+			"create it, mend it if it is listed with a problem, or correct the name or namespace")
+	case secret.Type != corev1.SecretTypeTLS:
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
+			fmt.Sprintf("%s is of type %s, not kubernetes.io/tls", ref.To, secret.Type), "write type: kubernetes.io/tls, with tls.crt and tls.key")
+	}
+	return listen.Certificate{Secret: ref.To}
+}
+
+// runSecret gives nil for a Secret that is gone: no listener names it then for
+// longer than one flush. The store lets no other pair pass than one that can be read.
+func (n *network) runSecret(c *memo.Ctx, key store.Key) *secretOut {
+	object, _ := n.in.secrets.Get(c, key)
+	secret, ok := store.As[*corev1.Secret](object)
+	if !ok {
+		return nil
+	}
+	pair, fault := keypair.Read(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if fault != nil {
+		return nil
+	}
+	return &secretOut{
+		Resource: xds.Secret(listen.SecretName(key), pair),
+		Certificate: ir.Certificate{
+			Secret: key, Sum: pair.Sum(), Names: pair.Names(), NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
+		},
+	}
+}
