@@ -1,9 +1,12 @@
 package server
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,10 +154,7 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 		times = 200
 	}
 	for range times {
-		response := envoytest.Do(run.t, envoytest.Request{
-			Address: run.address + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
-			Body: strings.Repeat("x", r.BodySize),
-		})
+		response := run.answer(prefix, r)
 		name, wrong := compareResponse(response, r)
 		if wrong != "" {
 			run.t.Errorf("%s%s\n\tEnvoy: %s", prefix, r.Line, wrong)
@@ -172,6 +172,41 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 	}
 }
 
+// request is a line of the case as it goes out.
+func (run *caseRun) request(r cases.Request) envoytest.Request {
+	out := envoytest.Request{
+		Address: run.address + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
+		Body: strings.Repeat("x", r.BodySize),
+	}
+	if r.URL.Scheme == "https" {
+		out.TLS = &envoytest.TLS{ServerName: r.SNI, HTTP2: r.HTTP2}
+		if r.TLS12 {
+			out.TLS.MaxVersion = tls.VersionTLS12
+		}
+	}
+	return out
+}
+
+// answer gives what a request gets. An edit of a listener that serves, or of a
+// certificate, counts once a worker of Envoy has taken it, which nothing tells: then
+// the right answer is waited for.
+func (run *caseRun) answer(prefix string, r cases.Request) (response *envoytest.Response) {
+	run.t.Helper()
+	if prefix == "" || r.URL.Scheme != "https" {
+		return envoytest.Do(run.t, run.request(r))
+	}
+	envoytest.Wait(run.t, prefix+r.Line, func() (err error) {
+		if response, err = envoytest.Try(run.request(r)); err != nil {
+			return err
+		}
+		if _, wrong := compareResponse(response, r); wrong != "" {
+			return errors.New(wrong)
+		}
+		return nil
+	})
+	return response
+}
+
 // received is how many requests the back ends of a name have got.
 func (run *caseRun) received(name string) int64 {
 	var n int64
@@ -185,7 +220,7 @@ func (run *caseRun) received(name string) int64 {
 func (run *caseRun) wantClosed(prefix string, r cases.Request) {
 	run.t.Helper()
 	envoytest.Wait(run.t, prefix+r.Line, func() error {
-		if answer, err := envoytest.Try(envoytest.Request{Address: run.address + ":" + r.URL.Port(), Host: r.URL.Host}); err == nil {
+		if answer, err := envoytest.Try(run.request(r)); err == nil {
 			return fmt.Errorf("status %d", answer.Status)
 		}
 		return nil
@@ -209,6 +244,8 @@ func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong s
 		return name, fmt.Sprintf("status %d from %q", got.Status, got.Backend)
 	case len(want.Backends) == 0 && (got.Status != want.Status || got.Backend != ""):
 		return name, fmt.Sprintf("status %d from %q", got.Status, got.Backend)
+	case want.Certificate != "" && want.Certificate != got.Certificate.DNSNames[0]:
+		return name, fmt.Sprintf("certificate for %v", got.Certificate.DNSNames)
 	case want.Location != "" && got.Headers.Get("Location") != want.Location:
 		return name, "location " + got.Headers.Get("Location")
 	}

@@ -129,7 +129,7 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 		t.Fatalf("%s: %v", r.Line, err)
 	}
 	answer := explain.Request(w.view(), explain.Query{
-		Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
+		Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
 	})
 	if closed := answer.Port == nil; closed || r.Closed {
 		if closed != r.Closed {

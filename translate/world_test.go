@@ -153,9 +153,9 @@ func viewText(view *ir.View) string {
 	}
 	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {
-			fmt.Fprintf(&b, "%s %+v\n", gateway.Name, *port.Port)
+			fmt.Fprintf(&b, "%s %s\n", gateway.Name, mustJSON(port.Port))
 			for _, host := range port.Hosts {
-				fmt.Fprintln(&b, " ", host.Domain, host.Len)
+				fmt.Fprintln(&b, " ", host.Chain, host.Domain, host.Len)
 				for rule := range host.Rules {
 					fmt.Fprintf(&b, "    %s %s\n", rule.Name, mustJSON(rule))
 				}

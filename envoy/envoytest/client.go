@@ -27,7 +27,7 @@ func (k *Client) Close() {
 // exchange sends a request, on a kept-alive connection unless fresh, and tells
 // whether it had to be sent twice.
 func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response *Response, resent bool, err error) {
-	c, err := k.take(request.Address, fresh)
+	c, err := k.take(request, fresh)
 	if err != nil {
 		return nil, false, err
 	}
@@ -35,7 +35,7 @@ func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response
 	if errors.Is(err, errStale) {
 		_ = c.Close()
 		resent = true
-		if c, err = dial(request.Address); err != nil {
+		if c, err = dial(request); err != nil {
 			return nil, resent, err
 		}
 		response, err = c.exchange(request.method(), encoded)
@@ -43,18 +43,26 @@ func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response
 	if fresh || err != nil || c.closing {
 		_ = c.Close()
 	} else {
-		k.kept[request.Address] = c
+		k.kept[request.place()] = c
 	}
 	return response, resent, err
 }
 
 // take returns a new connection where fresh, else the kept one, which is not
 // kept any more, or a new one.
-func (k *Client) take(address string, fresh bool) (*conn, error) {
-	c := k.kept[address]
+func (k *Client) take(request Request, fresh bool) (*conn, error) {
+	c := k.kept[request.place()]
 	if fresh || c == nil {
-		return dial(address)
+		return dial(request)
 	}
-	delete(k.kept, address)
+	delete(k.kept, request.place())
 	return c, nil
+}
+
+// place is what requests over one connection have in common.
+func (r Request) place() string {
+	if r.TLS == nil {
+		return r.Address
+	}
+	return r.Address + " for " + r.TLS.ServerName
 }

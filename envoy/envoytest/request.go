@@ -3,6 +3,7 @@ package envoytest
 import (
 	"bufio"
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,20 @@ type Request struct {
 	Path    string
 	Headers http.Header
 	Body    string
+	// TLS is nil for plain HTTP.
+	TLS *TLS
+}
+
+// TLS is how a Request goes over TLS. The server's certificate is not verified:
+// Response has it.
+type TLS struct {
+	// ServerName is sent in the handshake (SNI); "" sends none.
+	ServerName string
+	// HTTP2 offers HTTP/2 and nothing else.
+	HTTP2 bool
+	// MaxVersion is the highest version offered, such as tls.VersionTLS12; 0 is
+	// what Go offers.
+	MaxVersion uint16
 }
 
 // Response is the answer to a Request.
@@ -41,6 +56,8 @@ type Response struct {
 	Body    []byte
 	// Backend names the echo back end that answered, "" where none did.
 	Backend string
+	// Certificate is the server's, nil without TLS.
+	Certificate *x509.Certificate
 }
 
 // Echoed returns the request as the back end received it, and an error where
@@ -66,7 +83,10 @@ func Do(t testing.TB, request Request) *Response {
 
 // Try is Do for conditions that may not hold yet, see Wait.
 func Try(request Request) (*Response, error) {
-	c, err := dial(request.Address)
+	if request.TLS != nil && request.TLS.HTTP2 {
+		return request.overHTTP2()
+	}
+	c, err := dial(request)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +130,20 @@ type conn struct {
 	net.Conn
 	reader *bufio.Reader
 	// used tells that an exchange ended well here before.
-	used bool
+	used        bool
+	certificate *x509.Certificate // the server's, nil without TLS
 	// closing tells that the server takes no further request.
 	closing bool
 }
 
-func dial(address string) (*conn, error) {
-	c, err := net.DialTimeout("tcp", address, requestTimeout)
+// dial connects to the address of a request.
+func dial(request Request) (*conn, error) {
+	c, err := net.DialTimeout("tcp", request.Address, requestTimeout)
 	if err != nil {
 		return nil, err
+	}
+	if request.TLS != nil {
+		return request.TLS.client(c)
 	}
 	return &conn{Conn: c, reader: bufio.NewReader(c)}, nil
 }
@@ -162,6 +187,8 @@ func (c *conn) read(method string) (*Response, error) {
 		Headers: response.Header,
 		Body:    body,
 		Backend: response.Header.Get(handler.BackendHeader),
+
+		Certificate: c.certificate,
 	}, nil
 }
 

@@ -51,7 +51,8 @@ func secretChecker() *checker {
 // secretRules folds stringData into data, as the API server does, and wants
 // what a Secret of type kubernetes.io/tls must hold.
 func secretRules(w *walk, object map[string]any) {
-	if plain := entries(object, "stringData"); len(plain) > 0 {
+	plain := entries(object, "stringData")
+	if len(plain) > 0 {
 		data := entries(object, "data")
 		if data == nil {
 			data = map[string]any{}
@@ -73,7 +74,11 @@ func secretRules(w *walk, object map[string]any) {
 		}
 	}
 	if _, fault := keypair.Read(decoded(object, keypair.Certificate), decoded(object, keypair.Key)); fault != nil {
-		w.addAt(InvalidValue, "data["+string(fault.Part)+"]", fault.Message, fault.Hint)
+		field := "data"
+		if _, ok := plain[string(fault.Part)]; ok {
+			field = "stringData"
+		}
+		w.addAt(InvalidValue, field+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
 	}
 }
 

@@ -15,11 +15,13 @@ import (
 //
 //	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
 //
-// BODY:N in place of a header sends a body of N bytes.
+// BODY:N in place of a header sends a body of N bytes. For https, SNI:NAME asks in
+// the handshake for NAME in place of the host, SNI:- for none, HTTP2:on speaks
+// HTTP/2, and TLS:1.2 offers no later version.
 //
 // OUTCOME is a status (404), a status with a Location (302 http://…), the name
 // of a back end, several with their weights (a=90 b=10; 500=10 is a share that
-// has no back end), or "closed" where nothing listens. A DETAIL is one of
+// has no back end), or "closed" where nothing listens, or takes the handshake. A DETAIL is one of
 //
 //	status N           what the client gets when the back end does not answer 200
 //	mirror b           the back end that gets a copy
@@ -27,6 +29,7 @@ import (
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
 //	response N: V      a header of the answer; "-" for none
+//	certificate n      the first name in the certificate that the client is shown
 //	only Envoy         what depends on what came before: explain is not asked
 type Request struct {
 	Line    string
@@ -38,6 +41,12 @@ type Request struct {
 	BodySize int
 	// OnlyEnvoy tells that explain cannot know the answer.
 	OnlyEnvoy bool
+	// SNI is the name that the handshake asks for, "" for none.
+	SNI string
+	// HTTP2 speaks HTTP/2, TLS12 no later TLS than 1.2.
+	HTTP2, TLS12 bool
+	// Certificate is the first name in the certificate that is shown.
+	Certificate string
 	// Status is what is answered, 0 for a back end's answer.
 	Status int
 	// Closed tells that nothing listens on the port.
@@ -73,15 +82,9 @@ func parseRequest(line string) (Request, error) {
 		if !ok {
 			return r, fmt.Errorf("want NAME:VALUE, got %q", word)
 		}
-		if name == "BODY" {
-			size, err := strconv.Atoi(value)
-			if err != nil {
-				return r, fmt.Errorf("body %q: %w", word, err)
-			}
-			r.BodySize = size
-			continue
+		if err := r.parseWord(name, value); err != nil {
+			return r, fmt.Errorf("%q: %w", word, err)
 		}
-		r.Headers.Add(name, value)
 	}
 	parts := strings.Split(answer, " | ")
 	if err := r.parseOutcome(strings.Fields(parts[0])); err != nil {
@@ -95,6 +98,23 @@ func parseRequest(line string) (Request, error) {
 	return r, nil
 }
 
+// parseWord takes one NAME:VALUE.
+func (r *Request) parseWord(name, value string) (err error) {
+	switch name {
+	case "BODY":
+		r.BodySize, err = strconv.Atoi(value)
+	case "SNI":
+		r.SNI = strings.TrimPrefix(value, "-")
+	case "HTTP2":
+		r.HTTP2 = true
+	case "TLS":
+		r.TLS12 = value == "1.2"
+	default:
+		r.Headers.Add(name, value)
+	}
+	return err
+}
+
 // parseURL keeps the path as written: "//" and ".." are part of the question.
 func (r *Request) parseURL(method, text string) error {
 	u, err := url.Parse(text)
@@ -105,7 +125,7 @@ func (r *Request) parseURL(method, text string) error {
 		return fmt.Errorf("the URL needs a port: %s", text)
 	}
 	_, rest, _ := strings.Cut(text, "://")
-	r.Method, r.URL, r.Target = method, u, "/"
+	r.Method, r.URL, r.Target, r.SNI = method, u, "/", u.Hostname()
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
 		r.Target = rest[i:]
 	}
@@ -154,6 +174,8 @@ func (r *Request) parseDetail(detail string) error {
 		r.Mirror = rest
 	case kind == "only" && rest == "Envoy":
 		r.OnlyEnvoy = true
+	case kind == "certificate":
+		r.Certificate = rest
 	case kind == "path":
 		r.Path = rest
 	case kind == "host":

@@ -24,7 +24,7 @@ func (b *reporter) noListener() {
 	if b.query.Gateway != "" {
 		what = fmt.Sprintf("Gateway %s does not listen on port %d for %s", b.query.Gateway, b.query.Port, b.query.Scheme)
 	}
-	b.report.Reason = what
+	b.report.Reason = what + b.otherwise()
 	host := hostname(b.query.Host)
 	var owners, others []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -33,8 +33,11 @@ func (b *reporter) noListener() {
 		}
 		for i := range gateway.Ports {
 			port := &gateway.Ports[i]
-			url := fmt.Sprintf("http://%s:%d%s", host, port.Port.Port, b.query.Path)
-			if own := findHost(port.Hosts, host); own != nil && own.Len > 0 {
+			if _, found := chainOf(port.Port, host); !found {
+				continue
+			}
+			url := fmt.Sprintf("%s://%s:%d%s", port.Port.Scheme(), host, port.Port.Port, b.query.Path)
+			if own := findHost(port, host); own != nil && own.Len > 0 {
 				owners = append(owners, url)
 			} else {
 				others = append(others, url)
@@ -44,10 +47,32 @@ func (b *reporter) noListener() {
 	if len(owners) == 0 {
 		owners = others
 	}
-	if len(owners) == 0 {
+	if len(owners) == 0 && !slices.ContainsFunc(b.facts.View.Gateways, func(g ir.GatewayView) bool { return len(g.Ports) > 0 }) {
 		b.report.Reason += "; no port is served at all"
 	}
 	b.report.Instead = unique(owners)
+}
+
+// otherwise says of a port that is served why it does not take the request.
+func (b *reporter) otherwise() string {
+	for _, gateway := range b.facts.View.Gateways {
+		for i := range gateway.Ports {
+			port := gateway.Ports[i].Port
+			if port.Port != b.query.Port || b.query.Gateway != "" && b.query.Gateway != gateway.Name {
+				continue
+			}
+			if port.Scheme() != b.query.Scheme {
+				return fmt.Sprintf("; Gateway %s speaks %s there", gateway.Name, port.Scheme())
+			}
+			var names []string
+			for _, chain := range port.Chains {
+				names = append(names, chain.Name)
+			}
+			return fmt.Sprintf("; Gateway %s has no certificate for %s there, and closes the connection: its hostnames are %s",
+				gateway.Name, hostname(b.query.Host), strings.Join(names, ", "))
+		}
+	}
+	return ""
 }
 
 func unique(names []string) []string {

@@ -125,23 +125,23 @@ func complete(query Query) Query {
 func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, candidates []string) {
 	var fits []*ir.PortView
 	for _, gateway := range view.Gateways {
-		if query.Gateway != "" && query.Gateway != gateway.Name || query.Scheme != "http" {
+		if query.Gateway != "" && query.Gateway != gateway.Name {
 			continue
 		}
 		for i := range gateway.Ports {
-			if gateway.Ports[i].Port.Port == query.Port {
-				fits = append(fits, &gateway.Ports[i])
+			if port := &gateway.Ports[i]; query.reaches(port) {
+				fits = append(fits, port)
 			}
 		}
 	}
 	if len(fits) > 1 {
-		owners := slices.DeleteFunc(slices.Clone(fits), func(p *ir.PortView) bool { return findHost(p.Hosts, query.Host) == nil })
+		owners := slices.DeleteFunc(slices.Clone(fits), func(p *ir.PortView) bool { return findHost(p, query.Host) == nil })
 		if len(owners) > 0 {
 			fits = owners
 		}
 	}
 	if len(fits) == 1 {
-		return fits[0], findHost(fits[0].Hosts, query.Host), nil
+		return fits[0], findHost(fits[0], query.Host), nil
 	}
 	for _, p := range fits {
 		candidates = append(candidates, p.Port.Gateway)
@@ -149,32 +149,60 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 	return nil, nil, candidates
 }
 
-// findHost compares as Envoy does: without the port and case, the exact name
-// before the longest wildcard before "*".
-func findHost(hosts []ir.HostView, name string) *ir.HostView {
-	name = hostname(name)
-	if host := domain(hosts, name); host != nil && name != "*" {
-		return host
+// reaches tells whether a port takes the query: with TLS it has to have a chain for
+// the host, which a client names in the handshake.
+func (q Query) reaches(p *ir.PortView) bool {
+	_, found := chainOf(p.Port, q.Host)
+	return found && p.Port.Port == q.Port && p.Port.Scheme() == q.Scheme
+}
+
+// chainOf names the chain that a client comes to which asks for a host.
+func chainOf(port *ir.Port, name string) (chain string, found bool) {
+	if !port.Secure() {
+		return "", true
+	}
+	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
+		i := slices.IndexFunc(port.Chains, func(c ir.Chain) bool { return c.Name == pattern })
+		return i, i >= 0
+	})
+	if !found {
+		return "", false
+	}
+	return port.Chains[i].Name, true
+}
+
+// findHost gives the virtual host of a name, nil without one.
+func findHost(port *ir.PortView, name string) *ir.HostView {
+	chain, found := chainOf(port.Port, name)
+	if !found {
+		return nil
+	}
+	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
+		return slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {
+			return cmp.Or(strings.Compare(h.Chain, chain), strings.Compare(h.Domain, domain))
+		})
+	})
+	if !found {
+		return nil
+	}
+	return &port.Hosts[i]
+}
+
+// mostSpecific looks patterns up as Envoy does: the exact name before the longest
+// wildcard before "*".
+func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
+	if i, found := lookup(name); found && name != "*" {
+		return i, true
 	}
 	for i := 1; i < len(name); i++ {
 		if name[i] != '.' {
 			continue
 		}
-		if host := domain(hosts, "*"+name[i:]); host != nil {
-			return host
+		if at, found := lookup("*" + name[i:]); found {
+			return at, true
 		}
 	}
-	return domain(hosts, "*")
-}
-
-func domain(hosts []ir.HostView, name string) *ir.HostView {
-	i, found := slices.BinarySearchFunc(hosts, name, func(h ir.HostView, name string) int {
-		return strings.Compare(h.Domain, name)
-	})
-	if !found {
-		return nil
-	}
-	return &hosts[i]
+	return lookup("*")
 }
 
 // portStart is the index of the colon before the port, -1 without one. The

@@ -115,6 +115,9 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
 	scheme := text(f.Scheme)
 	port, wellKnown := listener, map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
+	if scheme == "" && listener == 443 { // the scheme stays, and nobody speaks HTTP there
+		wellKnown = 443
+	}
 	switch {
 	case f.Port != nil:
 		port = uint32(*f.Port)

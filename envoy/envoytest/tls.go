@@ -1,0 +1,67 @@
+package envoytest
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gatefold/gatefold/examples/echo/handler"
+)
+
+// config is that of a client which offers one protocol.
+func (o *TLS) config(protocol string) *tls.Config {
+	return &tls.Config{
+		ServerName: o.ServerName, NextProtos: []string{protocol}, MinVersion: tls.VersionTLS10, MaxVersion: o.MaxVersion,
+		InsecureSkipVerify: true, //nolint:gosec // tests look at the certificate
+	}
+}
+
+// client ends the handshake on c, which it closes on error.
+func (o *TLS) client(c net.Conn) (*conn, error) {
+	secure := tls.Client(c, o.config("http/1.1"))
+	err := secure.SetDeadline(time.Now().Add(requestTimeout))
+	if err == nil {
+		err = secure.Handshake()
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return &conn{Conn: secure, reader: bufio.NewReader(secure), certificate: secure.ConnectionState().PeerCertificates[0]}, nil
+}
+
+// overHTTP2 sends the request on an HTTP/2 connection of its own.
+func (r Request) overHTTP2() (*Response, error) {
+	transport := &http.Transport{ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		dialer := tls.Dialer{Config: r.TLS.config("h2")}
+		return dialer.DialContext(ctx, network, r.Address)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, r.method(), "https://"+r.Host+r.Path, strings.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = r.Headers.Clone()
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.ProtoMajor != 2 {
+		return nil, fmt.Errorf("%s, status %d, then in the body: %w", response.Proto, response.StatusCode, err)
+	}
+	return &Response{
+		Status: response.StatusCode, Headers: response.Header, Body: body, Backend: response.Header.Get(handler.BackendHeader),
+		Certificate: response.TLS.PeerCertificates[0],
+	}, nil
+}
