@@ -13,7 +13,8 @@ type Change struct {
 	// of SortProblems.
 	Problems []Problem
 	// Hold says in one sentence why the Tree was not taken and what served
-	// stays (an emptied or missing folder); "" when it was taken.
+	// stays (an emptied or missing folder); "" when it was taken. Set is empty
+	// then, but for what Restore brought and no Change before told of.
 	Hold string
 	// Stats are figures for the summary of a reload.
 	Stats Stats

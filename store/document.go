@@ -40,6 +40,7 @@ type finding struct {
 // item is one sound object of a document.
 type item struct {
 	object *Object
+	alone  []byte    // the object without what else the document holds, to be saved; nil where the document may be
 	at     fieldPath // leads to the object in the document; empty for the document itself
 	place  place     // of the object's name
 }
@@ -53,6 +54,9 @@ type foreign struct {
 // reader reads documents. It may be used by several goroutines at once.
 type reader struct {
 	schemas *schema.Set
+	save    bool // make texts to be saved
+	secrets bool // which may hold Secrets
+	sound   bool // what is read was sound before
 }
 
 // read gives what one document says. It never fails: what is wrong is in the
@@ -175,7 +179,11 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	k := kindOf(gvk.GroupKind())
 	d.settleNamespace(at, object, k)
 	sound := true
-	for _, f := range d.schemas.Check(gvk, object) {
+	check := d.schemas.Check
+	if d.sound {
+		check = d.schemas.Recheck
+	}
+	for _, f := range check(gvk, object) {
 		p := Problem{Code: f.Code, Severity: Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
 		if f.Warning {
 			p.Severity = Warning
@@ -189,13 +197,14 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		}
 		return
 	}
+	alone := d.alone(at, object)
 	typed, err := k.typed(object)
 	if err != nil {
 		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
 		return
 	}
 	name := find(d.root, slices.Concat(at, parsePath("metadata.name")))
-	d.items = append(d.items, item{typed, at, name})
+	d.items = append(d.items, item{typed, alone, at, name})
 }
 
 // identify gives the object's kind, if it is one of the table. Otherwise the

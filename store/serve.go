@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ type served struct {
 	path       string      // the file that gave it
 	definition *definition // nil when it is kept: no definition is sound
 	since      time.Time   // when it began to be kept
+	text       []byte      // of a kept object, to be saved
 }
 
 // take makes the edits the Store's own and gives what they change.
@@ -25,8 +27,17 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 	}
 	var change Change
 	for key := range touched {
-		s.settle(key, now, &change)
+		if key.Namespace == "" { // Namespaces say what may serve of the others
+			s.settle(key, now, &change)
+		}
 	}
+	s.raise(touched)
+	for key := range touched {
+		if key.Namespace != "" {
+			s.settle(key, now, &change)
+		}
+	}
+	s.completeRestored(&change)
 	slices.SortFunc(change.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
 	slices.SortFunc(change.Gone, CompareKeys)
 	return change
@@ -94,32 +105,40 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	slices.SortFunc(definitions, func(a, b *definition) int {
 		return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
 	})
+	inside := s.inside(key, definitions)
 	delete(s.contested, key)
-	if len(definitions) > 1 {
+	if len(inside) > 1 {
 		s.contested[key] = struct{}{}
 	}
 	before, serving := s.served[key]
-	if len(definitions) > 0 {
+	if len(inside) > 0 {
 		s.release(key, before.path)
-		winner := choose(definitions, before)
+		winner := choose(inside, before)
 		object := winner.object
 		if serving && before.object.Hash == object.Hash {
 			object = before.object
 		} else {
 			change.Set = append(change.Set, object)
 		}
-		s.served[key] = served{object: object, path: winner.file.path, definition: winner}
+		after := served{object: object, path: winner.file.path, definition: winner}
+		if object != before.object || after.path != before.path || before.definition == nil {
+			s.changed(key)
+		}
+		s.served[key] = after
 		return
 	}
-	delete(s.found, key)
+	if len(definitions) == 0 {
+		delete(s.found, key)
+	}
 	if !serving {
 		return
 	}
-	if f := s.files[before.path]; f != nil && f.tally.broken > 0 {
+	if s.keeps(before.path, key) {
 		s.keep(key, before, now)
 		return
 	}
 	s.release(key, before.path)
+	s.changed(key)
 	delete(s.served, key)
 	change.Gone = append(change.Gone, key)
 }
@@ -139,11 +158,25 @@ func choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
+// keeps tells whether a file that defines the key no more has it serve on: it is
+// broken, or puts an object where it may not, which may be this one, misnamed.
+func (s *Store) keeps(path string, key Key) bool {
+	f := s.files[path]
+	if f == nil || !s.admits(path, key) {
+		return false
+	}
+	return f.tally.broken > 0 || f.skipped.Reason != "" || key.Namespace != "" && s.holdsOutside(f)
+}
+
 // keep lets an object serve on that its broken file defines no more.
 func (s *Store) keep(key Key, before served, now time.Time) {
 	if before.definition != nil {
+		if s.options.Save {
+			before.text = bytes.Clone(before.definition.saved()) // not the whole file before
+		}
 		before.definition, before.since = nil, now
 		s.served[key] = before
+		s.changed(key)
 	}
 	if s.kept[before.path] == nil {
 		s.kept[before.path] = map[Key]struct{}{}
@@ -192,7 +225,7 @@ func (s *Store) contests() []Problem {
 	for key := range s.contested {
 		winner := s.served[key].definition
 		for _, d := range s.found[key] {
-			if d != winner {
+			if d != winner && s.admits(d.file.path, key) {
 				all = append(all, contest(d, winner))
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/gatefold/gatefold/store/fence"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -21,6 +22,12 @@ type Options struct {
 	// Strict holds every Tree back that has an invalid document or an unread
 	// file, instead of keeping the last good version of what it is about.
 	Strict bool
+	// Save has the Store note what has to be saved, for Unsaved; SaveSecrets
+	// lets that hold the content of Secrets.
+	Save, SaveSecrets bool
+	// ClusterPaths names the files that may define cluster-scoped objects; nil
+	// is all of them, and then no Namespace may fence itself in.
+	ClusterPaths fence.Globs
 	// Limits bound what is taken; zero fields get the defaults.
 	Limits Limits
 }
@@ -45,6 +52,14 @@ type Store struct {
 	found     map[Key][]*definition // in order of file and place
 	contested map[Key]struct{}      // keys with several definitions
 	kept      map[string]map[Key]struct{}
+	outside   map[Key]struct{} // keys with definitions that the fence refuses
+	fence     fence.Fence
+
+	trespassing map[*file]bool // what holdsOutside found since the fence or a file changed
+
+	unsaved  map[Key]struct{} // changed since Unsaved told of it
+	absent   map[Key]string   // Secrets that were restored without their content
+	restored bool             // no Change has told of what Restore brought
 
 	allowEmpty bool
 	located    map[spot]Problem
@@ -59,10 +74,12 @@ func New(options Options) (*Store, error) {
 		return nil, fmt.Errorf("load schemas: %w", err)
 	}
 	return &Store{
-		options: options, reader: reader{schemas},
+		options: options, reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets},
 		files: map[string]*file{}, flawed: map[string]*file{},
 		served: map[Key]served{}, found: map[Key][]*definition{},
 		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
+		outside: map[Key]struct{}{}, fence: fence.New(options.ClusterPaths), trespassing: map[*file]bool{},
+		unsaved: map[Key]struct{}{}, absent: map[Key]string{},
 	}, nil
 }
 
@@ -80,10 +97,14 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 		next = next.minus(e.before).plus(e.after)
 	}
 	problem, held := s.hold(tree, next)
+	if !held {
+		problem, held = s.holdForFence(edits, next)
+	}
 	s.allowEmpty = false
 	if held {
 		stats.Objects = len(s.served)
-		return Change{Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
+		s.lacking(&problem)
+		return Change{Set: s.restoredObjects(), Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
 	}
 	change := s.take(edits, tree.Noticed)
 	s.tally = next
@@ -132,6 +153,7 @@ func (s *Store) hold(tree watcher.Tree, next tally) (p Problem, held bool) {
 func (s *Store) problems() []Problem {
 	all := fileProblems(s.flawed)
 	all = append(all, s.contests()...)
+	all = append(all, s.outsideProblems()...)
 	all = append(all, s.keptProblems()...)
 	SortProblems(all)
 	return all
@@ -140,7 +162,7 @@ func (s *Store) problems() []Problem {
 // problemsHeld gives the problems that stand while a Tree is held: those of
 // the Tree where it was its documents that are at fault, else those before.
 func (s *Store) problemsHeld(why Problem, edits []edit) []Problem {
-	if why.Code != revisionInvalid && why.Code != tooManyObjects {
+	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := append(s.problems(), why)
 		SortProblems(all)
 		return all

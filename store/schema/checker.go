@@ -33,8 +33,9 @@ func (c *checker) finish(k *kind) {
 	})
 }
 
-// run checks one object in place; the findings are not sorted.
-func (c *checker) run(object map[string]any) []Finding {
+// run checks one object in place; the findings are not sorted. The rules need
+// not be run on an object that obeyed them before.
+func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	dropSilently(object)
 	w := &walk{checker: c, path: make([]step, 0, 16), budget: celconfig.RuntimeCELCostBudget}
 	if c.deprecated != "" {
@@ -47,7 +48,9 @@ func (c *checker) run(object map[string]any) []Finding {
 	if c.more != nil {
 		c.more(w, object)
 	}
-	w.obey(c.root, object)
+	if !obeyed {
+		w.obey(c.root, object)
+	}
 	return w.found
 }
 

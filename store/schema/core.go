@@ -11,6 +11,7 @@ import (
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/gatefold/gatefold/store/fence"
 	"github.com/gatefold/gatefold/store/keypair"
 )
 
@@ -21,7 +22,23 @@ func coreChecker[T any]() *checker {
 	return &checker{root: fromType(reflect.TypeFor[T]())}
 }
 
-func namespaceChecker() *checker { return coreChecker[corev1.Namespace]() }
+// namespaceChecker reads what fences a Namespace in (design section 10), so that
+// a mistake there leaves the fence as it was.
+func namespaceChecker() *checker {
+	c := coreChecker[corev1.Namespace]()
+	c.more = func(w *walk, object map[string]any) {
+		metadata, _ := object["metadata"].(map[string]any)
+		text, fenced := entries(metadata, "annotations")[fence.Annotation]
+		if !fenced {
+			return
+		}
+		written, _ := text.(string)
+		if _, err := fence.Parse(written); err != nil {
+			w.addAt(InvalidValue, "metadata.annotations["+fence.Annotation+"]", err.Error(), "")
+		}
+	}
+	return c
+}
 
 func configMapChecker() *checker {
 	c := coreChecker[corev1.ConfigMap]()

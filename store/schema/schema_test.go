@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -218,4 +219,31 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("%+v\nthen %+v", again, second)
 		}
 	})
+}
+
+// Recheck leaves out the rules alone, and the fingerprint is one.
+func TestRecheckLeavesOutTheRules(t *testing.T) {
+	set, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gvk := schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
+	for _, test := range []struct {
+		path               string
+		checked, rechecked int
+	}{{"/a", 0, 0}, {"a", 1, 0}, {strings.Repeat("/a", 1000), 1, 1}} {
+		object := func() map[string]any {
+			return map[string]any{
+				"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": map[string]any{"name": "a", "namespace": "default"},
+				"spec": map[string]any{"rules": []any{map[string]any{"matches": []any{map[string]any{"path": map[string]any{"value": test.path}}}}}},
+			}
+		}
+		if checked, rechecked := set.Check(gvk, object()), set.Recheck(gvk, object()); len(checked) != test.checked || len(rechecked) != test.rechecked {
+			t.Errorf("%.5s: %v, and %v; want %d and %d", test.path, checked, rechecked, test.checked, test.rechecked)
+		}
+	}
+	one, err := Fingerprint()
+	if two, _ := Fingerprint(); one != two || len(one) != 64 || err != nil {
+		t.Errorf("%q, %q, %v", one, two, err)
+	}
 }

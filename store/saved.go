@@ -1,0 +1,210 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Saved is one object that serves, in a form that outlives the process. A
+// Store that restores all that another one ever gave goes on as if it were that
+// one: what is kept stays kept, of two definitions the one that served stays,
+// and an emptied folder is held. It is a value, and may be read by any goroutine.
+type Saved struct {
+	Key Key
+	// Path is the file that gave the object; "" says that it serves no more.
+	Path string
+	// Line is the line of the file that Text begins with.
+	Line int
+	// Text is one document that holds the object, and no other. It is nil for a
+	// Secret whose content must not be saved.
+	Text []byte
+	// Since is when the object began to be kept: its broken file defines it no
+	// more. It is zero for an object that its file defines.
+	Since time.Time
+}
+
+// kindSecret is the kind whose content is saved only where Options.SaveSecrets
+// asks for it.
+const kindSecret = "Secret"
+
+// saved is the text to be saved of a definition.
+func (d *definition) saved() []byte {
+	if d.alone != nil {
+		return d.alone
+	}
+	return d.document.text
+}
+
+// alone gives the text to be saved of a checked object where its document
+// cannot be: that is a list, or may hold Secrets beside it, in comments too.
+func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
+	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
+		return nil
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil // typed will say so
+	}
+	return text
+}
+
+// changed notes that a key has to be saved.
+func (s *Store) changed(key Key) {
+	if s.options.Save {
+		s.unsaved[key] = struct{}{}
+	}
+}
+
+// Unsaved gives what came to serve, or ceased to, since it was last called,
+// sorted by key; nothing without Options.Save.
+func (s *Store) Unsaved() []Saved {
+	var all []Saved
+	for _, key := range slices.SortedFunc(maps.Keys(s.unsaved), CompareKeys) {
+		all = append(all, s.save(key))
+	}
+	clear(s.unsaved)
+	return all
+}
+
+// Saved gives all that serves, sorted by key: what Unsaved has ever given, and
+// what it would give, added up.
+func (s *Store) Saved() []Saved {
+	all := make([]Saved, 0, len(s.served)+len(s.absent))
+	for key := range s.served {
+		all = append(all, s.save(key))
+	}
+	for key := range s.absent {
+		all = append(all, s.save(key))
+	}
+	slices.SortFunc(all, func(a, b Saved) int { return CompareKeys(a.Key, b.Key) })
+	return all
+}
+
+func (s *Store) save(key Key) Saved {
+	if path, ok := s.absent[key]; ok {
+		return Saved{Key: key, Path: path}
+	}
+	at, serving := s.served[key]
+	if !serving {
+		return Saved{Key: key}
+	}
+	saved := Saved{Key: key, Path: at.path, Line: 1, Text: at.text, Since: at.since}
+	if d := at.definition; d != nil {
+		saved.Line, saved.Text = d.document.line, d.saved()
+		if d.alone != nil {
+			saved.Line = d.line()
+		}
+	}
+	if key.Kind == kindSecret && !s.options.SaveSecrets {
+		saved.Text = nil
+	}
+	return saved
+}
+
+// Restore lets a Store that has seen no Tree begin where another one ended;
+// sound tells that what is saved was checked by the same schema.Fingerprint.
+// Texts are read within the limits of the folder's own. It gives the keys of
+// what cannot be used, sorted. The next Change tells of all that serves.
+func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Saved) int { return CompareKeys(a.Key, b.Key) })
+	if len(all) > s.options.Limits.Objects {
+		for _, saved := range all {
+			unusable = append(unusable, saved.Key)
+			s.changed(saved.Key)
+		}
+		return unusable
+	}
+	reader := s.reader
+	reader.sound = sound
+	results := make([]*result, len(all))
+	parallel(len(all), func(i int) { results[i] = reader.read(all[i].Text) })
+	for i, saved := range all {
+		if !s.restore(saved, results[i]) {
+			unusable = append(unusable, saved.Key)
+			s.changed(saved.Key)
+		}
+	}
+	for _, f := range s.files {
+		f.finish()
+		s.tally = s.tally.plus(f)
+		for _, d := range f.definitions {
+			key := d.object.Key
+			s.found[key] = append(s.found[key], d)
+			at := s.served[key]
+			at.definition = d
+			s.served[key] = at
+		}
+	}
+	s.restored = true
+	return unusable
+}
+
+// restore takes over one object, false when it cannot be used.
+func (s *Store) restore(saved Saved, r *result) bool {
+	_, twice := s.served[saved.Key]
+	switch {
+	case saved.Path == "" || twice:
+		return false
+	case saved.Key.Kind == kindSecret && (saved.Text == nil || !s.options.SaveSecrets):
+		s.absent[saved.Key] = saved.Path
+		return true
+	case r.broken || r.syntax != nil || len(r.items) != 1 || r.items[0].object.Key != saved.Key:
+		return false
+	}
+	f := s.files[saved.Path]
+	if f == nil {
+		f = &file{path: saved.Path}
+		s.files[saved.Path] = f
+	}
+	at := served{object: r.items[0].object, path: saved.Path}
+	if !saved.Since.IsZero() {
+		at.since, at.text = saved.Since, saved.Text
+		s.served[saved.Key] = at
+		s.keep(saved.Key, at, saved.Since)
+		return true
+	}
+	text := part{saved.Text, max(saved.Line, 1)}
+	f.documents = append(f.documents, &document{text, sha256.Sum256(saved.Text), r})
+	s.served[saved.Key] = at
+	return true
+}
+
+// restoredObjects gives, once, all that Restore brought. It gives nothing where
+// that is less than what served: Envoys that run would lose a listener with its
+// Secret, which they have as long as they are told nothing.
+func (s *Store) restoredObjects() []*Object {
+	if !s.restored || len(s.absent) > 0 {
+		return nil
+	}
+	s.restored = false
+	objects := make([]*Object, 0, len(s.served))
+	for _, at := range s.served {
+		objects = append(objects, at.object)
+	}
+	slices.SortFunc(objects, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
+	return objects
+}
+
+// lacking adds to the problem of a Tree that is held that nothing serves, if so.
+func (s *Store) lacking(p *Problem) {
+	if s.restored && len(s.absent) > 0 {
+		p.Message += fmt.Sprintf("; Envoys are told nothing meanwhile, as the state holds no Secrets and %d are missing", len(s.absent))
+		p.Hint = "bring the folder back, and let the state hold Secrets (--state-secrets) for the next time"
+	}
+}
+
+// completeRestored makes the first Change that is taken tell of all that serves.
+func (s *Store) completeRestored(change *Change) {
+	for key := range s.absent {
+		s.changed(key)
+	}
+	clear(s.absent)
+	if s.restored {
+		change.Set, change.Gone = s.restoredObjects(), nil
+	}
+}
