@@ -140,8 +140,29 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 			s.served[key] = at
 		}
 	}
+	s.restoreFence()
 	s.restored = true
 	return unusable
+}
+
+// restoreFence drops what the fence refuses: other files than before may define
+// cluster-scoped objects now, and so raise it.
+func (s *Store) restoreFence() {
+	namespaces := map[Key]struct{}{}
+	drop := func(clusterScoped bool) {
+		for key, at := range s.served {
+			if (key.Namespace == "") == clusterScoped && !s.admits(at.path, key) {
+				s.release(key, at.path)
+				s.changed(key)
+				delete(s.served, key)
+			} else if key.Kind == kindNamespace {
+				namespaces[key] = struct{}{}
+			}
+		}
+	}
+	drop(true)
+	s.raise(namespaces)
+	drop(false)
 }
 
 // restore takes over one object, false when it cannot be used.

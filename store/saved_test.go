@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/fence"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -283,6 +284,38 @@ func TestSavedIsReadAsItWas(t *testing.T) {
 		}
 		apply(t, heldAgain, again.Apply(watcher.Tree{Missing: true}))
 		compare(t, heldAgain, held)
+	}
+}
+
+// What other files may not define any more, after a restart with other flags, is
+// not served for having been served before.
+func TestRestoredObjectsStayBehindTheFence(t *testing.T) {
+	files := map[string]string{
+		"ns.yaml":      "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, annotations: {gatefold.io/paths: teams/*}}\n",
+		"teams/a.yaml": route("a", "/1"), "other/b.yaml": route("b", "/1"),
+	}
+	s, saved := newStore(t, saving), ledger{}
+	s.Apply(treeOf(map[string]string{"x.yaml": strings.Replace(files["ns.yaml"], "gatefold.io/paths", "note", 1), "teams/a.yaml": files["teams/a.yaml"], "other/b.yaml": files["other/b.yaml"]}))
+	saved.take(s)
+	cluster, err := fence.Parse("ns.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced := Options{Save: true, ClusterPaths: cluster}
+	if got := summary(saved.restart(t, fenced).Apply(watcher.Tree{Missing: true})); got != "+a=/1 +b=/1 HOLD FolderMissing" {
+		t.Errorf("a Namespace of another file: %q", got)
+	}
+	again := saved.restart(t, fenced)
+	if got := summary(again.Apply(treeOf(files))); got != "+default +a=/1 OutsideFence" {
+		t.Errorf("fenced: %q", got)
+	}
+	saved.take(again)
+	again = saved.restart(t, fenced)
+	files["ns.yaml"] += "x: [\n"
+	files["other/b.yaml"] = route("a", "/2")
+	files["teams/a.yaml"] = "a: ["
+	if got := summary(again.Apply(treeOf(files))); !strings.HasPrefix(got, "+default +a=/1 ") || !strings.Contains(got, "OutsideFence") {
+		t.Errorf("a broken fence: %q", got)
 	}
 }
 
