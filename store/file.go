@@ -52,6 +52,7 @@ func (d *definition) line() int { return d.document.line + d.place.line - 1 }
 type tally struct {
 	documents, objects int
 	broken             int // documents of which something did not become an object
+	fences             int // Namespaces that fence themselves in
 }
 
 func (t tally) plus(f *file) tally {
@@ -59,6 +60,7 @@ func (t tally) plus(f *file) tally {
 		t.documents += f.tally.documents
 		t.objects += f.tally.objects
 		t.broken += f.tally.broken
+		t.fences += f.tally.fences
 	}
 	return t
 }
@@ -68,6 +70,7 @@ func (t tally) minus(f *file) tally {
 		t.documents -= f.tally.documents
 		t.objects -= f.tally.objects
 		t.broken -= f.tally.broken
+		t.fences -= f.tally.fences
 	}
 	return t
 }
@@ -240,6 +243,9 @@ func (f *file) finish() {
 		}
 		for _, i := range d.items {
 			f.definitions = append(f.definitions, &definition{i, f, d, len(f.definitions)})
+			if _, fences := fenceOf(i.object); fences {
+				f.tally.fences++
+			}
 		}
 		if d.broken {
 			f.tally.broken++

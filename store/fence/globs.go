@@ -1,0 +1,88 @@
+package fence
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Globs are patterns of file paths from the root of the folder, slash separated.
+// Between slashes * stands for any characters, ? for one, [a-z] for one of a
+// range; a part that is ** stands for any number of parts, none included.
+type Globs []string
+
+// anyParts is the part of a pattern that stands for any number of parts.
+const anyParts = "**"
+
+// Parse reads patterns that commas, spaces or line breaks separate. The error
+// says what is wrong with one of them, and what to write.
+func Parse(text string) (Globs, error) {
+	globs := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for _, glob := range globs {
+		if err := check(glob); err != nil {
+			return nil, err
+		}
+	}
+	if len(globs) == 0 {
+		return nil, fmt.Errorf("no path is named: write one, such as teams/shop/**")
+	}
+	return globs, nil
+}
+
+func check(glob string) error {
+	for part := range strings.SplitSeq(glob, "/") {
+		_, err := path.Match(part, "")
+		switch {
+		case part == "":
+			return fmt.Errorf("%q: paths count from the folder: write no / at the begin or the end, and none twice; all below teams/shop is teams/shop/**", glob)
+		case part == "." || part == "..":
+			return fmt.Errorf("%q: write the path from the folder without . and ..", glob)
+		case strings.Contains(part, anyParts) && part != anyParts:
+			return fmt.Errorf("%q: ** stands alone between slashes: write dir/** or dir/*.yaml", glob)
+		case err != nil:
+			return fmt.Errorf("%q: %w: a [ wants its ], a \\ a character behind it", glob, err)
+		}
+	}
+	return nil
+}
+
+// Match tells whether one of the patterns fits the whole path.
+func (g Globs) Match(file string) bool {
+	parts := strings.Split(file, "/")
+	return slices.ContainsFunc(g, func(glob string) bool { return fits(strings.Split(glob, "/"), parts) })
+}
+
+// fits compares part by part. When a part does not fit, the last ** before it
+// takes in one part more: an earlier one need never be tried again.
+func fits(glob, parts []string) bool {
+	g, p := 0, 0
+	star, taken := -1, 0
+	for p < len(parts) {
+		switch {
+		case g < len(glob) && glob[g] == anyParts:
+			star, taken = g, p
+			g++
+		case g < len(glob) && fitsPart(glob[g], parts[p]):
+			g, p = g+1, p+1
+		case star >= 0:
+			taken++
+			g, p = star+1, taken
+		default:
+			return false
+		}
+	}
+	for g < len(glob) && glob[g] == anyParts {
+		g++
+	}
+	return g == len(glob)
+}
+
+func fitsPart(glob, part string) bool {
+	fits, err := path.Match(glob, part)
+	return fits && err == nil
+}
+
+// String gives the patterns as they may be written.
+func (g Globs) String() string { return strings.Join(g, ", ") }
