@@ -85,18 +85,18 @@ func (s *scan) follow(e *entry) (ok bool) {
 		e.detail = fmt.Sprintf("link to %q: only relative links that stay inside the folder are followed", target)
 	}
 	// A link without an extension may be meant as a directory.
-	return loadable(e.path) || e.skip == LeavesRoot && path.Ext(e.path) == ""
+	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
 }
 
 // judge decides what e is by its signature.
 func (s *scan) judge(e *entry) (ok bool) {
 	switch {
-	case !loadable(e.path) && e.sig.kind == fs.ModeDir:
+	case !s.takes(path.Base(e.path)) && e.sig.kind == fs.ModeDir:
 		e.path += "/"
 		// What changes in a directory shows in its entries.
 		e.sig = signature{identity: e.sig.identity, kind: fs.ModeDir}
 		return true
-	case !loadable(e.path):
+	case !s.takes(path.Base(e.path)):
 		return false
 	case e.sig.kind != 0:
 		e.skip, e.detail = NotRegular, "not a regular file: "+kindName(e.sig.kind)

@@ -36,6 +36,9 @@ type Options struct {
 	Root string
 	// Limits bound each Tree.
 	Limits Limits
+	// Takes tells by its name which file is read; nil reads .yaml, .yml and .json.
+	// Hidden names never are.
+	Takes func(name string) bool
 	// RenameQuiet is the quiet time after one file was replaced by a rename,
 	// which is atomic: 20 ms.
 	RenameQuiet time.Duration
@@ -78,6 +81,9 @@ const (
 // withDefaults fills in what was left zero.
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
+	if o.Takes == nil {
+		o.Takes = loadable
+	}
 	o.RenameQuiet = orElse(o.RenameQuiet, 20*time.Millisecond)
 	o.Quiet = orElse(o.Quiet, 100*time.Millisecond)
 	o.MaxAdd = orElse(o.MaxAdd, time.Second)

@@ -66,6 +66,7 @@ func readOnce(opt Options) (Tree, error) {
 type reader struct {
 	name   string
 	limits Limits
+	takes  func(name string) bool
 	at     place
 	top    *node // nil while the root is missing
 	// failed names the files that the system refused to read: the reason may
@@ -82,7 +83,7 @@ type reader struct {
 }
 
 func newReader(opt Options) *reader {
-	return &reader{name: opt.Root, limits: opt.Limits, kept: map[string]*loaded{}}
+	return &reader{name: opt.Root, limits: opt.Limits, takes: opt.Takes, kept: map[string]*loaded{}}
 }
 
 // look compares the folder with what is known and returns what changed. dirs
@@ -90,7 +91,7 @@ func newReader(opt Options) *reader {
 // another directory than before. stale asks for another look at everything.
 func (r *reader) look(root *os.Root, at place, dirs map[identity]bool) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
-	s := &scan{limits: r.limits, root: root, kept: r.kept, enter: r.enter}
+	s := &scan{limits: r.limits, takes: r.takes, root: root, kept: r.kept, enter: r.enter}
 	s.deep = dirs == nil || before == nil || !at.same(was)
 	r.at = at
 	if !s.deep && len(dirs) == 0 {

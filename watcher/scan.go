@@ -14,6 +14,7 @@ import (
 // scan is one comparison of the folder with what is known of it.
 type scan struct {
 	limits Limits
+	takes  func(name string) bool
 	root   *os.Root
 	kept   map[string]*loaded
 	// enter is told each directory that is listed as new or in a deep scan,
