@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -72,7 +73,7 @@ func Read(certificates, key []byte) (*Pair, *Fault) {
 
 const (
 	pemHint = "write PEM: the certificate of the server first, then those that signed it"
-	keyHint = "write one private key in PEM, not encrypted: RSA of 2048 bits or more, or ECDSA P-256, P-384 or P-521"
+	keyHint = "write one private key in PEM, not encrypted: RSA of 2048 bits or more, ECDSA P-256, P-384 or P-521, or Ed25519"
 )
 
 func readChain(text []byte) (*Pair, *Fault) {
@@ -150,8 +151,9 @@ func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
 		if k.Curve != elliptic.P256() && k.Curve != elliptic.P384() && k.Curve != elliptic.P521() {
 			return &Fault{Key, "the ECDSA key is on curve " + k.Params().Name + ", which Envoy does not take", keyHint}
 		}
+	case ed25519.PrivateKey:
 	default:
-		return &Fault{Key, "the private key is neither RSA nor ECDSA, and Envoy takes no other", keyHint}
+		return &Fault{Key, "the private key is of a kind that Envoy does not take", keyHint}
 	}
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(leaf.PublicKey) {
