@@ -1,0 +1,195 @@
+package composetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+)
+
+// The images that stand-ins are made for where an engine of our own runs: it may have
+// no registry to ask, and nobody else meets them.
+const (
+	goImage      = "golang:1.26"
+	busyboxImage = "busybox:1.37"
+	envoyImage   = "envoyproxy/envoy:v1.40.0"
+)
+
+// engine is a Docker engine and the way to it.
+type engine struct {
+	t *testing.T
+	// own tells that the test started it: it has no images, and no network of its own.
+	own bool
+	env []string
+}
+
+// findEngine gives the engine of this machine, or starts one where root may, and makes
+// stand-ins for the public images in it: golang from this Go and its downloaded
+// modules, envoy from the binary of envoy/get-envoy. A machine that cannot have one
+// skips the test and says so on stderr, where no flag hides it; with CI=true the test fails.
+func findEngine(t *testing.T) *engine {
+	t.Helper()
+	e := &engine{t: t, env: os.Environ()}
+	if _, err := e.try("docker", "version"); err == nil {
+		return e
+	}
+	if err := e.start(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("no Docker engine to test docker-compose.yaml with: %v", err)
+		}
+		fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED, no Docker engine: %v\n\n", t.Name(), err)
+		t.Skip("no Docker engine: ", err)
+	}
+	e.importBusybox()
+	e.importGo()
+	e.buildEnvoy(envoytest.Binary(t))
+	return e
+}
+
+// start starts dockerd with all it has in a folder of its own. It touches neither the
+// firewall nor the bridges of this machine: containers reach each other and this host,
+// and nothing else.
+func (e *engine) start() error {
+	if os.Geteuid() != 0 {
+		return errors.New("none answers, and only root can start one")
+	}
+	// Not t.TempDir: the path of a socket is at most 107 bytes long.
+	folder, err := os.MkdirTemp("", "gatefold-engine-")
+	if err != nil {
+		return err
+	}
+	socket := filepath.Join(folder, "s")
+	log, err := os.Create(filepath.Join(folder, "log"))
+	if err != nil {
+		return err
+	}
+	command := exec.Command("dockerd", "--data-root", filepath.Join(folder, "data"), "--exec-root", filepath.Join(folder, "exec"),
+		"--pidfile", filepath.Join(folder, "pid"), "--host", "unix://"+socket,
+		"--bridge=none", "--iptables=false", "--ip-masq=false", "--ip-forward=false")
+	command.Stdout, command.Stderr = log, log
+	// Not with the terminal's Ctrl-C: first the containers end, then the engine.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		_ = os.RemoveAll(folder)
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	e.t.Cleanup(func() { e.stop(command, ended, folder) })
+	e.own, e.env = true, append(e.env, "DOCKER_HOST=unix://"+socket)
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if _, err = e.try("docker", "version"); err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			ended <- nil
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("dockerd ended: %s", text[max(0, len(text)-1000):])
+		default:
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("dockerd does not answer: %w", err)
+		}
+	}
+}
+
+// stop ends the engine that was started, by its process, and removes what it had.
+func (e *engine) stop(command *exec.Cmd, ended <-chan error, folder string) {
+	_ = command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		e.t.Error("dockerd does not end")
+		_ = command.Process.Kill()
+	}
+	mounts, _ := os.ReadFile("/proc/mounts")
+	for _, mount := range regexp.MustCompile(`(?m)^\S+ (\S+)`).FindAllStringSubmatch(string(mounts), -1) {
+		if strings.HasPrefix(mount[1], folder+"/") {
+			_ = syscall.Unmount(mount[1], syscall.MNT_DETACH)
+		}
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		e.t.Error(err)
+	}
+}
+
+// try runs a command against the engine and gives all that it prints.
+func (e *engine) try(name string, args ...string) (string, error) {
+	command := exec.CommandContext(e.t.Context(), name, args...)
+	command.Env = e.env
+	out, err := command.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out), err
+}
+
+func (e *engine) must(name string, args ...string) string {
+	e.t.Helper()
+	out, err := e.try(name, args...)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// script runs a script of sh with arguments $1, $2 …
+func (e *engine) script(text string, args ...string) {
+	e.t.Helper()
+	e.must("sh", append([]string{"-euc", text, "sh"}, args...)...)
+}
+
+// importBusybox makes an image of a shell and what one needs beside it.
+func (e *engine) importBusybox() {
+	e.t.Helper()
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		e.t.Fatal("stand-ins for public images need busybox (Debian: busybox-static): ", err)
+	}
+	e.script(`mkdir -m 1777 -p "$1/bin" "$1/tmp"
+		cp -L "$2" "$1/bin/busybox"
+		for name in sh ls mkdir cp mv rm ln cat env chmod; do ln -s busybox "$1/bin/$name"; done
+		tar -C "$1" -c . | docker import -c 'ENV PATH=/usr/local/bin:/bin' - "$3" >/dev/null`,
+		e.t.TempDir(), busybox, busyboxImage)
+}
+
+// importGo makes golang of this Go, and of the modules that it has downloaded: the
+// build of the Dockerfile then finds all of them without a network.
+func (e *engine) importGo() {
+	e.t.Helper()
+	e.must("go", "mod", "download")
+	at := strings.Fields(e.must("go", "env", "GOROOT", "GOMODCACHE"))
+	e.script(`mkdir -p "$1/modules" "$1/build"
+		cp -a "$2" "$1/go"
+		cp -a "$3/cache/download/." "$1/modules"
+		cat >"$1/Dockerfile" <<-END
+			FROM `+busyboxImage+`
+			COPY go /usr/local/go
+			COPY modules /modules
+			ENV PATH=/usr/local/go/bin:/usr/local/bin:/bin HOME=/root GOTOOLCHAIN=local GOPROXY=file:///modules GOSUMDB=off
+		END
+		docker build -q -t `+goImage+` "$1" >/dev/null`, e.t.TempDir(), at[0], at[1])
+}
+
+// buildEnvoy makes an image of an Envoy binary and the libraries that it loads.
+func (e *engine) buildEnvoy(binary string) {
+	e.t.Helper()
+	e.script(`mkdir -p "$1/root/usr/local/bin" "$1/root/etc"
+		mkdir -m 1777 "$1/root/tmp"
+		cp "$2" "$1/root/usr/local/bin/envoy"
+		for library in $(ldd "$2" | grep -o '/[^ ]*'); do
+			mkdir -p "$1/root$(dirname "$library")"
+			cp -L "$library" "$1/root$library"
+		done
+		printf 'FROM scratch\nCOPY root/ /\nENTRYPOINT ["/usr/local/bin/envoy"]\n' >"$1/Dockerfile"
+		docker build -q -t `+envoyImage+` "$1" >/dev/null`, e.t.TempDir(), binary)
+}
