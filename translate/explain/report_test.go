@@ -150,6 +150,23 @@ func TestProblemsThatMayMatter(t *testing.T) {
 	}
 }
 
+// Where nothing listens, no route is the reason.
+func TestProblemsWhereNothingListens(t *testing.T) {
+	facts := explain.Facts{View: viewWith("a.test", prefixed("won", 0, "/a")), Problems: []store.Problem{
+		{Code: "2 file", Severity: store.Error},
+		{Code: "no", Object: routeKey("won"), Severity: store.Error},
+		{Code: "no", Object: routeKey("nowhere"), Severity: store.Error},
+		{Code: "1 Gateway", Object: store.Key{Kind: "Gateway", Namespace: "n", Name: "other"}, Severity: store.Error},
+	}}
+	var got []string
+	for _, p := range ask(t, facts, "http://a.test:81/a").Problems {
+		got = append(got, p.Code)
+	}
+	if fmt.Sprint(got) != "[1 Gateway 2 file]" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestInsteadIsNearestAndBounded(t *testing.T) {
 	var rules []*ir.Rule
 	for i := range 50 {

@@ -45,6 +45,8 @@ type suspects struct {
 	host    map[store.Key]bool   // routes of the same virtual host
 	rules   map[store.Field]bool // rules that won, led there or came near
 	serving map[store.Key]bool   // routes that serve anywhere
+	// unheard tells that nothing listens there: only Gateways and broken files can be why.
+	unheard bool
 	// lost tells that nothing answers: then broken files are suspects, too.
 	lost bool
 	// broken tells that a back end is missing.
@@ -55,6 +57,10 @@ type suspects struct {
 func (s *suspects) rank(p store.Problem) int {
 	isRoute := strings.HasSuffix(p.Object.Kind, "Route")
 	switch {
+	case s.unheard && p.Object.Kind == "Gateway":
+		return 1
+	case s.unheard && !p.Object.IsZero():
+		return 0
 	case s.rule != nil && ofRule(p, s.rule):
 		return 1
 	case s.serving[p.Object] && !s.concerned(p):
@@ -85,7 +91,7 @@ func (s *suspects) concerned(p store.Problem) bool {
 func (b *reporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, winners: map[store.Key]bool{}, host: map[store.Key]bool{},
-		rules: map[store.Field]bool{}, serving: b.serving(), lost: b.answer.Rule == nil, broken: b.report.Outcome == Responded,
+		rules: map[store.Field]bool{}, serving: b.serving(), lost: b.answer.Rule == nil, unheard: b.report.Outcome == NoListener, broken: b.report.Outcome == Responded,
 	}
 	for _, source := range b.report.sources() {
 		s.winners[source.Object] = true
