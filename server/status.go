@@ -14,6 +14,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -115,6 +116,8 @@ func copyStatus(status any) any {
 		return s.DeepCopy()
 	case *gwv1.PolicyStatus:
 		return s.DeepCopy()
+	case *api.GatewayExtensionStatus:
+		return s.DeepCopy()
 	}
 	panic(fmt.Sprintf("status of an unknown type %T", status))
 }
@@ -135,6 +138,8 @@ func conditionLists(status any) map[string][]metav1.Condition {
 		for _, p := range s.Parents {
 			lists[refName(p.ParentRef)] = p.Conditions
 		}
+	case *api.GatewayExtensionStatus:
+		lists[""] = s.Conditions
 	case *gwv1.PolicyStatus:
 		for _, a := range s.Ancestors {
 			lists[refName(a.AncestorRef)] = a.Conditions

@@ -3,6 +3,7 @@ package translate_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -247,5 +248,26 @@ func BenchmarkBombs(b *testing.B) {
 			}
 		})
 		runtime.KeepAlive(translator)
+	}
+}
+
+// TestTheHintOfABudget names the flag only where it raises the bound.
+func TestTheHintOfABudget(t *testing.T) {
+	for _, test := range []struct {
+		most int
+		hint string
+	}{
+		{100, "; or raise --max-routes-per-host"},
+		{0, "; a folder may look at 1000 pairs, and 100 more for each of its HTTPRoutes, whatever --max-routes-per-host"},
+	} {
+		w := newWorldWith(t, translate.Options{MaxRoutes: test.most})
+		problems := w.apply(tree(bomb(9)))
+		at := slices.IndexFunc(problems, func(p store.Problem) bool { return p.Code == "TooManyRoutes" })
+		if at < 0 {
+			t.Fatalf("with %d pairs at most, none is too many", test.most)
+		}
+		if got := problems[at].Hint; !strings.HasSuffix(got, test.hint) {
+			t.Errorf("with %d pairs at most: %s", test.most, got)
+		}
 	}
 }

@@ -132,6 +132,7 @@ type network struct {
 	policyStatus  *memo.Rule[store.Key, *status.Update]
 
 	backendPolicyStatus *memo.Rule[store.Key, *status.Update]
+	extensionStatus     *memo.Rule[store.Key, *status.Update]
 
 	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]

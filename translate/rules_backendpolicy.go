@@ -121,7 +121,7 @@ func (n *network) runBackendTargets(c *memo.Ctx, key store.Key) []backendTarget 
 			told.Lost = &store.Problem{
 				Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Object: key,
 				Field:   fmt.Sprintf("spec.targetRefs[%d].name", i),
-				Message: at.String() + " does not exist", Hint: "a policy and its target share a namespace",
+				Message: at.String() + " does not exist", Hint: hintTarget,
 			}
 		}
 		config := n.configOf(c, at)

@@ -78,7 +78,10 @@ type budgetOut struct {
 	// Pairs were counted on the first level that does not stand, with all that
 	// stands on the host; 0 when all do.
 	Pairs, Limit int
-	Host         string
+	// Few tells that Limit is what a folder of as few routes may look at, and less
+	// than Options.MaxRoutes.
+	Few  bool
+	Host string
 }
 
 func (n *network) declareBudget(e *memo.Engine) {
@@ -193,14 +196,14 @@ func (n *network) runCut(c *memo.Ctx, key tableKey) map[store.Key]budgetOut {
 	if all.Pairs <= limit {
 		return nil
 	}
-	out, pairs := map[store.Key]budgetOut{}, 0
+	out, pairs, few := map[store.Key]budgetOut{}, 0, limit < n.MaxRoutes
 	for depth := range n.MaxDepth {
 		for root := range all.Roots.All() {
 			if _, stopped := out[root.Root.Key]; stopped || depth >= len(root.Levels) {
 				continue
 			}
 			if pairs+root.Levels[depth] > limit {
-				out[root.Root.Key] = budgetOut{Depth: depth, Pairs: pairs + root.Levels[depth], Limit: limit, Host: key.Domain}
+				out[root.Root.Key] = budgetOut{Depth: depth, Pairs: pairs + root.Levels[depth], Limit: limit, Few: few, Host: key.Domain}
 				continue
 			}
 			pairs += root.Levels[depth]
@@ -228,22 +231,27 @@ func (n *network) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	return route.Wants(key.Route, n.flat.Get(c, key).Points)
 }
 
-// overBudget says that a node may not hand requests on, "" when it may.
-func (n *network) overBudget(c *memo.Ctx, key flatKey) string {
+// overBudget gives the budget that keeps a node from handing requests on, false when
+// it may.
+func (n *network) overBudget(c *memo.Ctx, key flatKey) (budgetOut, bool) {
 	budget := n.budget.Get(c, rootKey{key.root(), key.Port})
-	if key.depth() < budget.Depth {
-		return ""
-	}
-	return fmt.Sprintf("the routes below %s multiply: %d pairs of a rule and a candidate on the host %s, of at most %d", key.root(), budget.Pairs, budget.Host, budget.Limit)
+	return budget, key.depth() >= budget.Depth
 }
 
 // tooMany says that a rule hands nothing on.
-func (out *graftOut) tooMany(point *route.Point, message string) {
+func (out *graftOut) tooMany(point *route.Point, root store.Key, over budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
+	message := fmt.Sprintf("the routes below %s multiply: %d pairs of a rule and a candidate on the host %s, of at most %d", root, over.Pairs, over.Host, over.Limit)
+	hint := "name fewer routes here: routes that all hand requests to each other multiply; "
+	if over.Few {
+		hint += fmt.Sprintf("a folder may look at %d pairs, and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
+	} else {
+		hint += "or raise --max-routes-per-host"
+	}
 	out.Problems = append(out.Problems, store.Problem{
 		Code: "TooManyRoutes", Severity: store.Error, Object: point.Rest.Source.Key, Field: at,
 		Message: message + "; the rule answers 500",
-		Hint:    "name fewer routes here: routes that all hand requests to each other multiply; or raise --max-routes-per-host",
+		Hint:    hint,
 	})
 	out.Unresolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + message}
 }

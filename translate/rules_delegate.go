@@ -127,8 +127,10 @@ func (n *network) declareDelegation(e *memo.Engine) {
 		n.in.httpRoutes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
 	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
 		flat := n.flat.Get(c, key)
-		if len(flat.Points) > 0 && n.overBudget(c, key) != "" {
-			return &pointsOut{} // so that the links fall, which their children hold
+		if len(flat.Points) > 0 {
+			if _, over := n.overBudget(c, key); over {
+				return &pointsOut{} // so that the links fall, which their children hold
+			}
 		}
 		return &pointsOut{flat.Points, flat.Hosts}
 	}, deepEqual)
@@ -254,8 +256,8 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	}
 	for _, point := range flat.Points {
 		found := n.searchOf(c, key, point)
-		if over := n.overBudget(c, key); over != "" {
-			out.tooMany(point, over)
+		if budget, over := n.overBudget(c, key); over {
+			out.tooMany(point, key.root(), budget)
 		} else {
 			out.complain(found)
 		}

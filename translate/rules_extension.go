@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -62,6 +67,20 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 		out.Extension = extension
 	}
 	return out
+}
+
+func (n *network) runExtensionStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.extensions.Get(c, key)
+	if !ok {
+		return nil
+	}
+	generation, bad := object.Value.GetGeneration(), listen.Verdict[gwv1.PolicyConditionReason]{}
+	if own := n.extension.Get(c, key); own.Unusable != "" {
+		bad = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+	}
+	return &status.Update{Key: key, Generation: generation, Status: &api.GatewayExtensionStatus{
+		Conditions: []metav1.Condition{status.ExtensionAccepted(generation, bad)},
+	}}
 }
 
 // connect looks up the extensions that extras name, and gives the back ends of their

@@ -18,6 +18,9 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
+// hintTarget is for a target that is not there.
+const hintTarget = "create it, or mend it if it is listed with a problem; a policy and its target share a namespace"
+
 // policyUseKey names a policy and a Gateway that serves by it.
 type policyUseKey struct {
 	Policy  store.Key
@@ -132,7 +135,7 @@ func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTar
 	object, _ := n.in.httpRoutes.Get(c, at)
 	from, ok := store.As[*api.HTTPRoute](object)
 	if !ok {
-		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", "a policy and its target share a namespace"
+		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", hintTarget
 	}
 	if target.SectionName != nil && !slices.ContainsFunc(from.Spec.Rules, func(r api.HTTPRouteRule) bool {
 		return r.Name != nil && *r.Name == *target.SectionName
@@ -145,7 +148,7 @@ func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTar
 // lostGateway speaks of Gateways that are ours or nobody's.
 func (n *network) lostGateway(c *memo.Ctx, at store.Key, target api.PolicyTarget) (reason gwv1.PolicyConditionReason, field, message, hint string) {
 	if _, exists := n.in.gateways.Get(c, at); !exists {
-		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", "a policy and its target share a namespace"
+		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", hintTarget
 	}
 	g := n.listeners.Get(c, at)
 	if g == nil || target.SectionName == nil {

@@ -250,7 +250,7 @@ func (n *network) labelHint(c *memo.Ctx, s route.Selector) string {
 	return "give a route that label, or correct the name of the reference, which is the label's value"
 }
 
-// complain says that requests are handed to nobody, or in a circle, or that some
+// complain says that requests are handed to nobody, or in a cycle, or that some
 // routes do not take them.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
@@ -261,7 +261,7 @@ func (out *graftOut) complain(s search) {
 		problem.Message, problem.Hint = s.missing+" does not exist", s.missingHint
 	case len(s.refused) > 0 && s.refused[0].Cycle:
 		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.refused[0].Message
-		problem.Hint = "take the reference that closes the circle out"
+		problem.Hint = "take the reference that closes the cycle out"
 		if s.live > 0 {
 			problem.Severity = store.Warning
 		}

@@ -33,6 +33,8 @@ func (n *network) declareStatus(e *memo.Engine) {
 	memo.Each(n.gatewayStatus, n.in.gateways)
 	n.routeStatus = memo.NewRule(e, "routestatus", n.runRouteStatus, deepEqual)
 	memo.Each(n.routeStatus, n.in.httpRoutes)
+	n.extensionStatus = memo.NewRule(e, "extensionstatus", n.runExtensionStatus, deepEqual)
+	memo.Each(n.extensionStatus, n.in.extensions)
 
 	classless := memo.NewRule(e, "classless", n.classProblems, deepEqual)
 	memo.Each(classless, n.in.gateways)
@@ -62,7 +64,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 // statuses are the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus}
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.extensionStatus}
 }
 
 // count is the step of a fold that counts its members.

@@ -14,6 +14,20 @@ type GatewayExtension struct {
 	Spec GatewayExtensionSpec `json:"spec"`
 }
 
+// GatewayExtensionStatus says whether policies can name the extension.
+type GatewayExtensionStatus struct {
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// DeepCopy gives a status that shares nothing with s.
+func (s *GatewayExtensionStatus) DeepCopy() *GatewayExtensionStatus {
+	out := &GatewayExtensionStatus{Conditions: make([]metav1.Condition, len(s.Conditions))}
+	for i := range s.Conditions {
+		s.Conditions[i].DeepCopyInto(&out.Conditions[i])
+	}
+	return out
+}
+
 // GatewayExtensionSpec holds exactly one of its services.
 type GatewayExtensionSpec struct {
 	// Type repeats which one it is; kgateway once asked for it.

@@ -22,6 +22,12 @@ func PolicyAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionRea
 	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
 }
 
+// ExtensionAccepted is a GatewayExtension's Accepted, with kgateway's reasons: it
+// holds when policies can use it.
+func ExtensionAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
+	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
+}
+
 // PolicyAttached is a policy's Attached (kgateway's condition) for one Gateway: it
 // holds unless others
 // have set every field of the policy.
