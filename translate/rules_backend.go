@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"fmt"
+	"net"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -168,12 +170,56 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 // encodeCluster adds what policies set for the back end.
 func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
-	problems := n.configOf(c, key.Object).Apply(cluster)
+	problems := append(n.sift(c, cluster), n.configOf(c, key.Object).Apply(cluster)...)
 	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {
 		out.Assignment = &assignment
 	}
 	return out
+}
+
+// sift takes the endpoints out of a cluster that must not be used, and tells of
+// each where it is written.
+func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []store.Problem {
+	var problems []store.Problem
+	refused := n.Guard.Sift(cluster)
+	for _, endpoint := range refused[:min(len(refused), maxRefusedEndpoints)] {
+		at := net.JoinHostPort(endpoint.Host, fmt.Sprint(endpoint.Port))
+		problem := store.Problem{
+			Code: "EndpointRefused", Severity: store.Error, Object: cluster.Objects[0],
+			Message: fmt.Sprintf("%s is no place for requests: it is where gatefold or Envoy is steered, or where a cloud gives out credentials", at),
+			Hint:    "send to another address; if this is meant, start gatefold with --allow-endpoints " + at,
+		}
+		for _, key := range cluster.Objects {
+			if field := n.fieldOf(c, key, endpoint); field != "" {
+				problem.Object, problem.Field = key, field
+				break
+			}
+		}
+		problems = append(problems, problem)
+	}
+	return problems
+}
+
+// maxRefusedEndpoints bounds what is told of one cluster.
+const maxRefusedEndpoints = 20
+
+// fieldOf finds where an object that a cluster is made of writes an endpoint, ""
+// where it does not.
+func (n *network) fieldOf(c *memo.Ctx, key store.Key, endpoint ir.Endpoint) string {
+	if key.Kind == "EndpointSlice" {
+		object, _ := n.in.slices.Get(c, key)
+		slice, _ := store.As[*discoveryv1.EndpointSlice](object)
+		return backend.SliceField(slice, endpoint.Host)
+	}
+	object, _ := n.in.staticBackends.Get(c, key)
+	if static, ok := store.As[*api.Backend](object); ok {
+		return backend.HostField(static, endpoint)
+	}
+	if service := n.service(c, key); service != nil && service.Spec.ExternalName == endpoint.Host {
+		return "spec.externalName"
+	}
+	return ""
 }
 
 func (n *network) endpointSlices(c *memo.Ctx, service store.Key) []*discoveryv1.EndpointSlice {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -19,6 +20,8 @@ type Options struct {
 	// Bind are the IP addresses for Gateways that name none: all interfaces,
 	// when empty 0.0.0.0.
 	Bind []string
+	// Guard says which endpoints must not be used.
+	Guard backend.Guard
 	// WildcardNamespace is the word that stands for all namespaces in a label
 	// reference (EP-10943); "all" when empty.
 	WildcardNamespace string

@@ -1,0 +1,83 @@
+package backend
+
+import (
+	"testing"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func guard(t *testing.T, refuse, allow []string) Guard {
+	t.Helper()
+	parse := func(texts []string) (out []Endpoints) {
+		for _, text := range texts {
+			e, err := ParseEndpoints(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, e)
+		}
+		return out
+	}
+	return Guard{Refuse: parse(refuse), Allow: parse(allow)}
+}
+
+func TestGuardRefuses(t *testing.T) {
+	g := guard(t, []string{"127.0.0.1:19000", ":18000", "10.9.0.5:9901", "control:7000", "192.0.2.0/24"}, nil)
+	for _, endpoint := range []ir.Endpoint{
+		{Host: "169.254.169.254", Port: 80}, {Host: "169.254.0.1", Port: 1}, {Host: "::ffff:169.254.169.254", Port: 80},
+		{Host: "::ffff:a9fe:a9fe", Port: 80}, {Host: "64:ff9b::a9fe:a9fe", Port: 80}, {Host: "fd00:ec2::254", Port: 80}, {Host: "fd20:ce::254", Port: 80},
+		{Host: "2852039166", Port: 80}, {Host: "0xa9fea9fe", Port: 80}, {Host: "0XA9.0xfe.0251.254", Port: 80}, {Host: "169.16689662", Port: 80},
+		{Host: "0251.0376.0251.0376", Port: 80}, {Host: "169.254.169.254.", Port: 80}, {Host: "Metadata.Google.internal.", Port: 80},
+		{Host: "127.0.0.1", Port: 19000}, {Host: "127.0.0.2", Port: 19000}, {Host: "127.1", Port: 19000}, {Host: "2130706433", Port: 19000},
+		{Host: "0", Port: 19000}, {Host: "0.0.0.0", Port: 19000}, {Host: "::", Port: 19000}, {Host: "::1", Port: 19000}, {Host: "::ffff:127.0.0.1", Port: 19000},
+		{Host: "localhost", Port: 19000}, {Host: "LOCALHOST.", Port: 19000}, {Host: "a.localhost", Port: 18000}, {Host: "127.0.0.1", Port: 18000},
+		{Host: "10.9.0.5", Port: 9901}, {Host: "CONTROL.", Port: 7000}, {Host: "192.0.2.77", Port: 1},
+	} {
+		if len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) == 0 {
+			t.Errorf("%v may be used", endpoint)
+		}
+	}
+	for _, endpoint := range []ir.Endpoint{
+		{Host: "127.0.0.1", Port: 19001}, {Host: "localhost", Port: 3000}, {Host: "::1", Port: 80}, {Host: "169.253.0.1", Port: 80}, {Host: "169.255.0.1", Port: 80},
+		{Host: "10.9.0.5", Port: 9902}, {Host: "10.9.0.6", Port: 9901}, {Host: "10.9.0.5", Port: 19000}, {Host: "control", Port: 7001}, {Host: "example.com", Port: 19000},
+		{Host: "fd00:ec3::254", Port: 80}, {Host: "1.2.3.4.5", Port: 80}, {Host: "127.1.a", Port: 19000}, {Host: "256.1.1.1", Port: 19000}, {Host: "4294967296", Port: 19000},
+		{Host: "localhost.example.com", Port: 19000},
+	} {
+		if len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0 {
+			t.Errorf("%v must not be used", endpoint)
+		}
+	}
+}
+
+func TestGuardAllows(t *testing.T) {
+	g := guard(t, []string{"127.0.0.1:19000", "127.0.0.1:9901"}, []string{"169.254.169.0/24", "localhost:9901", "169.254.7.7:80"})
+	for endpoint, refused := range map[ir.Endpoint]bool{
+		{Host: "169.254.169.254", Port: 80}: false, {Host: "169.254.1.1", Port: 80}: true,
+		{Host: "127.0.0.1", Port: 9901}: false, {Host: "127.0.0.1", Port: 19000}: true,
+		{Host: "169.254.7.7", Port: 80}: false, {Host: "169.254.7.7", Port: 81}: true,
+	} {
+		if got := len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0; got != refused {
+			t.Errorf("%v: %v", endpoint, got)
+		}
+	}
+}
+
+func TestParseEndpointsRefuses(t *testing.T) {
+	for _, text := range []string{"", "host", "10.0.0.0/33", "10.0.0.1:0", "10.0.0.1:99999", "[::1]:x", "unix:/run/x"} {
+		if e, err := ParseEndpoints(text); err == nil {
+			t.Errorf("%q: %+v", text, e)
+		}
+	}
+}
+
+func TestSift(t *testing.T) {
+	g := guard(t, nil, nil)
+	c := &ir.Cluster{Discovery: ir.DNS, Endpoints: []ir.Endpoint{{Host: "a.example.com", Port: 1}, {Host: "169.254.1.1", Port: 2}}}
+	if refused := g.Sift(c); len(refused) != 1 || len(c.Endpoints) != 1 || c.Discovery != ir.DNS {
+		t.Errorf("%v of %+v", refused, c)
+	}
+	c = &ir.Cluster{Discovery: ir.DNS, Endpoints: []ir.Endpoint{{Host: "metadata.google.internal", Port: 2}}}
+	if g.Sift(c); len(c.Endpoints) != 0 || c.Discovery != ir.Static {
+		t.Errorf("%+v", c)
+	}
+}
