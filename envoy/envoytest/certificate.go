@@ -131,3 +131,6 @@ func Replace(t testing.TB, path string, text []byte) {
 		t.Fatal(err)
 	}
 }
+
+// PEM gives a certificate as Issue gave it.
+func PEM(certificate *x509.Certificate) []byte { return encode("CERTIFICATE", certificate.Raw) }

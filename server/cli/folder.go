@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"syscall"
 
@@ -19,10 +20,13 @@ type folderOptions struct {
 	tree   watcher.Limits
 	store  store.Limits
 	routes translate.Options
+	// secrets is a folder of Secrets, "" for none.
+	secrets string
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) {
 	o.tree = watcher.DefaultLimits()
+	flags.StringVar(&o.secrets, "secret-dir", "", "a folder of Secrets without YAML: NAMESPACE/NAME/tls.crt, tls.key and ca.crt")
 	flags.Int64Var(&o.tree.FileBytes, "max-file-bytes", o.tree.FileBytes, "largest file that is read")
 	flags.Int64Var(&o.tree.TreeBytes, "max-tree-bytes", o.tree.TreeBytes, "largest sum of files that is read")
 	flags.IntVar(&o.tree.Files, "max-files", o.tree.Files, "largest number of files")
@@ -54,11 +58,12 @@ func (o *folderOptions) check() error {
 // steps are the two steps between a Tree and what is served.
 type steps struct {
 	store      *store.Store
+	secrets    *secretDir
 	translator *translate.Translator
 	routes     translate.Options
 }
 
-func newSteps(o folderOptions, strict bool) (*steps, error) {
+func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -66,7 +71,11 @@ func newSteps(o folderOptions, strict bool) (*steps, error) {
 	if err != nil {
 		return nil, err
 	}
-	both := &steps{store: objects, routes: o.routes}
+	secrets, err := openSecrets(ctx, o.secrets, o.tree)
+	if err != nil {
+		return nil, err
+	}
+	both := &steps{store: objects, secrets: secrets, routes: o.routes}
 	both.translator = both.newTranslator()
 	return both, nil
 }
@@ -83,6 +92,9 @@ func (s *steps) newTranslator() *translate.Translator {
 	}
 	return translate.New(options)
 }
+
+// apply takes a Tree of the folder, and the Secrets beside it.
+func (s *steps) apply(tree watcher.Tree) store.Change { return s.secrets.join(s.store.Apply(tree)) }
 
 // located gives the problems of both steps with their places, in order.
 func (s *steps) located(change store.Change, result translate.Result) []store.Problem {

@@ -25,6 +25,7 @@ type pipeline struct {
 	problems  problemLog
 	ledger    ledger
 	published bool
+	tree      *watcher.Tree // the folder's last
 	// unsure is set while a Change is on its way from the store to the server.
 	// Found set, it tells that a mistake lost one.
 	unsure bool
@@ -55,7 +56,21 @@ type reload struct {
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.tree = &tree
 	p.take(tree)
+}
+
+// reloadSecrets serves what the folder of Secrets says now. Before the first Tree of
+// the other folder there is nothing that could use them.
+func (p *pipeline) reloadSecrets(tree watcher.Tree) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.secrets.tree = tree
+	if p.tree != nil {
+		again := *p.tree
+		again.Noticed, again.Scan = tree.Noticed, tree.Scan
+		p.take(again)
+	}
 }
 
 // again has the folder read anew and served as it is then; with allowEmpty even
@@ -64,6 +79,7 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) {
 	if allowEmpty {
 		p.mu.Lock()
 		p.store.AllowEmpty()
+		p.secrets.allowEmpty()
 		p.mu.Unlock()
 	}
 	done := make(chan struct{})
@@ -120,7 +136,7 @@ func (p *pipeline) run(r *reload) (ok bool) {
 				Msg("a mistake in gatefold: this change of the folder is not served, what served before is; please report it")
 		}
 	}()
-	r.time("store", func() { r.change = p.store.Apply(r.tree) })
+	r.time("store", func() { r.change = p.apply(r.tree) })
 	r.splitStore()
 	r.time("translate", func() { r.result = p.translate(r.change) })
 	r.time("locate", func() { r.problems = p.located(r.change, r.result) })

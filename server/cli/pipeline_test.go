@@ -35,7 +35,7 @@ func (r *recorder) Reloaded(reload server.Reload) { r.reloads = append(r.reloads
 
 func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
 	t.Helper()
-	both, err := newSteps(folderOptions{}, false)
+	both, err := newSteps(t.Context(), folderOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if err := watchable(dir); err != nil {
 		return err
 	}
-	both, err := newSteps(o.folder, o.strict)
+	both, err := newSteps(ctx, o.folder, o.strict)
 	if err != nil {
 		return err
 	}
@@ -129,5 +129,10 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 		}
 		return watcher.Watch(ctx, folder, log, p.reload)
 	})
+	if p.secrets != nil {
+		secrets := watchSecrets(o.folder.secrets, o.folder.tree)
+		secrets.Mode, secrets.Quiet = folder.Mode, folder.Quiet
+		group.Go(func() error { return watcher.Watch(ctx, secrets, log, p.reloadSecrets) })
+	}
 	return group.Wait()
 }

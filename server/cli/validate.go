@@ -54,7 +54,7 @@ type reading struct {
 
 // readFolder takes a folder through store and translate, once.
 func readFolder(ctx context.Context, dir string, o folderOptions) (reading, error) {
-	both, err := newSteps(o, false)
+	both, err := newSteps(ctx, o, false)
 	if err != nil {
 		return reading{}, err
 	}
@@ -62,7 +62,7 @@ func readFolder(ctx context.Context, dir string, o folderOptions) (reading, erro
 	if err != nil {
 		return reading{}, err
 	}
-	change := both.store.Apply(tree)
+	change := both.apply(tree)
 	result := both.translator.Apply(change)
 	return reading{change.Stats, result, both.located(change, result), both.store.Places}, nil
 }

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+)
+
+// certified is a folder with an HTTPS listener beside the plain one.
+type certified struct {
+	*served
+	authority *envoytest.Authority
+	secure    string // address of the HTTPS listener
+	secrets   string // the folder of Secrets
+	keys      []string
+}
+
+const httpsHost = "shop.example.com"
+
+// startCertified serves with a certificate of secrets, when that is a folder, else
+// of the folder itself.
+func startCertified(t *testing.T, secrets string) *certified {
+	t.Helper()
+	s := &certified{served: newServed(t, "x"), authority: envoytest.NewAuthority(t), secrets: secrets}
+	host, _, _ := net.SplitHostPort(s.address)
+	plain, port := s.address[strings.LastIndex(s.address, ":")+1:], envoytest.FreePort(t)
+	s.secure = fmt.Sprintf("%s:%d", host, port)
+	s.write("gateway.yaml", fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  addresses: [{value: %s}]
+  listeners:
+  - {name: http, port: %s, protocol: HTTP}
+  - {name: https, port: %d, protocol: HTTPS, hostname: "*.example.com", tls: {certificateRefs: [{name: web}]}}
+`, host, plain, port))
+	s.change = func(o *serveOptions) { o.folder.secrets = secrets }
+	s.rotate()
+	s.serve(host)
+	s.waitFor("x", "a")
+	envoytest.Wait(t, "HTTPS", func() error {
+		_, err := envoytest.Try(s.target("https").Request)
+		return err
+	})
+	return s
+}
+
+// rotate issues a new certificate and gives its serial number.
+func (s *certified) rotate() (certificate string) {
+	s.t.Helper()
+	crt, key := s.authority.Issue(httpsHost)
+	s.keys = append(s.keys, secretWords(string(key))...)
+	if s.secrets == "" {
+		s.write("secret.yaml", tlsSecret(string(crt), string(key)))
+		return string(crt)
+	}
+	folder := filepath.Join(s.secrets, "default", "web")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	envoytest.Replace(s.t, filepath.Join(folder, "tls.crt"), crt)
+	envoytest.Replace(s.t, filepath.Join(folder, "tls.key"), key)
+	return string(crt)
+}
+
+// secretWords are pieces of a key that would show it wherever they stood.
+func secretWords(key string) []string {
+	lines := strings.Split(strings.TrimSpace(key), "\n")
+	return lines[1 : len(lines)-1]
+}
+
+func tlsSecret(crt, key string) string {
+	indent := func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") }
+	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: web}\ntype: kubernetes.io/tls\nstringData:\n  tls.crt: |\n    %s\n  tls.key: |\n    %s\n",
+		indent(crt), indent(key))
+}
+
+func (s *certified) target(name string) envoytest.Target {
+	request := envoytest.Request{Address: s.secure, Host: httpsHost, Path: "/x", TLS: &envoytest.TLS{ServerName: httpsHost}}
+	return envoytest.Target{Name: name, Request: request}
+}
+
+// shown waits until clients are shown a certificate.
+func (s *certified) shown(certificate string) {
+	s.t.Helper()
+	envoytest.Wait(s.t, "the new certificate", func() error {
+		response, err := envoytest.Try(s.target("").Request)
+		if err == nil && string(envoytest.PEM(response.Certificate)) != certificate {
+			err = fmt.Errorf("certificate %s", response.Certificate.SerialNumber)
+		}
+		return err
+	})
+}
+
+// TestCertificatesRotateUnderLoad replaces a certificate, of YAML and of a folder of
+// Secrets, while requests run: none fails, and no listener is sent.
+func TestCertificatesRotateUnderLoad(t *testing.T) {
+	for name, secrets := range map[string]string{"yaml": "", "secret-dir": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			s := startCertified(t, secrets)
+			listeners := s.envoy.Stat("listener_manager.lds.update_success")
+			load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 600, Targets: []envoytest.Target{s.target("https"), s.served.target("x")}})
+			for range 40 {
+				s.shown(s.rotate())
+			}
+			wantNoFailure(t, load.Stop(), 100)
+			if now := s.envoy.Stat("listener_manager.lds.update_success"); now != listeners {
+				t.Errorf("%d updates of listeners for 40 certificates", now-listeners)
+			}
+		})
+	}
+}
+
+// TestABrokenCertificateServesOn breaks the certificate in several ways: the last good
+// one serves, and another route's edit is taken meanwhile.
+func TestABrokenCertificateServesOn(t *testing.T) {
+	secrets := t.TempDir()
+	s := startCertified(t, secrets)
+	good := s.rotate()
+	s.shown(good)
+	folder := filepath.Join(secrets, "default", "web")
+	_, alien := s.authority.Issue(httpsHost)
+	for i, key := range []string{"junk", "", string(alien)} {
+		envoytest.Replace(t, filepath.Join(folder, "tls.key"), []byte(key))
+		s.waitForProblem("tls.key")
+		backend := []string{"b", "a"}[i%2]
+		s.write("x.yaml", s.route("x", backend))
+		s.waitFor("x", backend)
+		s.shown(good)
+	}
+	s.shown(s.rotate())
+}
+
+// TestNoOutputShowsAKey looks for the lines of every key on all pages, in the metrics,
+// in the log, and in what commands print.
+func TestNoOutputShowsAKey(t *testing.T) {
+	s := startCertified(t, "")
+	s.shown(s.rotate())
+	s.write("broken.yaml", strings.Replace(tlsSecret("x", strings.Join(s.keys, "\n")), "name: web", "name: other", 1))
+	s.waitForProblem("broken.yaml")
+	var all strings.Builder
+	for _, page := range []string{"xds", "status", "problems", "envoys"} {
+		all.WriteString(s.page(t, "/api/v1/"+page))
+	}
+	all.WriteString(s.page(t, "/metrics"))
+	if !strings.Contains(all.String(), "Secret/default/web") || !strings.Contains(all.String(), "tls.crt") {
+		t.Fatal("the pages tell neither of the Secret nor of the problem: nothing is proved")
+	}
+	for _, args := range [][]string{
+		{"validate", s.folder}, {"validate", "-o", "json", s.folder}, {"translate", s.folder}, {"tree", s.folder},
+		{"explain", s.folder, "GET", "https://" + httpsHost + s.secure[strings.LastIndex(s.secure, ":"):] + "/x"},
+	} {
+		Main(args, &all, &all)
+	}
+	for _, word := range s.keys {
+		if strings.Contains(all.String(), word) {
+			t.Errorf("a line of a key is shown: %.6s…", word)
+		}
+	}
+}
+
+func (s *certified) waitForProblem(word string) {
+	s.t.Helper()
+	envoytest.Wait(s.t, "a problem with "+word, func() error {
+		if page := s.page(s.t, "/api/v1/problems"); !strings.Contains(page, word) {
+			return fmt.Errorf("%s", page)
+		}
+		return nil
+	})
+}
+
+func (s *certified) page(t testing.TB, path string) string {
+	t.Helper()
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Get("http://" + s.admin + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// secretDir is a folder of Secrets without YAML (design section 3): a file
+// NAMESPACE/NAME/KEY is an entry of a Secret's data. It has a Store of its own, so
+// that its last good versions, and a hold when it is emptied, are those of a folder,
+// while what limits and fences the folder of YAML does not bear on it. Its Secrets go
+// before those of the folder. A nil secretDir has none.
+type secretDir struct {
+	store *store.Store
+	tree  watcher.Tree
+	// own are the Secrets that it has, and folder those of the folder.
+	own    map[store.Key]*store.Object
+	folder map[store.Key]*store.Object
+}
+
+// secretFile tells which files of a secret folder are read.
+func secretFile(name string) bool {
+	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == "ca.crt"
+}
+
+// watchSecrets says how a secret folder is watched.
+func watchSecrets(dir string, limits watcher.Limits) watcher.Options {
+	return watcher.Options{Root: dir, Limits: limits, Takes: secretFile}
+}
+
+// openSecrets reads a secret folder; dir "" gives nil.
+func openSecrets(ctx context.Context, dir string, limits watcher.Limits) (*secretDir, error) {
+	if dir == "" {
+		return nil, nil //nolint:nilnil // a nil secretDir works
+	}
+	objects, err := store.New(store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	tree, err := watcher.Read(ctx, watchSecrets(dir, limits))
+	if err != nil {
+		return nil, fmt.Errorf("--secret-dir: %w", err)
+	}
+	return &secretDir{
+		store: objects, tree: tree, own: map[store.Key]*store.Object{}, folder: map[store.Key]*store.Object{},
+	}, nil
+}
+
+// allowEmpty lets the next Tree remove every Secret.
+func (d *secretDir) allowEmpty() {
+	if d != nil {
+		d.store.AllowEmpty()
+	}
+}
+
+// join adds the Secrets of the folder's last Tree to a Change of the folder of YAML.
+func (d *secretDir) join(change store.Change) store.Change {
+	if d == nil {
+		return change
+	}
+	secrets := d.store.Apply(secretsOf(d.tree))
+	d.note(change)
+	out := change
+	out.Set, out.Gone = slices.DeleteFunc(slices.Clone(change.Set), d.hides), nil
+	for _, key := range change.Gone {
+		if d.own[key] == nil {
+			out.Gone = append(out.Gone, key)
+		}
+	}
+	for _, o := range secrets.Set {
+		d.own[o.Key] = o
+		out.Set = slices.DeleteFunc(out.Set, func(other *store.Object) bool { return other.Key == o.Key })
+		out.Gone = slices.DeleteFunc(out.Gone, func(key store.Key) bool { return key == o.Key })
+		out.Set = append(out.Set, o)
+	}
+	for _, key := range secrets.Gone {
+		delete(d.own, key)
+		if o := d.folder[key]; o != nil {
+			out.Set = append(out.Set, o)
+		} else {
+			out.Gone = append(out.Gone, key)
+		}
+	}
+	out.Problems = slices.Concat(change.Problems, secrets.Problems, d.twice())
+	slices.SortFunc(out.Set, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(out.Gone, store.CompareKeys)
+	return out
+}
+
+// note keeps what Secrets the folder of YAML has.
+func (d *secretDir) note(change store.Change) {
+	for _, o := range change.Set {
+		if o.Key.Kind == "Secret" {
+			d.folder[o.Key] = o
+		}
+	}
+	for _, key := range change.Gone {
+		delete(d.folder, key)
+	}
+}
+
+// hides tells of an object of the folder that it does not serve.
+func (d *secretDir) hides(o *store.Object) bool { return d.own[o.Key] != nil }
+
+// twice warns of Secrets that both folders have.
+func (d *secretDir) twice() []store.Problem {
+	var problems []store.Problem
+	for _, key := range slices.SortedFunc(maps.Keys(d.own), store.CompareKeys) {
+		if d.folder[key] != nil {
+			problems = append(problems, store.Problem{
+				Code: "DuplicateObject", Severity: store.Warning, Object: key,
+				Message: "--secret-dir has " + key.String() + " too, and that one serves",
+				Hint:    "remove one of the two",
+			})
+		}
+	}
+	return problems
+}
+
+// secretsOf makes a document of each Secret of a secret folder. The document has the
+// name of the Secret's folder; a Secret of which a file cannot be read stays as it was.
+func secretsOf(tree watcher.Tree) watcher.Tree {
+	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
+	for _, skip := range tree.Skipped {
+		skip.Path = path.Join(tree.Root, path.Dir(skip.Path))
+		skipped[skip.Path] = skip
+	}
+	for _, file := range tree.Files {
+		dir, name := path.Join(tree.Root, path.Dir(file.Path)), path.Base(file.Path)
+		if strings.Count(file.Path, "/") != 2 {
+			skipped[dir] = watcher.Skip{Path: dir, Reason: "NotASecret", Detail: "the file of a Secret stands at NAMESPACE/NAME/" + name}
+			continue
+		}
+		if data[dir] == nil {
+			data[dir] = map[string][]byte{}
+		}
+		data[dir][name] = file.Content
+	}
+	tree.Files, tree.Skipped = nil, nil
+	for _, dir := range slices.Sorted(maps.Keys(skipped)) {
+		delete(data, dir)
+		tree.Skipped = append(tree.Skipped, skipped[dir])
+	}
+	for _, dir := range slices.Sorted(maps.Keys(data)) {
+		tree.Files = append(tree.Files, secretDocument(dir, data[dir]))
+	}
+	return tree
+}
+
+// secretDocument writes a Secret as a document of its own.
+func secretDocument(dir string, data map[string][]byte) watcher.File {
+	parent, name := path.Split(dir)
+	secret := corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: path.Base(parent), Name: name},
+		Type:       corev1.SecretTypeOpaque, Data: data,
+	}
+	if data[corev1.TLSCertKey] != nil || data[corev1.TLSPrivateKeyKey] != nil {
+		secret.Type = corev1.SecretTypeTLS
+	}
+	content := mustJSON(secret)
+	return watcher.File{Path: dir, Content: content, Hash: sha256.Sum256(content)}
+}
+
+func mustJSON(value any) []byte {
+	content, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // only strings and bytes are given
+	}
+	return content
+}
