@@ -207,6 +207,7 @@ func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems 
 	outputs := map[string]func() string{
 		"want/xds.yaml":    w.xdsText,
 		"want/status.yaml": w.statusText,
+		"want/infra":       w.infraText,
 		"want/problems":    func() string { return problemsText(problems) },
 		"rebuilt":          func() string { return strings.Join(append(w.last.Rebuilt, ""), "\n") },
 	}

@@ -42,6 +42,7 @@
 //	hosts         Gateway, port        ← host                       virtual hosts by domain
 //	routeconfig   Gateway, port        hosts                        RouteConfiguration
 //	listener      Gateway, port        gateway                      Listener
+//	infra         Gateway              gateway                      addresses and ports that its Envoy needs
 //	uses          Gateway, back end    ← mount, graft               whether the Gateway needs the cluster
 //	backendpolicy BackendConfigPolicy  BackendConfigPolicy          one policy by itself
 //	backendconfig Service or Backend   backendpolicy                its policies, merged

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -117,6 +118,7 @@ type network struct {
 	misdirected *memo.Rule[chainKey, []string]
 	routeConfig *memo.Rule[chainKey, xds.Resource]
 	listener    *memo.Rule[portKey, *portOut]
+	infra       *memo.Rule[store.Key, *ir.Infra]
 	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	cluster     *memo.Rule[backend.Key, *clusterOut]
 	push        *memo.Rule[useKey, *clusterOut]
@@ -147,6 +149,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in}
 	n.declareCertificates(e)
 	n.declareListeners(e)
+	n.declareInfra(e)
 	n.declareSecrets(e)
 	n.declareReferences(e)
 	n.declarePolicies(e)

@@ -13,6 +13,9 @@ type Result struct {
 	// Delta holds the resources that changed, and no others, sorted by Gateway,
 	// type and name.
 	Delta []xds.Update
+	// Infra holds what changed of what Gateways need of their machine, sorted by
+	// Gateway.
+	Infra []ir.InfraUpdate
 	// Status holds the changed statuses, sorted by key.
 	Status []status.Update
 	// Problems holds every problem that stands now, sorted. They name object

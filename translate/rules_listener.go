@@ -110,6 +110,7 @@ func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
 	g := n.gateway.Get(c, gatewayKey(key.Gateway))
 	for _, port := range g.Ports() {
 		if port.Port == uint32(key.Port) {
+			port.Exclusive = n.ExclusivePorts
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}
 	}

@@ -35,6 +35,9 @@ type Options struct {
 	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
 	// for one host; 200,000 when 0. A folder of few routes has a lower bound.
 	MaxRoutes int
+	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
+	// it two Envoys of one user share the port, and each gets a part of the requests.
+	ExclusivePorts bool
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
 }
@@ -61,6 +64,7 @@ type Translator struct {
 	in       *inputs
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
+	infra    *memo.Sink[store.Key, *ir.Infra]
 	routes   *memo.Sink[chainKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
@@ -82,6 +86,7 @@ func New(options Options) *Translator {
 	t := &Translator{
 		engine: engine, in: in, net: net,
 		listener: memo.NewSink(net.listener),
+		infra:    memo.NewSink(net.infra),
 		routes:   memo.NewSink(net.routeConfig),
 		clusters: memo.NewSink(net.push),
 		secrets:  memo.NewSink(net.pushSecret),
@@ -106,6 +111,7 @@ func (t *Translator) Apply(change store.Change) Result {
 	rebuilt := t.engine.Flush()
 	return Result{
 		Delta:    t.delta(),
+		Infra:    t.infras(),
 		Status:   t.statuses(),
 		Problems: t.last.allProblems(),
 		View:     t.last.view(),

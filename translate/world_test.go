@@ -35,6 +35,7 @@ type world struct {
 type state struct {
 	resources map[string]xds.Update
 	statuses  map[store.Key]status.Update
+	infra     map[string]*ir.Infra
 	problems  []store.Problem
 	last      translate.Result
 	view      func() *ir.View
@@ -43,7 +44,7 @@ type state struct {
 }
 
 func newState() state {
-	return state{resources: map[string]xds.Update{}, statuses: map[store.Key]status.Update{}}
+	return state{resources: map[string]xds.Update{}, statuses: map[store.Key]status.Update{}, infra: map[string]*ir.Infra{}}
 }
 
 func newWorld(t testing.TB) *world {
@@ -98,6 +99,14 @@ func (s *state) hear(r translate.Result) {
 			s.resources[at] = update
 		}
 	}
+	for _, update := range r.Infra {
+		if known := s.infra[update.Gateway]; reflect.DeepEqual(known, update.Infra) {
+			s.idle = append(s.idle, "infra of "+update.Gateway)
+		}
+		if s.infra[update.Gateway] = update.Infra; update.Infra == nil {
+			delete(s.infra, update.Gateway)
+		}
+	}
 	for _, update := range r.Status {
 		if known, ok := s.statuses[update.Key]; !ok && update.Status == nil || ok && reflect.DeepEqual(known, update) {
 			s.idle = append(s.idle, "status of "+update.Key.String())
@@ -138,10 +147,20 @@ func (s *state) text() string {
 		text, err := json.Marshal(s.statuses[key])
 		fmt.Fprintln(&b, key, string(text), err)
 	}
+	b.WriteString(s.infraText())
 	for _, problem := range s.problems {
 		fmt.Fprintf(&b, "%+v\n", problem)
 	}
 	b.WriteString(viewText(s.view()))
+	return b.String()
+}
+
+// infraText writes down what Gateways need of their machine.
+func (s *state) infraText() string {
+	var b strings.Builder
+	for _, gateway := range slices.Sorted(maps.Keys(s.infra)) {
+		fmt.Fprintf(&b, "%s\n", mustJSON(s.infra[gateway]))
+	}
 	return b.String()
 }
 
@@ -200,7 +219,7 @@ func (w *world) checkCold(t testing.TB) {
 func (s *state) equals(other *state) bool {
 	return maps.EqualFunc(s.resources, other.resources, func(a, b xds.Update) bool {
 		return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version
-	}) && reflect.DeepEqual(s.statuses, other.statuses) && slices.Equal(s.problems, other.problems) && sameView(s.view(), other.view())
+	}) && reflect.DeepEqual(s.statuses, other.statuses) && reflect.DeepEqual(s.infra, other.infra) && slices.Equal(s.problems, other.problems) && sameView(s.view(), other.view())
 }
 
 // sameView compares Views whose rules differ in where they lie in memory.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -17,12 +18,13 @@ type ledger struct {
 	objects   map[store.Key]*store.Object
 	resources map[resourceID]bool
 	statuses  map[store.Key]bool
+	infra     map[string]bool // by Gateway
 }
 
 type resourceID struct{ gateway, typ, name string }
 
 func newLedger() ledger {
-	return ledger{map[store.Key]*store.Object{}, map[resourceID]bool{}, map[store.Key]bool{}}
+	return ledger{map[store.Key]*store.Object{}, map[resourceID]bool{}, map[store.Key]bool{}, map[string]bool{}}
 }
 
 // changed notes what the store gave.
@@ -43,6 +45,12 @@ func (l ledger) published(result translate.Result) {
 			delete(l.resources, resourceID{u.Gateway, u.Type, u.Name})
 		}
 	}
+	for _, u := range result.Infra {
+		l.infra[u.Gateway] = true
+		if u.Infra == nil {
+			delete(l.infra, u.Gateway)
+		}
+	}
 	for _, u := range result.Status {
 		l.statuses[u.Key] = true
 		if u.Status == nil {
@@ -61,7 +69,10 @@ func (l ledger) all() store.Change {
 // complete adds to the first Result of a fresh Translator the removal of what
 // the server has and the Result does not name.
 func (l ledger) complete(result translate.Result) translate.Result {
-	resources, statuses := maps.Clone(l.resources), maps.Clone(l.statuses)
+	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.statuses), maps.Clone(l.infra)
+	for _, u := range result.Infra {
+		delete(infra, u.Gateway)
+	}
 	for _, u := range result.Delta {
 		delete(resources, resourceID{u.Gateway, u.Type, u.Name})
 	}
@@ -71,12 +82,16 @@ func (l ledger) complete(result translate.Result) translate.Result {
 	for id := range resources {
 		result.Delta = append(result.Delta, xds.Update{Gateway: id.gateway, Type: id.typ, Name: id.name})
 	}
+	for gateway := range infra {
+		result.Infra = append(result.Infra, ir.InfraUpdate{Gateway: gateway})
+	}
 	for key := range statuses {
 		result.Status = append(result.Status, status.Update{Key: key})
 	}
 	slices.SortFunc(result.Delta, func(a, b xds.Update) int {
 		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 	})
+	slices.SortFunc(result.Infra, func(a, b ir.InfraUpdate) int { return cmp.Compare(a.Gateway, b.Gateway) })
 	slices.SortFunc(result.Status, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
 	return result
 }

@@ -20,6 +20,8 @@ type Port struct {
 	// Addresses are the IP addresses to bind, never empty, sorted.
 	Addresses []string
 	Port      uint32
+	// Exclusive has Envoy share the port with no other process.
+	Exclusive bool
 	// Chains are the filter chains: one without TLS, or one for each hostname that
 	// clients may name in the handshake (SNI).
 	Chains []Chain

@@ -42,6 +42,9 @@ func Listener(port *ir.Port) Resource {
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 		TrafficDirection:              corev3.TrafficDirection_INBOUND,
 	}
+	if port.Exclusive {
+		listener.EnableReusePort = wrapperspb.Bool(false)
+	}
 	if port.Secure() {
 		listener.ListenerFilters = []*listenerv3.ListenerFilter{tlsInspector()}
 	}

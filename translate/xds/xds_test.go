@@ -238,6 +238,13 @@ func TestListener(t *testing.T) {
 	if second.Address != "::" || second.Ipv4Compat || second.GetPortValue() != 80 {
 		t.Errorf("second address: %v", second)
 	}
+	if listener.EnableReusePort != nil {
+		t.Error("Envoy is told how to share the port")
+	}
+	decode(t, Listener(&ir.Port{Name: "n/g/http-80", Addresses: []string{"0.0.0.0"}, Port: 80, Exclusive: true}).Body, listener)
+	if reuse := listener.EnableReusePort; reuse == nil || reuse.Value {
+		t.Errorf("an exclusive port has enable_reuse_port %v", reuse)
+	}
 }
 
 func TestCluster(t *testing.T) {
