@@ -8,10 +8,10 @@ GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION))
 
-.PHONY: help build run envoy test check lint tidy fuzz bench clean
+.PHONY: help build run envoy test compose check lint tidy fuzz fuzz-long bench clean
 
 help: ## List these commands
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 build: ## Build bin/gatefold and bin/echo, the example back end
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ . ./examples/echo
@@ -26,6 +26,9 @@ test: envoy ## Vet, and run every test with the race detector and a real Envoy
 	$(GO) vet ./...
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race ./...
 
+compose: envoy ## Start docker-compose.yaml and use it, by the engine of this machine or, as root, an own one
+	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -run TestCompose ./examples/composetest
+
 check: build test lint tidy fuzz ## Everything that CI runs
 
 lint: ## Style, import direction and budgets, by .golangci.yaml
@@ -36,6 +39,9 @@ tidy: ## Fail when go.mod or go.sum would change
 
 fuzz: ## Run each fuzz test for FUZZTIME (10s)
 	@.ci/fuzz $(FUZZTIME)
+
+fuzz-long: ## Run each fuzz test for ten minutes: a night's work
+	@.ci/fuzz 10m
 
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -26,9 +26,6 @@ type project struct {
 
 // TestCompose is one run: building takes longer than everything else.
 func TestCompose(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds images and runs containers")
-	}
 	p := newProject(t, findEngine(t))
 	p.run("build")
 	p.run("up", "-d")

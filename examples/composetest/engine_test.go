@@ -33,25 +33,35 @@ type engine struct {
 
 // findEngine gives the engine of this machine, or starts one where root may, and makes
 // stand-ins for the public images in it: golang from this Go and its downloaded
-// modules, envoy from the binary of envoy/get-envoy. A machine that cannot have one
-// skips the test and says so on stderr, where no flag hides it; with CI=true the test fails.
+// modules, envoy from the binary of envoy/get-envoy. As nobody expects `go test` to
+// start an engine or to fill one with images, it has to be asked for. A skipped test says
+// so on stderr, where no flag hides it; with CI=true it runs, or fails.
 func findEngine(t *testing.T) *engine {
 	t.Helper()
+	ci := os.Getenv("CI") == "true"
+	if !ci && os.Getenv("GATEFOLD_COMPOSE") == "" {
+		skip(t, errors.New("`make compose` runs it"))
+	}
 	e := &engine{t: t, env: os.Environ()}
 	if _, err := e.try("docker", "version"); err == nil {
 		return e
 	}
 	if err := e.start(); err != nil {
-		if os.Getenv("CI") == "true" {
+		if ci {
 			t.Fatalf("no Docker engine to test docker-compose.yaml with: %v", err)
 		}
-		fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED, no Docker engine: %v\n\n", t.Name(), err)
-		t.Skip("no Docker engine: ", err)
+		skip(t, fmt.Errorf("no Docker engine: %w", err))
 	}
 	e.importBusybox()
 	e.importGo()
 	e.buildEnvoy(envoytest.Binary(t))
 	return e
+}
+
+func skip(t *testing.T, reason error) {
+	t.Helper()
+	fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED: %v\n\n", t.Name(), reason)
+	t.Skip(reason)
 }
 
 // start starts dockerd with all it has in a folder of its own. It touches neither the
