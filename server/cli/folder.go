@@ -20,11 +20,13 @@ type folderOptions struct {
 	tree   watcher.Limits
 	store  store.Limits
 	routes translate.Options
+	guard  guardOptions
 	// secrets is a folder of Secrets, "" for none.
 	secrets string
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) {
+	o.guard.register(flags)
 	o.tree = watcher.DefaultLimits()
 	flags.StringVar(&o.secrets, "secret-dir", "", "a folder of Secrets without YAML: NAMESPACE/NAME/tls.crt, tls.key and ca.crt")
 	flags.Int64Var(&o.tree.FileBytes, "max-file-bytes", o.tree.FileBytes, "largest file that is read")
@@ -67,7 +69,14 @@ func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	objects, err := store.New(store.Options{Strict: strict, Limits: o.store})
+	clusterPaths, err := o.guard.fence()
+	if err != nil {
+		return nil, err
+	}
+	if o.routes.Guard, err = o.guard.guard(); err != nil {
+		return nil, err
+	}
+	objects, err := store.New(store.Options{Strict: strict, Limits: o.store, ClusterPaths: clusterPaths})
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,7 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if err := watchable(dir); err != nil {
 		return err
 	}
+	o.folder.guard.own = []string{o.server.XDSAddress, o.server.AdminAddress}
 	both, err := newSteps(ctx, o.folder, o.strict)
 	if err != nil {
 		return err

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/store/fence"
+	"github.com/gatefold/gatefold/translate/backend"
+)
+
+// guardOptions say what the folder may not do, whoever writes into it (design
+// section 10).
+type guardOptions struct {
+	clusterPaths  []string
+	refuse, allow []string
+	// own are addresses of this gatefold.
+	own []string
+}
+
+func (o *guardOptions) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.clusterPaths, "cluster-paths", nil, "the files that may define Namespaces and GatewayClasses, such as platform/**; wanted where a Namespace has the annotation "+fence.Annotation)
+	flags.StringSliceVar(&o.refuse, "refuse-endpoints", []string{defaultXDSAddress, defaultAdminAddress, envoy.DefaultAdminAddress}, "endpoints that no request is sent to, beside metadata services (169.254.0.0/16): networks, addresses or HOST:PORT")
+	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "endpoints that requests are sent to even so: networks, addresses or HOST:PORT")
+}
+
+// fence gives what --cluster-paths says.
+func (o *guardOptions) fence() (all fence.Globs, err error) {
+	for _, text := range o.clusterPaths {
+		globs, err := fence.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("--cluster-paths: %w", err)
+		}
+		all = append(all, globs...)
+	}
+	return all, nil
+}
+
+// guard gives the endpoints that are refused, gatefold's own addresses among them.
+func (o *guardOptions) guard() (g backend.Guard, err error) {
+	for _, text := range o.refuse {
+		endpoints, err := backend.ParseEndpoints(text)
+		if err != nil {
+			return g, fmt.Errorf("--refuse-endpoints: %w", err)
+		}
+		g.Refuse = append(g.Refuse, endpoints)
+	}
+	for _, text := range o.allow {
+		endpoints, err := backend.ParseEndpoints(text)
+		if err != nil {
+			return g, fmt.Errorf("--allow-endpoints: %w", err)
+		}
+		g.Allow = append(g.Allow, endpoints)
+	}
+	for _, address := range o.own {
+		for _, form := range forms(address) {
+			if endpoints, err := backend.ParseEndpoints(form); err == nil { // a socket is no endpoint, port 0 is not yet known
+				g.Refuse = append(g.Refuse, endpoints)
+			}
+		}
+	}
+	return g, nil
+}
+
+// forms gives an address that is listened on, and where that is every address of
+// this machine, those by which others reach it.
+func forms(address string) []string {
+	all := []string{address}
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return all
+	}
+	addresses, _ := net.InterfaceAddrs() // without them, the ways over loopback are refused
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok {
+			all = append(all, net.JoinHostPort(network.IP.String(), port))
+		}
+	}
+	return all
+}
