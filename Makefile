@@ -26,7 +26,7 @@ test: envoy ## Vet, and run every test with the race detector and a real Envoy
 	$(GO) vet ./...
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race ./...
 
-compose: envoy ## Start docker-compose.yaml and use it, by the engine of this machine or, as root, an own one
+compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -run TestCompose ./examples/composetest
 
 check: build test lint tidy fuzz ## Everything that CI runs

@@ -33,35 +33,25 @@ type engine struct {
 
 // findEngine gives the engine of this machine, or starts one where root may, and makes
 // stand-ins for the public images in it: golang from this Go and its downloaded
-// modules, envoy from the binary of envoy/get-envoy. As nobody expects `go test` to
-// start an engine or to fill one with images, it has to be asked for. A skipped test says
-// so on stderr, where no flag hides it; with CI=true it runs, or fails.
+// modules, envoy from the binary of envoy/get-envoy. Nobody expects `go test` to start an
+// engine or to fill one with images: without CI=true or GATEFOLD_COMPOSE=1 the test is
+// skipped. Who asks for it and has no engine gets a failure.
 func findEngine(t *testing.T) *engine {
 	t.Helper()
-	ci := os.Getenv("CI") == "true"
-	if !ci && os.Getenv("GATEFOLD_COMPOSE") == "" {
-		skip(t, errors.New("`make compose` runs it"))
+	if os.Getenv("CI") != "true" && os.Getenv("GATEFOLD_COMPOSE") == "" {
+		t.Skip("docker-compose.yaml is not started: `make compose` does it")
 	}
 	e := &engine{t: t, env: os.Environ()}
 	if _, err := e.try("docker", "version"); err == nil {
 		return e
 	}
 	if err := e.start(); err != nil {
-		if ci {
-			t.Fatalf("no Docker engine to test docker-compose.yaml with: %v", err)
-		}
-		skip(t, fmt.Errorf("no Docker engine: %w", err))
+		t.Fatalf("no Docker engine to test docker-compose.yaml with: %v", err)
 	}
 	e.importBusybox()
 	e.importGo()
 	e.buildEnvoy(envoytest.Binary(t))
 	return e
-}
-
-func skip(t *testing.T, reason error) {
-	t.Helper()
-	fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED: %v\n\n", t.Name(), reason)
-	t.Skip(reason)
 }
 
 // start starts dockerd with all it has in a folder of its own. It touches neither the
