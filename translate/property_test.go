@@ -64,7 +64,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
 		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
-		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension,
+		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -99,8 +99,9 @@ func randomGateway(r *rand.Rand) (string, string) {
 		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
 	places := []string{"80, protocol: HTTP", "8080, protocol: HTTP", `8080, protocol: HTTP, hostname: "*.example.com"`,
 		"8080, protocol: HTTP, hostname: a.example.com", "80, protocol: TCP", "80, protocol: HTTPS, tls: {certificateRefs: [{name: x}]}"}
+	places = append(places, randomHTTPS(r)...)
 	r.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-	for i := range 1 + r.IntN(3) {
+	for i := range 1 + r.IntN(4) {
 		body += fmt.Sprintf("  - {name: l%d, port: %s", i, places[i])
 		if r.IntN(2) == 0 {
 			body += ", allowedRoutes: {namespaces: " + pick(r, "{from: All}", "{from: Selector, selector: {matchLabels: {team: shop}}}", "{from: Same}") +
@@ -248,8 +249,9 @@ func randomBackend(r *rand.Rand) (string, string) {
 
 func randomGrant(r *rand.Rand) (string, string) {
 	body := fmt.Sprintf("spec:\n  from: [{group: %s, namespace: %s}]\n  to: [%s]\n",
-		pick(r, "gateway.networking.k8s.io, kind: HTTPRoute", "gateway.kgateway.dev, kind: GatewayExtension"), namespace(r),
-		pick(r, `{group: "", kind: Service}`, `{group: gateway.kgateway.dev, kind: Backend, name: s1}`))
+		pick(r, "gateway.networking.k8s.io, kind: HTTPRoute", "gateway.kgateway.dev, kind: GatewayExtension",
+			"gateway.networking.k8s.io, kind: Gateway"), namespace(r),
+		pick(r, `{group: "", kind: Service}`, `{group: gateway.kgateway.dev, kind: Backend, name: s1}`, `{group: "", kind: Secret}`))
 	return document("gateway.networking.k8s.io/v1", "ReferenceGrant", namespace(r), pick(r, "g1", "g2"), body)
 }
 
