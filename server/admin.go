@@ -102,13 +102,15 @@ func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
 // problemList is the page /api/v1/problems.
 type problemList struct {
 	// Hold says why the folder is not followed now.
-	Hold     string          `json:"hold,omitempty"`
+	Hold string `json:"hold,omitempty"`
+	// State says why what serves cannot be saved for a restart.
+	State    string          `json:"state,omitempty"`
 	Problems []store.Problem `json:"problems"`
 }
 
 func (s *Server) problemsPage(w http.ResponseWriter, _ *http.Request) {
 	var list problemList
-	s.locked(func() { list = problemList{Hold: s.hold, Problems: s.problems} })
+	s.locked(func() { list = problemList{Hold: s.hold, State: s.unsaved, Problems: s.problems} })
 	if list.Problems == nil {
 		list.Problems = []store.Problem{}
 	}

@@ -107,6 +107,7 @@ type Server struct {
 	problems  []store.Problem
 	view      func() *ir.View // of the newest Result; nil before the first
 	hold      string
+	unsaved   string // why what serves cannot be saved
 	refused   refusals
 }
 
@@ -216,6 +217,11 @@ type Reload struct {
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
 	s.locked(func() { s.hold = r.Hold })
+}
+
+// StateFailed tells why what serves cannot be saved for a restart; "" when it is.
+func (s *Server) StateFailed(reason string) {
+	s.locked(func() { s.unsaved = reason })
 }
 
 var _ discoveryv3.AggregatedDiscoveryServiceServer = (*Server)(nil)

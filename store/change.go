@@ -16,6 +16,8 @@ type Change struct {
 	// stays (an emptied or missing folder); "" when it was taken. Set is empty
 	// then, but for what Restore brought and no Change before told of.
 	Hold string
+	// Restored tells that Set holds, beside a Hold, what Restore brought.
+	Restored bool
 	// Stats are figures for the summary of a reload.
 	Stats Stats
 }

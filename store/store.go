@@ -104,7 +104,8 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 	if held {
 		stats.Objects = len(s.served)
 		s.lacking(&problem)
-		return Change{Set: s.restoredObjects(), Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
+		set := s.restoredObjects()
+		return Change{Set: set, Restored: len(set) > 0, Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
 	}
 	change := s.take(edits, tree.Noticed)
 	s.tally = next

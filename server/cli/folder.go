@@ -23,6 +23,8 @@ type folderOptions struct {
 	guard  guardOptions
 	// secrets is a folder of Secrets, "" for none.
 	secrets string
+
+	save, saveSecrets bool // store.Options, of serve
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) {
@@ -76,7 +78,7 @@ func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error)
 	if o.routes.Guard, err = o.guard.guard(); err != nil {
 		return nil, err
 	}
-	objects, err := store.New(store.Options{Strict: strict, Limits: o.store, ClusterPaths: clusterPaths})
+	objects, err := store.New(store.Options{Strict: strict, Save: o.save, SaveSecrets: o.saveSecrets, Limits: o.store, ClusterPaths: clusterPaths})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type pipeline struct {
 	ledger    ledger
 	published bool
 	tree      *watcher.Tree // the folder's last
+	save      func()        // what serves, for a restart; nil where nothing is kept
 	// unsure is set while a Change is on its way from the store to the server.
 	// Found set, it tells that a mistake lost one.
 	unsure bool
@@ -148,6 +149,9 @@ func (p *pipeline) run(r *reload) (ok bool) {
 	r.time("publish", func() { p.publisher.Publish(r.result) })
 	p.ledger.published(r.result)
 	p.published, p.unsure = true, false
+	if p.save != nil {
+		p.save()
+	}
 	return true
 }
 
@@ -164,9 +168,10 @@ func (p *pipeline) translate(change store.Change) translate.Result {
 }
 
 // waiting tells whether there is nothing to serve yet: a folder that is missing
-// or held at start is waited for, and gatefold is not ready before.
+// or held at start is waited for, and gatefold is not ready before, unless it
+// goes on from a state.
 func (p *pipeline) waiting(r *reload) bool {
-	return !p.published && (r.tree.Missing || r.change.Hold != "")
+	return !p.published && !r.change.Restored && (r.tree.Missing || r.change.Hold != "")
 }
 
 // splitStore divides the store's time between parsing and validation. What the

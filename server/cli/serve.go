@@ -24,6 +24,7 @@ type serveOptions struct {
 	folder folderOptions
 	server server.Options
 	access transportOptions
+	state  stateOptions
 	log    logOptions
 	strict bool
 	watch  string
@@ -50,6 +51,7 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
 	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system where it gives any, and scans), inotify (fail without events) or poll (scans alone)")
 	o.access.register(flags)
+	o.state.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
 	return cmd
@@ -67,17 +69,27 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if err := o.access.apply(&o.server); err != nil {
 		return err
 	}
-	if err := watchable(dir); err != nil {
-		return err
+	dirErr := watchable(dir)
+	if dirErr != nil && o.state.off() {
+		return dirErr
 	}
 	o.folder.guard.own = []string{o.server.XDSAddress, o.server.AdminAddress}
+	o.folder.save, o.folder.saveSecrets = !o.state.off(), o.state.secrets
 	both, err := newSteps(ctx, o.folder, o.strict)
 	if err != nil {
 		return err
 	}
 	log.Info().Str("version", readBuild().Version).Str("folder", dir).Msg("gatefold starts")
+	kept, err := o.state.open(dir, both.store, log)
+	if err != nil {
+		return err
+	}
+	defer kept.close()
+	if dirErr != nil && !kept.restored() {
+		return dirErr
+	}
 	folder := watcher.Options{Root: dir, Limits: o.folder.tree, Mode: mode, Quiet: o.quiet, Stats: new(watcher.Stats)}
-	err = o.serve(ctx, folder, both, log)
+	err = o.serve(ctx, folder, both, kept, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; choose another by --xds-address or --admin-address", err)
 	}
@@ -106,7 +118,7 @@ func watchable(dir string) error {
 
 // serve runs until ctx ends or an address cannot be used. The folder is looked
 // at once the addresses are bound.
-func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *steps, log zerolog.Logger) error {
+func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *steps, kept *state, log zerolog.Logger) error {
 	bound := make(chan struct{})
 	options := o.server
 	options.Listening = func(xds, admin net.Addr) {
@@ -121,6 +133,7 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	srv := server.New(options, log)
 	srv.Register(watchFigures(folder.Stats)...)
 	p.publisher = srv
+	kept.begin(p, srv)
 	group.Go(func() error { return srv.Run(ctx) })
 	group.Go(func() error {
 		select {

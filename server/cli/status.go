@@ -66,6 +66,7 @@ func statusCommand() *cobra.Command {
 // problemList is the admin page /api/v1/problems.
 type problemList struct {
 	Hold     string          `json:"hold"`
+	State    string          `json:"state"`
 	Problems []store.Problem `json:"problems"`
 }
 
@@ -177,6 +178,9 @@ func printStatus(out io.Writer, list statusList, problems problemList) error {
 	}
 	if problems.Hold != "" {
 		fmt.Fprintf(out, "\nThe folder is not followed: %s\n", problems.Hold)
+	}
+	if problems.State != "" {
+		fmt.Fprintf(out, "\nWhat serves cannot be saved for a restart: %s\n", oneLine(problems.State))
 	}
 	if n := len(problems.Problems); n > 0 {
 		fmt.Fprintf(out, "\n%s in the folder; gatefold validate DIR shows them.\n", count(n, "problem"))

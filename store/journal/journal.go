@@ -273,8 +273,9 @@ func (j *Journal) syncDir() error {
 	return cause(dir.Sync())
 }
 
-// forget has the journal written anew.
-func (j *Journal) forget() {
+// Forget has the next Write write the journal anew, so that nothing stays in it
+// of what was found.
+func (j *Journal) Forget() {
 	if j.file != nil {
 		_ = j.file.Close() // nothing was written to it
 		j.file = nil

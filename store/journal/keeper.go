@@ -41,11 +41,11 @@ type Keeper struct {
 	retry   time.Duration
 }
 
-// Start begins to keep a journal; nil is one that could not be opened, which is
-// tried again. all gives everything that is to be saved. report is told why it is
+// Start begins to keep a journal, or, where that is nil, to try to open it again;
+// failed says why it could not be. all gives everything that is to be saved. report is told why it is
 // not, once for each reason, and nil when it is again. Both are called by the
 // Keeper's goroutine, all not before the first Save.
-func Start(options Options, journal *Journal, all func() []store.Saved, report func(error)) *Keeper {
+func Start(options Options, journal *Journal, failed error, all func() []store.Saved, report func(error)) *Keeper {
 	k := &Keeper{
 		options: options, journal: journal, all: all, report: report, retry: firstRetry,
 		pending: map[store.Key]store.Saved{}, wake: make(chan struct{}, 1),
@@ -54,7 +54,8 @@ func Start(options Options, journal *Journal, all func() []store.Saved, report f
 	if journal != nil {
 		k.size.Store(journal.size)
 	}
-	go k.run()
+	k.failing.Store(failed != nil)
+	go k.run(failed)
 	return k
 }
 
@@ -90,10 +91,10 @@ func (k *Keeper) Close(patience time.Duration) error {
 	}
 }
 
-func (k *Keeper) run() {
+func (k *Keeper) run(failed error) {
 	defer close(k.done)
-	again := time.NewTimer(0)
-	again.Stop()
+	k.tell(failed)
+	again := time.NewTimer(k.retry)
 	for {
 		wake := k.wake
 		if k.failing.Load() {
@@ -123,7 +124,7 @@ func (k *Keeper) write() bool {
 	k.pending = map[store.Key]store.Saved{}
 	k.mu.Unlock()
 	if !begun {
-		return true
+		return !k.failing.Load()
 	}
 	err := k.put(batch)
 	if err != nil {
@@ -146,7 +147,7 @@ func (k *Keeper) put(batch map[store.Key]store.Saved) error {
 		if err != nil {
 			return err
 		}
-		journal.forget() // it is older than what serves
+		journal.Forget() // it is older than what serves
 		k.journal = journal
 	}
 	keys := slices.SortedFunc(maps.Keys(batch), store.CompareKeys)

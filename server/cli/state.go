@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/journal"
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// The words that --state-dir takes beside a path.
+const (
+	stateAuto = "auto"
+	stateNone = "none"
+)
+
+// statePatience is how long the end waits for the disk.
+const statePatience = 5 * time.Second
+
+// stateOptions are the flags about what is kept of what serves, for the next start.
+type stateOptions struct {
+	dir     string // a path, a word above, or "" for none
+	secrets bool
+}
+
+func (o *stateOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.dir, "state-dir", stateAuto,
+		"where what serves is kept, so that a start beside a broken or missing folder goes on with it: a path, none, or auto\n"+
+			"(systemd's $STATE_DIRECTORY, else a folder of its own for DIR below $XDG_STATE_HOME or ~/.local/state)")
+	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets, in clear text")
+}
+
+// off tells that nothing is to be kept.
+func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
+
+// place gives the state's folder for the folder that is served; "" is none.
+// named tells that the user asked for it, so that it must be usable.
+func (o *stateOptions) place(root string) (dir string, named bool) {
+	switch {
+	case o.off():
+		return "", false
+	case o.dir != stateAuto:
+		return o.dir, true
+	}
+	if list := filepath.SplitList(os.Getenv("STATE_DIRECTORY")); len(list) > 0 {
+		return list[0], true
+	}
+	base := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home, err := os.UserHomeDir()
+		if err != nil || !filepath.IsAbs(home) {
+			return "", false
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(base, "gatefold", hex.EncodeToString(sum[:8])), false
+}
+
+// state is what is kept on disk of what serves. A nil state keeps nothing.
+type state struct {
+	options journal.Options
+	log     zerolog.Logger
+	journal *journal.Journal // nil while it cannot be used
+	failed  error            // why
+	damaged bool             // some of what was there could not be used
+	objects int              // restored
+	keeper  *journal.Keeper  // set by begin
+}
+
+// open takes the state of the folder and has the store go on from it. What is
+// wrong with it is logged; an error says that another gatefold uses it.
+func (o *stateOptions) open(folder string, objects *store.Store, log zerolog.Logger) (*state, error) {
+	root, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	dir, named := o.place(root)
+	if dir == "" {
+		return nil, nil //nolint:nilnil // a nil state keeps nothing
+	}
+	fingerprint, err := schema.Fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	s := &state{options: journal.Options{Dir: dir, Root: root, Fingerprint: fingerprint}, log: log}
+	opened, content, err := journal.Open(s.options)
+	switch {
+	case err != nil && !named:
+		log.Warn().Err(err).Msg("no state is kept: a restart beside a broken or missing folder will not know what served; choose a folder by --state-dir")
+		return nil, nil //nolint:nilnil // a nil state keeps nothing
+	case errors.Is(err, journal.ErrInUse):
+		return nil, fmt.Errorf("%w; choose another by --state-dir", err)
+	}
+	s.journal, s.failed = opened, err
+	s.restore(objects, content, o.secrets)
+	return s, nil
+}
+
+// restore has the store go on from what was found.
+func (s *state) restore(objects *store.Store, content journal.Content, secrets bool) {
+	unusable := objects.Restore(content.Saved, content.Sound)
+	s.objects = len(content.Saved) - len(unusable)
+	s.damaged = content.Problem != "" || len(unusable) > 0
+	if content.Problem != "" {
+		s.log.Error().Str("state", s.options.Dir).Str("problem", content.Problem).
+			Msg("the saved state cannot be used in whole; what is damaged is left out, and saved anew")
+	}
+	for _, key := range unusable[:min(len(unusable), maxProblemLines)] {
+		s.log.Warn().Str("state", s.options.Dir).Stringer("object", key).Msg("what is saved of an object cannot be used, and is left out")
+	}
+	if holdsSecret(content.Saved) && !secrets && s.journal != nil {
+		s.journal.Forget() // also what is outdated there
+	}
+	if s.objects > 0 {
+		s.log.Info().Str("state", s.options.Dir).Int("objects", s.objects).Msg("going on from the saved state")
+	}
+}
+
+// holdsSecret tells whether the content of a Secret was saved.
+func holdsSecret(all []store.Saved) bool {
+	return slices.ContainsFunc(all, func(one store.Saved) bool { return one.Key.Kind == "Secret" && one.Text != nil })
+}
+
+// restored tells whether there is something to serve without the folder.
+func (s *state) restored() bool { return s != nil && s.objects > 0 }
+
+// begin keeps what serves from now on.
+func (s *state) begin(p *pipeline, srv *server.Server) {
+	if s == nil {
+		return
+	}
+	all := func() []store.Saved {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.store.Saved()
+	}
+	s.keeper = journal.Start(s.options, s.journal, s.failed, all, func(err error) {
+		if err == nil {
+			srv.StateFailed("")
+			s.log.Info().Str("state", s.options.Dir).Msg("the state is saved again")
+			return
+		}
+		srv.StateFailed(err.Error())
+		s.log.Error().Err(err).Str("state", s.options.Dir).
+			Msg("ALARM: what serves cannot be saved; it goes on serving, but a restart would know only what was saved before")
+	})
+	p.save = func() { s.keeper.Save(p.store.Unsaved()) }
+	srv.Register(s.figures()...)
+}
+
+// figures are the metrics of the state.
+func (s *state) figures() []prometheus.Collector {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	flag := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	return []prometheus.Collector{
+		gauge("gatefold_state_saved", "1 while what serves can be saved in the state folder, else 0.", func() float64 { return flag(!s.keeper.Failing()) }),
+		gauge("gatefold_state_damaged", "1 when some of what the state folder held at the start could not be used, else 0.", func() float64 { return flag(s.damaged) }),
+		gauge("gatefold_state_bytes", "Length of the journal in the state folder.", func() float64 { return float64(s.keeper.Size()) }),
+	}
+}
+
+// close saves what waits, and lets others have the state.
+func (s *state) close() {
+	switch {
+	case s == nil:
+	case s.keeper != nil:
+		if err := s.keeper.Close(statePatience); err != nil {
+			s.log.Error().Err(err).Str("state", s.options.Dir).Msg("gatefold ends all the same")
+		}
+	case s.journal != nil:
+		s.journal.Close()
+	}
+}
