@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -139,29 +143,101 @@ func TestASwapWithoutPhasesLosesRequests(t *testing.T) {
 	}
 }
 
-// A table that Envoy refuses leaves the last accepted one serving; mending it is
-// enough.
-func TestEnvoyServesOnAfterARejection(t *testing.T) {
+// tableOf gives the port's RouteConfiguration of one host, with routes as Envoy has
+// them.
+func (p *shopPort) tableOf(routes ...*routev3.Route) xds.Update {
+	var encoded [][]byte
+	for _, route := range routes {
+		encoded = append(encoded, encode(route))
+	}
+	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, encoded)}))
+}
+
+// exactly gives a route for one path that answers with a status.
+func exactly(name string, status uint32) *routev3.Route {
+	return &routev3.Route{
+		Name: name, Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: "/" + name}},
+		Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: status}},
+	}
+}
+
+// answers waits until Envoy answers so.
+func (p *shopPort) answers(path string, status int) {
+	p.t.Helper()
+	envoytest.Wait(p.t, fmt.Sprintf("%d for %s", status, path), func() error {
+		response, err := envoytest.Try(envoytest.Request{Address: p.address, Path: path})
+		if err == nil && response.Status != status {
+			err = fmt.Errorf("status %d", response.Status)
+		}
+		return err
+	})
+}
+
+// faults are routes that Envoy refuses: for what they answer, for their match, and
+// for a formatter.
+func faults() map[string]func(*routev3.Route) {
+	return map[string]func(*routev3.Route){
+		"the body is too long": func(r *routev3.Route) {
+			r.GetDirectResponse().Body = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: strings.Repeat("x", 5000)}}
+		},
+		"no regular expression": func(r *routev3.Route) {
+			r.Match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: `/\x{10FFFF}`}}
+		},
+		"no such formatter": func(r *routev3.Route) {
+			r.RequestHeadersToAdd = []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: "x", Value: "%NOPE%"}}}
+		},
+	}
+}
+
+// Of a table with a bad route among many, Envoy serves all others in their newest
+// form; without a change to what it serves while the bad one is searched.
+func TestEnvoyServesAllButABadRoute(t *testing.T) {
 	shop := startShop(t, Options{})
 	shop.serve(ir.Static)
-	bad := updateOf(xds.RouteConfiguration(shop.port.Chains[0].RouteConfig,
-		[][]byte{xds.VirtualHost("a.example", nil, nil), xds.VirtualHost("a.example", nil, nil)}))
-	shop.Publish(translate.Result{Delta: []xds.Update{bad}})
-	var words string
-	shop.until("Envoy's no", func() bool {
-		words = shop.audience("shop/a")[0].ledgers[rds].rejected[shop.port.Chains[0].RouteConfig].words
-		return words != ""
-	})
-	if !strings.Contains(words, "Duplicate entry of domain a.example") {
-		t.Errorf("Envoy's words are %q", words)
+	var routes []*routev3.Route
+	for i := range 50 {
+		routes = append(routes, exactly(fmt.Sprint("r", i), 201))
 	}
-	shop.waitOK()
-	shop.Publish(translate.Result{Delta: []xds.Update{shop.table("c0")}})
-	shop.until("the rejection is over", func() bool {
-		st := shop.audience("shop/a")[0]
-		return st.state == state{idle: true, settled: true}
-	})
-	shop.waitOK()
+	shop.Publish(translate.Result{Delta: []xds.Update{shop.tableOf(routes...)}})
+	shop.answers("/r49", 201)
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: []envoytest.Target{{
+		Name: "untouched", Request: envoytest.Request{Address: shop.address, Path: "/r0"},
+		Check: func(r *envoytest.Response) error {
+			if r.Status != 201 {
+				return fmt.Errorf("status %d", r.Status)
+			}
+			return nil
+		}}}})
+	for name, spoil := range faults() {
+		for i := 1; i < 50; i++ {
+			routes[i] = exactly(fmt.Sprint("r", i), 202)
+		}
+		spoil(routes[30])
+		shop.Publish(translate.Result{Delta: []xds.Update{shop.tableOf(routes...)}})
+		shop.answers("/r29", 202)
+		shop.answers("/r31", 202)
+		if name != "no regular expression" {
+			shop.answers("/r30", 500)
+		}
+		shop.until("one part is refused", func() bool {
+			st := shop.audience("shop/a")[0]
+			return st.state == state{idle: true, settled: true, rejections: 1}
+		})
+		for i := 1; i < 50; i++ {
+			routes[i] = exactly(fmt.Sprint("r", i), 201)
+		}
+		shop.Publish(translate.Result{Delta: []xds.Update{shop.tableOf(routes...)}})
+		shop.answers("/r30", 201)
+		shop.until("nothing is refused", func() bool { return shop.audience("shop/a")[0].state == state{idle: true, settled: true} })
+	}
+	result := load.Stop()
+	if result.Failed > 0 || result.Requests == 0 {
+		t.Error(result)
+	}
+	figures := shop.get(t, "/metrics")
+	if !strings.Contains(figures, `gatefold_xds_nacks_total{type="RouteConfiguration"} 4`) { // two for the match
+		t.Errorf("another number of rejections: %s", figures)
+	}
 }
 
 // An Envoy that comes back after a restart of the server holds the same

@@ -22,6 +22,9 @@ type metrics struct {
 	nacks      *prometheus.CounterVec
 	bytes      *prometheus.CounterVec
 	refused    *prometheus.CounterVec
+	probes     prometheus.Counter
+	quarantine prometheus.Gauge
+	old        prometheus.Gauge
 	panics     prometheus.Counter
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
@@ -56,6 +59,11 @@ func newMetrics() *metrics {
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
 		}),
+		probes: f.NewCounter(prometheus.CounterOpts{
+			Name: "gatefold_xds_probes_total", Help: "Tables sent to find out which route an Envoy rejects.",
+		}),
+		quarantine: gauge("gatefold_xds_quarantined", "Rules and hosts that answer 500 because Envoy rejected them."),
+		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
 		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),
 		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
@@ -80,12 +88,15 @@ func (m *metrics) sent(typ string, bytes int) {
 	m.bytes.WithLabelValues(shortType(typ)).Add(float64(bytes))
 }
 
-func (m *metrics) answered(typ string, nack bool) {
-	if nack {
-		m.nacks.WithLabelValues(shortType(typ)).Inc()
-		return
+func (m *metrics) answered(r *response, nack bool) {
+	switch {
+	case r.probe:
+		m.probes.Inc()
+	case nack:
+		m.nacks.WithLabelValues(shortType(r.typ)).Inc()
+	default:
+		m.acks.WithLabelValues(shortType(r.typ)).Inc()
 	}
-	m.acks.WithLabelValues(shortType(typ)).Inc()
 }
 
 func (m *metrics) countProblems(count map[store.Severity]int) {

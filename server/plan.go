@@ -42,6 +42,10 @@ type plan struct {
 	barrier map[string]time.Time
 	// blocked is since when something waits for the barrier.
 	blocked time.Time
+	// tables are what was learned of the stream's route tables, by name; searches
+	// tells that bad routes are searched for, which only Envoy can stand.
+	tables   map[string]*tableState
+	searches bool
 }
 
 // servedTypes gives the types that are served, in the order of sending.
@@ -185,7 +189,7 @@ func (p *plan) fill(l *ledger) *response {
 		if !ok {
 			break
 		}
-		e := p.scope.entry(l.typ, name)
+		e := p.shape(l.typ, name, p.scope.entry(l.typ, name))
 		does := l.decide(name, e, p.ordered)
 		alone := (does == set || does == remove) && l.goesAlone(name)
 		if alone && r.names() > 0 {
@@ -193,7 +197,10 @@ func (p *plan) fill(l *ledger) *response {
 		}
 		l.due.pop()
 		switch does {
+		case nothing:
+			p.holds(l, e)
 		case set:
+			r.probe = p.probes(l.typ, name)
 			r.again = r.again || l.rejected[name].again
 			r.set = append(r.set, e)
 			size += e.size()
@@ -244,6 +251,7 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	} else {
 		l.accept(nonce)
 	}
+	r.found = p.learn(l, r, nack, words)
 	for _, e := range r.set {
 		if l.typ == resourcev3.ClusterType && l.usable(e.Name) {
 			delete(p.barrier, e.Name)

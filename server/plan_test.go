@@ -21,7 +21,7 @@ func newPlanned(t *testing.T) *planned {
 	p := &plan{
 		scope: newScope("shop/a"), opened: start, wait: 5 * time.Second, ordered: true,
 		ledgers: map[string]*ledger{cds: newLedger(cds), lds: newLedger(lds), rds: newLedger(rds)},
-		barrier: map[string]time.Time{}, bindRetry: time.Second,
+		barrier: map[string]time.Time{}, bindRetry: time.Second, tables: map[string]*tableState{}, searches: true,
 	}
 	for _, l := range p.ledgers {
 		l.wildcard = true

@@ -22,6 +22,7 @@ func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusNotFound, word{Error: "nothing here can be reloaded"})
 		return
 	}
+	s.forgive()
 	s.options.Reload(r.URL.Query().Get("allow-empty") == "true")
 	s.mu.Lock()
 	hold := s.hold

@@ -36,6 +36,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -74,6 +75,9 @@ type Options struct {
 	// Places, when set, finds where fields are written in the folder as it was read
 	// last, for explain. It may be called from any goroutine.
 	Places func([]store.Field) []store.Place
+	// Quarantine, when set, is told what Envoys rejected after each change of it: the
+	// newest wins, one call at a time. It answers with a Publish.
+	Quarantine func(translate.Quarantine)
 	// Listening, when set, is called once both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }
@@ -109,6 +113,8 @@ type Server struct {
 	hold      string
 	unsaved   string // why what serves cannot be saved
 	refused   refusals
+
+	quarantine quarantine
 }
 
 // New makes a server that serves nothing yet.
@@ -123,7 +129,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
-		warned: map[string]bool{}, board: newBoard(),
+		warned: map[string]bool{}, board: newBoard(), quarantine: newQuarantine(),
 	}
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
@@ -159,6 +165,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { s.watchTLS(ctx); return nil })
+	group.Go(func() error { s.tellQuarantine(ctx); return nil })
 	group.Go(func() error {
 		if err := pages.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -194,6 +194,7 @@ func (p *plan) current() state {
 		now.idle = now.idle && l.idle()
 		now.rejections += len(l.rejected)
 	}
+	now.rejections += p.refusedParts()
 	now.settled = now.idle && p.asksFor(p.scope)
 	return now
 }
@@ -294,7 +295,7 @@ func (st *stream) refusals(gateway string) []string {
 			}
 		}
 	}
-	return said
+	return append(said, st.refusedRoutes(gateway)...)
 }
 
 // maxRefusals bounds how many rejections a condition tells; its message is

@@ -186,6 +186,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
+			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy",
 		},
 	}
 	unknown := s.join(st)
@@ -242,7 +243,9 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 	}
 	var answered *response
 	s.locked(func() {
-		answered = st.answer(request)
+		if answered = st.answer(request); answered != nil && answered.found != nil {
+			s.convict(st, answered.found)
+		}
 		st.subscribe(request)
 		s.settle(st)
 	})
@@ -250,10 +253,11 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 		return
 	}
 	nack := request.GetErrorDetail() != nil
-	s.metrics.answered(answered.typ, nack)
+	s.metrics.answered(answered, nack)
 	if nack {
 		s.logRejection(st, answered, request)
 	}
+	s.logConviction(st, answered.found)
 }
 
 // warnUnserved tells once of a stream that it asks in vain.
@@ -268,7 +272,7 @@ func (s *Server) warnUnserved(st *stream, typ string) {
 // logRejection warns of a rejection, of one that repeats itself only in detail.
 func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
 	event := s.log.Warn()
-	if r.again {
+	if r.again || r.probe {
 		event = s.log.Debug()
 	}
 	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
@@ -305,6 +309,11 @@ func (st *stream) subscribe(request *deltaRequest) {
 	l.wildcard = had || first && len(names) == 0 && (typ == resourcev3.ClusterType || typ == resourcev3.ListenerType)
 	l.subscribe(names, request.GetInitialResourceVersions())
 	l.unsubscribe(request.GetResourceNamesUnsubscribe())
+	if typ == resourcev3.RouteType {
+		for _, name := range request.GetResourceNamesUnsubscribe() {
+			delete(st.tables, name)
+		}
+	}
 	if first {
 		l.resume(request.GetInitialResourceVersions())
 	}

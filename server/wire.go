@@ -60,6 +60,9 @@ type response struct {
 	set     []*entry
 	removed []string // names
 	again   bool     // it was rejected before: see plan.rebind
+	probe   bool     // it is made to be rejected: see table.probe
+	// found is what its answer told of a bad part of a table, nil for nothing.
+	found *conviction
 }
 
 // names counts what the response speaks of.

@@ -28,10 +28,12 @@ type inputs struct {
 	routeNames *memo.Index[string, store.Key]
 
 	backendPolicyIndex *memo.Index[store.Key, store.Key]
+
+	quarantine *quarantineInputs
 }
 
 func newInputs(e *memo.Engine) *inputs {
-	in := &inputs{byKind: map[[2]string]*objects{}}
+	in := &inputs{byKind: map[[2]string]*objects{}, quarantine: newQuarantineInputs(e)}
 	kind := func(group, name string) *objects {
 		input := memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Hash == b.Hash })
 		in.byKind[[2]string{group, name}] = input

@@ -23,7 +23,7 @@ func TestIncrementalEqualsCold(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
 			w, files := newWorldWith(t, scoped(seed)), map[string]string{}
-			served := 0
+			served, refused := 0, 0
 			for range 60 {
 				randomEdit(r, files)
 			}
@@ -33,6 +33,10 @@ func TestIncrementalEqualsCold(t *testing.T) {
 				}
 				w.apply(tree(files))
 				w.checkCold(t)
+				if r.IntN(3) == 0 {
+					refused += w.refuseSome(t, r)
+					w.checkCold(t)
+				}
 				served = max(served, len(w.resources))
 				late, want := w.checkIdle(t), viewText(w.view())
 				randomEdit(r, files)
@@ -41,8 +45,8 @@ func TestIncrementalEqualsCold(t *testing.T) {
 					t.Fatalf("a later edit changed an earlier View at %s", firstDifference(got, want))
 				}
 			}
-			if served < 3 { // a listener, a table, a cluster
-				t.Fatalf("only %d resources at best: the edits prove nothing", served)
+			if served < 3 || refused < 3 { // a listener, a table, a cluster
+				t.Fatalf("only %d resources at best and %d refused parts: the edits prove nothing", served, refused)
 			}
 		})
 	}

@@ -264,11 +264,12 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		if found.live > 0 && found.missing == "" && !point.Guarded {
 			continue
 		}
-		if e := flat.encode(point.Rest); e != nil {
+		e, problems := flat.encode(point.Rest)
+		if out.Problems = append(out.Problems, problems...); e != nil {
 			out.Entries = append(out.Entries, e)
 		}
 	}
-	out.placed = n.place(c, func(yield func(tableKey, []*entry) bool) {
+	out.placed = n.place(c, key.Route, func(yield func(tableKey, []*entry) bool) {
 		for _, table := range out.Tables {
 			if !yield(table, out.Entries) {
 				return

@@ -132,9 +132,11 @@ func samePlaced(a, b placed) bool {
 	return true
 }
 
-// place puts entries into tables under the policies of their listeners.
-func (n *network) place(c *memo.Ctx, tables iter.Seq2[tableKey, []*entry]) placed {
+// place puts the entries of a route into tables under the policies of their
+// listeners.
+func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
+	refused, _ := n.in.quarantine.routes.Get(c, route)
 	done := map[listenerKey][]*entry{}
 	for table, own := range tables {
 		at, policed := n.listenerOf(c, table)
@@ -147,7 +149,10 @@ func (n *network) place(c *memo.Ctx, tables iter.Seq2[tableKey, []*entry]) place
 		}
 		entries, known := done[at]
 		if !known {
-			entries = demand.place(own)
+			var words string
+			if entries, words = refused.admitAll(demand.place(own)); words != "" {
+				out.close(table.Gateway, words)
+			}
 			done[at] = entries
 		}
 		if slices.Equal(entries, own) {

@@ -66,6 +66,8 @@ type flatOut struct {
 	Policies map[string]*policy.Resolved
 	// Whole tells that no rule of the route works as it is written.
 	Whole bool
+	// refused is what Envoys said of the route's rules.
+	refused refusals
 }
 
 // mountOut joins where a route attaches and what it serves there.
@@ -226,9 +228,14 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 		out.Points = nil
 	}
 	n.addPolicies(c, object, out)
+	out.refused, _ = n.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
 	for _, rule := range out.Rules {
-		e := out.encode(rule)
+		e, problems := out.encode(rule)
+		if len(problems) > 0 {
+			out.Problems = append(out.Problems, problems...)
+			out.Unserved(problems[0].Field + ": " + problems[0].Message)
+		}
 		if e != nil {
 			out.Entries = append(out.Entries, e)
 		}
@@ -252,20 +259,23 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []st
 	return s, nil, key.Port == 0 || slices.Contains(n.attach.Get(c, key.Route).Ports, key.Port)
 }
 
-// encode gives the entry of a rule. What Envoy would refuse answers 500 in its
-// place; when the match itself is refused, there is no place (design section 7).
-func (out *flatOut) encode(rule *ir.Rule) *entry {
+// encode gives the entry of a rule. What Envoy would refuse, or has refused,
+// answers 500 in its place; when the match itself is refused, there is no place
+// (design section 7).
+func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
-		return &entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]}
+		e, refusal := out.refused.admit(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
+		if refusal != nil {
+			problems = []store.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
+		}
+		return e, problems
 	}
-	out.Problems = append(out.Problems, problems...)
-	out.Unserved(problems[0].Field + ": " + problems[0].Message)
 	closed := xds.Closed(rule)
-	if encoded, problems = xds.Route(closed); len(problems) > 0 {
-		return nil
+	if encoded, refused := xds.Route(closed); len(refused) == 0 {
+		return &entry{Rule: closed, Encoded: encoded}, problems
 	}
-	return &entry{Rule: closed, Encoded: encoded}
+	return nil, problems
 }
 
 // runMount flattens the route for every port that it serves on; a route that
@@ -278,7 +288,7 @@ func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
 	if len(out.Flat) == 0 {
 		out.Flat[0] = n.flat.Get(c, flatKey{Route: key})
 	}
-	out.placed = n.place(c, func(yield func(tableKey, []*entry) bool) {
+	out.placed = n.place(c, key, func(yield func(tableKey, []*entry) bool) {
 		more := true
 		out.tables(func(table tableKey, flat *flatOut) { more = more && yield(table, flat.Entries) })
 	})

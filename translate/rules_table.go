@@ -108,14 +108,17 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 		return nil
 	}
 	table, _ := n.table.Get(c, key)
-	routes := make([][]byte, 0, table.Len())
-	for e := range table.All() {
-		routes = append(routes, e.Encoded)
-	}
 	out := &hostOut{Key: key, Table: table, Policy: n.hostPolicyOf(c, key)}
 	var extras *ir.Extras
 	if out.Policy != nil {
 		extras = out.Policy.Extras
+	}
+	if refusal, refused := n.refusalOf(c, key, extras); refused {
+		out.Table, out.Policy, extras = closedTable(key.Gateway, refusal.Words), nil, nil
+	}
+	routes := make([][]byte, 0, out.Table.Len())
+	for e := range out.Table.All() {
+		routes = append(routes, e.Encoded)
 	}
 	out.Encoded = xds.VirtualHost(key.Domain, extras, routes)
 	return out

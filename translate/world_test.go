@@ -28,6 +28,7 @@ type world struct {
 	translator *translate.Translator
 	objects    map[store.Key]*store.Object
 	options    translate.Options
+	quarantine translate.Quarantine
 	state
 }
 
@@ -124,7 +125,9 @@ func (s *state) hear(r translate.Result) {
 func (w *world) cold() state {
 	s, options := newState(), w.options
 	options.Trace = false // nobody asks what ran
-	s.hear(translate.New(options).Apply(w.present()))
+	fresh := translate.New(options)
+	fresh.Quarantine(w.quarantine)
+	s.hear(fresh.Apply(w.present()))
 	return s
 }
 

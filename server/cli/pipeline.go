@@ -25,8 +25,10 @@ type pipeline struct {
 	problems  problemLog
 	ledger    ledger
 	published bool
-	tree      *watcher.Tree // the folder's last
-	save      func()        // what serves, for a restart; nil where nothing is kept
+	save      func() // what serves, for a restart; nil where nothing is kept
+	tree      *watcher.Tree        // the folder's last
+	refused   translate.Quarantine // the newest
+	standing  []store.Problem      // of the store, as they are now
 	// unsure is set while a Change is on its way from the store to the server.
 	// Found set, it tells that a mistake lost one.
 	unsure bool
@@ -95,6 +97,23 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) {
 	}
 }
 
+// quarantine takes in what Envoys rejected and serves what follows. Before
+// anything is published, it waits for the first Tree.
+func (p *pipeline) quarantine(refused translate.Quarantine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = refused
+	p.translator.Quarantine(refused)
+	if !p.published {
+		return
+	}
+	r := &reload{stages: map[string]time.Duration{}}
+	r.change.Problems = p.standing
+	if p.guard(r, func() { p.publish(r) }) {
+		p.problems.update(p.log, r.problems)
+	}
+}
+
 // places finds where fields are written in the folder as it was read last. It
 // waits for a Tree that is on its way.
 func (p *pipeline) places(fields []store.Field) []store.Place {
@@ -128,22 +147,23 @@ func (p *pipeline) take(tree watcher.Tree) {
 	p.publisher.Reloaded(server.Reload{Result: outcome, OK: true, Stages: r.stages})
 }
 
-// run is the barrier around the steps: a panic in one of them is our mistake,
-// not the user's. It is logged with its stack, and no later step runs.
+// run takes a Tree through all steps.
 func (p *pipeline) run(r *reload) (ok bool) {
-	defer func() {
-		if mistake := recover(); mistake != nil {
-			p.log.Error().Str("step", r.step).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
-				Msg("a mistake in gatefold: this change of the folder is not served, what served before is; please report it")
-		}
-	}()
-	r.time("store", func() { r.change = p.apply(r.tree) })
-	r.splitStore()
+	return p.guard(r, func() {
+		r.time("store", func() { r.change = p.apply(r.tree) })
+		p.standing = r.change.Problems
+		r.splitStore()
+		p.publish(r)
+	})
+}
+
+// publish serves what follows from the Change.
+func (p *pipeline) publish(r *reload) {
 	r.time("translate", func() { r.result = p.translate(r.change) })
 	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
 	if p.waiting(r) {
 		p.unsure = false // there was nothing in it
-		return true
+		return
 	}
 	r.result.Problems = r.problems
 	r.time("publish", func() { p.publisher.Publish(r.result) })
@@ -152,6 +172,18 @@ func (p *pipeline) run(r *reload) (ok bool) {
 	if p.save != nil {
 		p.save()
 	}
+}
+
+// guard is the barrier around the steps: a panic in one of them is our mistake,
+// not the user's. It is logged with its stack, and no later step runs.
+func (p *pipeline) guard(r *reload, steps func()) (ok bool) {
+	defer func() {
+		if mistake := recover(); mistake != nil {
+			p.log.Error().Str("step", r.step).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
+				Msg("a mistake in gatefold: this change of the folder is not served, what served before is; please report it")
+		}
+	}()
+	steps()
 	return true
 }
 
@@ -164,6 +196,7 @@ func (p *pipeline) translate(change store.Change) translate.Result {
 		return p.translator.Apply(change)
 	}
 	p.translator = p.newTranslator()
+	p.translator.Quarantine(p.refused)
 	return p.ledger.complete(p.translator.Apply(p.ledger.all()))
 }
 

@@ -130,6 +130,7 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	group, ctx := errgroup.WithContext(ctx)
 	options.Reload = func(allowEmpty bool) { p.again(ctx, allowEmpty) }
 	options.Places = p.places
+	options.Quarantine = p.quarantine
 	srv := server.New(options, log)
 	srv.Register(watchFigures(folder.Stats)...)
 	p.publisher = srv

@@ -69,6 +69,19 @@ func refused(rule *ir.Rule, err error) store.Problem {
 	return c.problems[0]
 }
 
+// Rejected tells of a rule that an Envoy rejected, in its words; match tells that
+// it rejects the match whatever the answer, so that there is no place for one.
+func Rejected(rule *ir.Rule, match bool, words string) store.Problem {
+	c := checker{rule: rule}
+	does := "it answers 500"
+	if match {
+		does = "it is left out"
+	}
+	c.refuse(strings.TrimSuffix(c.place(match, ""), "."), fmt.Sprintf("an Envoy does not accept this rule, %s: %s", does, words),
+		"change what Envoy's words are about, here or in a policy of the rule; then it is tried again")
+	return c.problems[0]
+}
+
 func (c *checker) match(match *ir.Match) {
 	path := c.place(true, "path.value")
 	switch {

@@ -1,0 +1,279 @@
+package server
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+)
+
+// Envoy refuses a table for one bad route, and seldom says which (Envoy notes,
+// section 8). A table that is refused would stay as it is for everybody in it.
+// So each stream finds the bad part by itself, and is sent the table without it.
+//
+// What changed since the table that the Envoy accepted is suspected; among
+// several, probes halve the suspects (see table.probe). A part is convicted only
+// when the table up to it is refused for a reason of its own and the table
+// before it is not. Probes never change what the Envoy serves.
+
+// tableState is what a stream knows of one of its tables.
+type tableState struct {
+	accepted *entry // nil when it is not known, as after a reconnect
+	refused  map[unit]*refusedPart
+	search   *search // nil when there is nothing to be found
+	// amended is the table without its refused parts, of the target amendedOf.
+	amended, amendedOf *entry
+	// hopeless is the version in which no bad part could be found.
+	hopeless string
+}
+
+// refusedPart is a part that this stream's Envoy refused in this form.
+type refusedPart struct {
+	sum [sha256.Size]byte
+	// match tells that it is refused also when it answers 500: its match is at fault.
+	match bool
+	// local tells that other Envoys take it, or may: it is this one's own matter.
+	local bool
+	words string
+}
+
+// covers tells whether the bytes are those that were refused.
+func (r *refusedPart) covers(body []byte) bool { return r != nil && r.sum == sha256.Sum256(body) }
+
+// search looks for the first bad part of a table that was refused.
+type search struct {
+	version string // that was refused
+	table   *table
+	units   []unit // suspects, in the order in which Envoy reads
+	all     bool   // all parts are suspects
+	// The bad part is after units[low], and is units[high] or before; low is -1
+	// for what comes before the first. clean and faulty tell whether the two
+	// were tried.
+	low, high     int
+	clean, faulty bool
+	words         string // that units[high] was refused with
+	probe         *entry // that is awaited
+	at            int    // index of the probe
+}
+
+// conviction is a part that was found.
+type conviction struct {
+	table string
+	unit  unit
+	part  *refusedPart
+}
+
+func newSearch(version string, wanted *table, units []unit, all bool, words string) *search {
+	s := &search{version: version, table: wanted, units: units, all: all, low: -1, high: len(units) - 1, words: words}
+	s.next()
+	return s
+}
+
+// next prepares the next probe; false when there is nothing more to try.
+func (s *search) next() bool {
+	switch {
+	case s.low+1 < s.high:
+		s.at = s.low + (s.high-s.low)/2
+	case !s.faulty:
+		s.at = s.high
+	case !s.clean:
+		s.at = s.low
+	default:
+		return false
+	}
+	if s.at < 0 {
+		s.probe = s.table.probe(s.units[0], false)
+	} else {
+		s.probe = s.table.probe(s.units[s.at], true)
+	}
+	return true
+}
+
+// answer takes Envoy's words about a probe; false when the suspects are all good.
+func (s *search) answer(words string) bool {
+	if strings.Contains(words, probeMark) { // no fault up to there
+		s.low, s.clean = s.at, true
+		return s.at < s.high
+	}
+	s.words = words
+	s.high, s.faulty = s.at, true
+	return s.at >= 0
+}
+
+// tableOf gives what is known of a table, new when nothing is.
+func (p *plan) tableOf(name string) *tableState {
+	t := p.tables[name]
+	if t == nil {
+		t = &tableState{refused: map[unit]*refusedPart{}}
+		p.tables[name] = t
+	}
+	return t
+}
+
+// shape gives the form in which the target e goes to this stream's Envoy.
+func (p *plan) shape(typ, name string, e *entry) *entry {
+	if typ != resourcev3.RouteType || p.tables[name] == nil {
+		return e
+	}
+	t := p.tables[name]
+	switch {
+	case e == nil:
+		delete(p.tables, name)
+		return nil
+	case t.search != nil:
+		return t.search.probe
+	case len(t.refused) == 0:
+		return e
+	}
+	return t.amend(e)
+}
+
+// amend gives the table without what this Envoy refused of it.
+func (t *tableState) amend(e *entry) *entry {
+	if t.amendedOf == e {
+		return t.amended
+	}
+	whole := readTable(e)
+	t.amended, t.amendedOf = e, e
+	if rest := whole.without(t.refused); rest != whole {
+		t.amended = rest.entry()
+	}
+	// What is not in the target any more, in this form, is forgotten.
+	present := map[unit]bool{}
+	for u, body := range whole.units {
+		present[u] = t.refused[u].covers(body)
+	}
+	for u := range t.refused {
+		if !present[u] {
+			delete(t.refused, u)
+		}
+	}
+	return t.amended
+}
+
+// probes tells whether what is sent of a table is a probe.
+func (p *plan) probes(typ, name string) bool {
+	t := p.tables[name]
+	return typ == resourcev3.RouteType && t != nil && t.search != nil
+}
+
+// holds notes what the Envoy holds of a table, when it told so itself.
+func (p *plan) holds(l *ledger, e *entry) {
+	if e != nil && l.typ == resourcev3.RouteType && l.held[e.Name] == e.Version {
+		p.tableOf(e.Name).accepted = e
+	}
+}
+
+// learn takes an answer to a table into account. It gives what was found.
+func (p *plan) learn(l *ledger, r *response, nack bool, words string) *conviction {
+	if l.typ != resourcev3.RouteType {
+		return nil
+	}
+	if !nack {
+		for _, e := range r.set {
+			p.tableOf(e.Name).accepted = e
+		}
+		return nil
+	}
+	if !p.searches || r.names() != 1 || len(r.set) != 1 {
+		return nil
+	}
+	e := r.set[0]
+	if p.scope.entry(l.typ, e.Name) == nil {
+		return nil
+	}
+	var found *conviction
+	switch t := p.tableOf(e.Name); {
+	case t.search != nil && t.search.probe.Version == e.Version:
+		found = t.narrow(words)
+	case t.search == nil && t.hopeless != e.Version:
+		t.begin(e, words)
+	}
+	p.resend(l, e.Name, found != nil)
+	return found
+}
+
+// resend has a table sent that is searched or was amended. One in which nothing
+// can be found stays rejected.
+func (p *plan) resend(l *ledger, name string, amended bool) {
+	t := p.tables[name]
+	if t.search == nil && !amended {
+		if r := l.rejected[name]; r.version != t.hopeless {
+			l.rejected[name] = rejection{version: t.hopeless, words: r.words, times: 1}
+		}
+		return
+	}
+	delete(l.rejected, name)
+	l.alone[name] = struct{}{}
+	l.due.push(name)
+}
+
+// begin starts the search in a table that was refused.
+func (t *tableState) begin(e *entry, words string) {
+	wanted := readTable(e)
+	units, all := wanted.news(nil), true
+	if t.accepted != nil {
+		if news := wanted.news(readTable(t.accepted)); len(news) > 0 {
+			units, all = news, false
+		}
+	}
+	if len(units) == 0 {
+		t.hopeless = e.Version
+		return
+	}
+	t.search = newSearch(e.Version, wanted, units, all, words)
+}
+
+// narrow goes on with the search after a probe was answered.
+func (t *tableState) narrow(words string) *conviction {
+	s := t.search
+	switch answered := s.answer(words); {
+	case answered && s.next():
+		return nil
+	case answered:
+		t.search = nil
+		return t.convict(s)
+	case s.all:
+		t.search, t.hopeless = nil, s.version
+		return nil
+	}
+	t.search = newSearch(s.version, s.table, s.table.news(nil), true, s.words)
+	return nil
+}
+
+// convict books the part that was found. The second time it is its match.
+func (t *tableState) convict(s *search) *conviction {
+	u := s.units[s.high]
+	part := &refusedPart{sum: sha256.Sum256(s.table.find(u)), words: s.words}
+	if before := t.refused[u]; before != nil {
+		if before.match {
+			t.hopeless = s.version
+			return nil
+		}
+		part = &refusedPart{sum: before.sum, match: true, local: before.local, words: before.words}
+	}
+	t.refused[u] = part
+	t.amendedOf = nil
+	return &conviction{table: s.table.name, unit: u, part: part}
+}
+
+// refusedParts gives the refused parts of what is to be served now, as Envoy
+// said it of them.
+func (p *plan) refusedParts() int {
+	count := 0
+	for _, t := range p.tables {
+		count += len(t.refused)
+	}
+	return count
+}
+
+// ownMatter tells from Envoy's words that they are of this Envoy and not of the
+// rule: it was built without something, or is set to a limit. Another Envoy may
+// take the rule.
+func ownMatter(words string) bool {
+	return slices.ContainsFunc([]string{
+		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
+		"max program size", "has unknown fields",
+	}, func(part string) bool { return strings.Contains(words, part) })
+}

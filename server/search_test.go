@@ -1,0 +1,257 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// tableOfText makes a table of hosts such as "h: r1 r2=bad": routes by name, and
+// after the sign what they say, which stands in their match; "~" before it puts
+// it into their answer.
+func tableOfText(text string) *entry {
+	var hosts [][]byte
+	for line := range strings.SplitSeq(text, "\n") {
+		host, routes, _ := strings.Cut(strings.TrimSpace(line), ":")
+		var encoded [][]byte
+		for route := range strings.FieldsSeq(routes) {
+			name, says, _ := strings.Cut(route, "=")
+			r := &routev3.Route{Name: name, Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: "/" + name}}, Action: answers500()}
+			if answer, ok := strings.CutPrefix(says, "~"); ok {
+				r.StatPrefix = answer
+			} else {
+				r.Match.PathSpecifier = &routev3.RouteMatch_Path{Path: "/" + says}
+			}
+			encoded = append(encoded, encode(r))
+		}
+		name, _, _ := strings.Cut(host, "=")
+		body := append(encode(&routev3.VirtualHost{Name: name, Domains: []string{host}}), encode(&routev3.VirtualHost{Routes: decodeRoutes(encoded)})...)
+		hosts = append(hosts, body)
+	}
+	r := xds.RouteConfiguration("r", hosts)
+	return newEntry(&r)
+}
+
+func decodeRoutes(encoded [][]byte) (routes []*routev3.Route) {
+	for _, body := range encoded {
+		r := &routev3.Route{}
+		if err := proto.Unmarshal(body, r); err != nil {
+			panic(err)
+		}
+		routes = append(routes, r)
+	}
+	return routes
+}
+
+// reads says what an Envoy says that reads a table from its beginning: the first
+// word in it that begins with "bad", or nothing.
+func reads(e *entry) string {
+	config := &routev3.RouteConfiguration{}
+	if err := proto.Unmarshal(e.Body, config); err != nil {
+		return "bad message"
+	}
+	for _, h := range config.VirtualHosts {
+		if strings.Contains(h.Domains[0], "bad") {
+			return h.Domains[0]
+		}
+		for _, r := range h.Routes {
+			for _, says := range []string{r.GetMatch().GetPath(), r.StatPrefix, r.GetMatch().GetSafeRegex().GetRegex()} {
+				if strings.Contains(says, "bad") || strings.Contains(says, probeMark) {
+					return "missing ): " + says
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// searched is a plan whose Envoy answers as reads does.
+type searched struct {
+	*planned
+	held   string // what it holds
+	nacks  int
+	probes int
+}
+
+func newSearched(t *testing.T) *searched {
+	p := newPlanned(t)
+	p.ledgers = map[string]*ledger{rds: newLedger(rds)}
+	p.ledgers[rds].wildcard = true
+	return &searched{planned: p}
+}
+
+// serve makes a table the target and answers until nothing is sent any more.
+func (s *searched) serve(e *entry) {
+	s.t.Helper()
+	s.scope.put(update{"shop/a", rds, e.Name, e})
+	s.ledgers[rds].mark(e.Name)
+	for range 1000 {
+		r, _ := s.next(s.now)
+		if r == nil {
+			return
+		}
+		words := reads(r.set[0])
+		s.book(s.ledgers[rds], r.nonce, words != "", words)
+		switch {
+		case words == "" && r.probe:
+			s.t.Fatal("a probe was accepted")
+		case words == "":
+			s.held = tableText(r.set[0])
+		case r.probe:
+			s.probes++
+		default:
+			s.nacks++
+		}
+	}
+	s.t.Fatal("it does not end")
+}
+
+// tableText writes a table down as "h: r1 r2=500", the latter for a closed route.
+func tableText(e *entry) string {
+	config := &routev3.RouteConfiguration{}
+	if err := proto.Unmarshal(e.Body, config); err != nil {
+		return err.Error()
+	}
+	var lines []string
+	for _, h := range config.VirtualHosts {
+		line := h.Name + ":"
+		for _, r := range h.Routes {
+			line += " " + strings.TrimPrefix(r.GetMatch().GetPath()+r.GetMatch().GetPrefix(), "/")
+			if r.StatPrefix != "" {
+				line += "~" + r.StatPrefix
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestABadRouteIsFoundAndTheTableGoesOn(t *testing.T) {
+	for name, c := range map[string]struct{ first, then, held string }{
+		"an edit, in its answer":         {"h: a=1 b=1", "h: a=2 b=~bad c=1", "h: 2 b 1"},
+		"an edit, in its match":          {"h: a=1 b=1", "h: a=2 b=bad c=1", "h: 2 1"},
+		"the only news":                  {"h: a=1 b=1", "h: a=1 b=bad", "h: 1"},
+		"several, in several hosts":      {"h: a=1\ng: a=1", "h: a=bad1 b=1 c=~bad2\ng: a=2 b=bad3\nf: a=~bad a1=1", "h: 1 c\ng: 2\nf: a 1"},
+		"nothing before":                 {"", "h: a=1 b=bad c=1", "h: 1 1"},
+		"a host":                         {"h: a=1", "h: a=2\ng=bad: a=1\nf: b=1", "h: 2\nf: 1"},
+		"a host that was there":          {"h: a=1\ng: a=1", "h: a=2\ng=bad: a=1", "h: 2"},
+		"the first of a host that stays": {"h: a=1 b=1", "h: a=bad b=1", "h: 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSearched(t)
+			if c.first != "" {
+				s.serve(tableOfText(c.first))
+			}
+			s.serve(tableOfText(c.then))
+			if s.held != c.held {
+				t.Errorf("it holds\n%s\nwant\n%s", s.held, c.held)
+			}
+			if rejected := s.current().rejections; rejected == 0 || len(s.ledgers[rds].rejected) > 0 {
+				t.Errorf("%d rejections, %v", rejected, s.ledgers[rds].rejected)
+			}
+			mended := strings.NewReplacer("=bad:", "=fine:", "~bad", "~2", "bad", "2").Replace(c.then)
+			s.serve(tableOfText(mended))
+			if want := tableText(tableOfText(mended)); s.held != want || s.current().rejections != 0 {
+				t.Errorf("mended, it holds\n%s\nwant\n%s", s.held, want)
+			}
+		})
+	}
+}
+
+// A table that is refused for what no part of it can help is left as it is, and
+// no part is blamed.
+func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
+	s := newSearched(t)
+	s.serve(tableOfText("h: a=1"))
+	e := tableOfText("h: a=2 b=1\nbad-name: c=1")
+	s.scope.put(update{"shop/a", rds, e.Name, e})
+	s.ledgers[rds].mark(e.Name)
+	for range 100 {
+		r, _ := s.next(s.now)
+		if r == nil {
+			break
+		}
+		s.book(s.ledgers[rds], r.nonce, true, "Proto constraint validation failed")
+	}
+	if r, _ := s.next(s.now); r != nil {
+		t.Fatal("it does not end")
+	}
+	l := s.ledgers[rds]
+	if len(s.tables["r"].refused) > 0 || l.rejected["r"].version != e.Version || !l.stale() {
+		t.Errorf("blamed: %v, rejected: %v", s.tables["r"].refused, l.rejected)
+	}
+	s.serve(tableOfText("h: a=3"))
+	if s.held != "h: 3" {
+		t.Errorf("it holds %q", s.held)
+	}
+}
+
+// Random tables with random faults end at what is sound in them, with a number
+// of probes that grows as the logarithm of what changed.
+func TestRandomTablesEndSound(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := newSearched(t)
+		for range 4 {
+			text, want, faults, size := randomTable(r)
+			nacks, probes := s.nacks, s.probes
+			s.serve(tableOfText(text))
+			if s.held != want {
+				t.Fatalf("seed %d: of\n%s\nit holds\n%s\nwant\n%s", seed, text, s.held, want)
+			}
+			steps := 4
+			for n := 1; n < size; n *= 2 {
+				steps++
+			}
+			if s.nacks-nacks > 2*faults || s.probes-probes > 4*faults*steps {
+				t.Fatalf("seed %d: %d rejections and %d probes for %d faults among %d parts", seed, s.nacks-nacks, s.probes-probes, faults, size)
+			}
+		}
+	}
+}
+
+func randomTable(r *rand.Rand) (text, want string, faults, size int) {
+	var lines, sound []string
+	for h := range 1 + r.IntN(4) {
+		line, good := fmt.Sprintf("h%d:", h), fmt.Sprintf("h%d:", h)
+		for i := range r.IntN(30) {
+			size++
+			switch says := r.IntN(3); r.IntN(12) {
+			case 0:
+				faults++
+				line += fmt.Sprintf(" r%d=bad%d", i, says)
+			case 1:
+				faults++
+				line, good = line+fmt.Sprintf(" r%d=~bad%d", i, says), good+fmt.Sprintf(" r%d", i)
+			default:
+				line, good = line+fmt.Sprintf(" r%d=%d", i, says), good+fmt.Sprintf(" %d", says)
+			}
+		}
+		lines, sound = append(lines, line), append(sound, good)
+	}
+	return strings.Join(lines, "\n"), strings.Join(sound, "\n"), faults, size
+}
+
+// A table that is taken apart and put together is the same to the byte.
+func TestATableIsReadAsItIsWritten(t *testing.T) {
+	e := tableOfText("h: a=1 b=2\ng:\nf: c=3")
+	again := readTable(e).entry()
+	if !bytes.Equal(again.Body, e.Body) || again.Version != e.Version {
+		t.Errorf("%x\n%x", again.Body, e.Body)
+	}
+	var units []unit
+	for u := range readTable(e).units {
+		units = append(units, u)
+	}
+	if want := []unit{{"h", ""}, {"h", "a"}, {"h", "b"}, {"g", ""}, {"f", ""}, {"f", "c"}}; !slices.Equal(units, want) {
+		t.Errorf("units %v, want %v", units, want)
+	}
+}

@@ -1,0 +1,284 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Field numbers of envoy.config.route.v3.
+const (
+	tableHosts  protowire.Number = 2
+	hostName    protowire.Number = 1
+	hostDomains protowire.Number = 2
+	hostRoutes  protowire.Number = 3
+	routeMatch  protowire.Number = 1
+	routeName   protowire.Number = 14
+)
+
+// table is a RouteConfiguration taken apart into what Envoy can refuse by
+// itself. Its bytes are those of the encoding.
+type table struct {
+	name          string
+	before, after []byte // the fields around the virtual hosts
+	hosts         []host
+}
+
+// host is a virtual host; frame is all of it but its routes.
+type host struct {
+	name, frame []byte
+	domains     []byte // the field
+	routes      []piece
+}
+
+// piece is a route.
+type piece struct{ name, body []byte }
+
+// unit names a part of a table: the route of a virtual host, or, with no route,
+// the host without its routes.
+type unit struct{ host, route string }
+
+// readTable takes a RouteConfiguration apart. It is of our own making: bytes
+// that are none are a mistake of ours.
+func readTable(e *entry) *table {
+	t := &table{name: e.Name}
+	var hosts [][]byte
+	t.before, hosts, t.after = split(e.Body, tableHosts)
+	for _, body := range hosts {
+		t.hosts = append(t.hosts, readHost(body))
+	}
+	return t
+}
+
+func readHost(body []byte) host {
+	before, routes, after := split(body, hostRoutes)
+	h := host{frame: append(slices.Clip(before), after...)}
+	fields(h.frame, func(number protowire.Number, field, value []byte) {
+		switch number {
+		case hostName:
+			h.name = value
+		case hostDomains:
+			h.domains = append(h.domains, field...)
+		}
+	})
+	for _, route := range routes {
+		p := piece{body: route}
+		fields(route, func(number protowire.Number, _, value []byte) {
+			if number == routeName {
+				p.name = value
+			}
+		})
+		h.routes = append(h.routes, p)
+	}
+	return h
+}
+
+// fields gives every field of a message, whole and its value; the value of one
+// that has no length is nil.
+func fields(body []byte, yield func(number protowire.Number, field, value []byte)) {
+	for len(body) > 0 {
+		number, kind, tag := protowire.ConsumeTag(body)
+		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
+		if tag < 0 || size < 0 {
+			panic("server: a RouteConfiguration that cannot be read")
+		}
+		var value []byte
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(body[tag:])
+		}
+		yield(number, body[:tag+size:tag+size], value)
+		body = body[tag+size:]
+	}
+}
+
+// split gives the elements of a repeated field, and the fields on both sides.
+func split(body []byte, field protowire.Number) (before []byte, elements [][]byte, after []byte) {
+	fields(body, func(number protowire.Number, whole, value []byte) {
+		switch {
+		case number == field:
+			elements = append(elements, value)
+		case elements == nil:
+			before = append(before, whole...)
+		default:
+			after = append(after, whole...)
+		}
+	})
+	return before, elements, after
+}
+
+// entry encodes the table.
+func (t *table) entry() *entry {
+	body := slices.Clone(t.before)
+	for _, h := range t.hosts {
+		inner := slices.Clone(h.frame)
+		for _, r := range h.routes {
+			inner = appendMessage(inner, hostRoutes, r.body)
+		}
+		body = appendMessage(body, tableHosts, inner)
+	}
+	body = append(body, t.after...)
+	sum := sha256.Sum256(body)
+	return newEntry(&xds.Resource{Type: resourcev3.RouteType, Name: t.name, Version: hex.EncodeToString(sum[:16]), Body: body})
+}
+
+func appendMessage(to []byte, field protowire.Number, body []byte) []byte {
+	return append(appendLength(to, field, len(body)), body...)
+}
+
+// units gives all parts in the order in which Envoy reads them, with their bytes.
+func (t *table) units(yield func(unit, []byte) bool) {
+	for _, h := range t.hosts {
+		if !yield(unit{host: string(h.name)}, h.frame) {
+			return
+		}
+		for _, r := range h.routes {
+			if !yield(unit{string(h.name), string(r.name)}, r.body) {
+				return
+			}
+		}
+	}
+}
+
+// news gives the units of t that are not in before, or not with these bytes.
+func (t *table) news(before *table) []unit {
+	known := map[unit][]byte{}
+	if before != nil {
+		for u, body := range before.units {
+			known[u] = body
+		}
+	}
+	var out []unit
+	for u, body := range t.units {
+		if old, ok := known[u]; !ok || !bytes.Equal(old, body) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// find gives the bytes of a unit, nil when it is not there.
+func (t *table) find(u unit) []byte {
+	for at, body := range t.units {
+		if at == u {
+			return body
+		}
+	}
+	return nil
+}
+
+// without gives the table in which refused units are replaced: a route by one
+// that answers 500 to the same requests, or none when its match is at fault, and
+// a host by one that answers 500. It gives t when there is nothing to replace.
+func (t *table) without(refused map[unit]*refusedPart) *table {
+	out, changed := *t, false
+	out.hosts = make([]host, 0, len(t.hosts))
+	for _, h := range t.hosts {
+		if fault := refused[unit{host: string(h.name)}]; fault.covers(h.frame) {
+			changed = true
+			if !fault.match {
+				out.hosts = append(out.hosts, h.closed())
+			}
+			continue
+		}
+		routes := h.routes[:0:0]
+		for _, r := range h.routes {
+			switch fault := refused[unit{string(h.name), string(r.name)}]; {
+			case !fault.covers(r.body):
+				routes = append(routes, r)
+				continue
+			case !fault.match:
+				routes = append(routes, r.closed())
+			}
+			changed = true
+		}
+		h.routes = routes
+		out.hosts = append(out.hosts, h)
+	}
+	if !changed {
+		return t
+	}
+	return &out
+}
+
+// closed gives the host that answers 500 to everything.
+func (h host) closed() host {
+	frame := appendMessage(nil, hostName, h.name)
+	frame = append(frame, h.domains...)
+	all := &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}}
+	return host{name: h.name, frame: frame, domains: h.domains, routes: []piece{{body: encode(&routev3.Route{Match: all, Action: answers500()})}}}
+}
+
+// closed gives the route that answers 500 to the same requests.
+func (p piece) closed() piece {
+	body := appendMessage(nil, routeName, p.name)
+	fields(p.body, func(number protowire.Number, field, _ []byte) {
+		if number == routeMatch {
+			body = append(body, field...)
+		}
+	})
+	return piece{name: p.name, body: append(body, encode(&routev3.Route{Action: answers500()})...)}
+}
+
+func answers500() *routev3.Route_DirectResponse {
+	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 500}}
+}
+
+// probeMark is in Envoy's words about the route that probe adds.
+const probeMark = "gatefold-probe"
+
+// probe gives the table up to and with a unit, and then a route that no Envoy
+// takes. It reads a table from its beginning and tells of the first fault, so
+// that its words are of the probe's route when there is no other one up to the
+// unit. As it refuses the table in any case, what it serves does not change.
+// include says whether the unit itself is in it.
+func (t *table) probe(last unit, include bool) *entry {
+	out := *t
+	out.hosts = nil
+	bad := piece{body: encode(&routev3.Route{
+		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + probeMark}}},
+		Action: answers500(),
+	})}
+	for _, h := range t.hosts {
+		if string(h.name) != last.host {
+			out.hosts = append(out.hosts, h)
+			continue
+		}
+		if last.route == "" && !include {
+			break
+		}
+		routes := h.routes[:0:0]
+		for _, r := range h.routes {
+			here := string(r.name) == last.route
+			if last.route == "" || here && !include {
+				break
+			}
+			if routes = append(routes, r); here {
+				break
+			}
+		}
+		h.routes = append(routes, bad)
+		out.hosts = append(out.hosts, h)
+		return out.entry()
+	}
+	name := []byte(probeMark)
+	domains := appendMessage(nil, hostDomains, []byte(probeMark+".invalid"))
+	out.hosts = append(out.hosts, host{name: name, frame: append(appendMessage(nil, hostName, name), domains...), routes: []piece{bad}})
+	return out.entry()
+}
+
+func encode(message proto.Message) []byte {
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		panic(err) // of our own making
+	}
+	return body
+}

@@ -1,0 +1,134 @@
+package translate_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// parts gives everything in the tables that Envoy could refuse.
+func (w *world) parts(t testing.TB) []translate.RefusedPart {
+	t.Helper()
+	var out []translate.RefusedPart
+	sum := func(message proto.Message) [sha256.Size]byte {
+		body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sha256.Sum256(body)
+	}
+	for _, at := range slices.Sorted(maps.Keys(w.resources)) {
+		u := w.resources[at]
+		if u.Type != resourcev3.RouteType {
+			continue
+		}
+		config := &routev3.RouteConfiguration{}
+		if err := proto.Unmarshal(u.Resource.Body, config); err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range config.VirtualHosts {
+			for _, route := range host.Routes {
+				out = append(out, translate.RefusedPart{Route: route.Name, Sum: sum(route)})
+			}
+			host.Routes = nil
+			out = append(out, translate.RefusedPart{Table: u.Name, Host: host.Name, Sum: sum(host)})
+		}
+	}
+	return out
+}
+
+// refuse makes set the quarantine.
+func (w *world) refuse(set translate.Quarantine) {
+	w.quarantine = set
+	w.translator.Quarantine(set)
+	w.hear(w.translator.Apply(store.Change{}))
+}
+
+// refuseSome puts some parts of the tables into quarantine, takes others out, and
+// gives how many are new.
+func (w *world) refuseSome(t testing.TB, r *rand.Rand) (count int) {
+	set := maps.Clone(w.quarantine)
+	if set == nil || r.IntN(6) == 0 {
+		set = translate.Quarantine{}
+	}
+	parts := w.parts(t)
+	for range min(len(parts), 1+r.IntN(3)) {
+		part := parts[r.IntN(len(parts))]
+		if part.Route == "" && r.IntN(4) > 0 {
+			continue
+		}
+		count++
+		set[part] = translate.Refusal{Match: r.IntN(3) == 0, Words: fmt.Sprint("no ", r.IntN(2))}
+	}
+	w.refuse(set)
+	return count
+}
+
+const quarantined = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners: [{name: http, port: 80, protocol: HTTP}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - matches: [{path: {value: /a}}]
+    filters: [{type: RequestRedirect, requestRedirect: {hostname: a.example.com}}]
+  - matches: [{path: {value: /b}}]
+    filters: [{type: RequestRedirect, requestRedirect: {hostname: b.example.com}}]
+`
+
+// A rule that Envoy refused answers 500 in its place, or is left out when its
+// match is at fault; its route's status has Envoy's words, an edit of it ends the
+// quarantine, and one of another rule does not.
+func TestARefusedRuleAnswers500UntilItChanges(t *testing.T) {
+	w := newWorld(t)
+	w.apply(tree(map[string]string{"a.yaml": quarantined}))
+	sound := w.text()
+	parts := w.parts(t)
+	set := translate.Quarantine{parts[0]: {Words: `Envoy "one": no such thing`}}
+	w.refuse(set)
+	w.checkCold(t)
+	statuses := fmt.Sprint(w.text())
+	for _, want := range []string{"PartiallyInvalid", "no such thing", "RefusedByEnvoy", `it answers 500`} {
+		if !strings.Contains(statuses, want) {
+			t.Errorf("%q is nowhere in\n%s", want, statuses)
+		}
+	}
+	w.refuse(translate.Quarantine{parts[0]: {Words: "no", Match: true}})
+	w.checkCold(t)
+	if got := len(w.parts(t)); got != len(parts)-1 {
+		t.Errorf("%d parts, want one fewer than %d", got, len(parts))
+	}
+	w.refuse(set)
+	w.apply(tree(map[string]string{"a.yaml": strings.Replace(quarantined, "b.example.com", "c.example.com", 1)}))
+	w.checkCold(t)
+	if !strings.Contains(w.text(), "no such thing") {
+		t.Error("an edit of another rule ended the quarantine")
+	}
+	w.apply(tree(map[string]string{"a.yaml": strings.Replace(quarantined, "a.example.com", "d.example.com", 1)}))
+	if strings.Contains(w.text(), "no such thing") {
+		t.Error("an edit of the rule did not end the quarantine")
+	}
+	w.apply(tree(map[string]string{"a.yaml": quarantined}))
+	w.refuse(nil)
+	if got := w.text(); got != sound {
+		t.Errorf("without quarantine it differs at %s", firstDifference(got, sound))
+	}
+}
