@@ -17,6 +17,7 @@ import (
 // project is a copy of this repository whose docker-compose.yaml runs.
 type project struct {
 	*engine
+	name    string // the project's
 	folder  string
 	address string // where Envoy answers
 	compose []string
@@ -50,15 +51,11 @@ func (p *project) step(name string, do func(*testing.T)) {
 
 func newProject(t *testing.T, e *engine) *project {
 	t.Helper()
-	// Its name is the project's, and no other's.
-	folder, err := os.MkdirTemp("", "gatefold-compose-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	folder := t.TempDir()
 	copyTree(t, folder, "../..")
 	port := envoytest.FreePort(t)
-	p := &project{engine: e, folder: folder, address: fmt.Sprintf("127.0.0.1:%d", port), compose: []string{"docker", "compose"}}
+	name := fmt.Sprintf("gatefold-test-%d-%d", os.Getpid(), port) // no other project's
+	p := &project{engine: e, name: name, folder: folder, address: fmt.Sprintf("127.0.0.1:%d", port), compose: []string{"docker", "compose"}}
 	p.env = append(p.env, fmt.Sprintf("GATEFOLD_PORT=%d", port))
 	if _, err := p.try("docker", "compose", "version"); err != nil {
 		p.compose = []string{"docker-compose"}
@@ -113,7 +110,7 @@ func copyTree(t *testing.T, to, from string) {
 
 func (p *project) args(args ...string) []string {
 	all := append([]string{}, p.compose[1:]...)
-	all = append(all, "-p", filepath.Base(p.folder), "-f", filepath.Join(p.folder, "docker-compose.yaml"))
+	all = append(all, "-p", p.name, "-f", filepath.Join(p.folder, "docker-compose.yaml"))
 	for _, file := range p.files {
 		all = append(all, "-f", file)
 	}

@@ -81,8 +81,11 @@ func (e *engine) start() error {
 		_ = os.RemoveAll(folder)
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait() // its log tells more
+	}()
 	e.t.Cleanup(func() { e.stop(command, ended, folder) })
 	e.own, e.env = true, append(e.env, "DOCKER_HOST=unix://"+socket)
 	for limit := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -91,7 +94,6 @@ func (e *engine) start() error {
 		}
 		select {
 		case <-ended:
-			ended <- nil
 			text, _ := os.ReadFile(log.Name())
 			return fmt.Errorf("dockerd ended: %s", text[max(0, len(text)-1000):])
 		default:
@@ -103,7 +105,7 @@ func (e *engine) start() error {
 }
 
 // stop ends the engine that was started, by its process, and removes what it had.
-func (e *engine) stop(command *exec.Cmd, ended <-chan error, folder string) {
+func (e *engine) stop(command *exec.Cmd, ended <-chan struct{}, folder string) {
 	_ = command.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-ended:

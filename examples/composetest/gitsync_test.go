@@ -78,7 +78,7 @@ func (p *project) standIn(t *testing.T) (image, word string) {
 	t.Helper()
 	image = gitSyncImage(t)
 	if !p.own {
-		image = filepath.Base(p.folder) + "-git-sync"
+		image = p.name + "-git-sync"
 		t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rmi", image).Run() })
 		word = image
 	}
@@ -124,7 +124,7 @@ func (p *project) syncs(t *testing.T) {
 // checks serves what `gatefold validate` has let pass: examples/git-sync.
 func (p *project) checks(t *testing.T) {
 	image, _ := p.standIn(t)
-	checked := filepath.Base(p.folder) + "-checked"
+	checked := p.name + "-checked"
 	p.must("docker", "build", "-q", "-t", checked, "--build-arg", "GIT_SYNC="+image, filepath.Join(p.folder, "examples/git-sync"))
 	t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rmi", checked).Run() })
 	r := p.startSync(t, "/git/checked", checked)
