@@ -55,6 +55,7 @@ type caseRun struct {
 	byName     map[string][]*envoytest.EchoServer
 	extensions map[string]bool // services that policies ask, by "ip:port"
 	envoy      *envoytest.Envoy
+	nacks      int // that rejected has told of
 }
 
 // startCase starts gatefold with the options of a case, and an Envoy.
