@@ -16,10 +16,14 @@ import (
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // redacted stands where the content of a secret would.
@@ -122,20 +126,42 @@ func dumpGateway(name string, entries []*entry) gatewayDump {
 const sumPrefix = 12
 
 func dumpResource(e *entry) resourceDump {
-	version := e.Version
-	if e.Type == resourcev3.SecretType { // it is a sum of the content
-		version = version[:min(len(version), sumPrefix)]
-	}
-	return resourceDump{e.Name, version, config(e)}
+	return resourceDump{e.Name, shownVersion(e.Resource), config(e)}
 }
 
-// config renders a resource in protobuf JSON, and of a secret only the beginning
-// of its sum.
+// shownVersion is a resource's version, and of a secret's only the beginning: it is
+// a sum of the content.
+func shownVersion(r *xds.Resource) string {
+	if r.Type == resourcev3.SecretType {
+		return r.Version[:min(len(r.Version), sumPrefix)]
+	}
+	return r.Version
+}
+
+// secretDump is what may be seen of a secret: of a certificate, what every client is
+// shown.
+type secretDump struct {
+	Secret   string     `json:"secret"`
+	SHA256   string     `json:"sha256"` // the beginning of the certificate's, or else the content's
+	Names    []string   `json:"names,omitempty"`
+	NotAfter *time.Time `json:"notAfter,omitempty"`
+}
+
+func dumpSecret(body []byte) secretDump {
+	var secret tlsv3.Secret
+	if err := proto.Unmarshal(body, &secret); err == nil {
+		if leaf := keypair.Leaf(secret.GetTlsCertificate().GetCertificateChain().GetInlineBytes()); leaf != nil {
+			return secretDump{redacted, leaf.Sum(), leaf.Names(), &leaf.Leaf.NotAfter}
+		}
+	}
+	sum := sha256.Sum256(body)
+	return secretDump{Secret: redacted, SHA256: hex.EncodeToString(sum[:])[:sumPrefix]}
+}
+
+// config renders a resource in protobuf JSON, and of a secret what secretDump has.
 func config(e *entry) json.RawMessage {
 	if e.Type == resourcev3.SecretType {
-		sum := sha256.Sum256(e.Body)
-		short := hex.EncodeToString(sum[:])[:sumPrefix]
-		return mustJSON(map[string]string{"secret": redacted, "sha256": short})
+		return mustJSON(dumpSecret(e.Body))
 	}
 	message, err := (&anypb.Any{TypeUrl: e.Type, Value: e.Body}).UnmarshalNew()
 	if err == nil {

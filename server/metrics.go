@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // metrics are the figures of one server, in a registry of its own.
@@ -26,6 +27,7 @@ type metrics struct {
 	quarantine prometheus.Gauge
 	old        prometheus.Gauge
 	panics     prometheus.Counter
+	expiry     *prometheus.GaugeVec
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
 	reloadOK   prometheus.Gauge
@@ -64,6 +66,7 @@ func newMetrics() *metrics {
 		}),
 		quarantine: gauge("gatefold_xds_quarantined", "Rules and hosts that answer 500 because Envoy rejected them."),
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
+		expiry:     gauges("gatefold_certificate_expiry_timestamp_seconds", "When a certificate of a listener ends, in Unix time.", "secret"),
 		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),
 		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
@@ -139,4 +142,12 @@ func shortType(typ string) string {
 		return "Secret"
 	}
 	return path.Base(typ)
+}
+
+// certificates tells when those in use end.
+func (m *metrics) certificates(all []ir.Certificate) {
+	m.expiry.Reset()
+	for _, c := range all {
+		m.expiry.WithLabelValues(c.Secret.Namespace + "/" + c.Secret.Name).Set(float64(c.NotAfter.Unix()))
+	}
 }

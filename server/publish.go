@@ -130,6 +130,7 @@ func (s *Server) Publish(result translate.Result) {
 	s.setProblems(result.Problems)
 	s.view = result.View
 	s.metrics.published(s.union)
+	s.metrics.certificates(result.Certificates)
 	if !s.published {
 		s.published = true
 		s.setServing()

@@ -1,7 +1,10 @@
 package translate
 
 import (
+	"time"
+
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -29,4 +32,25 @@ type Result struct {
 	Certificates []ir.Certificate
 	// Rebuilt names the rules that ran, when Options.Trace is set.
 	Rebuilt []string
+}
+
+// Expired gives a warning for each certificate in use that no client accepts at a time.
+// It serves on: whether a client minds is the client's affair.
+func (r *Result) Expired(now time.Time) []store.Problem {
+	var problems []store.Problem
+	for _, c := range r.Certificates {
+		p := store.Problem{Severity: store.Warning, Object: c.Secret, Field: "data[" + string(keypair.Certificate) + "]"}
+		switch {
+		case now.After(c.NotAfter):
+			p.Code, p.Hint = "CertificateExpired", "renew it"
+			p.Message = "the certificate ended on " + c.NotAfter.UTC().Format(time.DateOnly)
+		case now.Before(c.NotBefore):
+			p.Code, p.Hint = "CertificateNotYetValid", "wait, or set the clock of this machine"
+			p.Message = "the certificate begins on " + c.NotBefore.UTC().Format(time.DateOnly)
+		default:
+			continue
+		}
+		problems = append(problems, p)
+	}
+	return problems
 }

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -109,7 +111,8 @@ func (s *steps) apply(tree watcher.Tree) store.Change { return s.secrets.join(s.
 
 // located gives the problems of both steps with their places, in order.
 func (s *steps) located(change store.Change, result translate.Result) []store.Problem {
-	problems := append(s.store.Locate(result.Problems), change.Problems...)
+	mine := slices.Concat(result.Problems, result.Expired(time.Now()))
+	problems := append(s.secrets.locate(s.store.Locate(mine)), change.Problems...)
 	store.SortProblems(problems)
 	return problems
 }

@@ -66,6 +66,14 @@ func (d *secretDir) allowEmpty() {
 	}
 }
 
+// locate fills in the places of problems of its Secrets.
+func (d *secretDir) locate(problems []store.Problem) []store.Problem {
+	if d == nil {
+		return problems
+	}
+	return d.store.Locate(problems)
+}
+
 // join adds the Secrets of the folder's last Tree to a Change of the folder of YAML.
 func (d *secretDir) join(change store.Change) store.Change {
 	if d == nil {

@@ -63,7 +63,7 @@ type resourceDocument struct {
 func byType(delta []xds.Update) []typeDocument {
 	byURL := map[string][]resourceDocument{}
 	for _, u := range delta {
-		byURL[u.Type] = append(byURL[u.Type], resourceDocument{u.Gateway, u.Name, u.Resource.Version, server.ConfigJSON(u.Resource)})
+		byURL[u.Type] = append(byURL[u.Type], resourceDocument{u.Gateway, u.Name, server.ShownVersion(u.Resource), server.ConfigJSON(u.Resource)})
 	}
 	documents := []typeDocument{}
 	for _, url := range server.Types() {

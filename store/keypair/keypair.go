@@ -71,6 +71,16 @@ func Read(certificates, key []byte) (*Pair, *Fault) {
 	return pair, nil
 }
 
+// Leaf gives the first certificate of PEM, nil when there is none. Nothing of a key is
+// read.
+func Leaf(certificates []byte) *Pair {
+	pair, fault := readChain(certificates)
+	if fault != nil {
+		return nil
+	}
+	return pair
+}
+
 const (
 	pemHint = "write PEM: the certificate of the server first, then those that signed it"
 	keyHint = "write one private key in PEM, not encrypted: RSA of 2048 bits or more, ECDSA P-256, P-384 or P-521, or Ed25519"
