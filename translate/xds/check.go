@@ -88,9 +88,9 @@ func (c *checker) match(match *ir.Match) {
 	case match.Path.Kind == ir.PathRegex:
 		c.regex(path, match.Path.Value)
 	case !strings.HasPrefix(match.Path.Value, "/"):
-		c.refuse(path, fmt.Sprintf("path %q does not begin with a slash", match.Path.Value), `write "/" in front`)
+		c.refuse(path, fmt.Sprintf("path %q does not begin with a slash", shorten(match.Path.Value)), `write "/" in front`)
 	case strings.ContainsAny(match.Path.Value, "?#"):
-		c.refuse(path, fmt.Sprintf("path %q contains a query or fragment", match.Path.Value),
+		c.refuse(path, fmt.Sprintf("path %q contains a query or fragment", shorten(match.Path.Value)),
 			"compare the query with queryParams")
 	default:
 		c.text(path, match.Path.Value)
@@ -233,7 +233,7 @@ func (c *checker) pathChange(field string, change *ir.PathChange) {
 	}
 	c.text(field, change.Value)
 	if change.Value != "" && !strings.HasPrefix(change.Value, "/") {
-		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", change.Value), `write "/" in front`)
+		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", shorten(change.Value)), `write "/" in front`)
 	}
 }
 
@@ -244,7 +244,7 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 			c.text(field, header.Value)
 			if size := len(header.Value) + strings.Count(header.Value, "%"); size > maxHeaderValue {
 				c.refuse(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
-					header.Name, size, maxHeaderValue), "shorten it")
+					shorten(header.Name), size, maxHeaderValue), "shorten it")
 			}
 		}
 	}

@@ -22,6 +22,8 @@ func FuzzRoute(f *testing.F) {
 		f.Add("x-a", seed, "/a", "a.test")
 		f.Add("x-a", "v", seed, "a.test")
 	}
+	long := strings.Repeat("q", maxHeaderValue+1)
+	f.Add(long, long, long, long)
 	f.Fuzz(func(t *testing.T, name, value, pattern, host string) {
 		header := []ir.Header{{Name: name, Value: value}}
 		mods := ir.HeaderMods{Set: header, Add: header, Remove: []string{name}}
