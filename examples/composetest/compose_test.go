@@ -216,7 +216,8 @@ func (p *project) mistakes(t *testing.T) {
 	p.waitGreeting(t, "hello")
 }
 
-// restarts restarts gatefold under load: nobody notices, and edits are served again.
+// restarts restarts gatefold under load, and puts another container in its place, as an
+// upgrade does: nobody notices, and edits are served again.
 func (p *project) restarts(t *testing.T) {
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 100, Targets: []envoytest.Target{
 		{Name: "split", Request: envoytest.Request{Address: p.address}},
@@ -226,6 +227,9 @@ func (p *project) restarts(t *testing.T) {
 	p.run("restart", "gatefold")
 	p.write(t, "routes.yaml", greet(t, routes, "again"))
 	p.waitGreeting(t, "again")
+	p.run("up", "-d", "--no-deps", "--force-recreate", "gatefold")
+	p.write(t, "routes.yaml", greet(t, routes, "upgraded"))
+	p.waitGreeting(t, "upgraded")
 	p.write(t, "routes.yaml", routes)
 	p.waitGreeting(t, "hello")
 	result := load.Stop()
