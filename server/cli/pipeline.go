@@ -25,7 +25,7 @@ type pipeline struct {
 	problems  problemLog
 	ledger    ledger
 	published bool
-	save      func() // what serves, for a restart; nil where nothing is kept
+	save      func()               // what serves, for a restart; nil where nothing is kept
 	tree      *watcher.Tree        // the folder's last
 	refused   translate.Quarantine // the newest
 	standing  []store.Problem      // of the store, as they are now
