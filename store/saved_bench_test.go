@@ -1,0 +1,58 @@
+package store
+
+import "testing"
+
+// BenchmarkRestart is a start beside an unchanged folder: without a state, with
+// one of the same schema, whose rules need not be run again, and of another one.
+func BenchmarkRestart(b *testing.B) {
+	tree := manyFiles()
+	s := newStore(b, saving)
+	s.Apply(tree)
+	saved := s.Unsaved()
+	for _, c := range []struct {
+		name  string
+		begin func(*Store) []Key
+	}{
+		{"Cold", func(*Store) []Key { return nil }},
+		{"Sound", func(s *Store) []Key { return s.Restore(saved, true) }},
+		{"OtherSchema", func(s *Store) []Key { return s.Restore(saved, false) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s := newStore(b, saving)
+				if bad := c.begin(s); len(bad) > 0 {
+					b.Fatal(bad)
+				}
+				if change := s.Apply(tree); len(change.Set) != benchRoutes {
+					b.Fatal(len(change.Set))
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkUnsaved is what an edit of one of 10,000 objects adds to the edit's
+// own way: the rest is done by others.
+func BenchmarkUnsaved(b *testing.B) {
+	tree := oneFile()
+	var got []Saved
+	s := newStore(b, saving)
+	s.Apply(tree)
+	s.Unsaved()
+	other := edited(tree)
+	i := 0
+	for b.Loop() {
+		b.StopTimer()
+		if i++; i%2 == 1 {
+			s.Apply(other)
+		} else {
+			s.Apply(tree)
+		}
+		b.StartTimer()
+		got = s.Unsaved()
+		if len(got) != 1 {
+			b.Fatal(len(got))
+		}
+	}
+}
