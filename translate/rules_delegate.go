@@ -336,9 +336,9 @@ func (n *network) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		out.Sections = link.Sections(flat.Live)
 		out.Missed, out.Unsupported = flat.Missed, flat.Unsupported
 	}
-	out.Resolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
-	if len(flat.Points) > 0 && out.Resolved.Good() {
-		out.Resolved = n.graft.Get(c, key.child()).resolved()
+	out.Resolved = flat.unresolved()
+	if len(flat.Points) > 0 {
+		out.Resolved = out.Resolved.And(n.graft.Get(c, key.child()).resolved())
 	}
 	return out
 }

@@ -123,6 +123,11 @@ func (out *flatOut) refusal() route.Refusal {
 	return refused
 }
 
+// unresolved says which back ends its own rules name in vain.
+func (out *flatOut) unresolved() listen.Verdict[gwv1.RouteConditionReason] {
+	return listen.Verdict[gwv1.RouteConditionReason]{Reason: out.Unresolved.Reason, Message: out.Unresolved.Message}
+}
+
 // stands tells whether any of the node serves below its parent.
 func (out *flatOut) stands() bool { return len(out.Live) > 0 && !out.Whole }
 

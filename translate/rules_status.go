@@ -200,10 +200,7 @@ func routeConditions(parent parentOut, mount *mountOut, handedOn listen.Verdict[
 	if accepted.Good() && flat.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(flat.Unsupported)}
 	}
-	resolved := listen.Verdict[gwv1.RouteConditionReason]{Reason: flat.Unresolved.Reason, Message: flat.Unresolved.Message}
-	if resolved.Good() {
-		resolved = handedOn
-	}
+	resolved := flat.unresolved().And(handedOn)
 	conditions := []metav1.Condition{
 		status.RouteAccepted(generation, accepted),
 		status.RouteResolvedRefs(generation, resolved),

@@ -41,6 +41,19 @@ type Verdict[R ~string] struct {
 // Good tells whether there is nothing to complain of.
 func (v Verdict[R]) Good() bool { return v.Reason == "" }
 
+// And joins what else there is to say: the reason is that of the first with one,
+// the message names both.
+func (v Verdict[R]) And(more Verdict[R]) Verdict[R] {
+	out := Verdict[R]{Reason: cmp.Or(v.Reason, more.Reason), Message: v.Message}
+	switch {
+	case v.Message == "":
+		out.Message = more.Message
+	case more.Message != "":
+		out.Message += "; " + more.Message
+	}
+	return out
+}
+
 // Listener is one listener of a Gateway.
 type Listener struct {
 	Name     string
