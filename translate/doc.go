@@ -8,12 +8,13 @@
 //
 //	name          key                  reads                        value
 //	class         class name           GatewayClass                 is it ours?
-//	listeners     Gateway              Gateway, class               listeners, judged one by one
+//	grants        namespace            ReferenceGrant               those of the namespace
+//	certificate   reference            Secret, grants               whether a listener may and can use it
+//	listeners     Gateway              Gateway, class, certificate  listeners, judged one by one
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
 //	elsewhere     name of a Gateway    ← Gateway                    the first of that name, for hints
-//	grants        namespace            ReferenceGrant               those of the namespace
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
 //	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
@@ -39,8 +40,11 @@
 //	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
-//	hosts         Gateway, port        ← host                       virtual hosts by domain
-//	routeconfig   Gateway, port        hosts                        RouteConfiguration
+//	hosts         Gateway, port, chain ← host                       virtual hosts by domain
+//	misdirected   Gateway, port, chain gateway                      hosts of other chains, which answer 421
+//	routeconfig   Gateway, port, chain hosts, misdirected           RouteConfiguration
+//	secret        Secret               Secret                       certificate and key, encoded
+//	pushsecret    Gateway, Secret      ← gateway, secret            the same, for each Gateway that uses it
 //	listener      Gateway, port        gateway                      Listener
 //	infra         Gateway              gateway                      addresses and ports that its Envoy needs
 //	uses          Gateway, back end    ← mount, graft               whether the Gateway needs the cluster
@@ -54,6 +58,8 @@
 //	attached      Gateway, listener    ← mount                      number of accepted routes
 //	*status       object               gateway, attach, flat …      status
 //	problems      -                    ← listeners, attach, flat …  every problem
+//
+// The host of a table stands in a chain of its port: with TLS, each listener has one.
 //
 // A node is a route on one port under one chain of parents (flatKey); a root has
 // an empty chain. flat and link recurse: the flat of a child reads the link to it,

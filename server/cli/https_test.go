@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -117,6 +118,38 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 				t.Errorf("%d updates of listeners for 40 certificates", now-listeners)
 			}
 		})
+	}
+}
+
+// TestCertbotsLinksAreFollowed renews as certbot does: new files in the archive, and the
+// links of live turned to them, all below the folder of Secrets.
+func TestCertbotsLinksAreFollowed(t *testing.T) {
+	secrets := t.TempDir()
+	s := startCertified(t, secrets)
+	live, archive, web := ".certbot/live/shop", ".certbot/archive/shop", "default/web"
+	for _, folder := range []string{live, archive} {
+		if err := os.MkdirAll(filepath.Join(secrets, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(target, name string) {
+		temporary := filepath.Join(secrets, name+".new")
+		if err := errors.Join(os.Symlink(target, temporary), os.Rename(temporary, filepath.Join(secrets, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 3 {
+		crt, key := s.authority.Issue(httpsHost)
+		for name, text := range map[string][]byte{"fullchain": crt, "privkey": key} {
+			file := fmt.Sprintf("%s%d.pem", name, n)
+			envoytest.Replace(t, filepath.Join(secrets, archive, file), text)
+			link("../../archive/shop/"+file, live+"/"+name+".pem")
+		}
+		if n == 0 {
+			link("../../"+live+"/fullchain.pem", web+"/tls.crt")
+			link("../../"+live+"/privkey.pem", web+"/tls.key")
+		}
+		s.shown(string(crt))
 	}
 }
 
