@@ -90,6 +90,7 @@ type network struct {
 	lost        *memo.Rule[store.Key, []targetOut]
 	fates       *memo.Fold[store.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
 	attach      *memo.Rule[store.Key, *attachOut]
+	overload    *memo.Rule[struct{}, map[store.Key]overload]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]
 	offered     *memo.Fold[route.Property, store.Key, struct{}, int]

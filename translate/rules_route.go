@@ -93,6 +93,7 @@ func (n *network) declareRoutes(e *memo.Engine) {
 	n.declareElsewhere(e)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
 	memo.Each(n.attach, n.in.httpRoutes)
+	n.declareSpread(e)
 	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)
 	n.mount = memo.NewRule(e, "mount", n.runMount, sameMount)
 	memo.Each(n.mount, n.in.httpRoutes)
@@ -281,7 +282,7 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 // runMount flattens the route for every port that it serves on; a route that
 // serves nowhere is still looked at, for its status.
 func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
-	out := &mountOut{Attach: n.attach.Get(c, key), Flat: map[int32]*flatOut{}}
+	out := &mountOut{Attach: n.placed(c, key), Flat: map[int32]*flatOut{}}
 	for _, port := range out.Attach.Ports {
 		out.Flat[port] = n.flat.Get(c, flatKey{Route: key, Port: port})
 	}

@@ -54,6 +54,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
+	problemsFrom(n.problems, "overload", n.overload, overloadProblems)
 	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
 	memo.EachOf(children, n.in.httpRoutes, belowRoutes)
 	problemsFrom(n.problems, "children", children, func(list []store.Problem) []store.Problem { return list })

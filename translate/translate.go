@@ -37,6 +37,9 @@ type Options struct {
 	MaxRoutes int
 	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
 	// it two Envoys of one user share the port, and each gets a part of the requests.
+	// MaxCopies bounds how often matches stand in tables, beyond 32 times for each
+	// of the folder; 50,000 when 0.
+	MaxCopies int
 	ExclusivePorts bool
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
@@ -82,6 +85,7 @@ func New(options Options) *Translator {
 	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
 	engine := memo.New(options.Trace)
 	in := newInputs(engine)
+	options.MaxCopies = cmp.Or(options.MaxCopies, maxCopies)
 	net := newNetwork(engine, in, options)
 	t := &Translator{
 		engine: engine, in: in, net: net,

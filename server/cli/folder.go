@@ -40,6 +40,7 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.store.Objects, "max-objects", 0, "largest number of objects (default 500000)")
 	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of pairs of a delegating rule and a candidate for one host (default 200000)")
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
+	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "how often the matches of routes may stand in the tables of hosts and ports, beyond 32 times for each match (default 50000)")
 	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
 	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")
 	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
@@ -48,7 +49,7 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 // check refuses limits that mean nothing, where 0 is the default, and words that
 // cannot be a namespace or are no scope.
 func (o *folderOptions) check() error {
-	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes))
+	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
 	if least < 0 {
 		return fmt.Errorf("%d is not a limit: the --max- flags take numbers above 0", least)
 	}

@@ -1,0 +1,199 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// A match of a route stands once in the table of every host of every port that its
+// route serves on: a few routes of 16 hostnames, attached to 64 listeners each,
+// come to a million. What stands in tables beyond freeTables for each match of the
+// folder is therefore bounded for all of them together; where it is more, the
+// routes that are in the most tables serve nowhere, so that those of other people,
+// who write as usual, stay. Nobody looks at this while the tables are few.
+
+const (
+	// freeTables are the tables that a route may always stand in: 16 hostnames,
+	// as many as a route has, on two ports.
+	freeTables = 32
+	// maxCopies is the default of Options.MaxCopies.
+	maxCopies = 50_000
+)
+
+// spreadOut is a route's share.
+type spreadOut struct {
+	Route           store.Key
+	Tables, Matches int
+}
+
+func (s spreadOut) copies() int { return s.Tables * s.Matches }
+
+// compareSpreads puts those that are in few tables first.
+func compareSpreads(a, b spreadOut) int {
+	return cmp.Or(cmp.Compare(a.Tables, b.Tables), store.CompareKeys(a.Route, b.Route))
+}
+
+// What a spreadOut is made of.
+const (
+	countTables  = "tables"
+	countMatches = "matches"
+)
+
+// spreadTotal is what all routes come to.
+type spreadTotal struct {
+	Copies, Matches int
+	Routes          memo.Ordered[spreadOut]
+}
+
+func sameTotal(a, b spreadTotal) bool {
+	return a.Copies == b.Copies && a.Matches == b.Matches && a.Routes.Same(b.Routes)
+}
+
+// limit is what they may come to.
+func (t spreadTotal) limit(most int) int { return most + freeTables*t.Matches }
+
+func (n *network) declareSpread(e *memo.Engine) {
+	spread := memo.NewFold[store.Key, string](e, addSpread, identical[spreadOut])
+	memo.From(spread, n.in.httpRoutes, func(key store.Key, o *store.Object, yield func(memo.Place[store.Key, string], spreadOut)) {
+		yield(memo.Place[store.Key, string]{Key: key, ID: countMatches}, spreadOut{key, 0, matchesOf(o)})
+	}, identical)
+	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(memo.Place[store.Key, string], spreadOut)) {
+		yield(memo.Place[store.Key, string]{Key: key, ID: countTables}, spreadOut{key, a.tables(), 0})
+	}, identical)
+	total := memo.NewFold[struct{}, store.Key](e, addTotal(), sameTotal)
+	memo.From(total, spread, func(key store.Key, s spreadOut, yield func(memo.Place[struct{}, store.Key], spreadOut)) {
+		if s.Tables > 0 {
+			yield(memo.Place[struct{}, store.Key]{ID: key}, s)
+		}
+	}, identical)
+	// Most folders never come near the bound: then no rule is told of their totals.
+	loud := memo.NewFold[struct{}, struct{}](e, func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
+		return members[len(members)-1].New
+	}, sameTotal)
+	memo.From(loud, total, func(_ struct{}, all spreadTotal, yield func(memo.Place[struct{}, struct{}], spreadTotal)) {
+		if all.Copies > n.MaxCopies {
+			yield(memo.Place[struct{}, struct{}]{}, all)
+		}
+	}, sameTotal)
+	n.overload = memo.NewRule(e, "overload", func(c *memo.Ctx, _ struct{}) map[store.Key]overload {
+		all, _ := loud.Get(c, struct{}{})
+		return all.cut(n.MaxCopies)
+	}, maps.Equal[map[store.Key]overload])
+}
+
+// matchesOf counts the matches of a route; a rule without one has one.
+func matchesOf(o *store.Object) (matches int) {
+	from, ok := store.As[*api.HTTPRoute](o)
+	if !ok {
+		return 0
+	}
+	for i := range from.Spec.Rules {
+		matches += max(1, len(from.Spec.Rules[i].Matches))
+	}
+	return matches
+}
+
+// tables counts the tables that a route's places are in.
+func (a *attachOut) tables() int {
+	if a == nil {
+		return 0
+	}
+	seen := map[tableKey]struct{}{}
+	for _, parent := range a.Parents {
+		for _, place := range parent.Places {
+			seen[tableOf(parent.Gateway, place)] = struct{}{}
+		}
+	}
+	return len(seen)
+}
+
+// addSpread is the step of one route's fold.
+func addSpread(s spreadOut, members []memo.Member[string, spreadOut]) spreadOut {
+	for _, m := range members {
+		if m.Has {
+			s.Route = m.New.Route
+		}
+		s.Tables += m.New.Tables - m.Old.Tables
+		s.Matches += m.New.Matches - m.Old.Matches
+	}
+	return s
+}
+
+// addTotal is the step of the fold of all.
+func addTotal() func(spreadTotal, []memo.Member[store.Key, spreadOut]) spreadTotal {
+	step := gather[store.Key](compareSpreads)
+	return func(t spreadTotal, members []memo.Member[store.Key, spreadOut]) spreadTotal {
+		for _, m := range members {
+			t.Copies += m.New.copies() - m.Old.copies()
+			t.Matches += m.New.Matches - m.Old.Matches
+		}
+		t.Routes = step(t.Routes, members)
+		return t
+	}
+}
+
+// overload is why a route serves nowhere.
+type overload struct{ Tables, Copies, Limit int }
+
+// cut gives the routes that do not fit. Those in at most freeTables always do, as
+// the limit holds all of them.
+func (t spreadTotal) cut(most int) map[store.Key]overload {
+	limit := t.limit(most)
+	if t.Copies <= limit {
+		return nil
+	}
+	out, sum := map[store.Key]overload{}, 0
+	for s := range t.Routes.All() {
+		if sum+s.copies() > limit {
+			out[s.Route] = overload{s.Tables, s.copies(), limit}
+			continue
+		}
+		sum += s.copies()
+	}
+	return out
+}
+
+func (o overload) String() string {
+	return fmt.Sprintf("its matches would stand %d times in the tables of %d hosts and ports; all routes together may %d times", o.Copies, o.Tables, o.Limit)
+}
+
+// overloadProblems tells of the routes that serve nowhere.
+func overloadProblems(cut map[store.Key]overload) []store.Problem {
+	var problems []store.Problem
+	for key, o := range cut {
+		problems = append(problems, store.Problem{
+			Code: "TooManyCopies", Severity: store.Error, Object: key, Field: "spec.parentRefs",
+			Message: "the route serves nowhere: " + o.String(),
+			Hint:    "name the listeners that it is for by sectionName, name fewer hostnames, or raise --max-copies",
+		})
+	}
+	return problems
+}
+
+// placed is where a route attaches, without its places when they are too many.
+func (n *network) placed(c *memo.Ctx, key store.Key) *attachOut {
+	attach := n.attach.Get(c, key)
+	over, cut := n.overload.Get(c, struct{}{})[key]
+	if !cut {
+		return attach
+	}
+	out := *attach
+	out.Parents = make([]parentOut, len(attach.Parents))
+	for i, parent := range attach.Parents {
+		if parent.Refused.Good() {
+			parent.Attachment = listen.Attachment{
+				Refused: listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
+			}
+		}
+		out.Parents[i] = parent
+	}
+	return &out
+}
