@@ -49,7 +49,7 @@ func newMetrics() *metrics {
 	counters := func(name, help, label string) *prometheus.CounterVec {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
-	return &metrics{
+	m := &metrics{
 		registry:  registry,
 		streams:   gauge("gatefold_xds_streams", "Connected Envoys."),
 		resources: gauges("gatefold_xds_resources", "Resources that are to be served, by type.", "type"),
@@ -76,6 +76,24 @@ func newMetrics() *metrics {
 			Name: "gatefold_stage_duration_seconds", Help: "Time that a step of a reload took.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"stage"}),
+	}
+	m.begin()
+	return m
+}
+
+// begin lets figures begin at 0: an alarm on what rises would miss the first rise of a
+// counter that was not there before.
+func (m *metrics) begin() {
+	for _, typ := range servedTypes() {
+		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
+			counters.WithLabelValues(shortType(typ))
+		}
+	}
+	for _, cause := range []string{"handshake", "identity"} {
+		m.refused.WithLabelValues(cause)
+	}
+	for _, severity := range []store.Severity{store.Error, store.Warning} {
+		m.problems.WithLabelValues(string(severity))
 	}
 }
 

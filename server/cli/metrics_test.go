@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,7 +31,7 @@ func TestDocsNameMetricsThatExist(t *testing.T) {
 	for _, name := range append(documents, "../../README.md") {
 		for _, metric := range regexp.MustCompile(`\bgatefold_[a-z_]+[a-z]\b`).FindAllString(read(t, name), -1) {
 			found++
-			if !strings.Contains(source.String(), `"`+metric+`"`) {
+			if metric = strings.TrimSuffix(metric, "_bucket"); !strings.Contains(source.String(), `"`+metric+`"`) {
 				t.Errorf("%s names %s, which no figure is called", name, metric)
 			}
 		}
@@ -38,6 +39,40 @@ func TestDocsNameMetricsThatExist(t *testing.T) {
 	if found == 0 {
 		t.Error("no document names a metric")
 	}
+}
+
+// What docs/operations.md raises alarms on is there from the beginning: a rise from
+// nothing is none. Those of certificates come with a certificate.
+func TestAlarmsHaveTheirMetrics(t *testing.T) {
+	s := newServed(t, "a")
+	s.change = func(o *serveOptions) { o.state.dir = t.TempDir() }
+	host, _, _ := net.SplitHostPort(s.address)
+	s.serve(host)
+	s.waitFor("a", "a")
+	_, page, err := (&client{address: s.admin, timeout: patience}).get(t.Context(), "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, "../../docs/operations.md")
+	for _, metric := range alarms(text) {
+		certificate := strings.HasPrefix(metric, "gatefold_xds_tls_") || strings.HasPrefix(metric, "gatefold_certificate_")
+		if !certificate && !strings.Contains(string(page), "\n# TYPE "+metric+" ") {
+			t.Errorf("/metrics has no %s", metric)
+		}
+	}
+	_, promises, _ := strings.Cut(text, "\n## Alarms for what gatefold promises\n")
+	if found := alarms(promises); len(found) < 10 {
+		t.Errorf("what is promised has the alarms %q", found)
+	}
+}
+
+// alarms gives the metrics that tables name.
+func alarms(text string) []string {
+	var out []string
+	for _, metric := range regexp.MustCompile("(?m)^\\|.*?`((?:gatefold|process)_[a-z_]+)").FindAllStringSubmatch(text, -1) {
+		out = append(out, metric[1])
+	}
+	return out
 }
 
 func read(t *testing.T, name string) string {
