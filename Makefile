@@ -27,9 +27,9 @@ test: envoy ## Vet, and run every test with the race detector and a real Envoy
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race ./...
 
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
-	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -run TestCompose ./examples/composetest
+	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
 
-check: build test lint tidy fuzz ## Everything that CI runs
+check: build test compose lint tidy fuzz ## Everything that CI runs
 
 lint: ## Style, import direction and budgets, by .golangci.yaml
 	$(GOLANGCI) run
