@@ -7,9 +7,7 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 )
 
@@ -444,22 +442,6 @@ func TestAPanicEndsOneStream(t *testing.T) {
 	}
 	r.publish("Listener l@2")
 	c.take("Listener l@2")
-}
-
-func TestStateOfTheWorldIsRefused(t *testing.T) {
-	r := start(t, Options{})
-	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(t.Context())
-	if err == nil {
-		_, err = stream.Recv()
-	}
-	if status.Code(err) != codes.Unimplemented {
-		t.Errorf("got %v, want Unimplemented", err)
-	}
 }
 
 // bigClusters are changes of 200 KB each: content, and version.

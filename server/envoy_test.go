@@ -23,12 +23,21 @@ type shopPort struct {
 	echo    ir.Endpoint
 }
 
+// startShop serves the port to an Envoy.
 func startShop(t *testing.T, options Options) *shopPort {
+	t.Helper()
+	shop := newShop(t, options)
+	envoytest.Start(t, envoytest.Options{XDSAddress: shop.xds.String(), NodeCluster: "shop/a"})
+	return shop
+}
+
+// newShop is startShop before there is an Envoy.
+func newShop(t *testing.T, options Options) *shopPort {
 	t.Helper()
 	r := start(t, options)
 	number := envoytest.FreePort(t)
 	echo := envoytest.Echo(t, "echo", "")
-	shop := &shopPort{
+	return &shopPort{
 		running: r, address: fmt.Sprintf("127.0.0.1:%d", number),
 		port: &ir.Port{
 			Name: "shop/a/http", Gateway: "shop/a", Addresses: []string{"127.0.0.1"},
@@ -36,8 +45,6 @@ func startShop(t *testing.T, options Options) *shopPort {
 		},
 		echo: ir.Endpoint{Host: "127.0.0.1", Port: uint32(echo.Port())},
 	}
-	envoytest.Start(t, envoytest.Options{XDSAddress: r.xds.String(), NodeCluster: "shop/a"})
-	return shop
 }
 
 // cluster gives a back end's resources, in the Gateway's delta.

@@ -46,6 +46,7 @@ type plan struct {
 	// tells that bad routes are searched for, which only Envoy can stand.
 	tables   map[string]*tableState
 	searches bool
+	world    world // nil for the incremental protocol
 }
 
 // servedTypes gives the types that are served, in the order of sending.
@@ -65,6 +66,14 @@ func (p *plan) next(now time.Time) (*response, time.Time) {
 	}
 	again := p.rebind(now)
 	r, until := p.step(now)
+	for r != nil && p.world != nil {
+		if len(r.set) > 0 || listed(r.typ) {
+			p.world.states(r)
+			break
+		}
+		p.book(p.ledgers[r.typ], r.nonce, false, "") // the protocol cannot say it
+		r, until = p.step(now)
+	}
 	return r, earlier(until, again)
 }
 
@@ -89,7 +98,7 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
-		if l == nil {
+		if l == nil || p.world != nil && len(l.flight) > 0 {
 			continue
 		}
 		if r := fill(l); r != nil {
@@ -251,6 +260,7 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	} else {
 		l.accept(nonce)
 	}
+	p.world.took(l, r)
 	r.found = p.learn(l, r, nack, words)
 	for _, e := range r.set {
 		if l.typ == resourcev3.ClusterType && l.usable(e.Name) {

@@ -53,6 +53,9 @@ type stream struct {
 	// unserved tells that a warning was given; it is the goroutine's own.
 	unserved bool
 	state    state
+	// early are requests that wait for the first load; of the state-of-the-world
+	// protocol alone.
+	early []*deltaRequest
 }
 
 // mark notes that a resource of the target changed.
@@ -72,15 +75,28 @@ func (st *stream) poke() {
 	}
 }
 
-// StreamAggregatedResources refuses the state-of-the-world protocol.
-func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
-	return status.Error(codes.Unimplemented,
-		"gatefold speaks the incremental protocol only: set api_type to DELTA_GRPC in Envoy's ads_config; `gatefold bootstrap` prints it")
+// wire is a stream of either protocol. Requests are in the words of the
+// incremental one.
+type wire interface {
+	Context() context.Context
+	Recv() (*deltaRequest, error)
+	SendMsg(any) error
 }
 
-// DeltaAggregatedResources serves one Envoy until it leaves, its stream fails or
-// the server stops.
-func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (err error) {
+// StreamAggregatedResources serves a client of the state-of-the-world protocol:
+// see sotw.go.
+func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return s.discover(&worldWire{stream, map[string]map[string]struct{}{}}, world{})
+}
+
+// DeltaAggregatedResources serves a client of the incremental protocol.
+func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	return s.discover(stream, nil)
+}
+
+// discover serves one Envoy until it leaves, its stream fails or the server
+// stops; of is nil for the incremental protocol.
+func (s *Server) discover(wire wire, of world) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
 	requests, failed := receive(ctx, wire)
@@ -91,7 +107,7 @@ func (s *Server) DeltaAggregatedResources(wire discoveryv3.AggregatedDiscoverySe
 		if err != nil {
 			return err
 		}
-		st = opened
+		st, opened.world = opened, of
 		defer s.leave(st)
 		s.handle(st, request)
 	case err := <-failed:
@@ -143,7 +159,7 @@ func ended(err error) error {
 var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
 
 // receive reads requests until the stream ends; the goroutine ends with it.
-func receive(ctx context.Context, wire discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (<-chan *deltaRequest, <-chan error) {
+func receive(ctx context.Context, wire wire) (<-chan *deltaRequest, <-chan error) {
 	requests, failed := make(chan *deltaRequest), make(chan error, 1)
 	go func() {
 		for {
@@ -243,6 +259,10 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 	}
 	var answered *response
 	s.locked(func() {
+		if st.world != nil && !st.scope.known {
+			st.early = append(st.early, request)
+			return
+		}
 		if answered = st.answer(request); answered != nil && answered.found != nil {
 			s.convict(st, answered.found)
 		}
@@ -305,9 +325,17 @@ func (st *stream) subscribe(request *deltaRequest) {
 		l = newLedger(typ)
 		st.ledgers[typ] = l
 	}
-	had := l.wildcard
+	had, versions := l.wildcard, request.GetInitialResourceVersions()
 	l.wildcard = had || first && len(names) == 0 && (typ == resourcev3.ClusterType || typ == resourcev3.ListenerType)
-	l.subscribe(names, request.GetInitialResourceVersions())
+	if st.world != nil {
+		for _, name := range names { // recall reads them
+			if name != wildcard {
+				l.names[name] = struct{}{}
+			}
+		}
+		versions = st.recall(l, versions[wholeType])
+	}
+	l.subscribe(names, versions)
 	l.unsubscribe(request.GetResourceNamesUnsubscribe())
 	if typ == resourcev3.RouteType {
 		for _, name := range request.GetResourceNamesUnsubscribe() {
@@ -315,9 +343,9 @@ func (st *stream) subscribe(request *deltaRequest) {
 		}
 	}
 	if first {
-		l.resume(request.GetInitialResourceVersions())
+		l.resume(versions)
 	}
-	l.waits = l.waits || first && l.wildcard && len(request.GetInitialResourceVersions()) == 0
+	l.waits = l.waits || first && l.wildcard && len(versions) == 0
 	if l.wildcard && !had {
 		for _, name := range slices.Sorted(maps.Keys(st.scope.target[typ])) {
 			l.mark(name)
@@ -338,6 +366,9 @@ func (l *ledger) resume(versions map[string]string) {
 // flush sends all that may be sent now and gives the time until there may be
 // more. The lock is never held while sending.
 func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.Duration, error) {
+	for _, request := range s.timely(st) {
+		s.handle(st, request)
+	}
 	for {
 		var r *response
 		var wait time.Duration
@@ -353,11 +384,26 @@ func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.D
 			return wait, nil
 		}
 		f := r.frame()
+		if st.world != nil {
+			f = r.worldFrame()
+		}
 		if err := wire.SendMsg(f); err != nil {
 			return 0, err
 		}
 		s.metrics.sent(r.typ, f.buffers.Len())
 	}
+}
+
+// timely gives the requests that came too early, once there is something to
+// compare them with. A client of the state-of-the-world protocol tells what it
+// holds as one version of the whole.
+func (s *Server) timely(st *stream) (requests []*deltaRequest) {
+	s.locked(func() {
+		if st.scope.known {
+			requests, st.early = st.early, nil
+		}
+	})
+	return requests
 }
 
 // waitFor gives the time to until, an hour when nothing is planned.

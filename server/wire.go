@@ -63,6 +63,10 @@ type response struct {
 	probe   bool     // it is made to be rejected: see table.probe
 	// found is what its answer told of a bad part of a table, nil for nothing.
 	found *conviction
+	// world and version are what it states of the whole type, for a stream of the
+	// state-of-the-world protocol.
+	world   []*entry
+	version string
 }
 
 // names counts what the response speaks of.

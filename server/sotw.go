@@ -1,0 +1,165 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The state-of-the-world protocol, for clients that are not set to the
+// incremental one. A stream of it has the same plan and the same ledgers: its
+// requests are put into the words of the incremental protocol, and its responses
+// are made of the plan's. What differs is what the protocol cannot say:
+//
+//   - Clusters and listeners are listed in full each time. What the stream holds
+//     stands in the list until the plan removes it, in the form that it holds.
+//   - Tables, endpoints and secrets are sent as they change, and never removed:
+//     they go with what names them.
+//   - A client that comes back tells one version for a whole type. It is the sum
+//     over all names and versions, and a client that tells the present one is
+//     sent nothing.
+//   - One response of a type is unanswered at a time.
+
+// Field numbers of envoy.service.discovery.v3.DiscoveryResponse.
+const (
+	worldVersion   protowire.Number = 1
+	worldResources protowire.Number = 2
+	worldTypeURL   protowire.Number = 4
+	worldNonce     protowire.Number = 5
+)
+
+// world is what a stream of this protocol holds, by type and name.
+type world map[string]map[string]*entry
+
+// wholeType is the name under which the version of a whole type stands in a
+// request that is put into the words of the incremental protocol.
+const wholeType = wildcard
+
+// worldWire reads requests of the state-of-the-world protocol as incremental
+// ones. Its state is of the goroutine that reads.
+type worldWire struct {
+	discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
+	names map[string]map[string]struct{} // by type: asked for
+}
+
+// Recv waits for the next request.
+func (w *worldWire) Recv() (*deltaRequest, error) {
+	request, err := w.AggregatedDiscoveryService_StreamAggregatedResourcesServer.Recv()
+	if err != nil {
+		return nil, err
+	}
+	typ := request.GetTypeUrl()
+	out := &deltaRequest{Node: request.GetNode(), TypeUrl: typ, ResponseNonce: request.GetResponseNonce(), ErrorDetail: request.GetErrorDetail()}
+	known, asked := w.names[typ]
+	if !asked && request.GetVersionInfo() != "" {
+		out.InitialResourceVersions = map[string]string{wholeType: request.GetVersionInfo()}
+	}
+	now := map[string]struct{}{}
+	for _, name := range request.GetResourceNames() {
+		now[name] = struct{}{}
+		if _, ok := known[name]; !ok {
+			out.ResourceNamesSubscribe = append(out.ResourceNamesSubscribe, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if _, ok := now[name]; !ok {
+			out.ResourceNamesUnsubscribe = append(out.ResourceNamesUnsubscribe, name)
+		}
+	}
+	w.names[typ] = now
+	return out, nil
+}
+
+// listed tells whether responses of a type list all that there is.
+func listed(typ string) bool { return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType }
+
+// recall gives the versions of the single resources that a client holds that
+// told the version of the whole type: the target's when that is the same, and
+// none when it is another.
+func (p *plan) recall(l *ledger, version string) map[string]string {
+	present, versions := map[string]*entry{}, map[string]string{}
+	for name := range p.scope.target[l.typ] {
+		if l.wants(name) {
+			e := p.scope.entry(l.typ, name)
+			present[name], versions[name] = e, e.Version
+		}
+	}
+	if version == "" || version != sumOf(present) {
+		return nil
+	}
+	p.world[l.typ] = present
+	return versions
+}
+
+// sumOf gives the version of a whole type.
+func sumOf(all map[string]*entry) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		sum.Write([]byte(name + "\x00" + all[name].Version + "\x00"))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// after gives what the stream holds of a type once it accepted r.
+func (w world) after(r *response) map[string]*entry {
+	all := maps.Clone(w[r.typ])
+	if all == nil {
+		all = map[string]*entry{}
+	}
+	for _, e := range r.set {
+		all[e.Name] = e
+	}
+	for _, name := range r.removed {
+		delete(all, name)
+	}
+	return all
+}
+
+// took notes what of an answered response the stream holds now.
+func (w world) took(l *ledger, r *response) {
+	if w == nil {
+		return
+	}
+	held := w.after(r)
+	for _, e := range r.set {
+		if l.held[e.Name] == e.Version {
+			continue
+		}
+		delete(held, e.Name) // it was rejected: the form before stays
+		if before, ok := w[r.typ][e.Name]; ok {
+			held[e.Name] = before
+		}
+	}
+	w[r.typ] = held
+}
+
+// states makes r a response of the state-of-the-world protocol.
+func (w world) states(r *response) {
+	all := w.after(r)
+	r.world, r.version = slices.Clone(r.set), sumOf(all)
+	if listed(r.typ) {
+		r.world = r.world[:0]
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			r.world = append(r.world, all[name])
+		}
+	}
+}
+
+// worldFrame encodes r, as frame does.
+func (r *response) worldFrame() frame {
+	tail := appendText(appendText(nil, worldVersion, r.version), worldTypeURL, r.typ)
+	tail = appendText(tail, worldNonce, r.nonce)
+	buffers := make(mem.BufferSlice, 0, 2*len(r.world)+1)
+	for _, e := range r.world {
+		value := appendLength(appendText(nil, anyTypeURL, e.Type), anyValue, len(e.Body))
+		head := append(appendLength(nil, worldResources, len(value)+len(e.Body)), value...)
+		buffers = append(buffers, mem.SliceBuffer(head), mem.SliceBuffer(e.Body))
+	}
+	return frame{append(buffers, mem.SliceBuffer(tail))}
+}
