@@ -71,7 +71,7 @@ func build(root, script string) {
 		}
 		// Not through a link that leads out: the test shall not write elsewhere.
 		parent := filepath.Join(root, filepath.Dir(name))
-		if real, err := filepath.EvalSymlinks(parent); err == nil && real != parent {
+		if at, err := filepath.EvalSymlinks(parent); err == nil && at != parent {
 			continue
 		}
 		path := filepath.Join(root, name)

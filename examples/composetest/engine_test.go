@@ -29,8 +29,8 @@ type engine struct {
 // findEngine gives the engine of this machine, or starts one where root may, and makes
 // stand-ins for the public images in it: golang from this Go and its downloaded
 // modules, envoy from the binary of envoy/get-envoy. Nobody expects `go test` to start an
-// engine or to fill one with images: without GATEFOLD_COMPOSE=1 the test is skipped. Who
-// asks for it and has no engine gets a failure.
+// engine or to fill one with images: without GATEFOLD_COMPOSE=1 the test is skipped. Where
+// no engine can be had it is skipped, too, and with CI=true it fails.
 func findEngine(t *testing.T) *engine {
 	t.Helper()
 	if os.Getenv("GATEFOLD_COMPOSE") == "" {
@@ -41,6 +41,9 @@ func findEngine(t *testing.T) *engine {
 		return e
 	}
 	if err := e.start(); err != nil {
+		if os.Getenv("CI") != "true" {
+			t.Skipf("SKIPPED, no Docker engine to test docker-compose.yaml with: %v", err)
+		}
 		t.Fatalf("no Docker engine to test docker-compose.yaml with: %v", err)
 	}
 	e.importBusybox()
