@@ -39,17 +39,7 @@ type refusalKey struct {
 
 // compareRefusals puts cycles first.
 func compareRefusals(a, b *refusal) int {
-	return cmp.Or(trueFirst(a.Cycle, b.Cycle), store.CompareKeys(a.Child, b.Child), trueFirst(a.Node, b.Node))
-}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
+	return cmp.Or(route.TrueFirst(a.Cycle, b.Cycle), store.CompareKeys(a.Child, b.Child), route.TrueFirst(a.Node, b.Node))
 }
 
 func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {

@@ -6,9 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
-
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
@@ -121,10 +118,10 @@ func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
 // fields, the caller adds the object. With an error among them the policy must
 // not be used.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
-	to := &ir.Upstream{ConnectTimeout: duration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
+	to := &ir.Upstream{ConnectTimeout: api.Duration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {
 		to.Keepalive = &ir.Keepalive{
-			Probes: zero(number(from.KeepAliveProbes)), Time: zero(duration(from.KeepAliveTime)), Interval: zero(duration(from.KeepAliveInterval)),
+			Probes: zero(number(from.KeepAliveProbes)), Time: zero(api.Duration(from.KeepAliveTime)), Interval: zero(api.Duration(from.KeepAliveInterval)),
 		}
 	}
 	if from := spec.LoadBalancer; from != nil {
@@ -135,8 +132,8 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
 	}
 	if from := spec.OutlierDetection; from != nil {
 		to.Outliers = &ir.Outliers{
-			Consecutive5xx: number(from.Consecutive5xx), Interval: duration(from.Interval),
-			Ejection: duration(from.BaseEjectionTime), MaxPercent: number(from.MaxEjectionPercent),
+			Consecutive5xx: number(from.Consecutive5xx), Interval: api.Duration(from.Interval),
+			Ejection: api.Duration(from.BaseEjectionTime), MaxPercent: number(from.MaxEjectionPercent),
 		}
 	}
 	if from := spec.CircuitBreakers; from != nil {
@@ -202,7 +199,7 @@ func aloof(spec *api.BackendConfigPolicySpec) []store.Problem {
 
 func balancer(from *api.LoadBalancer) *ir.Balancer {
 	to := &ir.Balancer{
-		PanicPercent: number(from.HealthyPanicThreshold), MergeWindow: duration(from.UpdateMergeWindow),
+		PanicPercent: number(from.HealthyPanicThreshold), MergeWindow: api.Duration(from.UpdateMergeWindow),
 		CloseOnChange: zero(from.CloseConnectionsOnHostSetChange),
 	}
 	switch {
@@ -225,7 +222,7 @@ func slowStart(from *api.SlowStart) *ir.SlowStart {
 	if from == nil {
 		return nil
 	}
-	to := &ir.SlowStart{Window: zero(duration(from.Window)), MinPercent: number(from.MinWeightPercent)}
+	to := &ir.SlowStart{Window: zero(api.Duration(from.Window)), MinPercent: number(from.MinWeightPercent)}
 	if from.Aggression != nil {
 		aggression, err := strconv.ParseFloat(*from.Aggression, 64)
 		if err != nil || math.IsInf(aggression, 0) {
@@ -238,7 +235,7 @@ func slowStart(from *api.SlowStart) *ir.SlowStart {
 
 func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
 	to := &ir.HealthCheck{
-		Timeout: zero(duration(&from.Timeout)), Interval: zero(duration(&from.Interval)),
+		Timeout: zero(api.Duration(&from.Timeout)), Interval: zero(api.Duration(&from.Interval)),
 		Unhealthy: uint32(from.UnhealthyThreshold), Healthy: uint32(from.HealthyThreshold),
 	}
 	if http := from.HTTP; http != nil {
@@ -251,18 +248,6 @@ func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
 		to.GRPC = &ir.GRPCCheck{Service: zero(grpc.ServiceName), Authority: zero(grpc.Authority)}
 	}
 	return to
-}
-
-// duration parses what the schema has checked.
-func duration(d *gwv1.Duration) *time.Duration {
-	if d == nil {
-		return nil
-	}
-	parsed, err := time.ParseDuration(string(*d))
-	if err != nil {
-		panic(fmt.Sprintf("backend: duration %q passed the schema: %v", *d, err))
-	}
-	return &parsed
 }
 
 func number(n *int32) *uint32 {

@@ -56,7 +56,7 @@ func lowerProcessor(from *api.ExtProcProvider) (*ir.Extension, *api.GRPCService,
 	to := &ir.ProcessorService{
 		FailOpen: from.FailOpen == nil || *from.FailOpen, Mode: processingMode(from.ProcessingMode),
 		Chooses:        from.AllowProcessingModeOverride,
-		MessageTimeout: duration(from.MessageTimeout), MaxMessageTimeout: duration(from.MaxMessageTimeout),
+		MessageTimeout: api.Duration(from.MessageTimeout), MaxMessageTimeout: api.Duration(from.MaxMessageTimeout),
 		StatPrefix: text(from.StatPrefix),
 	}
 	for i := range from.AllowedProcessingModeOverrides {
@@ -75,18 +75,18 @@ func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService,
 		Service: grpcService(&from.GRPCService),
 		Limiter: &ir.LimitService{
 			Domain: from.Domain, FailOpen: from.FailOpen == nil || *from.FailOpen,
-			Timeout: duration(from.Timeout), Headers: text(from.XRateLimitHeaders) == "DraftVersion03",
+			Timeout: api.Duration(from.Timeout), Headers: text(from.XRateLimitHeaders) == "DraftVersion03",
 		},
 	}, &from.GRPCService, problems
 }
 
 func grpcService(from *api.GRPCService) ir.Service {
-	to := ir.Service{Authority: text(from.Authority), Timeout: duration(from.RequestTimeout)}
+	to := ir.Service{Authority: text(from.Authority), Timeout: api.Duration(from.RequestTimeout)}
 	if retry := from.Retry; retry != nil && retry.Attempts > 0 {
 		to.Retry = &ir.ServiceRetry{Attempts: uint32(retry.Attempts)}
 		if backoff := retry.Backoff; backoff != nil {
-			to.Retry.Base = *duration(&backoff.BaseInterval)
-			if most := duration(backoff.MaxInterval); most != nil {
+			to.Retry.Base = *api.Duration(&backoff.BaseInterval)
+			if most := api.Duration(backoff.MaxInterval); most != nil {
 				to.Retry.Max = *most
 			}
 		}

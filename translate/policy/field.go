@@ -1,11 +1,6 @@
 package policy
 
 import (
-	"fmt"
-	"time"
-
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -87,18 +82,6 @@ func unsupported(field, what, hint string) store.Problem {
 
 func warning(field, message, hint string) store.Problem {
 	return store.Problem{Code: "NoEffect", Severity: store.Warning, Field: field, Message: message, Hint: hint}
-}
-
-// duration parses what the schema has checked.
-func duration(d *gwv1.Duration) *time.Duration {
-	if d == nil {
-		return nil
-	}
-	parsed, err := time.ParseDuration(string(*d))
-	if err != nil {
-		panic(fmt.Sprintf("policy: duration %q passed the schema: %v", *d, err))
-	}
-	return &parsed
 }
 
 func number(p *int32, unset uint32) uint32 {

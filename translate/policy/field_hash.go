@@ -28,7 +28,7 @@ func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []store.Proble
 		}
 		if c := source.Cookie; c != nil {
 			hash.Cookie = &ir.HashCookie{
-				Name: c.Name, Path: text(c.Path), TTL: duration(c.TTL),
+				Name: c.Name, Path: text(c.Path), TTL: api.Duration(c.TTL),
 				Secure: isTrue(c.Secure), HTTPOnly: isTrue(c.HTTPOnly), SameSite: text(c.SameSite),
 			}
 		}

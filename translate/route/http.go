@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -310,8 +309,8 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) s
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part("timeouts", at+".timeouts")
-		a.action.RequestTimeout = duration(t.Request)
-		a.action.BackendTimeout = duration(t.BackendRequest)
+		a.action.RequestTimeout = api.Duration(t.Request)
+		a.action.BackendTimeout = api.Duration(t.BackendRequest)
 	}
 	if r := rule.Retry; r != nil {
 		a.part("retry", at+".retry")
@@ -333,20 +332,8 @@ func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	}
 	slices.Sort(retry.Codes)
 	retry.Codes = slices.Compact(retry.Codes)
-	if backoff := duration(r.Backoff); backoff != nil {
+	if backoff := api.Duration(r.Backoff); backoff != nil {
 		retry.Backoff = *backoff
 	}
 	return retry
-}
-
-// duration parses a Gateway API duration (GEP-2257), a subset of Go's.
-func duration(d *gwv1.Duration) *time.Duration {
-	if d == nil {
-		return nil
-	}
-	parsed, err := time.ParseDuration(string(*d))
-	if err != nil {
-		panic(fmt.Sprintf("route: duration %q passed the schema: %v", *d, err))
-	}
-	return &parsed
 }

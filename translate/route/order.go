@@ -55,14 +55,14 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 // the words for each.
 func criteria(a, b *ir.Rule) [11]int {
 	return [...]int{
-		trueFirst(!endsBlock(a), !endsBlock(b)),
+		TrueFirst(!endsBlock(a), !endsBlock(b)),
 		cmp.Compare(b.Weight, a.Weight),
 		comparePaths(a.Match.Path, b.Match.Path),
-		trueFirst(a.Match.Method != "", b.Match.Method != ""),
+		TrueFirst(a.Match.Method != "", b.Match.Method != ""),
 		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
 		cmp.Compare(len(b.Match.Query), len(a.Match.Query)),
-		trueFirst(len(a.Match.Hosts) > 0, len(b.Match.Hosts) > 0),
-		trueFirst(!a.Guard, !b.Guard),
+		TrueFirst(len(a.Match.Hosts) > 0, len(b.Match.Hosts) > 0),
+		TrueFirst(!a.Guard, !b.Guard),
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),
 		comparePlaces(a, b),
@@ -92,7 +92,8 @@ func comparePaths(a, b ir.Path) int {
 	return cmp.Compare(len(b.Value), len(a.Value))
 }
 
-func trueFirst(a, b bool) int {
+// TrueFirst compares as cmp.Compare does: true stands before false.
+func TrueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -107,7 +108,7 @@ func trueFirst(a, b bool) int {
 // as text.
 func CompareOrigins(a, b ir.Origin) int {
 	return cmp.Or(
-		trueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
+		TrueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
 		a.Created.Compare(b.Created),
 		cmp.Compare(a.Key.Namespace+"/"+a.Key.Name, b.Key.Namespace+"/"+b.Key.Name),
 		store.CompareKeys(a.Key, b.Key),
