@@ -18,6 +18,15 @@ const maxBindRetry = 30 * time.Second
 // without an edit: the port becomes free, or the address appears.
 func bindFailed(words string) bool { return strings.Contains(words, "cannot bind") }
 
+// bindHint says what to do where Envoy may not bind a port.
+func bindHint(words string) string {
+	if !bindFailed(words) || !strings.Contains(words, "Permission denied") {
+		return ""
+	}
+	return " (ports below 1024 need the capability CAP_NET_BIND_SERVICE: AmbientCapabilities= in the systemd unit," +
+		" or setcap cap_net_bind_service=ep on Envoy's binary; or lower the sysctl net.ipv4.ip_unprivileged_port_start)"
+}
+
 // rebind makes the listeners due again whose bind failed a while ago, because
 // Envoy tries only when it is sent one; it gives when the next will be due, zero
 // for never. The wait doubles from bindRetry with every failure. Each goes

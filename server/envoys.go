@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gatefold/gatefold/server/health"
+	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -25,6 +26,8 @@ const (
 type EnvoyList struct {
 	// Envoys are the connected ones, sorted by node.
 	Envoys []health.Envoy `json:"envoys"`
+	// Supervised are those that this machine is to run, sorted by Gateway.
+	Supervised []envoyhost.State `json:"supervised,omitempty"`
 }
 
 // question is a connected Envoy, and where to ask it.
@@ -55,6 +58,7 @@ func (s *Server) envoysPage(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = group.Wait() // there are no errors
 	list := EnvoyList{Envoys: []health.Envoy{}}
+	s.locked(func() { list.Supervised = s.supervisedList })
 	for _, q := range questions {
 		list.Envoys = append(list.Envoys, q.envoy)
 	}

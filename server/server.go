@@ -34,6 +34,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
@@ -115,6 +116,10 @@ type Server struct {
 	refused   refusals
 
 	quarantine quarantine
+
+	// What the Envoys that run on this machine are doing, by Gateway and as told.
+	supervised     map[string]envoyhost.State
+	supervisedList []envoyhost.State
 }
 
 // New makes a server that serves nothing yet.

@@ -258,6 +258,9 @@ func (s *Server) connected(gateway string) int {
 // verdict looks at every Envoy of a Gateway.
 func (s *Server) verdict(gateway string) verdict {
 	streams := s.audience(gateway)
+	if why := s.absent(gateway); why != "" {
+		return pendingVerdict(why)
+	}
 	if len(streams) == 0 {
 		return pendingVerdict("No Envoy is connected for this Gateway.")
 	}
@@ -291,7 +294,7 @@ func (st *stream) refusals(gateway string) []string {
 		for name, r := range l.rejected {
 			if st.scope.owns(gateway, typ, name) {
 				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s",
-					cmp.Or(st.node, st.peer), shortType(typ), name, r.words))
+					cmp.Or(st.node, st.peer), shortType(typ), name, r.words+bindHint(r.words)))
 			}
 		}
 	}

@@ -31,7 +31,7 @@ var errFindings = errors.New("findings")
 // Main runs one command line, without the program's name, and gives the exit
 // code. SIGINT and SIGTERM end a running command in good order.
 func Main(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	root := rootCommand()
 	root.SetArgs(args)
@@ -45,6 +45,32 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	default:
 		fmt.Fprintf(stderr, "gatefold: %v\n", err)
 		return exitFailed
+	}
+}
+
+// errInterrupted is the cause of the end by SIGINT: a person at a terminal.
+var errInterrupted = errors.New("interrupted")
+
+// untilSignal gives a context that ends with the first SIGINT or SIGTERM. After it they
+// do what they do to any program.
+func untilSignal() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if s == os.Interrupt {
+				cancel(errInterrupted)
+			}
+			cancel(nil)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
 	}
 }
 
@@ -149,6 +175,8 @@ func didYouMean(names []string) string {
 func environmentNames(flag string) []string {
 	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
 	switch flag {
+	case "envoy": // GATEFOLD_ENVOY is envoy/get-envoy's: the path of a binary
+		names = []string{"GATEFOLD_SERVE_ENVOY"}
 	case "weighted-route-precedence": // EP-11466
 		names = append(names, "KGW_WEIGHTED_ROUTE_PRECEDENCE")
 	case "delegation-wildcard-namespace": // EP-10943

@@ -24,6 +24,7 @@ type serveOptions struct {
 	folder folderOptions
 	server server.Options
 	access transportOptions
+	envoys hostOptions
 	state  stateOptions
 	log    logOptions
 	strict bool
@@ -51,6 +52,7 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
 	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system where it gives any, and scans), inotify (fail without events) or poll (scans alone)")
 	o.access.register(flags)
+	o.envoys.register(flags)
 	o.state.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
@@ -67,6 +69,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		return err
 	}
 	if err := o.access.apply(&o.server); err != nil {
+		return err
+	}
+	if err := o.envoys.apply(ctx, &o.server, &o.folder.routes, log); err != nil {
 		return err
 	}
 	dirErr := watchable(dir)
@@ -127,13 +132,23 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	}
 	p := newPipeline(both, log)
 	folder.Rescan = p.rescan
+	told, outer := newNotifier(log), ctx
 	group, ctx := errgroup.WithContext(ctx)
-	options.Reload = func(allowEmpty bool) { p.again(ctx, allowEmpty) }
+	options.Reload = told.reloading(func(allowEmpty bool) { p.again(ctx, allowEmpty) })
 	options.Places = p.places
 	options.Quarantine = p.quarantine
 	srv := server.New(options, log)
 	srv.Register(watchFigures(folder.Stats)...)
-	p.publisher = srv
+	p.publisher = told.ready(srv)
+	envoys, err := o.envoys.start(srv, log)
+	if err != nil {
+		return err
+	}
+	if envoys != nil {
+		p.publisher = hosted{p.publisher, envoys}
+		group.Go(func() error { return o.envoys.run(ctx, outer, envoys) })
+	}
+	group.Go(func() error { return told.run(ctx, srv) })
 	kept.begin(p, srv)
 	group.Go(func() error { return srv.Run(ctx) })
 	group.Go(func() error {

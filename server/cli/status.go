@@ -52,7 +52,8 @@ func statusCommand() *cobra.Command {
 			} else if err := writeValue(cmd.OutOrStdout(), format, list); err != nil {
 				return err
 			}
-			if slices.ContainsFunc(list.Items, objectStatus.wrong) || slices.ContainsFunc(list.Envoys, unwell) {
+			if slices.ContainsFunc(list.Items, objectStatus.wrong) || slices.ContainsFunc(list.Envoys, unwell) ||
+				slices.ContainsFunc(list.Supervised, notRunning) {
 				return errFindings
 			}
 			return nil
@@ -173,7 +174,7 @@ func printStatus(out io.Writer, list statusList, problems problemList) error {
 			}
 		}
 	}
-	if err := errors.Join(w.Flush(), printEnvoys(out, list.Envoys)); err != nil {
+	if err := errors.Join(w.Flush(), printSupervised(out, list.Supervised), printEnvoys(out, list.Envoys)); err != nil {
 		return err
 	}
 	if problems.Hold != "" {

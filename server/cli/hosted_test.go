@@ -1,0 +1,429 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/host"
+)
+
+// machine is a folder and `gatefold serve --envoy` on it, a process of its own.
+type machine struct {
+	*served
+	run      string // --envoy-run-dir
+	binary   string // --envoy-path
+	state    string // --state-dir
+	gatefold *exec.Cmd
+	log      bytes.Buffer
+}
+
+// newMachine prepares a folder as newServed does; nothing runs yet. No Envoy of it is
+// there after the test.
+func newMachine(t *testing.T, routes ...string) *machine {
+	t.Helper()
+	run, err := os.MkdirTemp("", "gatefold-run-") // short: the path of a socket is
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{served: newServed(t, routes...), run: run, binary: envoytest.Binary(t), state: t.TempDir()}
+	m.admin = "unix:" + filepath.Join(run, "admin")
+	t.Cleanup(func() {
+		if m.gatefold != nil {
+			m.stop(syscall.SIGINT)
+		}
+		for _, pid := range m.pids() {
+			t.Errorf("Envoy %d is left", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if t.Failed() {
+			t.Logf("the log of gatefold:\n%s", m.log.String())
+		}
+		_ = os.RemoveAll(run)
+	})
+	return m
+}
+
+// start starts gatefold.
+func (m *machine) start(args ...string) {
+	m.t.Helper()
+	m.gatefold = exec.Command("gatefold", append([]string{
+		"serve", m.folder, "--envoy", "--envoy-path", m.binary, "--envoy-run-dir", m.run, "--admin-address", m.admin, "--state-dir", m.state,
+	}, args...)...)
+	m.gatefold.Stderr = &m.log
+	if err := m.gatefold.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// stop sends gatefold a signal and waits for its end.
+func (m *machine) stop(signal syscall.Signal) {
+	m.t.Helper()
+	if err := m.gatefold.Process.Signal(signal); err != nil {
+		m.t.Fatal(err)
+	}
+	err := m.gatefold.Wait()
+	if signal != syscall.SIGKILL && err != nil {
+		m.t.Errorf("gatefold: %v", err)
+	}
+	m.gatefold = nil
+}
+
+// pids finds the processes that run on the machine's folder: its Envoys.
+func (m *machine) pids() []int {
+	m.t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var pids []int
+	for _, path := range paths {
+		line, _ := os.ReadFile(path) // it may be gone
+		if bytes.Contains(line, []byte("--config-path\x00"+m.run+"/")) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// pid waits until one Envoy runs, and gives it.
+func (m *machine) pid() int {
+	m.t.Helper()
+	var pids []int
+	envoytest.Wait(m.t, "one Envoy", func() error {
+		if pids = m.pids(); len(pids) != 1 {
+			return fmt.Errorf("there are %d", len(pids))
+		}
+		return nil
+	})
+	return pids[0]
+}
+
+// status is what `gatefold status` prints.
+func (m *machine) status() string {
+	out, err := exec.Command("gatefold", "status", "--admin-address", m.admin).Output()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		m.t.Fatal(err)
+	}
+	return string(out)
+}
+
+// shows waits until a line of status has all the words.
+func (m *machine) shows(words ...string) {
+	m.t.Helper()
+	envoytest.Wait(m.t, fmt.Sprintf("status to show %q", words), func() error {
+		text := m.status()
+		for line := range strings.Lines(text) {
+			if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+				return nil
+			}
+		}
+		return errors.New(text)
+	})
+}
+
+func (m *machine) states() []host.State {
+	m.t.Helper()
+	out, _ := exec.Command("gatefold", "status", "-o", "json", "--admin-address", m.admin).Output() // exit code 1 is a finding
+	var list struct {
+		Supervised []host.State `json:"supervised"`
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		m.t.Fatalf("%v: %s", err, out)
+	}
+	return list.Supervised
+}
+
+func (m *machine) kill(pid int, signal syscall.Signal) {
+	m.t.Helper()
+	if err := syscall.Kill(pid, signal); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// What a person sees in a terminal: it serves, it follows edits, a dead Envoy comes back,
+// and Ctrl-C ends everything.
+func TestHostModeRunsAnEnvoy(t *testing.T) {
+	m := newMachine(t, "one")
+	m.start()
+	m.waitFor("one", "a")
+	m.shows("default/eg", "running")
+	m.shows("Gateway", "default/eg", "ok")
+	first := m.pid()
+	m.write("one.yaml", m.route("one", "b"))
+	m.waitFor("one", "b")
+
+	m.kill(first, syscall.SIGKILL)
+	envoytest.Wait(t, "another Envoy", func() error {
+		if pids := m.pids(); len(pids) != 1 || pids[0] == first {
+			return fmt.Errorf("there are %v, was %d", pids, first)
+		}
+		return nil
+	})
+	m.waitFor("one", "b")
+	m.shows("Gateway", "default/eg", "ok")
+	if states := m.states(); len(states) != 1 || states[0].Restarts != 1 || states[0].Phase != host.Running {
+		t.Errorf("states: %+v", states)
+	}
+	m.stop(syscall.SIGTERM)
+	if pids := m.pids(); len(pids) > 0 {
+		t.Errorf("Envoys after the end: %v", pids)
+	}
+	if !strings.Contains(m.log.String(), "was ended by signal 9 (killed)") {
+		t.Error("the log does not say how Envoy ended")
+	}
+}
+
+// gatefold is killed, stopped and started again under load: the Envoy stays the same
+// process, no request fails, and edits are followed afterwards.
+func TestHostModeOutlivesGatefold(t *testing.T) {
+	m := newMachine(t, "one", "two")
+	m.start("--envoy-keep")
+	m.waitFor("one", "a")
+	m.waitFor("two", "a")
+	envoy := m.pid()
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{
+		Rate: 500, Targets: []envoytest.Target{m.target("one", "a", "b"), m.target("two", "a")},
+	})
+	for i, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
+		m.stop(signal)
+		backend := []string{"b", "a"}[i%2]
+		m.write("one.yaml", m.route("one", backend)) // while nobody looks
+		m.start("--envoy-keep")
+		m.waitFor("one", backend)
+		m.shows("default/eg", "running (adopted)", strconv.Itoa(envoy))
+	}
+	wantNoFailure(t, load.Stop(), 500)
+	if now := m.pid(); now != envoy {
+		t.Errorf("Envoy was %d and is %d", envoy, now)
+	}
+
+	// An adopted Envoy that dies is started again, too.
+	m.kill(envoy, syscall.SIGKILL)
+	m.shows("default/eg", "running", " 1 ")
+	m.waitFor("one", "b")
+
+	// Ctrl-C ends what --envoy-keep keeps at a stop.
+	m.stop(syscall.SIGINT)
+	if pids := m.pids(); len(pids) > 0 {
+		t.Errorf("Envoys after Ctrl-C: %v", pids)
+	}
+}
+
+// A Gateway goes: a request under way is answered, no new one is taken, and nothing of
+// its Envoy is left. So it is when nobody watched it go.
+func TestHostModeDrainsTheEnvoyOfAGatewayThatGoes(t *testing.T) {
+	for _, watched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) {
+			m := newMachine(t, "one")
+			m.write("other.yaml", strings.ReplaceAll(read(t, filepath.Join(m.folder, "gateway.yaml")), "name: eg", "name: other"))
+			m.start("--envoy-keep")
+			m.waitFor("one", "a")
+			m.shows("default/other", "AddressNotUsable")
+
+			slow, finish := m.slowRequest()
+			if !watched {
+				m.stop(syscall.SIGKILL)
+			}
+			if err := os.Remove(filepath.Join(m.folder, "gateway.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			if !watched {
+				m.start("--envoy-keep")
+			}
+			m.shows("default/eg", "draining")
+			envoytest.Wait(t, "new connections to be refused, or taken by the Gateway that waited", func() error {
+				if response, err := envoytest.Try(m.request("one")); err == nil && response.Status == 200 {
+					return errors.New("it is answered")
+				}
+				return nil
+			})
+			finish()
+			if status := <-slow; status != 200 {
+				t.Errorf("the request under way got %d", status)
+			}
+			envoytest.Wait(t, "the Envoy to be gone", func() error {
+				if pids := m.pids(); len(pids) != 1 {
+					return fmt.Errorf("there are %v", pids)
+				}
+				return nil
+			})
+			// The port is free, and goes to the other.
+			m.shows("Gateway", "default/other", "ok")
+			envoytest.Wait(t, "its files to be gone", func() error {
+				left, err := filepath.Glob(filepath.Join(m.run, "default.eg.*"))
+				if err == nil && len(left) > 0 {
+					err = fmt.Errorf("there are %v", left)
+				}
+				return err
+			})
+		})
+	}
+}
+
+// slowRequest sends a request whose answer waits for finish.
+func (m *machine) slowRequest() (status <-chan int, finish func()) {
+	m.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	arrived, go_, done := make(chan struct{}), make(chan struct{}), make(chan int, 1)
+	m.t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Read(make([]byte, 4096))
+		close(arrived)
+		<-go_
+		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"))
+	}()
+	port := listener.Addr().(*net.TCPAddr).Port
+	m.write("slow.yaml", m.route("slow", "slow")+fmt.Sprintf(`---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: slow}
+spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
+`, port))
+	go func() {
+		for {
+			response, err := envoytest.Try(m.request("slow"))
+			switch {
+			case err != nil:
+				done <- -1
+				return
+			case response.Status != 404: // the route is there
+				done <- response.Status
+				return
+			}
+		}
+	}()
+	<-arrived
+	return done, func() { close(go_) }
+}
+
+// Who has the pid of a run file and is not the Envoy is left in peace.
+func TestHostModeKillsNobodyElse(t *testing.T) {
+	m := newMachine(t, "one")
+	m.start("--envoy-keep")
+	m.waitFor("one", "a")
+	m.stop(syscall.SIGTERM)
+	envoy := m.pid()
+	m.kill(envoy, syscall.SIGKILL)
+	innocent := exec.Command("sleep", "1000")
+	if err := innocent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = innocent.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = innocent.Process.Kill(); <-ended })
+
+	path := filepath.Join(m.run, "default.eg.run.json")
+	var file map[string]any
+	if err := json.Unmarshal([]byte(read(t, path)), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, tamper := range []func(){
+		func() {}, // the pid was given to another process
+		func() { file["start"] = startOf(t, innocent.Process.Pid) }, // and somebody wrote a run file by hand
+		func() { file["boot"] = "another" },
+		func() { file = map[string]any{"gateway": "default/eg", "pid": 1} },
+		func() { file = map[string]any{"gateway": "default/other", "pid": innocent.Process.Pid} },
+	} {
+		file["pid"] = innocent.Process.Pid
+		tamper()
+		text, err := json.Marshal(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.start()
+		m.waitFor("one", "a")
+		m.stop(syscall.SIGTERM)
+		select {
+		case <-ended:
+			t.Fatalf("%s ended the process that it names", text)
+		default:
+		}
+	}
+}
+
+// startOf is when a process began, as /proc tells it.
+func startOf(t *testing.T, pid int) uint64 {
+	t.Helper()
+	text := read(t, fmt.Sprintf("/proc/%d/stat", pid))
+	start, err := strconv.ParseUint(strings.Fields(text[strings.LastIndex(text, ")")+1:])[19], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start
+}
+
+// An Envoy that was started in another way than it would be now is replaced: one ends
+// before the other begins.
+func TestHostModeReplacesAnEnvoyOfAnotherBootstrap(t *testing.T) {
+	m := newMachine(t, "one")
+	m.start("--envoy-keep")
+	m.waitFor("one", "a")
+	envoy := m.pid()
+	m.stop(syscall.SIGTERM)
+	link := filepath.Join(t.TempDir(), "another-envoy")
+	if err := os.Symlink(m.binary, link); err != nil {
+		t.Fatal(err)
+	}
+	m.binary = link
+	m.start("--envoy-keep")
+	envoytest.Wait(t, "another Envoy", func() error {
+		if pids := m.pids(); len(pids) != 1 || pids[0] == envoy {
+			return fmt.Errorf("there are %v, was %d", pids, envoy)
+		}
+		return nil
+	})
+	m.waitFor("one", "a")
+}
+
+// A port below 1024 without the right to it: the condition says what to do.
+func TestHostModeExplainsLowPorts(t *testing.T) {
+	m := newMachine(t)
+	m.binary = withoutCapability(t, m.binary)
+	m.write("gateway.yaml", strings.Replace(read(t, filepath.Join(m.folder, "gateway.yaml")), "port: "+strings.Split(m.address, ":")[1], "port: 81", 1))
+	m.start()
+	m.shows("Gateway", "default/eg", "Programmed=False", "Permission denied", "AmbientCapabilities=")
+}
+
+// withoutCapability is an Envoy that may not bind low ports, as for any user but root.
+func withoutCapability(t *testing.T, binary string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return binary
+	}
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip("root may bind all ports, and there is no setpriv to take that from it")
+	}
+	wrapper := filepath.Join(t.TempDir(), "envoy")
+	text := fmt.Sprintf("#!/bin/sh\nexec setpriv --bounding-set -net_bind_service %s \"$@\"\n", binary)
+	if err := os.WriteFile(wrapper, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return wrapper
+}

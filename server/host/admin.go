@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// admin is an Envoy's admin interface: a socket that only gatefold's user reaches.
+type admin struct{ socket string }
+
+func (f files) admin() admin { return admin{f.socket} }
+
+const (
+	// askTime bounds one question.
+	askTime = 2 * time.Second
+	// maxAnswer bounds what is read of an answer, in bytes.
+	maxAnswer = 16 << 20
+	// drainLook is the time between two looks at requests under way, and calmLooks how
+	// many in a row must find none: an answer may be on its way out, or a request in.
+	drainLook = 50 * time.Millisecond
+	calmLooks = 3
+)
+
+func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, "http://envoy"+page, nil)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", a.socket)
+	}}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("Envoy answers %d to %s", response.StatusCode, page)
+	}
+	return text, err
+}
+
+// config is the configuration file of the Envoy behind the socket, "" when none answers:
+// one that is stopped or very busy is no other one.
+func (a admin) config() string {
+	text, err := a.ask(context.Background(), http.MethodGet, "/server_info")
+	if err != nil {
+		return ""
+	}
+	var info struct {
+		Options struct {
+			ConfigPath string `json:"config_path"`
+		} `json:"command_line_options"`
+	}
+	if err := json.Unmarshal(text, &info); err != nil {
+		return ""
+	}
+	return info.Options.ConfigPath
+}
+
+// drain has Envoy refuse new connections and close the others as they are answered, and
+// waits until no request is under way or ctx ends. It gives how many are left.
+func (a admin) drain(ctx context.Context) (int, error) {
+	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {
+		if _, err := a.ask(ctx, http.MethodPost, page); err != nil {
+			return 0, err
+		}
+	}
+	active := 0
+	for calm := 0; calm < calmLooks; calm++ {
+		text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
+		if ctx.Err() != nil {
+			return active, nil
+		}
+		if err != nil {
+			return active, err
+		}
+		if active = activeRequests(string(text)); active > 0 {
+			calm = -1
+		}
+		sleep(ctx, drainLook)
+	}
+	return 0, nil
+}
+
+// activeRequests adds up lines like "http.NAME.downstream_rq_active: 3". Questions like
+// this one are not counted.
+func activeRequests(stats string) int {
+	total := 0
+	for line := range strings.Lines(stats) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if n, err := strconv.Atoi(value); err == nil && !strings.HasPrefix(name, "http.admin.") {
+			total += n
+		}
+	}
+	return total
+}

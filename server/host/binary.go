@@ -1,0 +1,60 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Supported begins the versions of Envoy that gatefold is made for.
+const Supported = "1.40."
+
+// Binary is an Envoy that was found.
+type Binary struct {
+	Path    string // absolute
+	Version string // "1.40.0"
+	build   string // all that --version prints
+}
+
+var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
+
+// NewBinary finds Envoy at path, or on $PATH when that is "", and asks for its version.
+// The error says what to do. Whether the version is a Supported one is the caller's to tell.
+func NewBinary(ctx context.Context, path string) (Binary, error) {
+	name := path
+	if name == "" {
+		name = "envoy"
+	}
+	found, err := exec.LookPath(name)
+	if err != nil && path == "" {
+		return Binary{}, errors.New("--envoy needs Envoy " + Supported + "x, and no envoy is on $PATH: install it, or name it by --envoy-path")
+	}
+	if err == nil {
+		found, err = filepath.Abs(found)
+	}
+	if err != nil {
+		return Binary{}, fmt.Errorf("--envoy-path: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, found, "--version").Output()
+	if err != nil {
+		return Binary{}, fmt.Errorf("%s --version: %w", found, err)
+	}
+	version := versionLine.FindSubmatch(text)
+	if version == nil {
+		return Binary{}, fmt.Errorf("%s is no Envoy: --version prints %q", found, firstLine(text))
+	}
+	return Binary{Path: found, Version: string(version[1]), build: strings.TrimSpace(string(text))}, nil
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+	return string(line[:min(len(line), 100)])
+}

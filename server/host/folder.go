@@ -1,0 +1,130 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// runSuffix ends the name of every run file.
+const runSuffix = ".run.json"
+
+// take makes the folder if it is missing, sees that it is closed to others, and locks it.
+// The lock ends with the file, and with the process.
+func take(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil, err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+		return nil, fmt.Errorf("it belongs to user %d, not to the one that gatefold runs as (%d)", owner.Uid, os.Geteuid())
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return nil, fmt.Errorf("its mode is %#o: others can enter it; chmod 0700 it", mode)
+	}
+	lock, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(errors.New("another gatefold runs its Envoys from it: give each its own by --envoy-run-dir"), lock.Close())
+	}
+	return lock, nil
+}
+
+// files are those of one Gateway's Envoy.
+type files struct {
+	bootstrap string // Envoy's configuration
+	run       string // which process it is
+	log       string // what it writes to standard error
+	socket    string // its admin interface
+}
+
+// filesOf names the files of a Gateway. A long name is cut and told apart by a sum: the
+// path of a socket has room for 107 bytes.
+func filesOf(folder, gateway string) files {
+	const longest, kept = 48, 32
+	// A namespace has no dot, so that no two Gateways have one name here.
+	name := strings.Replace(gateway, "/", ".", 1)
+	if len(name) > longest {
+		name = fmt.Sprintf("%s-%x", name[:kept], sha256.Sum256([]byte(gateway)))[:longest]
+	}
+	base := filepath.Join(folder, name)
+	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", socket: base + ".sock"}
+}
+
+// remove removes them all; the log goes, too: what it said was passed on.
+func (f files) remove() {
+	for _, path := range []string{f.run, f.bootstrap, f.log, f.socket} {
+		_ = os.Remove(path) // what is left is written anew, or known to be stale
+	}
+}
+
+// run is the run file: which process is the Envoy of a Gateway.
+type run struct {
+	Gateway string `json:"gateway"`
+	Pid     int    `json:"pid"`
+	// Start is when the process began, in ticks since the boot of that Boot is the id:
+	// with the pid, no other process has or will ever have it.
+	Start uint64    `json:"start"`
+	Boot  string    `json:"boot"`
+	Mark  string    `json:"mark"` // of the launch
+	Since time.Time `json:"since"`
+}
+
+func readRun(path string) (run, error) {
+	var r run
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Pid <= 1 || r.Gateway == "" {
+		return r, fmt.Errorf("%s names no process", path)
+	}
+	return r, nil
+}
+
+func (r run) write(path string) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return replace(path, append(text, '\n'))
+}
+
+// replace puts text at path whole or not at all.
+func replace(path string, text []byte) error {
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// leftBehind lists the Gateways that have a run file.
+func leftBehind(folder string) []string {
+	entries, _ := os.ReadDir(folder) // what was read before an error counts
+	var gateways []string
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		if !strings.HasSuffix(path, runSuffix) {
+			continue
+		}
+		// A run file under another name is nobody's: what it says was not written here.
+		if r, err := readRun(path); err == nil && filesOf(folder, r.Gateway).run == path {
+			gateways = append(gateways, r.Gateway)
+		}
+	}
+	return gateways
+}

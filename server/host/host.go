@@ -1,0 +1,168 @@
+// Package host runs one Envoy for each Gateway on this machine (design section 4).
+//
+// An Envoy outlives the gatefold that started it: it has a session of its own, and a
+// run file says which process it is, so that the next gatefold adopts it. It is
+// started again when it dies, and drained when its Gateway goes. host.go says which
+// Gateways there are to be; supervisor.go looks after one of them; process.go starts,
+// recognizes and ends a process; admin.go asks an Envoy; log.go passes on what it says.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// ErrKeep, as the cause of the end of Run's context, leaves the Envoys running, for
+// the next gatefold to adopt.
+var ErrKeep = errors.New("the Envoys go on serving")
+
+// Options say how Envoys are run.
+type Options struct {
+	// Binary is Envoy; NewBinary makes it.
+	Binary Binary
+	// Folder holds sockets, run files and logs. Only its owner may enter it.
+	Folder string
+	// XDSAddress is where Envoys find gatefold: "host:port" or "unix:/path".
+	XDSAddress string
+	// NodeID is the node.id of every Envoy, such as the name of this machine.
+	NodeID string
+	// DrainTime bounds the wait for requests under way when an Envoy is to end.
+	DrainTime time.Duration
+	// Changed, when set, is told the states of all Envoys, sorted by Gateway, whenever
+	// one changes. It may be called from any goroutine, one call at a time.
+	Changed func([]State)
+}
+
+// Host is the Envoys of this machine.
+type Host struct {
+	options Options
+	log     zerolog.Logger
+	lock    *os.File
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	wanted map[string]*ir.Infra // nil before the first Apply
+
+	stateMu sync.Mutex
+	states  map[string]State
+}
+
+// New takes the folder for itself until Run ends. The error tells what is wrong with
+// the folder, or that another gatefold has it.
+func New(options Options, log zerolog.Logger) (*Host, error) {
+	lock, err := take(options.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the Envoys %s: %w", options.Folder, err)
+	}
+	return &Host{
+		options: options, log: log, lock: lock,
+		wake: make(chan struct{}, 1), states: map[string]State{},
+	}, nil
+}
+
+// Apply takes over what changed. The first call says that all Gateways are known: an
+// Envoy of none of them is ended. It never waits.
+func (h *Host) Apply(updates []ir.InfraUpdate) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.wanted == nil {
+		h.wanted = map[string]*ir.Infra{}
+	}
+	for _, u := range updates {
+		if h.wanted[u.Gateway] = u.Infra; u.Infra == nil {
+			delete(h.wanted, u.Gateway)
+		}
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next gives the Gateways that are to have an Envoy, and whether that is known.
+func (h *Host) next() (map[string]*ir.Infra, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.wanted), h.wanted != nil
+}
+
+// Run starts, adopts and ends Envoys until ctx ends; then it ends all of them, drained,
+// unless the cause is ErrKeep. It may be called once, and gives no error.
+func (h *Host) Run(ctx context.Context) error {
+	defer h.lock.Close()
+	crew := crew{host: h, ctx: ctx, all: map[string]*supervisor{}, ends: map[string]<-chan struct{}{}}
+	for {
+		select {
+		case <-h.wake:
+			crew.become(h.next())
+		case <-ctx.Done():
+			crew.running.Wait()
+			return nil
+		}
+	}
+}
+
+// crew are the supervisors at work. Only Run's goroutine uses it.
+type crew struct {
+	host    *Host
+	ctx     context.Context
+	all     map[string]*supervisor
+	running sync.WaitGroup
+	looked  bool // for the Envoys of an earlier gatefold
+	// ends are closed when the newest supervisor of a Gateway has come to its end.
+	ends map[string]<-chan struct{}
+}
+
+// become has the Gateways of wanted supervised, and no others.
+func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
+	if !known {
+		return
+	}
+	for gateway, s := range c.all {
+		if wanted[gateway] == nil {
+			s.cancel(errGone)
+			delete(c.all, gateway)
+		}
+	}
+	if !c.looked {
+		c.looked = true
+		for _, gateway := range leftBehind(c.host.options.Folder) {
+			if wanted[gateway] == nil {
+				c.supervise(gateway).cancel(errGone)
+			}
+		}
+	}
+	for _, gateway := range slices.Sorted(maps.Keys(wanted)) {
+		if c.all[gateway] == nil {
+			c.all[gateway] = c.supervise(gateway)
+		}
+	}
+}
+
+// supervise begins with one Gateway. One that comes back while its Envoy is being
+// drained waits for the end of that.
+func (c *crew) supervise(gateway string) *supervisor {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	s := newSupervisor(c.host, gateway, cancel)
+	before, done := c.ends[gateway], make(chan struct{})
+	c.ends[gateway] = done
+	c.running.Go(func() {
+		defer close(done)
+		defer cancel(nil)
+		if before != nil {
+			<-before
+		}
+		s.run(ctx)
+	})
+	return s
+}

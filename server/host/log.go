@@ -1,0 +1,114 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	// tailTime is the time between two looks at an Envoy's log.
+	tailTime = 200 * time.Millisecond
+	// linesAtOnce is how many of its lines are passed on at each look.
+	linesAtOnce = 20
+	// keptLines are the last words of an Envoy that are told when it ends.
+	keptLines = 5
+	// maxLine bounds a line that is passed on, in bytes.
+	maxLine = 2000
+	// maxLog is the size at which the log is emptied, in bytes.
+	maxLog = 1 << 20
+)
+
+// tail passes on what an Envoy writes to its log. Envoy writes to a file, not to a pipe,
+// so that it needs no reader.
+type tail struct {
+	offset  int64
+	partial []byte
+	kept    []string
+	done    chan struct{}
+}
+
+func newTail() *tail { return &tail{done: make(chan struct{})} }
+
+// from begins at the end of what was written so far.
+func (t *tail) from(file *os.File) {
+	if info, err := file.Stat(); err == nil {
+		t.offset = info.Size()
+	}
+}
+
+// run follows the log until the Envoy has ended, or ctx has.
+func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log zerolog.Logger) {
+	defer close(t.done)
+	ticker := time.NewTicker(tailTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			t.look(path, log)
+		case <-ended:
+			t.look(path, log)
+			return
+		case <-ctx.Done():
+			// It is ended or left now. The end is waited for elsewhere.
+			return
+		}
+	}
+}
+
+// last gives the last lines, once run has come to its end.
+func (t *tail) last() []string {
+	<-t.done
+	return t.kept
+}
+
+// look passes on what is new.
+func (t *tail) look(path string, log zerolog.Logger) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return // removed: there is nothing to tell
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.NewSectionReader(file, t.offset, maxLog)) // the next look reads on
+	t.offset += int64(len(text))
+	if t.offset >= maxLog && file.Truncate(0) == nil {
+		t.offset = 0 // Envoy appends
+	}
+	lines := bytes.Split(append(t.partial, text...), []byte("\n"))
+	t.partial = bytes.Clone(lines[len(lines)-1])
+	if len(t.partial) > maxLine {
+		t.partial = t.partial[:maxLine]
+	}
+	lines = lines[:len(lines)-1]
+	for i, line := range lines {
+		if line = line[:min(len(line), maxLine)]; i < linesAtOnce {
+			passOn(string(line), log)
+		}
+		t.kept = append(t.kept, string(line))
+	}
+	t.kept = t.kept[max(0, len(t.kept)-keptLines):]
+	if more := len(lines) - linesAtOnce; more > 0 {
+		log.Warn().Int("lines", more).Str("file", path).Msg("Envoy writes too much: lines are left out here")
+	}
+}
+
+// passOn writes a line to gatefold's log. Its first word is Envoy's level.
+func passOn(line string, log zerolog.Logger) {
+	level, text, _ := strings.Cut(line, " ")
+	event := log.Warn()
+	switch level {
+	case "trace", "debug", "info":
+		event = log.Info()
+	case "error", "critical":
+		event = log.Error()
+	case "warning":
+	default:
+		text = line
+	}
+	event.Str("envoy", text).Msg("Envoy says")
+}

@@ -1,0 +1,135 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	// stopTime is how long an Envoy may take to end by itself.
+	stopTime = 5 * time.Second
+	// lookTime is the time between two looks at a process that is not a child.
+	lookTime = 100 * time.Millisecond
+)
+
+// process is one Envoy that runs, or ran.
+type process struct {
+	pid     int
+	mark    string
+	since   time.Time
+	adopted bool
+	// handle stands for this one process (pidfd): a signal never reaches another one
+	// that got its pid.
+	handle *os.Process
+	tail   *tail
+
+	once sync.Once
+	gone chan struct{}
+	how  string // before gone is closed
+}
+
+func newProcess(mark string) *process {
+	return &process{mark: mark, gone: make(chan struct{}), tail: newTail()}
+}
+
+// ended is closed when the process is gone.
+func (p *process) ended() <-chan struct{} { return p.gone }
+
+// over books the end of the process.
+func (p *process) over(how string) {
+	p.once.Do(func() {
+		p.how = how
+		close(p.gone)
+	})
+}
+
+// fate says how it ended, after it has.
+func (p *process) fate() string {
+	<-p.gone
+	return p.how
+}
+
+func howItEnded(state *os.ProcessState, err error) string {
+	if state == nil {
+		return fmt.Sprintf("ended: %v", err)
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("was ended by signal %d (%s)", status.Signal(), status.Signal())
+	}
+	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
+}
+
+// stop ends the process, and waits until it is gone.
+func (p *process) stop() {
+	_ = p.handle.Signal(syscall.SIGTERM) // an error means that it has ended
+	select {
+	case <-p.ended():
+	case <-time.After(stopTime):
+		_ = p.handle.Kill()
+		<-p.ended()
+	}
+}
+
+// recognize finds the process of a run file. The words say why there is none: it ended,
+// or what has its pid now is another one.
+func recognize(r run, f files) (*process, string) {
+	if r.Boot != bootID() {
+		return nil, "this machine was started anew since"
+	}
+	// First the handle, then the proof: the handle is of whom the proof is about.
+	handle, err := os.FindProcess(r.Pid)
+	if err != nil {
+		return nil, "the process has ended"
+	}
+	start, err := startTime(r.Pid)
+	switch {
+	case err != nil:
+		return nil, "the process has ended"
+	case start != r.Start:
+		return nil, "another process has its pid now"
+	case !bytes.Contains(commandLine(r.Pid), []byte("\x00"+f.bootstrap+"\x00")):
+		return nil, "the process is not the Envoy that gatefold started"
+	}
+	if other := f.admin().config(); other != "" && other != f.bootstrap {
+		return nil, "on its admin socket is an Envoy of " + other
+	}
+	p := newProcess(r.Mark)
+	p.pid, p.since, p.adopted, p.handle = r.Pid, r.Since, true, handle
+	return p, ""
+}
+
+// follow looks after an adopted process until it ends or ctx does. Only its parent would
+// be told of its end.
+func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
+	if file, err := os.Open(f.log); err == nil {
+		p.tail.from(file)
+		_ = file.Close()
+	}
+	go p.tail.run(ctx, f.log, p.ended(), log)
+	start, err := startTime(p.pid)
+	if err != nil {
+		p.over(unknownEnd)
+	}
+	go func() {
+		for {
+			now, err := startTime(p.pid)
+			if err != nil || now != start {
+				p.over(unknownEnd)
+				return
+			}
+			time.Sleep(lookTime)
+		}
+	}()
+}
+
+const unknownEnd = "ended (how is not known, as an earlier gatefold had started it)"
+
+// lastLines are the last that it wrote to its log, after it has ended.
+func (p *process) lastLines() []string { return p.tail.last() }

@@ -1,0 +1,21 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+	"syscall"
+)
+
+var errNoProc = errors.New("--envoy needs Linux, where /proc tells processes apart")
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// Check tells why Envoys cannot be run on this system.
+func Check() error { return errNoProc }
+
+func startTime(int) (uint64, error) { return 0, errNoProc }
+
+func commandLine(int) []byte { return nil }
+
+func bootID() string { return "" }

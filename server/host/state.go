@@ -1,0 +1,67 @@
+package host
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Phase is what an Envoy is doing.
+type Phase string
+
+// The phases.
+const (
+	Running  Phase = "running"
+	Waiting  Phase = "waiting"  // it ended, or could not be started; it will be started again
+	Draining Phase = "draining" // its Gateway is gone, or it is replaced
+)
+
+// State is what is known of the Envoy of one Gateway.
+type State struct {
+	Gateway string `json:"gateway"` // "namespace/name"
+	Phase   Phase  `json:"phase"`
+	// Pid is its process, 0 without one.
+	Pid int `json:"pid,omitempty"`
+	// Started is when the process began, or was adopted.
+	Started time.Time `json:"started,omitzero"`
+	// Adopted tells that an earlier gatefold started it.
+	Adopted bool `json:"adopted,omitempty"`
+	// Restarts counts how often it was started again since gatefold was.
+	Restarts int `json:"restarts"`
+	// Message says how it ended, or why it does not start.
+	Message string `json:"message,omitempty"`
+}
+
+// tell takes over a state, and hands all of them on.
+func (h *Host) tell(s State) {
+	h.stateMu.Lock()
+	defer h.stateMu.Unlock()
+	h.states[s.Gateway] = s
+	h.told()
+}
+
+// forget drops the state of a Gateway that is gone.
+func (h *Host) forget(gateway string) {
+	h.stateMu.Lock()
+	defer h.stateMu.Unlock()
+	delete(h.states, gateway)
+	h.told()
+}
+
+func (h *Host) told() {
+	if h.options.Changed != nil {
+		h.options.Changed(h.sorted())
+	}
+}
+
+// States gives the states of all Envoys, sorted by Gateway.
+func (h *Host) States() []State {
+	h.stateMu.Lock()
+	defer h.stateMu.Unlock()
+	return h.sorted()
+}
+
+func (h *Host) sorted() []State {
+	return slices.SortedFunc(maps.Values(h.states), func(a, b State) int { return cmp.Compare(a.Gateway, b.Gateway) })
+}
