@@ -178,6 +178,9 @@ func (run *caseRun) request(r cases.Request) envoytest.Request {
 		Address: run.address + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
 		Body: strings.Repeat("x", r.BodySize),
 	}
+	if r.Proxy != "" {
+		out.Preface = fmt.Sprintf("PROXY TCP4 %s %s 4000 %s\r\n", r.Proxy, run.address, r.URL.Port())
+	}
 	if r.URL.Scheme == "https" {
 		out.TLS = &envoytest.TLS{ServerName: r.SNI, HTTP2: r.HTTP2}
 		if r.TLS12 {

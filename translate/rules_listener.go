@@ -111,6 +111,7 @@ func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
 	for _, port := range g.Ports() {
 		if port.Port == uint32(key.Port) {
 			port.Exclusive = n.ExclusivePorts
+			port.TrustedHops = n.TrustedHops
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	// WeightScope says what the weight of a route is compared with; VirtualHost when
 	// empty. It means nothing while weights are off.
 	WeightScope WeightScope
+	// TrustedHops is ir.Settings.TrustedHops of all ports.
+	TrustedHops uint32
 	// MaxDepth is how many routes may stand above each other; 32 when 0.
 	MaxDepth int
 	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at

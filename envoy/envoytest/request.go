@@ -33,6 +33,8 @@ type Request struct {
 	Path    string
 	Headers http.Header
 	Body    string
+	// Preface is written first, before a TLS handshake: a PROXY header.
+	Preface string
 	// TLS is nil for plain HTTP.
 	TLS *TLS
 }
@@ -140,6 +142,10 @@ type conn struct {
 func dial(request Request) (*conn, error) {
 	c, err := net.DialTimeout("tcp", request.Address, requestTimeout)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(c, request.Preface); err != nil {
+		_ = c.Close()
 		return nil, err
 	}
 	if request.TLS != nil {

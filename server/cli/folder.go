@@ -38,6 +38,7 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.tree.Files, "max-files", o.tree.Files, "largest number of files")
 	flags.IntVar(&o.store.Documents, "max-documents", 0, "largest number of documents in one file (default 20000)")
 	flags.IntVar(&o.store.Objects, "max-objects", 0, "largest number of objects (default 500000)")
+	flags.Uint32Var(&o.routes.TrustedHops, "trusted-hops", 0, "how many proxies in front of Envoy are believed what X-Forwarded-For says")
 	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of pairs of a delegating rule and a candidate for one host (default 200000)")
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
 	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "how often the matches of routes may stand in the tables of hosts and ports, beyond 32 times for each match (default 50000)")

@@ -14,7 +14,7 @@
 //	edit N/requests, edit N/want/…  as above, after edit N
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
-//	                    weight-scope WORD, wildcard-namespace WORD, max-depth N (only where present)
+//	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N (only where present)
 //
 // Every case is also run with its files and documents in reverse; a heading
 // that says "order matters" leaves that out.
@@ -117,6 +117,12 @@ func (c *Case) readOptions() error {
 			c.Options.WeightScope = translate.WeightScope(value)
 		case "wildcard-namespace":
 			c.Options.WildcardNamespace = value
+		case "trusted-hops":
+			hops, err := strconv.ParseUint(value, 10, 32)
+			if err != nil {
+				return fmt.Errorf("options: trusted-hops: %w", err)
+			}
+			c.Options.TrustedHops = uint32(hops)
 		case "max-depth":
 			depth, err := strconv.Atoi(value)
 			if err != nil {

@@ -15,7 +15,8 @@ import (
 //
 //	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
 //
-// BODY:N in place of a header sends a body of N bytes. For https, SNI:NAME asks in
+// BODY:N in place of a header sends a body of N bytes, BIG:N a header X-Big of N, and
+// PROXY:IP a PROXY header from that address first. For https, SNI:NAME asks in
 // the handshake for NAME in place of the host, SNI:- for none, HTTP2:on speaks
 // HTTP/2, and TLS:1.2 offers no later version.
 //
@@ -41,6 +42,8 @@ type Request struct {
 	BodySize int
 	// OnlyEnvoy tells that explain cannot know the answer.
 	OnlyEnvoy bool
+	// Proxy is the address in a PROXY header, "" for no header.
+	Proxy string
 	// SNI is the name that the handshake asks for, "" for none.
 	SNI string
 	// HTTP2 speaks HTTP/2, TLS12 no later TLS than 1.2.
@@ -103,6 +106,12 @@ func (r *Request) parseWord(name, value string) (err error) {
 	switch name {
 	case "BODY":
 		r.BodySize, err = strconv.Atoi(value)
+	case "BIG":
+		var size int
+		size, err = strconv.Atoi(value)
+		r.Headers.Set("X-Big", strings.Repeat("x", size))
+	case "PROXY":
+		r.Proxy = value
 	case "SNI":
 		r.SNI = strings.TrimPrefix(value, "-")
 	case "HTTP2":

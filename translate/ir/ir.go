@@ -22,12 +22,33 @@ type Port struct {
 	Port      uint32
 	// Exclusive has Envoy share the port with no other process.
 	Exclusive bool
+	Settings
 	// Chains are the filter chains: one without TLS, or one for each hostname that
 	// clients may name in the handshake (SNI).
 	Chains []Chain
 	// Listeners are those of the Gateway that serve here, in its order.
 	Listeners []Listener
 }
+
+// Settings are what holds for a whole port.
+type Settings struct {
+	// ProxyProtocol tells that each connection begins with a PROXY header.
+	ProxyProtocol bool
+	AccessLog     AccessLog
+	// TrustedHops is how many proxies in front are believed what they write into
+	// X-Forwarded-For.
+	TrustedHops uint32
+}
+
+// AccessLog is the form of the access log.
+type AccessLog string
+
+// The forms.
+const (
+	LogJSON AccessLog = ""
+	LogText AccessLog = "text"
+	LogOff  AccessLog = "off"
+)
 
 // Secure tells whether the port speaks TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }

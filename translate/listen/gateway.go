@@ -26,6 +26,8 @@ type Gateway struct {
 	// Addresses are the IP addresses to bind, sorted.
 	Addresses []string
 	Listeners []*Listener
+	// Settings are what its annotations say.
+	Settings ir.Settings
 	// Unusable says why no address can be used; its zero value that one can.
 	Unusable Verdict[gwv1.GatewayConditionReason]
 	Problems []store.Problem
@@ -93,6 +95,7 @@ func Read(object *store.Object, bind []string, certificate func(gwv1.SecretObjec
 		Generation: gateway.Generation,
 	}
 	g.addresses(gateway.Spec.Addresses, bind)
+	g.readSettings(gateway.Annotations)
 	for i := range gateway.Spec.Listeners {
 		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], certificate))
 	}

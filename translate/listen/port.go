@@ -112,7 +112,7 @@ func (g *Gateway) Ports() []*ir.Port {
 		return nil
 	}
 	for number := range g.Claims() {
-		port := &ir.Port{Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number)}
+		port := &ir.Port{Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number), Settings: g.Settings}
 		g.fill(port)
 		ports = append(ports, port)
 	}

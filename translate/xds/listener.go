@@ -7,6 +7,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
+	proxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/proxy_protocol/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -45,8 +46,11 @@ func Listener(port *ir.Port) Resource {
 	if port.Exclusive {
 		listener.EnableReusePort = wrapperspb.Bool(false)
 	}
+	if port.ProxyProtocol { // it comes before the handshake
+		listener.ListenerFilters = append(listener.ListenerFilters, proxyProtocol())
+	}
 	if port.Secure() {
-		listener.ListenerFilters = []*listenerv3.ListenerFilter{tlsInspector()}
+		listener.ListenerFilters = append(listener.ListenerFilters, tlsInspector())
 	}
 	for i := range port.Chains {
 		listener.FilterChains = append(listener.FilterChains, filterChain(port, &port.Chains[i]))
@@ -70,6 +74,7 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 		NormalizePath:                wrapperspb.Bool(true),
 		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_KEEP_UNCHANGED,
 		UseRemoteAddress:             wrapperspb.Bool(true),
+		XffNumTrustedHops:            port.TrustedHops,
 		MaxRequestHeadersKb:          wrapperspb.UInt32(maxHeadersKB),
 		StreamIdleTimeout:            durationpb.New(streamIdleTimeout),
 		RequestHeadersTimeout:        durationpb.New(headersTimeout),
@@ -84,7 +89,7 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 			InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindowSize),
 		},
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
-		AccessLog:      []*accesslogv3.AccessLog{accessLog()},
+		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
 	}
 }
@@ -112,18 +117,43 @@ var accessLogFields = map[string]string{
 	"user_agent":       "%REQ(USER-AGENT)%",
 }
 
-func accessLog() *accesslogv3.AccessLog {
+// textLog is a line of the access log for people.
+const textLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQ(:METHOD)% %REQ(:AUTHORITY)%%PATH(NQ:ORIG_OR_PATH)% " +
+	"%RESPONSE_CODE% %RESPONSE_FLAGS% %DURATION%ms %ROUTE_NAME% %UPSTREAM_CLUSTER_RAW%\n"
+
+func accessLogs(form ir.AccessLog) []*accesslogv3.AccessLog {
+	switch form {
+	case ir.LogOff:
+		return nil
+	case ir.LogText:
+		line := &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: textLog}}
+		return []*accesslogv3.AccessLog{stdout(&corev3.SubstitutionFormatString{
+			Format: &corev3.SubstitutionFormatString_TextFormatSource{TextFormatSource: line},
+		})}
+	}
 	fields := make(map[string]*structpb.Value, len(accessLogFields))
 	for name, command := range accessLogFields {
 		fields[name] = structpb.NewStringValue(command)
 	}
-	format := &corev3.SubstitutionFormatString{
+	return []*accesslogv3.AccessLog{stdout(&corev3.SubstitutionFormatString{
 		Format: &corev3.SubstitutionFormatString_JsonFormat{JsonFormat: &structpb.Struct{Fields: fields}},
-	}
+	})}
+}
+
+func stdout(format *corev3.SubstitutionFormatString) *accesslogv3.AccessLog {
 	return &accesslogv3.AccessLog{
 		Name: "envoy.access_loggers.stdout",
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: pack(&streamv3.StdoutAccessLog{
 			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: format},
 		})},
+	}
+}
+
+// proxyProtocol takes the client's address from the header that a load balancer sends
+// first, version 1 or 2; a connection without one is closed.
+func proxyProtocol() *listenerv3.ListenerFilter {
+	return &listenerv3.ListenerFilter{
+		Name:       "envoy.filters.listener.proxy_protocol",
+		ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: pack(&proxyv3.ProxyProtocol{})},
 	}
 }

@@ -1,0 +1,35 @@
+package listen
+
+import (
+	"fmt"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Annotations of a Gateway (design section 4).
+const (
+	annotationProxy     = "gatefold.io/proxy-protocol"
+	annotationAccessLog = "gatefold.io/access-log"
+)
+
+// readSettings reads what annotations say of all listeners.
+func (g *Gateway) readSettings(annotations map[string]string) {
+	switch value, set := annotations[annotationProxy]; {
+	case value == "true":
+		g.Settings.ProxyProtocol = true
+	case set && value != "false":
+		g.strangeAnnotation(annotationProxy, value, `write "true" (each connection begins with a PROXY header) or "false"`)
+	}
+	switch value, set := annotations[annotationAccessLog]; {
+	case value == string(ir.LogText), value == string(ir.LogOff):
+		g.Settings.AccessLog = ir.AccessLog(value)
+	case set && value != "json":
+		g.strangeAnnotation(annotationAccessLog, value, `write json, text or "off"`)
+	}
+}
+
+func (g *Gateway) strangeAnnotation(name, value, hint string) {
+	g.problem("InvalidValue", "metadata.annotations["+name+"]", fmt.Sprintf("%s: %q means nothing and is as if it were not there", name, value), hint)
+	g.Problems[len(g.Problems)-1].Severity = store.Warning
+}
