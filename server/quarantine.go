@@ -39,7 +39,7 @@ func (q *quarantine) poke() {
 // matter: by its words, or because another Envoy has taken it.
 func (s *Server) convict(st *stream, found *conviction) {
 	part := found.part
-	part.local = part.local || ownMatter(part.words) || s.taken(st, found)
+	part.local = part.local || s.ownMatter(part.words) || s.taken(st, found)
 	if part.local || len(s.quarantine.set) >= maxQuarantine {
 		return
 	}

@@ -271,8 +271,8 @@ func (p *plan) refusedParts() int {
 // ownMatter tells from Envoy's words that they are of this Envoy and not of the
 // rule: it was built without something, or is set to a limit. Another Envoy may
 // take the rule.
-func ownMatter(words string) bool {
-	return slices.ContainsFunc([]string{
+func (s *Server) ownMatter(words string) bool {
+	return !s.options.blameRules && slices.ContainsFunc([]string{
 		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
 		"max program size", "has unknown fields",
 	}, func(part string) bool { return strings.Contains(words, part) })

@@ -79,6 +79,8 @@ type Options struct {
 	// Quarantine, when set, is told what Envoys rejected after each change of it: the
 	// newest wins, one call at a time. It answers with a Publish.
 	Quarantine func(translate.Quarantine)
+	// blameRules takes no rejection for the Envoy's own matter; for tests.
+	blameRules bool
 	// Listening, when set, is called once both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }

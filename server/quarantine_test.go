@@ -1,0 +1,189 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+)
+
+// folded is a folder that is served to an Envoy that takes small regular
+// expressions only: so rules that pass our checks are rejected.
+type folded struct {
+	*running
+	mu         sync.Mutex // held while something is published
+	store      *store.Store
+	translator *translate.Translator
+	files      map[string][]byte
+	address    string
+}
+
+func startFolded(t *testing.T, options Options) *folded {
+	t.Helper()
+	s, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := envoytest.FreePort(t)
+	f := &folded{store: s, translator: translate.New(translate.Options{Bind: []string{"127.0.0.1"}}), files: map[string][]byte{}, address: fmt.Sprintf("127.0.0.1:%d", port)}
+	options.Quarantine = func(set translate.Quarantine) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.translator.Quarantine(set)
+		f.Publish(f.translator.Apply(store.Change{}))
+	}
+	f.running = start(t, options)
+	f.files["gateway.yaml"] = fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners: [{name: http, port: %d, protocol: HTTP}]
+`, port)
+	return f
+}
+
+// small starts an Envoy whose limit of regular expressions is not lifted.
+func (f *folded) small(node string) *envoytest.Envoy {
+	f.t.Helper()
+	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: f.xds.String(), AdminAddress: "127.0.0.1:0", NodeID: node, NodeCluster: "default/eg"})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(config), "re2.max_program_size", "re2.not_this")
+	if text == string(config) {
+		f.t.Fatal("the bootstrap does not lift the limit")
+	}
+	return envoytest.Start(f.t, envoytest.Options{Config: []byte(text)})
+}
+
+// route writes a file with a route: /NAME answers with a redirect to host, or, with
+// a pattern, what fits that.
+func (f *folded) route(name, host, pattern string) {
+	f.t.Helper()
+	path := "{value: /" + name + "}"
+	if pattern != "" {
+		path = fmt.Sprintf("{type: RegularExpression, value: %q}", pattern)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.files[name+".yaml"] = fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: %s}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - matches: [{path: %s}]
+    filters: [{type: RequestRedirect, requestRedirect: {hostname: %s}}]
+`, name, path, host)
+	f.Publish(f.translator.Apply(f.store.Apply(cases.Tree(f.files))))
+}
+
+// leads waits until a path is answered with a redirect to host.
+func (f *folded) leads(path, host string) {
+	f.t.Helper()
+	envoytest.Wait(f.t, path+" to lead to "+host, func() error {
+		response, err := envoytest.Try(envoytest.Request{Address: f.address, Path: path})
+		if err == nil && !strings.Contains(response.Headers.Get("Location"), host) {
+			err = fmt.Errorf("status %d, %s", response.Status, response.Headers.Get("Location"))
+		}
+		return err
+	})
+}
+
+// says gives the conditions of an object as text.
+func (f *folded) says(key store.Key) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running.mu.Lock()
+	defer f.running.mu.Unlock()
+	o := f.board.objects[key]
+	if o == nil {
+		return ""
+	}
+	text, err := json.Marshal(o.shown)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (f *folded) waitFor(key store.Key, words ...string) {
+	f.t.Helper()
+	envoytest.Wait(f.t, key.String()+" to say "+strings.Join(words, ", "), func() error {
+		for _, word := range words {
+			if said := f.says(key); !strings.Contains(said, word) {
+				return fmt.Errorf("it says %s", said)
+			}
+		}
+		return nil
+	})
+}
+
+// tooBig is a pattern that passes our checks, of more than 100 instructions.
+const tooBig = `/big/[a-z]{150}`
+
+func httpRoute(name string) store.Key {
+	return store.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "default", Name: name}
+}
+
+// A rule that every Envoy rejects is in quarantine: its route tells Envoy's words
+// and node, the Gateway is programmed, everybody else's edits go on, and a change
+// of the rule is enough for it to serve again.
+func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
+	f := startFolded(t, Options{blameRules: true})
+	f.route("other", "one.example", "")
+	f.small("edge-1")
+	f.leads("/other", "one.example")
+	f.route("bad", "bad.example", tooBig)
+	f.waitFor(httpRoute("bad"), "edge-1", "max program size", "UnsupportedValue")
+	f.waitFor(gatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
+	f.route("other", "two.example", "")
+	f.leads("/other", "two.example")
+	f.until("it holds all", func() bool { return f.audience("default/eg")[0].state == state{idle: true, settled: true} })
+	rejections := rejectionsIn(f.get(t, "/metrics"))
+	f.small("edge-2") // what comes later is not asked again
+	f.until("both hold it", func() bool {
+		streams := f.audience("default/eg")
+		return len(streams) == 2 && streams[0].state.settled && streams[1].state.settled && streams[0].state.rejections+streams[1].state.rejections == 0
+	})
+	if now := rejectionsIn(f.get(t, "/metrics")); rejections == "" || now != rejections {
+		t.Errorf("%s, after another Envoy came %s", rejections, now)
+	}
+	f.route("bad", "good.example", "/big/[a-z]+")
+	f.leads("/big/x", "good.example")
+	if said := f.says(httpRoute("bad")); strings.Contains(said, "edge-1") {
+		t.Errorf("mended, it says %s", said)
+	}
+}
+
+func rejectionsIn(figures string) string {
+	return regexp.MustCompile(`gatefold_xds_nacks_total.*`).FindString(figures)
+}
+
+// A rule that one Envoy alone cannot serve is kept from that one: the Gateway is not
+// programmed there and says why, and every other Envoy serves it.
+func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
+	f := startFolded(t, Options{})
+	f.route("other", "one.example", "")
+	f.small("small-1")
+	f.leads("/other", "one.example")
+	f.route("big", "big.example", tooBig)
+	f.waitFor(gatewayKey("default/eg"), `"type":"Programmed","status":"False"`, "small-1", "default/big/0/0", "max program size")
+	f.route("other", "two.example", "")
+	f.leads("/other", "two.example")
+	if said := f.says(httpRoute("big")); strings.Contains(said, "max program size") {
+		t.Errorf("the route is blamed: %s", said)
+	}
+	f.route("big", "big.example", "/big/[a-z]+")
+	f.leads("/big/x", "big.example")
+	f.waitFor(gatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
+}
