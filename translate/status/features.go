@@ -6,12 +6,13 @@ import (
 )
 
 // Features are what a GatewayClass of ours says to support (design section 8),
-// sorted. A feature stands here when a case proves it; Gateway and ReferenceGrant
-// do not while HTTPS listeners, which they comprise, are not served.
+// sorted. A feature stands here when a case proves it.
 func Features() []gwv1.SupportedFeature {
 	var out []gwv1.SupportedFeature
 	for _, name := range []features.FeatureName{
+		features.SupportGateway,
 		features.SupportGatewayHTTPListenerIsolation,
+		features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
 		features.SupportGatewayPort8080,
 		features.SupportHTTPRoute,
 		features.SupportHTTPRoute303RedirectStatusCode,
@@ -32,6 +33,7 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportHTTPRouteResponseHeaderModification,
 		features.SupportHTTPRouteRetry,
 		features.SupportHTTPRouteSchemeRedirect,
+		features.SupportReferenceGrant,
 	} {
 		out = append(out, gwv1.SupportedFeature{Name: gwv1.FeatureName(name)})
 	}
