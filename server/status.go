@@ -280,7 +280,22 @@ func (s *Server) verdict(gateway string) verdict {
 	case waiting > 0:
 		return pendingVerdict(fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams)))
 	}
-	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration."}
+	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration." + oldOnes(streams)}
+}
+
+// oldOnes tells of Envoys that are older than gatefold supports.
+func oldOnes(streams []*stream) string {
+	var old []string
+	for _, st := range streams {
+		if tooOld(st.version) {
+			old = append(old, fmt.Sprintf("%q (%s)", cmp.Or(st.node, st.peer), st.version))
+		}
+	}
+	if len(old) == 0 {
+		return ""
+	}
+	slices.Sort(old)
+	return fmt.Sprintf(" Older than Envoy %d.%d, which gatefold supports: %s.", oldestMajor, oldestMinor, strings.Join(slices.Compact(old), ", "))
 }
 
 func pendingVerdict(message string) verdict {

@@ -207,6 +207,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	}
 	unknown := s.join(st)
 	s.metrics.streams.Inc()
+	s.tellOld(st)
 	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
 		Str("identity", st.identity).Str("envoy", st.version).Msg("Envoy connected")
 	if unknown {
@@ -239,6 +240,9 @@ func (s *Server) join(st *stream) (unknown bool) {
 // leave ends what the server knows of a stream.
 func (s *Server) leave(st *stream) {
 	s.metrics.streams.Dec()
+	if tooOld(st.version) {
+		s.metrics.old.Dec()
+	}
 	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -404,6 +408,32 @@ func (s *Server) timely(st *stream) (requests []*deltaRequest) {
 		}
 	})
 	return requests
+}
+
+// oldestMajor and oldestMinor are of the oldest Envoy that gatefold is tested with.
+const oldestMajor, oldestMinor = 1, 40
+
+// tooOld tells that an Envoy is older than that; one that does not tell its
+// version is given the benefit of the doubt.
+func tooOld(version string) bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
+}
+
+// tellOld says that an Envoy is older than gatefold supports. It is served: what
+// it cannot do it rejects, and a route that it rejects is closed on it alone (see
+// search.go), which holds for every way in which Envoys differ, whatever they say
+// of themselves in node.extensions.
+func (s *Server) tellOld(st *stream) {
+	if !tooOld(st.version) {
+		return
+	}
+	s.metrics.old.Inc()
+	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
+		Msgf("an Envoy is older than %d.%d, which gatefold supports: it is served, and routes that it rejects answer 500 there", oldestMajor, oldestMinor)
 }
 
 // waitFor gives the time to until, an hour when nothing is planned.
