@@ -24,7 +24,7 @@
 //	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
 //	flat          node                 HTTPRoute, backend, link, policies, extension  rules with their encodings
-//	overload      -                    ← attach, HTTPRoute          routes that would stand in too many tables
+//	overload      -                    ← attach, flat, HTTPRoute    routes that would stand in too many tables
 //	mount         HTTPRoute            attach, flat, hostdemand     where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
 //	demand        root, port           ← fanout by level, attach    pairs that all of its nodes ask for

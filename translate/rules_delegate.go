@@ -250,6 +250,9 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := n.flat.Get(c, key)
 	tables, guests := n.tablesOf(c, key, flat.Hosts)
 	out := &graftOut{Tables: append(tables, guests...)}
+	if _, cut := n.overload.Get(c, struct{}{})[key.root()]; cut {
+		out.Tables = nil
+	}
 	if key.Via != "" {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
 		out.Uses = flat.Uses
@@ -296,7 +299,7 @@ func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
 // listener claims it: then the node is its guest. A child takes no host away
 // from the others of its root.
 func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, guests []tableKey) {
-	for _, parent := range n.placed(c, key.root()).Parents {
+	for _, parent := range n.attach.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
 		if g := n.gateway.Get(c, gatewayKey(parent.Gateway)); g != nil {
 			held, narrower = g.Within(held, hosts)

@@ -93,8 +93,8 @@ func (n *network) declareRoutes(e *memo.Engine) {
 	n.declareElsewhere(e)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
 	memo.Each(n.attach, n.in.httpRoutes)
-	n.declareSpread(e)
 	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)
+	n.declareSpread(e)
 	n.mount = memo.NewRule(e, "mount", n.runMount, sameMount)
 	memo.Each(n.mount, n.in.httpRoutes)
 }

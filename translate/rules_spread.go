@@ -30,43 +30,51 @@ const (
 
 // spreadOut is a route's share.
 type spreadOut struct {
-	Route           store.Key
-	Tables, Matches int
+	Route         store.Key
+	Tables, Ports int
+	Matches       int // of the route
+	Below         int // of the routes below it, on all its ports together
 }
 
-func (s spreadOut) copies() int { return s.Tables * s.Matches }
+// weight is what stands in each of its tables.
+func (s spreadOut) weight() int { return s.Matches + s.Below/max(1, s.Ports) }
+
+func (s spreadOut) copies() int { return s.Tables * s.weight() }
 
 // compareSpreads puts those that are in few tables first.
 func compareSpreads(a, b spreadOut) int {
 	return cmp.Or(cmp.Compare(a.Tables, b.Tables), store.CompareKeys(a.Route, b.Route))
 }
 
-// What a spreadOut is made of.
-const (
-	countTables  = "tables"
-	countMatches = "matches"
-)
-
 // spreadTotal is what all routes come to.
 type spreadTotal struct {
-	Copies, Matches int
-	Routes          memo.Ordered[spreadOut]
+	Copies, Weight int
+	Routes         memo.Ordered[spreadOut]
 }
 
 func sameTotal(a, b spreadTotal) bool {
-	return a.Copies == b.Copies && a.Matches == b.Matches && a.Routes.Same(b.Routes)
+	return a.Copies == b.Copies && a.Weight == b.Weight && a.Routes.Same(b.Routes)
 }
 
 // limit is what they may come to.
-func (t spreadTotal) limit(most int) int { return most + freeTables*t.Matches }
+func (t spreadTotal) limit(most int) int { return most + freeTables*t.Weight }
 
 func (n *network) declareSpread(e *memo.Engine) {
-	spread := memo.NewFold[store.Key, string](e, addSpread, identical[spreadOut])
-	memo.From(spread, n.in.httpRoutes, func(key store.Key, o *store.Object, yield func(memo.Place[store.Key, string], spreadOut)) {
-		yield(memo.Place[store.Key, string]{Key: key, ID: countMatches}, spreadOut{key, 0, matchesOf(o)})
+	type place = memo.Place[store.Key, flatKey]
+	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
+	spread := memo.NewFold[store.Key, flatKey](e, addSpread, identical[spreadOut])
+	memo.From(spread, n.in.httpRoutes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
+		yield(place{key, flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: matchesOf(o)})
 	}, identical)
-	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(memo.Place[store.Key, string], spreadOut)) {
-		yield(memo.Place[store.Key, string]{Key: key, ID: countTables}, spreadOut{key, a.tables(), 0})
+	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
+		if tables := a.tables(); tables > 0 {
+			yield(place{key, flatKey{Route: key, Port: ofPlaces}}, spreadOut{Route: key, Tables: tables, Ports: len(a.Ports)})
+		}
+	}, identical)
+	memo.From(spread, n.flat, func(key flatKey, f *flatOut, yield func(place, spreadOut)) {
+		if key.Via != "" {
+			yield(place{key.root(), key}, spreadOut{Route: key.root(), Below: len(f.Entries) + len(f.Points)})
+		}
 	}, identical)
 	total := memo.NewFold[struct{}, store.Key](e, addTotal(), sameTotal)
 	memo.From(total, spread, func(key store.Key, s spreadOut, yield func(memo.Place[struct{}, store.Key], spreadOut)) {
@@ -116,12 +124,14 @@ func (a *attachOut) tables() int {
 }
 
 // addSpread is the step of one route's fold.
-func addSpread(s spreadOut, members []memo.Member[string, spreadOut]) spreadOut {
+func addSpread(s spreadOut, members []memo.Member[flatKey, spreadOut]) spreadOut {
 	for _, m := range members {
 		if m.Has {
 			s.Route = m.New.Route
 		}
 		s.Tables += m.New.Tables - m.Old.Tables
+		s.Ports += m.New.Ports - m.Old.Ports
+		s.Below += m.New.Below - m.Old.Below
 		s.Matches += m.New.Matches - m.Old.Matches
 	}
 	return s
@@ -133,7 +143,7 @@ func addTotal() func(spreadTotal, []memo.Member[store.Key, spreadOut]) spreadTot
 	return func(t spreadTotal, members []memo.Member[store.Key, spreadOut]) spreadTotal {
 		for _, m := range members {
 			t.Copies += m.New.copies() - m.Old.copies()
-			t.Matches += m.New.Matches - m.Old.Matches
+			t.Weight += m.New.weight() - m.Old.weight()
 		}
 		t.Routes = step(t.Routes, members)
 		return t
@@ -162,7 +172,7 @@ func (t spreadTotal) cut(most int) map[store.Key]overload {
 }
 
 func (o overload) String() string {
-	return fmt.Sprintf("its matches would stand %d times in the tables of %d hosts and ports; all routes together may %d times", o.Copies, o.Tables, o.Limit)
+	return fmt.Sprintf("its matches and those of the routes below it would stand %d times in the tables of %d hosts and ports; all routes together may %d times", o.Copies, o.Tables, o.Limit)
 }
 
 // overloadProblems tells of the routes that serve nowhere.
