@@ -37,11 +37,11 @@ type Options struct {
 	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
 	// for one host; 200,000 when 0. A folder of few routes has a lower bound.
 	MaxRoutes int
-	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
-	// it two Envoys of one user share the port, and each gets a part of the requests.
 	// MaxCopies bounds how often matches stand in tables, beyond 32 times for each
 	// of the folder; 50,000 when 0.
 	MaxCopies int
+	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
+	// it two Envoys of one user share the port, and each gets a part of the requests.
 	ExclusivePorts bool
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
@@ -85,9 +85,9 @@ func New(options Options) *Translator {
 	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, route.AllNamespaces)
 	options.MaxDepth = cmp.Or(options.MaxDepth, maxDepth)
 	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
+	options.MaxCopies = cmp.Or(options.MaxCopies, maxCopies)
 	engine := memo.New(options.Trace)
 	in := newInputs(engine)
-	options.MaxCopies = cmp.Or(options.MaxCopies, maxCopies)
 	net := newNetwork(engine, in, options)
 	t := &Translator{
 		engine: engine, in: in, net: net,
