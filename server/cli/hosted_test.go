@@ -33,7 +33,7 @@ type machine struct {
 // there after the test.
 func newMachine(t *testing.T, routes ...string) *machine {
 	t.Helper()
-	run, err := os.MkdirTemp("", "gatefold-run-") // short: the path of a socket is
+	run, err := os.MkdirTemp("", "gatefold-run-") //nolint:usetesting // the path of a socket is to be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func (m *machine) slowRequest() (status <-chan int, finish func()) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	arrived, go_, done := make(chan struct{}), make(chan struct{}), make(chan int, 1)
+	arrived, proceed, done := make(chan struct{}), make(chan struct{}), make(chan int, 1)
 	m.t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		conn, err := listener.Accept()
@@ -293,7 +293,7 @@ func (m *machine) slowRequest() (status <-chan int, finish func()) {
 		defer conn.Close()
 		_, _ = conn.Read(make([]byte, 4096))
 		close(arrived)
-		<-go_
+		<-proceed
 		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"))
 	}()
 	port := listener.Addr().(*net.TCPAddr).Port
@@ -317,7 +317,7 @@ spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
 		}
 	}()
 	<-arrived
-	return done, func() { close(go_) }
+	return done, func() { close(proceed) }
 }
 
 // Who has the pid of a run file and is not the Envoy is left in peace.

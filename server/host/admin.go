@@ -45,7 +45,7 @@ func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("Envoy answers %d to %s", response.StatusCode, page)
+		err = fmt.Errorf("%s: %s", page, response.Status)
 	}
 	return text, err
 }
@@ -79,10 +79,10 @@ func (a admin) drain(ctx context.Context) (int, error) {
 	active := 0
 	for calm := 0; calm < calmLooks; calm++ {
 		text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return active, nil
-		}
-		if err != nil {
+		case err != nil:
 			return active, err
 		}
 		if active = activeRequests(string(text)); active > 0 {

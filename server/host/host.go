@@ -22,8 +22,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ErrKeep, as the cause of the end of Run's context, leaves the Envoys running, for
-// the next gatefold to adopt.
+// ErrKeep as the cause of the end of Run's context leaves the Envoys running, for the
+// next gatefold to adopt.
 var ErrKeep = errors.New("the Envoys go on serving")
 
 // Options say how Envoys are run.

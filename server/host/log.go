@@ -76,7 +76,7 @@ func (t *tail) look(path string, log zerolog.Logger) {
 	defer file.Close()
 	text, _ := io.ReadAll(io.NewSectionReader(file, t.offset, maxLog)) // the next look reads on
 	t.offset += int64(len(text))
-	if t.offset >= maxLog && file.Truncate(0) == nil {
+	if all := len(text) < maxLog; all && t.offset >= maxLog && file.Truncate(0) == nil {
 		t.offset = 0 // Envoy appends
 	}
 	lines := bytes.Split(append(t.partial, text...), []byte("\n"))
@@ -99,16 +99,16 @@ func (t *tail) look(path string, log zerolog.Logger) {
 
 // passOn writes a line to gatefold's log. Its first word is Envoy's level.
 func passOn(line string, log zerolog.Logger) {
-	level, text, _ := strings.Cut(line, " ")
-	event := log.Warn()
-	switch level {
+	word, text, _ := strings.Cut(line, " ")
+	level := zerolog.WarnLevel
+	switch word {
 	case "trace", "debug", "info":
-		event = log.Info()
+		level = zerolog.InfoLevel
 	case "error", "critical":
-		event = log.Error()
+		level = zerolog.ErrorLevel
 	case "warning":
 	default:
 		text = line
 	}
-	event.Str("envoy", text).Msg("Envoy says")
+	log.WithLevel(level).Str("envoy", text).Msg("Envoy says")
 }
