@@ -64,7 +64,7 @@ func newMetrics() *metrics {
 		probes: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_probes_total", Help: "Tables sent to find out which route an Envoy rejects.",
 		}),
-		quarantine: gauge("gatefold_xds_quarantined", "Rules and hosts that answer 500 because Envoy rejected them."),
+		quarantine: gauge("gatefold_xds_quarantined", "Rules that do not serve because an Envoy rejected them, until they change."),
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
 		expiry:     gauges("gatefold_certificate_expiry_timestamp_seconds", "When a certificate of a listener ends, in Unix time.", "secret"),
 		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),

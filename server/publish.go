@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // scope is what the Envoys of one Gateway, or of all of them, are to hold. It
@@ -141,8 +142,13 @@ func (s *Server) Publish(result translate.Result) {
 func (s *Server) setProblems(problems []store.Problem) {
 	s.problems = problems
 	count := map[store.Severity]int{store.Error: 0, store.Warning: 0}
+	rejected := 0
 	for _, p := range problems {
 		count[p.Severity]++
+		if p.Code == xds.RejectedCode {
+			rejected++
+		}
 	}
+	s.metrics.quarantine.Set(float64(rejected))
 	s.metrics.countProblems(count)
 }

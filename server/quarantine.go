@@ -54,7 +54,6 @@ func (s *Server) convict(st *stream, found *conviction) {
 	r.Match = part.match
 	r.Words = cmp.Or(r.Words, fmt.Sprintf("Envoy %q: %s", cmp.Or(st.node, st.peer), part.words))
 	s.quarantine.set[key] = r
-	s.metrics.quarantine.Set(float64(len(s.quarantine.set)))
 	s.quarantine.poke()
 }
 
@@ -133,7 +132,6 @@ func (s *Server) forgive() {
 	}
 	if len(s.quarantine.set) > 0 {
 		clear(s.quarantine.set)
-		s.metrics.quarantine.Set(0)
 		s.quarantine.poke()
 	}
 }

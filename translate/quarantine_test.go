@@ -106,7 +106,7 @@ func TestARefusedRuleAnswers500UntilItChanges(t *testing.T) {
 	w.refuse(set)
 	w.checkCold(t)
 	statuses := fmt.Sprint(w.text())
-	for _, want := range []string{"PartiallyInvalid", "no such thing", "RefusedByEnvoy", `it answers 500`} {
+	for _, want := range []string{"PartiallyInvalid", "no such thing", "RejectedByEnvoy", `it answers 500`} {
 		if !strings.Contains(statuses, want) {
 			t.Errorf("%q is nowhere in\n%s", want, statuses)
 		}

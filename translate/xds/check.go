@@ -69,6 +69,9 @@ func refused(rule *ir.Rule, err error) store.Problem {
 	return c.problems[0]
 }
 
+// RejectedCode is the code of the problems of Rejected.
+const RejectedCode = "RejectedByEnvoy"
+
 // Rejected tells of a rule that an Envoy rejected, in its words; match tells that
 // it rejects the match whatever the answer, so that there is no place for one.
 func Rejected(rule *ir.Rule, match bool, words string) store.Problem {
@@ -79,6 +82,7 @@ func Rejected(rule *ir.Rule, match bool, words string) store.Problem {
 	}
 	c.refuse(strings.TrimSuffix(c.place(match, ""), "."), fmt.Sprintf("an Envoy does not accept this rule, %s: %s", does, words),
 		"change what Envoy's words are about, here or in a policy of the rule; then it is tried again")
+	c.problems[0].Code = RejectedCode
 	return c.problems[0]
 }
 
