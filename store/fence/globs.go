@@ -38,7 +38,7 @@ func check(glob string) error {
 		case part == "":
 			return fmt.Errorf("%q: paths count from the folder: write no / at the begin or the end, and none twice; all below teams/shop is teams/shop/**", glob)
 		case part == "." || part == "..":
-			return fmt.Errorf("%q: write the path from the folder without . and ..", glob)
+			return fmt.Errorf("%q: leave . and .. out of the path", glob)
 		case strings.Contains(part, anyParts) && part != anyParts:
 			return fmt.Errorf("%q: ** stands alone between slashes: write dir/** or dir/*.yaml", glob)
 		case err != nil:
