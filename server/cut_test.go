@@ -1,0 +1,96 @@
+package server
+
+import (
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// cable is a TCP connection's way to the server, which can be cut.
+type cable struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func newCable(t *testing.T, to string) *cable {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{Listener: listener}
+	t.Cleanup(func() { _ = listener.Close(); c.cut() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.conns = append(c.conns, near, far)
+			c.mu.Unlock()
+			pass := func(a, b net.Conn) { _, _ = io.Copy(a, b); _ = a.Close() }
+			go pass(near, far)
+			go pass(far, near)
+		}
+	}()
+	return c
+}
+
+// cut ends all connections.
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.conns = nil
+}
+
+// An Envoy whose connection is cut serves on, comes back by itself, is sent
+// nothing that it holds, and the next edit reaches it; no request fails.
+func TestACutConnectionCostsNothing(t *testing.T) {
+	shop := newShop(t, Options{})
+	wire := newCable(t, shop.xds.String())
+	envoytest.Start(t, envoytest.Options{XDSAddress: wire.Addr().String(), NodeCluster: "shop/a"})
+	shop.serve(ir.EDS)
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{
+		Targets: []envoytest.Target{{Name: "shop", Request: envoytest.Request{Address: shop.address}}},
+	})
+	settled := func(id uint64) {
+		t.Helper()
+		shop.until("the Envoy is back", func() bool {
+			streams := shop.audience("shop/a")
+			return len(streams) == 1 && streams[0].id > id && streams[0].state.settled
+		})
+	}
+	for i := range 3 {
+		settled(0)
+		id, pushes := shop.streamID, pushesIn(shop.get(t, "/metrics"))
+		wire.cut()
+		settled(id)
+		if now := pushesIn(shop.get(t, "/metrics")); now != pushes {
+			t.Errorf("sent again:\n%s\nbefore:\n%s", now, pushes)
+		}
+		shop.swap(i, ir.EDS)
+	}
+	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
+		t.Error(result)
+	}
+}
+
+func pushesIn(figures string) string {
+	return strings.Join(regexp.MustCompile(`gatefold_xds_pushes_total.*`).FindAllString(figures, -1), "\n")
+}
