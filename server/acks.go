@@ -79,6 +79,16 @@ func (l *ledger) subscribe(names []string, known map[string]string) {
 	}
 }
 
+// resume takes over what the Envoy holds from a stream before.
+func (l *ledger) resume(versions map[string]string) {
+	for name, version := range versions {
+		if l.wants(name) {
+			l.held[name] = version
+			l.mark(name)
+		}
+	}
+}
+
 // unsubscribe forgets what the client forgets.
 func (l *ledger) unsubscribe(names []string) {
 	for _, name := range names {

@@ -274,11 +274,12 @@ func TestSavedIsReadAsItWas(t *testing.T) {
 		}
 		files[fmt.Sprint(i, "-list.yaml")] = strings.ReplaceAll(listOf(parts...), "name: ", "name: l")
 	}
+	whole := Options{Save: true, SaveSecrets: true} // without its Secrets a missing folder is told nothing
 	for _, sound := range []bool{true, false} {
-		s := newStore(t, saving)
+		s := newStore(t, whole)
 		held := map[Key]*Object{}
 		apply(t, held, s.Apply(treeOf(files)))
-		again, heldAgain := newStore(t, saving), map[Key]*Object{}
+		again, heldAgain := newStore(t, whole), map[Key]*Object{}
 		if bad := again.Restore(s.Unsaved(), sound); len(bad) > 0 || len(held) < 40 {
 			t.Fatalf("%d objects; cannot be used: %v", len(held), bad)
 		}

@@ -23,7 +23,7 @@
 //	hostpolicy    Gateway, listener    policy                       what policies say for all of its routes
 //	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
-//	flat          node                 HTTPRoute, backend, link, policies, extension  rules with their encodings
+//	flat          node                 HTTPRoute, backend, link, policies, extension, quarantine  rules with their encodings
 //	overload      -                    ← attach, flat, HTTPRoute    routes that would stand in too many tables
 //	mount         HTTPRoute            attach, flat, hostdemand     where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for

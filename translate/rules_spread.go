@@ -64,16 +64,16 @@ func (n *network) declareSpread(e *memo.Engine) {
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
 	spread := memo.NewFold[store.Key, flatKey](e, addSpread, identical[spreadOut])
 	memo.From(spread, n.in.httpRoutes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
-		yield(place{key, flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: matchesOf(o)})
+		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: matchesOf(o)})
 	}, identical)
 	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
 		if tables := a.tables(); tables > 0 {
-			yield(place{key, flatKey{Route: key, Port: ofPlaces}}, spreadOut{Route: key, Tables: tables, Ports: len(a.Ports)})
+			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Route: key, Tables: tables, Ports: len(a.Ports)})
 		}
 	}, identical)
 	memo.From(spread, n.flat, func(key flatKey, f *flatOut, yield func(place, spreadOut)) {
 		if key.Via != "" {
-			yield(place{key.root(), key}, spreadOut{Route: key.root(), Below: len(f.Entries) + len(f.Points)})
+			yield(place{Key: key.root(), ID: key}, spreadOut{Route: key.root(), Below: len(f.Entries) + len(f.Points)})
 		}
 	}, identical)
 	total := memo.NewFold[struct{}, store.Key](e, addTotal(), sameTotal)

@@ -79,10 +79,10 @@ func (a admin) drain(ctx context.Context) (int, error) {
 	active := 0
 	for calm := 0; calm < calmLooks; calm++ {
 		text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
-		switch {
-		case ctx.Err() != nil:
-			return active, nil
-		case err != nil:
+		if ctx.Err() != nil {
+			break // the time is over, which is no fault of the Envoy
+		}
+		if err != nil {
 			return active, err
 		}
 		if active = activeRequests(string(text)); active > 0 {
@@ -90,7 +90,7 @@ func (a admin) drain(ctx context.Context) (int, error) {
 		}
 		sleep(ctx, drainLook)
 	}
-	return 0, nil
+	return active, nil
 }
 
 // activeRequests adds up lines like "http.NAME.downstream_rq_active: 3". Questions like
