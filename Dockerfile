@@ -18,9 +18,10 @@ ENTRYPOINT ["/usr/local/bin/echo"]
 
 FROM scratch AS gatefold
 COPY --from=build /out/gatefold /usr/local/bin/gatefold
-# Volumes mounted here belong to the user below: places for the xDS socket, and for
-# what git-sync fetches.
+# Volumes mounted here belong to the user below: places for the xDS socket, for the
+# state that outlives a restart, and for what git-sync fetches.
 COPY --from=build --chown=65532:65532 /out/run /run/gatefold
+COPY --from=build --chown=65532:65532 /out/run /var/lib/gatefold
 COPY --from=build --chown=65532:65532 /out/run /git
 ENV PATH=/usr/local/bin
 USER 65532:65532

@@ -232,6 +232,9 @@ func (p *project) restarts(t *testing.T) {
 	p.waitGreeting(t, "upgraded")
 	p.write(t, "routes.yaml", routes)
 	p.waitGreeting(t, "hello")
+	if log := p.run("logs", "gatefold"); !strings.Contains(log, "going on from the saved state") {
+		t.Error("no state outlived the container:", log)
+	}
 	result := load.Stop()
 	t.Log(result)
 	if result.Failed > 0 || result.Requests == 0 {
