@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
@@ -17,6 +18,7 @@ type cable struct {
 	net.Listener
 	mu    sync.Mutex
 	conns []net.Conn
+	holes []*atomic.Bool // of each connection: see swallow
 }
 
 func newCable(t *testing.T, to string) *cable {
@@ -38,15 +40,44 @@ func newCable(t *testing.T, to string) *cable {
 				_ = near.Close()
 				continue
 			}
+			hole := new(atomic.Bool)
 			c.mu.Lock()
-			c.conns = append(c.conns, near, far)
+			c.conns, c.holes = append(c.conns, near, far), append(c.holes, hole)
 			c.mu.Unlock()
-			pass := func(a, b net.Conn) { _, _ = io.Copy(a, b); _ = a.Close() }
+			pass := func(a, b net.Conn) {
+				_, _ = io.Copy(swallower{a, hole}, b)
+				if !hole.Load() {
+					_ = a.Close()
+				}
+			}
 			go pass(near, far)
 			go pass(far, near)
 		}
 	}()
 	return c
+}
+
+// swallower writes nothing once its connection is a hole.
+type swallower struct {
+	io.Writer
+	hole *atomic.Bool
+}
+
+func (s swallower) Write(p []byte) (int, error) {
+	if s.hole.Load() {
+		return len(p), nil
+	}
+	return s.Writer.Write(p)
+}
+
+// swallow makes a black hole of all connections: they take what comes, and neither
+// that nor an end reaches the other side. Connections made later are sound.
+func (c *cable) swallow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, hole := range c.holes {
+		hole.Store(true)
+	}
 }
 
 // cut ends all connections.

@@ -81,6 +81,9 @@ type Options struct {
 	Quarantine func(translate.Quarantine)
 	// blameRules takes no rejection for the Envoy's own matter; for tests.
 	blameRules bool
+	// pingEvery is the silence after which a connection is asked for a sign of life,
+	// and pingWait how long that may take; 0 means 30 s and 10 s. For tests.
+	pingEvery, pingWait time.Duration
 	// Listening, when set, is called once both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }
@@ -133,6 +136,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	options.ConnectionTime = cmp.Or(options.ConnectionTime, connectionTime)
 	options.BarrierWait = cmp.Or(options.BarrierWait, 5*time.Second)
 	options.BindRetry = cmp.Or(options.BindRetry, time.Second)
+	options.pingEvery, options.pingWait = cmp.Or(options.pingEvery, pingEvery), cmp.Or(options.pingWait, pingWait)
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),

@@ -68,6 +68,9 @@ func (s *Server) warnOfExpiry() {
 // A connection has this long for its handshake and HTTP/2 preface.
 const connectionTime = 10 * time.Second
 
+// An Envoy that froze, or whose network is gone, is noticed by this alone.
+const pingEvery, pingWait = 30 * time.Second, 10 * time.Second
+
 // maxMessage bounds a request: a reconnect names everything that an Envoy holds
 // (reliability notes, section 3).
 const maxMessage = 64 << 20
@@ -78,7 +81,7 @@ func (s *Server) grpcOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newFrameCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: 30 * time.Second, Timeout: 10 * time.Second,
+			Time: s.options.pingEvery, Timeout: s.options.pingWait,
 			MaxConnectionIdle: 5 * time.Minute, // without a stream
 		}),
 		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.

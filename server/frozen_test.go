@@ -1,0 +1,234 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/mtls"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// noticesSoon are options by which a silent connection does not last long.
+func noticesSoon() Options { return Options{pingEvery: time.Second, pingWait: time.Second} }
+
+// beside gives the port of another Gateway on the same server.
+func (p *shopPort) beside(gateway string) *shopPort {
+	p.t.Helper()
+	number := envoytest.FreePort(p.t)
+	port := *p.port
+	port.Name, port.Gateway, port.Port = gateway+"/http", gateway, uint32(number)
+	port.Chains = []ir.Chain{{RouteConfig: gateway + "/http"}}
+	return &shopPort{running: p.running, address: fmt.Sprintf("127.0.0.1:%d", number), port: &port, echo: p.echo}
+}
+
+// own gives updates to the port's Gateway.
+func (p *shopPort) own(updates ...xds.Update) []xds.Update {
+	for i := range updates {
+		updates[i].Gateway = p.port.Gateway
+	}
+	return updates
+}
+
+// edit gives a table that answers /edit with this status.
+func (p *shopPort) edit(status uint32) []xds.Update {
+	return p.own(p.tableOf(exactly("edit", status)))
+}
+
+// alone waits until one stream serves the Gateway, a later one than before, and
+// all of the newest is accepted there. It gives the stream's number.
+func (p *shopPort) alone(before uint64) (id uint64) {
+	p.t.Helper()
+	p.until("a stream that is settled", func() bool {
+		streams := p.audience(p.port.Gateway)
+		if len(streams) != 1 || streams[0].id <= before || !streams[0].state.settled {
+			return false
+		}
+		id = streams[0].id
+		return true
+	})
+	return id
+}
+
+// An Envoy that is frozen delays no other one. Its stream is ended, and once it
+// thaws it is served the newest.
+func TestAFrozenEnvoyDelaysNobody(t *testing.T) {
+	live := newShop(t, noticesSoon())
+	frozen := live.beside("shop/b")
+	publish := func(status uint32) {
+		live.Publish(translate.Result{Delta: append(live.edit(status), frozen.edit(status)...)})
+	}
+	publish(201)
+	live.Publish(translate.Result{Delta: append(live.own(updateOf(xds.Listener(live.port))), frozen.own(updateOf(xds.Listener(frozen.port)))...)})
+	envoytest.Start(t, envoytest.Options{XDSAddress: live.xds.String(), NodeCluster: "shop/a"})
+	cold := envoytest.Start(t, envoytest.Options{XDSAddress: live.xds.String(), NodeCluster: "shop/b"})
+	live.answers("/edit", 201)
+	frozen.answers("/edit", 201)
+	before := frozen.alone(0)
+
+	signal := func(signal syscall.Signal) error { return syscall.Kill(cold.Pid(), signal) }
+	t.Cleanup(func() { _ = signal(syscall.SIGCONT) }) // so that it can end
+	if err := signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	status := uint32(201)
+	for range 20 {
+		status++
+		publish(status)
+		live.answers("/edit", int(status))
+	}
+	live.until("the frozen Envoy's stream is ended", func() bool { return len(live.audience("shop/b")) == 0 })
+	status++
+	publish(status)
+	live.answers("/edit", int(status))
+
+	if err := signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	frozen.alone(before)
+	frozen.answers("/edit", int(status))
+}
+
+// A connection on which nothing arrives any more, and which nobody closes, is
+// given up by both of its ends. Envoy serves meanwhile, and then the newest.
+func TestABlackHoleIsLeft(t *testing.T) {
+	shop := newShop(t, noticesSoon())
+	cable := newCable(t, shop.xds.String())
+	envoytest.Start(t, envoytest.Options{XDSAddress: cable.Addr().String(), NodeCluster: "shop/a"})
+	shop.serve(ir.EDS)
+	before := shop.alone(0)
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 200, Targets: []envoytest.Target{{
+		Name: "any", Request: envoytest.Request{Address: shop.address, Path: "/edit"},
+		Check: func(r *envoytest.Response) error {
+			if r.Status != 200 && r.Status != 201 {
+				return fmt.Errorf("status %d", r.Status)
+			}
+			return nil
+		}}}})
+	cable.swallow()
+	shop.Publish(translate.Result{Delta: shop.edit(201)})
+	shop.alone(before)
+	shop.answers("/edit", 201)
+	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
+		t.Error(result)
+	}
+}
+
+// A new Envoy accepts connections only when it can answer on all of them.
+func TestANewEnvoyOfManyClustersFailsNoRequest(t *testing.T) {
+	envoytest.Binary(t)
+	const clusters, requests = 2000, 4000
+	shop := newShop(t, Options{})
+	delta := []xds.Update{updateOf(xds.Listener(shop.port))}
+	var routes [][]byte
+	for i := range clusters {
+		name := fmt.Sprint("c", i)
+		delta = append(delta, shop.cluster(name, ir.EDS)...)
+		route, problems := xds.Route(&ir.Rule{
+			Name: name, Match: ir.Match{Path: ir.Path{Kind: ir.PathExact, Value: "/" + name}},
+			Action: ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: name, Weight: 1}}}},
+		})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		routes = append(routes, route)
+	}
+	table := xds.RouteConfiguration(shop.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, routes)})
+	shop.Publish(translate.Result{Delta: append(delta, updateOf(table))})
+
+	ended := make(chan []string, 1)
+	go func() { ended <- fromTheFirst(t, shop.address, clusters, requests) }()
+	envoytest.Start(t, envoytest.Options{XDSAddress: shop.xds.String(), NodeCluster: "shop/a"})
+	if failed := <-ended; len(failed) > 0 {
+		t.Errorf("%d requests failed, the first: %s", len(failed), failed[0])
+	}
+}
+
+// fromTheFirst sends requests to every cluster in turn, from the first connection
+// on that is accepted, and tells which failed.
+func fromTheFirst(t *testing.T, address string, clusters, requests int) (failed []string) {
+	const enough = 20 // failures
+	for sent := 0; sent < requests && len(failed) < enough; {
+		path := fmt.Sprint("/c", sent%clusters)
+		response, err := envoytest.Try(envoytest.Request{Address: address, Path: path})
+		if sent == 0 && errors.Is(err, syscall.ECONNREFUSED) {
+			if t.Context().Err() != nil {
+				return []string{"none was accepted"}
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err == nil && response.Status != 200 {
+			err = fmt.Errorf("status %d: %s", response.Status, response.Body)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("request %d, %s: %v", sent, path, err))
+		}
+		sent++
+	}
+	return failed
+}
+
+// askAs asks as a node of this number, for a Gateway of its own that is not there.
+func (c *client) askAs(number int) {
+	c.t.Helper()
+	c.cluster = ""
+	c.send(&deltaRequest{TypeUrl: cds, Node: &corev3.Node{Id: fmt.Sprint("node", number), Cluster: strangeGateway(number)}})
+}
+
+func strangeGateway(number int) string { return fmt.Sprint("none/gw", number) }
+
+// However many nodes come and go, at once and in turn, what is remembered of them
+// is bounded.
+func TestManyNodesThatComeAndGoAreForgotten(t *testing.T) {
+	const waves, atOnce = 24, 50 // more than maxWarned
+	r := start(t, Options{})
+	r.publish("Cluster web@1")
+	for wave := range waves {
+		var clients []*client
+		for i := range atOnce {
+			c := r.connect("")
+			c.askAs(wave*atOnce + i)
+			clients = append(clients, c)
+		}
+		r.until("they are there", func() bool { return len(r.scopes) == 1+atOnce })
+		for _, c := range clients {
+			c.close()
+		}
+		r.until("they are forgotten", func() bool { return len(r.scopes) == 1 })
+	}
+	r.locked(func() {
+		if len(r.warned) != maxWarned || len(r.board.verdicts) != 1 || len(r.board.objects) != 0 || len(r.refused.rows) != 0 || len(r.quarantine.set) != 0 {
+			t.Errorf("left are %d names, %d verdicts, %d objects, %d refusals, %d parts in quarantine", len(r.warned),
+				len(r.board.verdicts), len(r.board.objects), len(r.refused.rows), len(r.quarantine.set))
+		}
+	})
+}
+
+// Nodes that are refused leave no more than a bounded list.
+func TestManyNodesThatAreRefusedAreBounded(t *testing.T) {
+	s := startSecured(t, Options{Grants: mtls.Grants{"one.example": {"shop/a"}}})
+	s.publish("Cluster web@1")
+	by := s.as("one.example")
+	for i := range maxRefused + 50 {
+		c := s.openBy("", by)
+		c.askAs(i)
+		if _, err := c.stream.Recv(); err == nil || !strings.Contains(err.Error(), strangeGateway(i)) {
+			t.Fatal("not refused by name:", err)
+		}
+		c.close()
+	}
+	s.locked(func() {
+		if len(s.refused.rows) != maxRefused || len(s.scopes) != 1 || len(s.warned) != 0 || len(s.board.verdicts) != 1 {
+			t.Errorf("left are %d refusals, %d Gateways, %d names, %d verdicts", len(s.refused.rows), len(s.scopes), len(s.warned), len(s.board.verdicts))
+		}
+	})
+}
