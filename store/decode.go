@@ -109,6 +109,9 @@ func (d *decoder) value(n *yaml.Node) any {
 	return d.collection(n)
 }
 
+// lessDeep says what to do about TooDeep.
+const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
+
 // count counts a value that aliases add.
 func (d *decoder) count(n *yaml.Node) {
 	if len(d.active) > 0 {
@@ -123,7 +126,7 @@ func (d *decoder) count(n *yaml.Node) {
 // collection decodes a mapping or a list, one level deeper.
 func (d *decoder) collection(n *yaml.Node) any {
 	if d.depth == maxDepth {
-		d.stop(n, "TooDeep", fmt.Sprintf("values are nested more than %d levels deep", maxDepth), "")
+		d.stop(n, "TooDeep", fmt.Sprintf("values are nested more than %d levels deep", maxDepth), lessDeep)
 		return nil
 	}
 	d.depth++

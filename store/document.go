@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/schema"
 )
@@ -293,7 +294,8 @@ func (k *kind) typed(object map[string]any) (*Object, error) {
 }
 
 // keyOf gives the key of an object as far as it can be read; zero when it has
-// no kind of the table or no name.
+// no kind of the table, no name, or one longer than any object's: no problem
+// should carry megabytes of it.
 func keyOf(object map[string]any) Key {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -310,6 +312,9 @@ func keyOf(object map[string]any) Key {
 		key.Namespace = ""
 	} else if key.Namespace == "" {
 		key.Namespace = metav1.NamespaceDefault
+	}
+	if len(key.Name) > validation.DNS1123SubdomainMaxLength || len(key.Namespace) > validation.DNS1123LabelMaxLength {
+		return Key{}
 	}
 	return key
 }

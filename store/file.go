@@ -285,6 +285,9 @@ func (f *file) skipProblem() Problem {
 		Code: string(f.skipped.Reason), Severity: Error, File: f.path,
 		Message: f.skipped.Detail,
 	}
+	if f.skipped.Reason == watcher.TooLarge {
+		p.Hint = "split the file, or raise the limit"
+	}
 	if len(f.documents) > 0 {
 		p.Hint = "until the file can be read, its objects stay as they were"
 	}

@@ -176,7 +176,7 @@ var explanations = []struct {
 	}},
 	{"exceeded max depth", func(m *mistake) {
 		m.Code = "TooDeep"
-		m.say(fmt.Sprintf("values are nested more than %d levels deep", maxDepth), "")
+		m.say(fmt.Sprintf("values are nested more than %d levels deep", maxDepth), lessDeep)
 	}},
 	{"found incompatible YAML document", func(m *mistake) {
 		m.say("the version of YAML in %YAML is not supported", "remove the line %YAML")
