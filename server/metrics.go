@@ -2,6 +2,7 @@ package server
 
 import (
 	"path"
+	"sync/atomic"
 	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
@@ -27,7 +28,7 @@ type metrics struct {
 	quarantine prometheus.Gauge
 	old        prometheus.Gauge
 	panics     prometheus.Counter
-	expiry     *prometheus.GaugeVec
+	ends       *certificateEnds
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
 	reloadOK   prometheus.Gauge
@@ -66,7 +67,8 @@ func newMetrics() *metrics {
 		}),
 		quarantine: gauge("gatefold_xds_quarantined", "Rules that do not serve because an Envoy rejected them, until they change."),
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
-		expiry:     gauges("gatefold_certificate_expiry_timestamp_seconds", "When a certificate of a listener ends, in Unix time.", "secret"),
+		ends: &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
+			"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)},
 		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),
 		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
@@ -77,6 +79,7 @@ func newMetrics() *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"stage"}),
 	}
+	registry.MustRegister(m.ends)
 	m.begin()
 	return m
 }
@@ -162,10 +165,25 @@ func shortType(typ string) string {
 	return path.Base(typ)
 }
 
-// certificates tells when those in use end.
-func (m *metrics) certificates(all []ir.Certificate) {
-	m.expiry.Reset()
-	for _, c := range all {
-		m.expiry.WithLabelValues(c.Secret.Namespace + "/" + c.Secret.Name).Set(float64(c.NotAfter.Unix()))
+// certificateEnds tells when the certificates in use end. They are walked when
+// somebody asks, not at every edit.
+type certificateEnds struct {
+	desc *prometheus.Desc
+	all  atomic.Pointer[[]ir.Certificate]
+}
+
+func (e *certificateEnds) set(all []ir.Certificate) { e.all.Store(&all) }
+
+// Describe implements prometheus.Collector.
+func (e *certificateEnds) Describe(to chan<- *prometheus.Desc) { to <- e.desc }
+
+// Collect implements prometheus.Collector.
+func (e *certificateEnds) Collect(to chan<- prometheus.Metric) {
+	all := e.all.Load()
+	if all == nil {
+		return
+	}
+	for _, c := range *all {
+		to <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), c.Secret.Namespace+"/"+c.Secret.Name)
 	}
 }

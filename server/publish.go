@@ -131,7 +131,7 @@ func (s *Server) Publish(result translate.Result) {
 	s.setProblems(result.Problems)
 	s.view = result.View
 	s.metrics.published(s.union)
-	s.metrics.certificates(result.Certificates)
+	s.metrics.ends.set(result.Certificates)
 	if !s.published {
 		s.published = true
 		s.setServing()

@@ -123,7 +123,7 @@ func (t *Translator) Apply(change store.Change) Result {
 		View:     t.last.view(),
 		Rebuilt:  rebuilt,
 
-		Certificates: t.last.certificates(),
+		Certificates: t.last.inUse,
 	}
 }
 
@@ -197,14 +197,14 @@ type lastView struct {
 	problems []store.Problem
 	stale    bool
 
-	secrets memo.Ordered[*secretOut]
+	inUse []ir.Certificate
 }
 
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
 	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
-	memo.Watch(net.allSecrets, func(_ struct{}, v memo.Ordered[*secretOut]) { l.secrets = v })
+	memo.Watch(net.allSecrets, l.setSecrets)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
@@ -221,13 +221,12 @@ func (l *lastView) allProblems() []store.Problem {
 	return slices.Clip(l.problems)
 }
 
-// certificates lists those in use.
-func (l *lastView) certificates() []ir.Certificate {
-	var out []ir.Certificate
-	for s := range l.secrets.All() {
-		out = append(out, s.Certificate)
+// setSecrets lists the certificates in use, once they changed.
+func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
+	l.inUse = make([]ir.Certificate, 0, secrets.Len())
+	for s := range secrets.All() {
+		l.inUse = append(l.inUse, s.Certificate)
 	}
-	return out
 }
 
 // view gives a function that builds the View of this moment once.

@@ -8,12 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 )
@@ -170,9 +167,9 @@ func TestHostileFilesAreBounded(t *testing.T) {
 	for _, h := range append(hostiles(), hostile{"nothing", func() string { return "" }, ""}) {
 		t.Run(h.name, func(t *testing.T) {
 			v := validateBeside(t, program, h.text())
-			table = append(table, fmt.Sprintf("%-45s %8d %8d", h.name, v.memory/mebibyte, v.cpu.Milliseconds()))
-			if v.memory > 256*mebibyte {
-				t.Errorf("%d MiB of memory", v.memory/mebibyte)
+			table = append(table, fmt.Sprintf("%-45s %8d %8d", h.name, v.memory>>10, v.cpu))
+			if v.memory > 256<<10 {
+				t.Errorf("%d MiB of memory", v.memory>>10)
 			}
 			v.judge(t, h.code, baseline)
 		})
@@ -185,8 +182,8 @@ type validated struct {
 	report
 	exit   int
 	output int // bytes
-	memory int64
-	cpu    time.Duration
+	memory int // KiB
+	cpu    int // milliseconds
 }
 
 // validateBeside runs validate on the quickstart with a file hostile.yaml in it.
@@ -199,32 +196,42 @@ func validateBeside(t *testing.T, program, text string) validated {
 	if err := os.WriteFile(filepath.Join(folder, "hostile.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	forgetPeak(t)
+	usage := filepath.Join(t.TempDir(), "usage")
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), program, "validate", "-o", "json", folder)
+	cmd := exec.CommandContext(t.Context(), "python3", "-c", measure, usage, program, "validate", "-o", "json", folder)
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=128MiB")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if exit := new(exec.ExitError); err != nil && (!errors.As(err, &exit) || stderr.Len() > 0) {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	v := validated{exit: cmd.ProcessState.ExitCode(), output: stdout.Len(), memory: usage.Maxrss << 10,
-		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	v := validated{exit: cmd.ProcessState.ExitCode(), output: stdout.Len()}
+	measured, err := os.ReadFile(usage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(string(measured), &v.memory, &v.cpu); err != nil {
+		t.Fatalf("%v: %q", err, measured)
+	}
 	if err := json.Unmarshal(stdout.Bytes(), &v.report); err != nil {
 		t.Fatalf("%v: %.300s", err, stdout.String())
 	}
 	return v
 }
 
-// forgetPeak lets the peak of this process be what it holds now: Linux begins
-// the peak of a child with that of the process that started it.
-func forgetPeak(t *testing.T) {
-	t.Helper()
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
-}
+// measure runs a program and writes its peak of memory in KiB and its CPU time
+// in milliseconds into a file. It stands between because Linux begins the peak
+// of a child with that of the process that started it. The collector is told to
+// hurry (GOMEMLIMIT): then the peak is what the work needs and not what lies
+// about, which depends on the machine.
+const measure = `
+import os, resource, subprocess, sys
+code = subprocess.run(sys.argv[2:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as f:
+    print(used.ru_maxrss, round((used.ru_utime + used.ru_stime) * 1000), file=f)
+os._exit(code)
+`
 
 // judge wants the problem with that code, which names the file and what to do,
 // and of the objects beside it all and no complaint.

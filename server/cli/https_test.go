@@ -90,15 +90,22 @@ func (s *certified) target(name string) envoytest.Target {
 	return envoytest.Target{Name: name, Request: request}
 }
 
-// shown waits until clients are shown a certificate.
+// shown waits until clients are shown a certificate; /metrics tells when it ends.
 func (s *certified) shown(certificate string) {
 	s.t.Helper()
 	envoytest.Wait(s.t, "the new certificate", func() error {
 		response, err := envoytest.Try(s.target("").Request)
 		if err == nil && string(envoytest.PEM(response.Certificate)) != certificate {
-			err = fmt.Errorf("certificate %s", response.Certificate.SerialNumber)
+			return fmt.Errorf("certificate %s", response.Certificate.SerialNumber)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		figure := fmt.Sprintf("gatefold_certificate_expiry_timestamp_seconds{secret=\"default/web\"} %v", float64(response.Certificate.NotAfter.Unix()))
+		if !strings.Contains(s.page(s.t, "/metrics"), figure) {
+			return errors.New("no figure " + figure)
+		}
+		return nil
 	})
 }
 
