@@ -159,7 +159,7 @@ func delegationBomb() string {
 // is measured is built without.)
 func TestHostileFilesAreBounded(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "gatefold")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-race=false", "-o", program, "../..").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-race=false", "-buildvcs=false", "-o", program, "../..").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	table := []string{fmt.Sprintf("%-45s %8s %8s", "", "MiB", "CPU ms")}
@@ -199,7 +199,7 @@ func validateBeside(t *testing.T, program, text string) validated {
 	usage := filepath.Join(t.TempDir(), "usage")
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), "python3", "-c", measure, usage, program, "validate", "-o", "json", folder)
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=128MiB")
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=128MiB", "GOMAXPROCS=2")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if exit := new(exec.ExitError); err != nil && (!errors.As(err, &exit) || stderr.Len() > 0) {
@@ -222,7 +222,7 @@ func validateBeside(t *testing.T, program, text string) validated {
 // measure runs a program and writes its peak of memory in KiB and its CPU time
 // in milliseconds into a file. It stands between because Linux begins the peak
 // of a child with that of the process that started it. The collector is told to
-// hurry (GOMEMLIMIT): then the peak is what the work needs and not what lies
+// hurry (GOMEMLIMIT) on two cores: then the peak is what the work needs, not what lies
 // about, which depends on the machine.
 const measure = `
 import os, resource, subprocess, sys
