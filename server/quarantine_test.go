@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // folded is a folder that is served to an Envoy that takes small regular
@@ -145,7 +146,7 @@ func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
 	f.leads("/other", "one.example")
 	f.route("bad", "bad.example", tooBig)
 	f.waitFor(httpRoute("bad"), "edge-1", "max program size", "UnsupportedValue")
-	f.waitFor(gatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
+	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
 	f.until("it holds all", func() bool { return f.audience("default/eg")[0].state == state{idle: true, settled: true} })
@@ -177,7 +178,7 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 	f.small("small-1")
 	f.leads("/other", "one.example")
 	f.route("big", "big.example", tooBig)
-	f.waitFor(gatewayKey("default/eg"), `"type":"Programmed","status":"False"`, "small-1", "default/big/0/0", "max program size")
+	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"False"`, "small-1", "default/big/0/0", "max program size")
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
 	if said := f.says(httpRoute("big")); strings.Contains(said, "max program size") {
@@ -185,5 +186,5 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 	}
 	f.route("big", "big.example", "/big/[a-z]+")
 	f.leads("/big/x", "big.example")
-	f.waitFor(gatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
+	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -60,6 +61,9 @@ func (b *board) set(u status.Update) {
 	o.update = u
 	b.show(u.Key)
 }
+
+// knows tells whether a Gateway has a status.
+func (b *board) knows(gateway string) bool { return b.objects[ir.GatewayKey(gateway)] != nil }
 
 // show makes an object's status anew from its parts.
 func (b *board) show(key store.Key) {
@@ -112,7 +116,7 @@ func copyStatus(status any) any {
 		return s.DeepCopy()
 	case *gwv1.GatewayStatus:
 		return s.DeepCopy()
-	case *gwv1.HTTPRouteStatus:
+	case *gwv1.RouteStatus:
 		return s.DeepCopy()
 	case *gwv1.PolicyStatus:
 		return s.DeepCopy()
@@ -134,7 +138,7 @@ func conditionLists(status any) map[string][]metav1.Condition {
 		for _, l := range s.Listeners {
 			lists[string(l.Name)] = l.Conditions
 		}
-	case *gwv1.HTTPRouteStatus:
+	case *gwv1.RouteStatus:
 		for _, p := range s.Parents {
 			lists[refName(p.ParentRef)] = p.Conditions
 		}
@@ -159,11 +163,6 @@ func refName(ref gwv1.ParentReference) string {
 // gatewayOf gives "namespace/name" of a Gateway's key.
 func gatewayOf(key store.Key) (string, bool) {
 	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
-}
-
-func gatewayKey(gateway string) store.Key {
-	namespace, name, _ := strings.Cut(gateway, "/")
-	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
 }
 
 // state is what matters of a stream to Programmed.
@@ -235,7 +234,7 @@ func (s *Server) judge(gateway string, listeners bool) {
 		return
 	}
 	s.board.verdicts[gateway] = now
-	s.board.show(gatewayKey(gateway))
+	s.board.show(ir.GatewayKey(gateway))
 }
 
 // audience gives the streams that serve a Gateway.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -18,7 +19,7 @@ import (
 // answer is missing, but for the listeners bad and early, which are decided.
 func pendingGateway(attached int32) status.Update {
 	open := metav1.Condition{Type: "Programmed", Status: "Unknown", Reason: "Pending"}
-	return status.Update{Key: gatewayKey("shop/a"), Status: &gwv1.GatewayStatus{
+	return status.Update{Key: ir.GatewayKey("shop/a"), Status: &gwv1.GatewayStatus{
 		Conditions: []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}, open},
 		Listeners: []gwv1.ListenerStatus{
 			{Name: "http", AttachedRoutes: attached, Conditions: []metav1.Condition{open}},
@@ -169,18 +170,18 @@ func TestAGatewayWithoutResourcesIsJudged(t *testing.T) {
 
 // A transition is stamped when the status of a condition changes, and only then.
 func TestTransitionsAreStamped(t *testing.T) {
-	parents := func(section string, status metav1.ConditionStatus) *gwv1.HTTPRouteStatus {
+	parents := func(section string, status metav1.ConditionStatus) *gwv1.RouteStatus {
 		name := gwv1.SectionName(section)
-		return &gwv1.HTTPRouteStatus{RouteStatus: gwv1.RouteStatus{Parents: []gwv1.RouteParentStatus{{
+		return &gwv1.RouteStatus{Parents: []gwv1.RouteParentStatus{{
 			ParentRef:  gwv1.ParentReference{Name: "a", SectionName: &name},
 			Conditions: []metav1.Condition{{Type: "Accepted", Status: status, Reason: "R"}},
-		}}}}
+		}}}
 	}
 	old, now := time.Unix(1000, 0), time.Unix(2000, 0)
 	before := parents("http", "True")
 	stamp(before, nil, old)
 	for _, c := range []struct {
-		fresh *gwv1.HTTPRouteStatus
+		fresh *gwv1.RouteStatus
 		want  time.Time
 	}{
 		{parents("http", "True"), old},
@@ -199,7 +200,7 @@ func TestStatusIsAListOfObjects(t *testing.T) {
 	class := store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}
 	route := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
 	r.Publish(translate.Result{Status: []status.Update{
-		{Key: route, Generation: 7, Status: &gwv1.HTTPRouteStatus{}},
+		{Key: route, Generation: 7, Status: &gwv1.RouteStatus{}},
 		{Key: class, Status: &gwv1.GatewayClassStatus{}},
 	}})
 	var list statusList

@@ -239,8 +239,7 @@ func (s *Server) leave(st *stream) {
 	defer s.mu.Unlock()
 	delete(st.scope.streams, st)
 	s.judgeScope(st.scope)
-	_, exists := s.board.objects[gatewayKey(st.scope.name)]
-	if !exists && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
+	if !s.board.knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
 		delete(s.scopes, st.scope.name)
 		delete(s.board.verdicts, st.scope.name)
 	}

@@ -38,6 +38,7 @@
 //	graft         node                 flat, attach, live, refused, hostdemand  what the node adds to which tables
 //	binding       node, candidate      link, flat, graft            entry of the child's status
 //	bindings      HTTPRoute            ← binding                    all of its entries
+//	children      HTTPRoute            bindings, attach             entries of its status for routes above, and problems
 //	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost

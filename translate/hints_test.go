@@ -46,7 +46,7 @@ func TestHintsTellWhatWasMeant(t *testing.T) {
 		{"a host of another listener", "[a.example.com]", "infra", "{name: eg, sectionName: http}", toService,
 			"ShadowedByListener", "a.example.com is the host of listener special", "attach it to that listener"},
 		{"a listener of another protocol", wide, "infra", "{name: eg, sectionName: tcp}", toService,
-			"NotAllowedByListeners", "tcp is of protocol TCP, not served yet", "a listener of protocol HTTP"},
+			"NotAllowedByListeners", "serves HTTPRoute: tcp is of protocol TCP", "a listener of protocol HTTP"},
 		{"a listener of other kinds", wide, "infra", "{name: eg, sectionName: grpc}", toService,
 			"NotAllowedByListeners", "allows kind HTTPRoute", "add HTTPRoute to allowedRoutes.kinds"},
 		{"a listener of another namespace", wide, "shop", toHTTP, toService,

@@ -7,6 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // objects is the input of one kind.
@@ -14,7 +15,10 @@ type objects = memo.Input[store.Key, *store.Object]
 
 // inputs hold the objects, by kind.
 type inputs struct {
-	classes, gateways, httpRoutes, grants        *objects
+	classes, gateways, grants *objects
+	// routes are those of all kinds that are served (route.Kinds).
+	routes *objects
+
 	namespaces, services, slices, staticBackends *objects
 	trafficPolicies, backendPolicies, extensions *objects
 	secrets                                      *objects
@@ -24,7 +28,7 @@ type inputs struct {
 	sliceIndex  *memo.Index[store.Key, store.Key]
 	grantIndex  *memo.Index[string, store.Key]
 	policyIndex *memo.Index[store.Key, store.Key]
-	// routeNames lists HTTPRoutes by name, for hints.
+	// routeNames lists routes by name, for hints.
 	routeNames *memo.Index[string, store.Key]
 
 	backendPolicyIndex *memo.Index[store.Key, store.Key]
@@ -32,16 +36,23 @@ type inputs struct {
 	quarantine *quarantineInputs
 }
 
+func newObjects(e *memo.Engine) *objects {
+	return memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Hash == b.Hash })
+}
+
 func newInputs(e *memo.Engine) *inputs {
 	in := &inputs{byKind: map[[2]string]*objects{}, quarantine: newQuarantineInputs(e)}
 	kind := func(group, name string) *objects {
-		input := memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Hash == b.Hash })
+		input := newObjects(e)
 		in.byKind[[2]string{group, name}] = input
 		return input
 	}
 	in.classes = kind(gwv1.GroupName, "GatewayClass")
 	in.gateways = kind(gwv1.GroupName, "Gateway")
-	in.httpRoutes = kind(gwv1.GroupName, "HTTPRoute")
+	in.routes = newObjects(e)
+	for _, served := range route.Kinds() {
+		in.byKind[[2]string{gwv1.GroupName, served.Name}] = in.routes
+	}
 	in.grants = kind(gwv1.GroupName, "ReferenceGrant")
 	in.namespaces = kind("", "Namespace")
 	in.services = kind("", "Service")
@@ -56,7 +67,7 @@ func newInputs(e *memo.Engine) *inputs {
 	}
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
-	in.routeNames = memo.NewIndex(e, in.httpRoutes, func(key store.Key, _ *store.Object) []string {
+	in.routeNames = memo.NewIndex(e, in.routes, func(key store.Key, _ *store.Object) []string {
 		return []string{key.Name}
 	}, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)

@@ -108,6 +108,7 @@ type network struct {
 	refused     *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]
 	graft       *memo.Rule[flatKey, *graftOut]
 	binding     *memo.Rule[linkKey, *bindingOut]
+	children    *memo.Rule[store.Key, *childrenOut]
 	bindings    *memo.Fold[store.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
 	table       *memo.Fold[tableKey, string, *entry, memo.Ordered[*entry]]
 	claimed     *memo.Fold[tableKey, string, struct{}, int]

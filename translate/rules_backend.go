@@ -98,7 +98,7 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 // member is named by the listener, in place of a node.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
-		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: gatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
+		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: ir.GatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
 	})
 }
 

@@ -86,13 +86,13 @@ type budgetOut struct {
 
 func (n *network) declareBudget(e *memo.Engine) {
 	n.offered = memo.NewFold[route.Property, store.Key](e, count[store.Key], identical[int])
-	memo.From(n.offered, n.in.httpRoutes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], struct{})) {
+	memo.From(n.offered, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], struct{})) {
 		for _, property := range route.Offers(o) {
 			yield(memo.Place[route.Property, store.Key]{Key: property, ID: key}, struct{}{})
 		}
 	}, identical)
 	n.routes = memo.NewFold[struct{}, store.Key](e, count[store.Key], identical[int])
-	memo.From(n.routes, n.in.httpRoutes, func(key store.Key, _ *store.Object, yield func(memo.Place[struct{}, store.Key], struct{})) {
+	memo.From(n.routes, n.in.routes, func(key store.Key, _ *store.Object, yield func(memo.Place[struct{}, store.Key], struct{})) {
 		yield(memo.Place[struct{}, store.Key]{ID: key}, struct{}{})
 	}, identical)
 
@@ -149,7 +149,7 @@ func (n *network) runFanout(c *memo.Ctx, key flatKey) int {
 
 // runDemand adds the nodes of a root up, level by level.
 func (n *network) runDemand(c *memo.Ctx, key rootKey) *demandOut {
-	object, ok := n.in.httpRoutes.Get(c, key.Root)
+	object, ok := n.in.routes.Get(c, key.Root)
 	if !ok {
 		return &demandOut{}
 	}

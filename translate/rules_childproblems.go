@@ -6,19 +6,50 @@ import (
 	"slices"
 	"strings"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
+// childrenOut is what a route comes to below others.
+type childrenOut struct {
+	// Parents are the entries of its status for routes above it.
+	Parents  []gwv1.RouteParentStatus
+	Problems []store.Problem
+}
+
 // belowRoutes names a route that stands below others if anywhere.
 func belowRoutes(key store.Key, o *store.Object) []store.Key {
-	from, _ := store.As[*api.HTTPRoute](o)
-	if len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
+	from, ok := store.As[*api.HTTPRoute](o)
+	if !ok || len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
 		return nil
 	}
 	return []store.Key{key}
+}
+
+// mayStandBelow tells whether a route has entries for routes above it: a root has,
+// when one asks for it by name.
+func (n *network) mayStandBelow(c *memo.Ctx, o *store.Object) bool {
+	bindings, _ := n.bindings.Get(c, o.Key)
+	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
+}
+
+func (n *network) runChildren(c *memo.Ctx, key store.Key) *childrenOut {
+	object, ok := n.in.routes.Get(c, key)
+	if !ok {
+		return &childrenOut{}
+	}
+	out, entries := &childrenOut{}, n.childEntries(c, object)
+	for _, entry := range entries {
+		out.Parents = append(out.Parents, entry.status(object.Value.GetGeneration()))
+	}
+	if len(belowRoutes(key, object)) > 0 {
+		out.Problems = n.childProblems(c, object, entries)
+	}
+	return out
 }
 
 // childProblems tells the owner of a route what is refused of it by the routes
@@ -26,12 +57,8 @@ func belowRoutes(key store.Key, o *store.Object) []store.Key {
 // and none takes it, and matches that stand nowhere. That a parent which looks
 // for all of a namespace or label leaves it alone while another takes it is
 // nothing to mend.
-func (n *network) childProblems(c *memo.Ctx, key store.Key) []store.Problem {
-	object, ok := n.in.httpRoutes.Get(c, key)
-	if !ok {
-		return nil
-	}
-	entries := n.childEntries(c, object)
+func (n *network) childProblems(c *memo.Ctx, object *store.Object, entries []childEntry) []store.Problem {
+	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
 	from, _ := store.As[*api.HTTPRoute](object)
 	if len(entries) == 0 {

@@ -197,7 +197,7 @@ func (e *childEntry) refuse(section string) {
 // are the bindings to others.
 func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
 	out := route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent}
-	if _, ok := n.in.httpRoutes.Get(c, ref.Key); !ok {
+	if _, ok := n.in.routes.Get(c, ref.Key); !ok {
 		out.Message, out.Hint = ref.Key.String()+" does not exist", n.routeElsewhere(c, ref.Key, "parentRef")
 		for _, b := range bound { // who asked for the route is meant first
 			if b.Parent.Name == ref.Key.Name {

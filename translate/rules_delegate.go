@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -124,7 +125,7 @@ type bindingOut struct {
 
 func (n *network) declareDelegation(e *memo.Engine) {
 	pairs := memo.NewJoin(n.wants, func(_ flatKey, wants []route.Property) []route.Property { return wants },
-		n.in.httpRoutes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
+		n.in.routes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
 	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
 		flat := n.flat.Get(c, key)
 		if len(flat.Points) > 0 {
@@ -184,7 +185,7 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 }
 
 func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
-	object, ok := n.in.httpRoutes.Get(c, key.Child)
+	object, ok := n.in.routes.Get(c, key.Child)
 	parent := n.points.Get(c, key.Parent)
 	if !ok || len(parent.Points) == 0 {
 		return &linkOut{}
@@ -301,7 +302,7 @@ func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
 func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, guests []tableKey) {
 	for _, parent := range n.attach.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
-		if g := n.gateway.Get(c, gatewayKey(parent.Gateway)); g != nil {
+		if g := n.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
 			held, narrower = g.Within(held, hosts)
 		}
 		tables = appendTables(tables, key.Port, parent.Gateway, held)

@@ -47,7 +47,7 @@ func (n *network) declareHostPolicies(e *memo.Engine) {
 
 // runOwner names the listener that serves a domain.
 func (n *network) runOwner(c *memo.Ctx, key tableKey) string {
-	if g := n.gateway.Get(c, gatewayKey(key.Gateway)); g != nil {
+	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.OwnerName(key.Port, key.Domain)
 	}
 	return ""
@@ -56,7 +56,7 @@ func (n *network) runOwner(c *memo.Ctx, key tableKey) string {
 // listenerOf gives the listener whose policies hold for a table. Most Gateways
 // have no policies, and their tables need no cell to know it.
 func (n *network) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
-	if len(n.in.policyIndex.Get(c, gatewayKey(key.Gateway))) == 0 {
+	if len(n.in.policyIndex.Get(c, ir.GatewayKey(key.Gateway))) == 0 {
 		return at, false
 	}
 	return listenerKey{key.Gateway, n.owner.Get(c, key)}, true
@@ -73,7 +73,7 @@ func (n *network) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 // runHostPolicy goes by the order of a level: the listener is to the Gateway what
 // a rule is to its route.
 func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
-	gathered, gateway := n.gathering(c), gatewayKey(key.Gateway)
+	gathered, gateway := n.gathering(c), ir.GatewayKey(key.Gateway)
 	for _, of := range n.in.policyIndex.Get(c, gateway) {
 		for _, standing := range standings(n.targets(c, of), gateway, key.Listener) {
 			gathered.add(of, standing)

@@ -107,7 +107,7 @@ func (n *network) runHolders(c *memo.Ctx, port int32) map[string]string {
 }
 
 func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
-	g := n.gateway.Get(c, gatewayKey(key.Gateway))
+	g := n.gateway.Get(c, ir.GatewayKey(key.Gateway))
 	for _, port := range g.Ports() {
 		if port.Port == uint32(key.Port) {
 			port.Exclusive = n.ExclusivePorts

@@ -100,7 +100,7 @@ func annotationProblem(key store.Key, annotation, message, hint string) store.Pr
 // runPolicies gives the level of one rule: the policies that it names, and those
 // that target it or its route.
 func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
-	object, _ := n.in.httpRoutes.Get(c, key.Route)
+	object, _ := n.in.routes.Get(c, key.Route)
 	from, ok := store.As[*api.HTTPRoute](object)
 	if !ok || key.Rule >= len(from.Spec.Rules) {
 		return &levelOut{}

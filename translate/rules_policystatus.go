@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -132,7 +133,7 @@ func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTar
 	default:
 		return gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", target.Kind), "target HTTPRoutes or Gateways"
 	}
-	object, _ := n.in.httpRoutes.Get(c, at)
+	object, _ := n.in.routes.Get(c, at)
 	from, ok := store.As[*api.HTTPRoute](object)
 	if !ok {
 		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", hintTarget
@@ -223,7 +224,7 @@ func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
 	targets := n.hostTargets(c, key)
 	gateways, _ := n.fates.Get(c, key)
 	for g := range gateways.All() {
-		gateway := gatewayKey(g.Gateway)
+		gateway := ir.GatewayKey(g.Gateway)
 		ref := ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name)
 		i := slices.IndexFunc(targets, func(t hostTarget) bool { return sameRef(t.Ref, ref) })
 		if i < 0 {

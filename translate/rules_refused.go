@@ -187,7 +187,7 @@ func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search 
 	for _, s := range point.Selectors {
 		key := routeKey(s.Namespace + "/" + s.Value)
 		if s.Form == route.ByName && out.missing == "" {
-			if _, ok := n.in.httpRoutes.Get(c, key); !ok {
+			if _, ok := n.in.routes.Get(c, key); !ok {
 				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, n.routeElsewhere(c, key, "reference")
 			}
 		}
@@ -202,7 +202,9 @@ func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search 
 // one of its name is. from is what names it.
 func (n *network) routeElsewhere(c *memo.Ctx, key store.Key, from string) string {
 	for _, other := range n.in.routeNames.Get(c, key.Name) {
-		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
+		if other.Kind == key.Kind {
+			return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
+		}
 	}
 	return "create it, mend it if it is listed with a problem, or correct the name or namespace of the " + from
 }

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -92,48 +90,51 @@ func sameMount(a, b *mountOut) bool {
 func (n *network) declareRoutes(e *memo.Engine) {
 	n.declareElsewhere(e)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
-	memo.Each(n.attach, n.in.httpRoutes)
+	memo.Each(n.attach, n.in.routes)
 	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)
 	n.declareSpread(e)
 	n.mount = memo.NewRule(e, "mount", n.runMount, sameMount)
-	memo.Each(n.mount, n.in.httpRoutes)
+	memo.EachOf(n.mount, n.in.routes, inTables)
 }
 
-// gatewayKey gives the key of the Gateway "namespace/name".
-func gatewayKey(name string) store.Key {
-	namespace, name, _ := strings.Cut(name, "/")
-	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
+// inTables names a route whose rules stand in tables.
+func inTables(key store.Key, _ *store.Object) []store.Key {
+	if kind, _ := route.KindOf(key); !kind.Tables {
+		return nil
+	}
+	return []store.Key{key}
 }
 
 func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
-	object, ok := n.in.httpRoutes.Get(c, key)
+	object, ok := n.in.routes.Get(c, key)
 	if !ok {
 		return &attachOut{}
 	}
-	from, _ := store.As[*api.HTTPRoute](object)
-	out := &attachOut{}
-	for i, ref := range from.Spec.ParentRefs {
-		if toRoute(ref) {
-			continue
-		}
-		if !toGateway(ref) {
+	from, out := route.Read(object), &attachOut{}
+	for i, ref := range from.Parents {
+		switch {
+		case route.ToRoute(key, ref):
+		case !toGateway(ref):
 			out.Problems = append(out.Problems, strangeParent(key, i, ref))
-			continue
+		default:
+			n.attachTo(c, out, &from, i)
 		}
-		n.attachTo(c, out, object, i)
 	}
 	slices.Sort(out.Ports)
 	out.Ports = slices.Compact(out.Ports)
 	return out
 }
 
-// strangeParent refuses a parentRef to what no HTTPRoute stands under.
+// strangeParent refuses a parentRef to what no route of its kind stands under.
 func strangeParent(key store.Key, i int, ref gwv1.ParentReference) store.Problem {
-	kind, hint := "", "an HTTPRoute stands under a Gateway or another HTTPRoute"
+	kind, kinds, hint := "", []string{"Gateway"}, fmt.Sprintf("a %s stands under a Gateway", key.Kind)
 	if ref.Kind != nil {
 		kind = string(*ref.Kind)
 	}
-	if like := schema.Nearest(kind, []string{"HTTPRoute", "Gateway"}); like != "" {
+	if key.Kind == "HTTPRoute" {
+		kinds, hint = []string{"HTTPRoute", "Gateway"}, "an HTTPRoute stands under a Gateway or another HTTPRoute"
+	}
+	if like := schema.Nearest(kind, kinds); like != "" {
 		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)
 	}
 	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
@@ -146,39 +147,34 @@ func parentProblem(key store.Key, i int, code, message, hint string) store.Probl
 	}
 }
 
-func toRoute(ref gwv1.ParentReference) bool {
-	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
-}
-
 func toGateway(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway")
 }
 
 // attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
 // else's to speak of.
-func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i int) {
-	from, _ := store.As[*api.HTTPRoute](object)
-	ref := from.Spec.ParentRefs[i]
-	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: object.Key.Namespace, Name: string(ref.Name)}
+func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
+	ref := from.Parents[i]
+	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Key.Namespace, Name: string(ref.Name)}
 	if ref.Namespace != nil {
 		parent.Namespace = string(*ref.Namespace)
 	}
 	p := parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	if _, exists := n.in.gateways.Get(c, parent); !exists {
 		p.Attachment = listen.NoGateway(p.Gateway, n.elsewhere.Get(c, parent.Name))
-		if _, isRoute := n.in.httpRoutes.Get(c, routeKey(p.Gateway)); isRoute {
+		if _, isRoute := n.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
 			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
 		}
 	} else if g := n.gateway.Get(c, parent); g != nil {
-		p.Attachment = g.Attach(ref, n.routeFacts(c, object.Key, from))
+		p.Attachment = g.Attach(ref, listen.Route{Common: *from, NamespaceLabels: n.namespaceLabels(c, from.Key.Namespace)})
 	} else {
 		return
 	}
 	if !p.Refused.Good() {
-		out.Problems = append(out.Problems, parentProblem(object.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
+		out.Problems = append(out.Problems, parentProblem(from.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
 	}
 	if p.Shadowed != "" {
-		problem := parentProblem(object.Key, i, "ShadowedByListener", p.Shadowed, "attach it to that listener, which is more specific and alone serves its host")
+		problem := parentProblem(from.Key, i, "ShadowedByListener", p.Shadowed, "attach it to that listener, which is more specific and alone serves its host")
 		problem.Severity = store.Warning
 		out.Problems = append(out.Problems, problem)
 	}
@@ -186,19 +182,6 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, object *store.Object, i 
 		out.Ports = append(out.Ports, place.Port)
 	}
 	out.Parents = append(out.Parents, p)
-}
-
-func (n *network) routeFacts(c *memo.Ctx, key store.Key, from *api.HTTPRoute) listen.Route {
-	group := gwv1.Group(key.Group)
-	facts := listen.Route{
-		Kind:            gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(key.Kind)},
-		Namespace:       key.Namespace,
-		NamespaceLabels: n.namespaceLabels(c, key.Namespace),
-	}
-	for _, hostname := range from.Spec.Hostnames {
-		facts.Hostnames = append(facts.Hostnames, strings.ToLower(string(hostname)))
-	}
-	return facts
 }
 
 // namespaceLabels works for a Namespace without an object too (design section 3).
@@ -214,7 +197,7 @@ func (n *network) namespaceLabels(c *memo.Ctx, name string) map[string]string {
 }
 
 func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
-	object, ok := n.in.httpRoutes.Get(c, key.Route)
+	object, ok := n.in.routes.Get(c, key.Route)
 	setting, hosts, stands := n.setting(c, key)
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}

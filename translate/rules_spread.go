@@ -63,7 +63,7 @@ func (n *network) declareSpread(e *memo.Engine) {
 	type place = memo.Place[store.Key, flatKey]
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
 	spread := memo.NewFold[store.Key, flatKey](e, addSpread, identical[spreadOut])
-	memo.From(spread, n.in.httpRoutes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
+	memo.From(spread, n.in.routes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
 		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: matchesOf(o)})
 	}, identical)
 	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {

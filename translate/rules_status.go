@@ -3,7 +3,6 @@ package translate
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -11,7 +10,6 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
-	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -25,14 +23,18 @@ func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 func (n *network) declareStatus(e *memo.Engine) {
 	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count[store.Key], identical[int])
-	memo.From(n.attached, n.mount, attachedTo, identical)
+	memo.From(n.attached, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+		attachedTo(key, m.Attach, m.anyFlat().Whole, yield)
+	}, identical)
 
 	n.classStatus = memo.NewRule(e, "classstatus", n.runClassStatus, deepEqual)
 	memo.Each(n.classStatus, n.in.classes)
 	n.gatewayStatus = memo.NewRule(e, "gatewaystatus", n.runGatewayStatus, deepEqual)
 	memo.Each(n.gatewayStatus, n.in.gateways)
+	n.children = memo.NewRule(e, "children", n.runChildren, deepEqual)
+	memo.EachOf(n.children, n.in.routes, belowRoutes)
 	n.routeStatus = memo.NewRule(e, "routestatus", n.runRouteStatus, deepEqual)
-	memo.Each(n.routeStatus, n.in.httpRoutes)
+	memo.Each(n.routeStatus, n.in.routes)
 	n.extensionStatus = memo.NewRule(e, "extensionstatus", n.runExtensionStatus, deepEqual)
 	memo.Each(n.extensionStatus, n.in.extensions)
 
@@ -55,9 +57,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
 	problemsFrom(n.problems, "overload", n.overload, overloadProblems)
-	children := memo.NewRule(e, "childproblems", n.childProblems, deepEqual)
-	memo.EachOf(children, n.in.httpRoutes, belowRoutes)
-	problemsFrom(n.problems, "children", children, func(list []store.Problem) []store.Problem { return list })
+	problemsFrom(n.problems, "children", n.children, func(l *childrenOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
 	n.declareUnserved()
@@ -79,23 +79,6 @@ func count[ID comparable](n int, members []memo.Member[ID, struct{}]) int {
 		}
 	}
 	return n
-}
-
-// attachedTo names the listeners that a route is attached to. A route that is not
-// accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
-func attachedTo(key store.Key, m *mountOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
-	if m.anyFlat().Whole {
-		return
-	}
-	seen := map[listenerKey]bool{}
-	for _, parent := range m.Attach.Parents {
-		for _, name := range parent.Listeners {
-			if at := (listenerKey{parent.Gateway, name}); !seen[at] {
-				seen[at] = true
-				yield(memo.Place[listenerKey, store.Key]{Key: at, ID: key}, struct{}{})
-			}
-		}
-	}
 }
 
 func gatewayProblems(g *listen.Gateway) []store.Problem {
@@ -161,57 +144,4 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 		})
 	}
 	return &status.Update{Key: key, Generation: g.Generation, Status: out}
-}
-
-// runRouteStatus gives nil for a route that names no Gateway of ours.
-func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
-	object, ok := n.in.httpRoutes.Get(c, key)
-	mount := n.mount.Get(c, key)
-	if !ok {
-		return nil
-	}
-	generation := object.Value.GetGeneration()
-	out := &gwv1.HTTPRouteStatus{}
-	for _, parent := range mount.Attach.Parents {
-		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
-			ParentRef: parent.Ref, ControllerName: status.ControllerName,
-			Conditions: routeConditions(parent, mount, n.handedOn(c, key, mount), generation),
-		})
-	}
-	for _, entry := range n.childEntries(c, object) {
-		out.Parents = append(out.Parents, entry.status(generation))
-	}
-	if len(out.Parents) == 0 {
-		return nil
-	}
-	return &status.Update{Key: key, Generation: generation, Status: out}
-}
-
-// anyFlat gives the rules for one port: what is wrong with them does not depend
-// on the port.
-func (m *mountOut) anyFlat() *flatOut {
-	if len(m.Attach.Ports) == 0 {
-		return m.Flat[0]
-	}
-	return m.Flat[m.Attach.Ports[0]]
-}
-
-func routeConditions(parent parentOut, mount *mountOut, handedOn listen.Verdict[gwv1.RouteConditionReason], generation int64) []metav1.Condition {
-	accepted, flat := parent.Refused, mount.anyFlat()
-	if accepted.Good() && flat.Whole {
-		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(flat.Unsupported)}
-	}
-	resolved := flat.unresolved().And(handedOn)
-	conditions := []metav1.Condition{
-		status.RouteAccepted(generation, accepted),
-		status.RouteResolvedRefs(generation, resolved),
-	}
-	why := flat.Unsupported
-	if closed := mount.placed.Closed[parent.Gateway]; closed != "" {
-		why = append(slices.Clone(why), closed)
-	}
-	if accepted.Good() && len(why) > 0 {
-		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(why)))
-	}
-	return conditions
 }

@@ -126,7 +126,7 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 
 // runMisdirected gives the hosts that answer 421 in a chain with TLS.
 func (n *network) runMisdirected(c *memo.Ctx, key chainKey) []string {
-	if g := n.gateway.Get(c, gatewayKey(key.Gateway)); g != nil {
+	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.Misdirected(key.Port, key.Chain)
 	}
 	return nil

@@ -82,18 +82,13 @@ type reporter struct {
 	report *Report
 }
 
-func gatewayKey(name string) store.Key {
-	namespace, name, _ := strings.Cut(name, "/")
-	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
-}
-
 func (b *reporter) listener() {
 	port := b.answer.Port
 	if port == nil {
 		return
 	}
 	l := &ListenerReport{
-		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: gatewayKey(port.Gateway)},
+		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: ir.GatewayKey(port.Gateway)},
 		VirtualHost: b.answer.Domain, Path: b.answer.Path,
 	}
 	asked, _, _ := strings.Cut(b.query.Path, "?")

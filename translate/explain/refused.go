@@ -29,7 +29,7 @@ func (b *reporter) refused() {
 		}
 	}
 	for _, update := range b.facts.Statuses {
-		route, ok := update.Status.(*gwv1.HTTPRouteStatus)
+		route, ok := update.Status.(*gwv1.RouteStatus)
 		if !ok {
 			continue
 		}

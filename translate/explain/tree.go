@@ -46,7 +46,7 @@ func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []
 	var out []*TreeNode
 	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {
-			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: store.Field{Object: gatewayKey(gateway.Name)}}
+			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: store.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
 				node.Below = append(node.Below, hostTree(host, refused))
 			}
@@ -153,7 +153,7 @@ func leadsTo(a *ir.Action) string {
 func refusedChildren(statuses []status.Update) map[store.Key][]*TreeNode {
 	out := map[store.Key][]*TreeNode{}
 	for _, update := range statuses {
-		route, ok := update.Status.(*gwv1.HTTPRouteStatus)
+		route, ok := update.Status.(*gwv1.RouteStatus)
 		if !ok {
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store"
 )
 
@@ -28,6 +30,12 @@ type Port struct {
 	Chains []Chain
 	// Listeners are those of the Gateway that serve here, in its order.
 	Listeners []Listener
+}
+
+// GatewayKey gives the key of the Gateway "namespace/name".
+func GatewayKey(name string) store.Key {
+	namespace, name, _ := strings.Cut(name, "/")
+	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
 }
 
 // Settings are what holds for a whole port.

@@ -10,16 +10,21 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // Route is what attaching needs to know of a route.
 type Route struct {
-	Kind      gwv1.RouteGroupKind
-	Namespace string
-	// NamespaceLabels are the labels of Namespace, with
+	route.Common
+	// NamespaceLabels are the labels of its namespace, with
 	// kubernetes.io/metadata.name among them.
 	NamespaceLabels map[string]string
-	Hostnames       []string // in lower case; none is every host
+}
+
+// groupKind is its kind, as listeners name it.
+func (r Route) groupKind() gwv1.RouteGroupKind {
+	group := gwv1.Group(r.Key.Group)
+	return gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(r.Key.Kind)}
 }
 
 // Place is where rules of a route serve: a virtual host of a chain on a port.
@@ -107,20 +112,32 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 func (g *Gateway) notAllowed(named []*Listener, r Route) Attachment {
 	reason := gwv1.RouteReasonNotAllowedByListeners
 	kind := func(l *Listener) bool { return l.admitsKind(r) }
-	if !slices.ContainsFunc(named, (*Listener).speaksHTTP) {
+	if !slices.ContainsFunc(named, func(l *Listener) bool { return l.speaks(r.Kind) }) {
 		var protocols []string
 		for _, l := range named {
 			protocols = append(protocols, fmt.Sprintf("%s is of protocol %s", l.Name, l.Protocol))
 		}
-		return refuse(reason, fmt.Sprintf("no listener of Gateway %s serves %s: %s, not served yet", g.Name, r.Kind.Kind, strings.Join(protocols, ", ")),
-			"attach the route to a listener of protocol HTTP or HTTPS")
+		return refuse(reason, fmt.Sprintf("no listener of Gateway %s serves %s: %s", g.Name, r.Key.Kind, strings.Join(protocols, ", ")),
+			"attach the route to a listener of protocol "+protocolWords(r.Kind))
 	}
 	if !slices.ContainsFunc(named, kind) {
-		return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows kind %s", g.Name, r.Kind.Kind),
-			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol HTTP or HTTPS, or leave kinds out", r.Kind.Kind))
+		return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows kind %s", g.Name, r.Key.Kind),
+			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol %s, or leave kinds out", r.Key.Kind, protocolWords(r.Kind)))
 	}
-	return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Kind.Kind, r.Namespace),
+	return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Key.Kind, r.Key.Namespace),
 		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
+}
+
+// speaks tells whether routes of a kind may attach to listeners of the protocol.
+func (l *Listener) speaks(kind route.Kind) bool { return slices.Contains(kind.Protocols, l.Protocol) }
+
+// protocolWords names the protocols of listeners that a kind may attach to.
+func protocolWords(kind route.Kind) string {
+	var names []string
+	for _, protocol := range kind.Protocols {
+		names = append(names, string(protocol))
+	}
+	return strings.Join(names, " or ")
 }
 
 // named gives the listeners that a parentRef means: all, or those of its
@@ -160,7 +177,7 @@ func (l *Listener) admits(g *Gateway, r Route) bool {
 }
 
 func (l *Listener) admitsKind(r Route) bool {
-	return slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.Kind) })
+	return slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.groupKind()) })
 }
 
 func (l *Listener) admitsNamespace(g *Gateway, r Route) bool {
@@ -168,7 +185,7 @@ func (l *Listener) admitsNamespace(g *Gateway, r Route) bool {
 	case gwv1.NamespacesFromAll:
 		return true
 	case gwv1.NamespacesFromSame:
-		return r.Namespace == g.Origin.Key.Namespace
+		return r.Key.Namespace == g.Origin.Key.Namespace
 	case gwv1.NamespacesFromSelector:
 		selector, err := metav1.LabelSelectorAsSelector(l.Selector)
 		return err == nil && selector.Matches(labels.Set(r.NamespaceLabels))

@@ -163,8 +163,8 @@ func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.Sec
 }
 
 func (g *Gateway) judgeProtocol(field string, l *Listener) {
+	l.Kinds = route.KindsOf(l.Protocol)
 	if l.speaksHTTP() {
-		l.Kinds = []gwv1.RouteGroupKind{httpRouteKind()}
 		return
 	}
 	message := fmt.Sprintf("protocol %s is not supported yet", l.Protocol)
@@ -175,11 +175,6 @@ func (g *Gateway) judgeProtocol(field string, l *Listener) {
 // speaksHTTP tells whether the protocol is one that is served.
 func (l *Listener) speaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
-}
-
-func httpRouteKind() gwv1.RouteGroupKind {
-	group := gwv1.Group(gwv1.GroupName)
-	return gwv1.RouteGroupKind{Group: &group, Kind: "HTTPRoute"}
 }
 
 // judgeKinds narrows the kinds to those that allowedRoutes names.

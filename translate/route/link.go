@@ -113,9 +113,12 @@ func Wants(route store.Key, points []*Point) []Property {
 
 // Offers gives the properties of a route by which parents may find it. A route
 // with parentRefs that name no route is a root: only its name finds it, and
-// then says why it is refused.
+// then says why it is refused. Routes of other kinds are not found.
 func Offers(object *store.Object) []Property {
-	route, _ := store.As[*api.HTTPRoute](object)
+	route, ok := store.As[*api.HTTPRoute](object)
+	if !ok {
+		return nil
+	}
 	key := object.Key
 	out := []Property{{ByName, key.Namespace, key.Name}}
 	refs := parentRoutes(key, route)
@@ -152,7 +155,7 @@ type ParentRoute struct {
 func parentRoutes(key store.Key, route *api.HTTPRoute) []ParentRoute {
 	var out []ParentRoute
 	for i, ref := range route.Spec.ParentRefs {
-		if ref.Kind == nil || *ref.Kind != "HTTPRoute" || ref.Group != nil && *ref.Group != gwv1.GroupName {
+		if !ToRoute(key, ref) {
 			continue
 		}
 		p := ParentRoute{Key: store.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace, Name: string(ref.Name)}, Index: i}
@@ -165,6 +168,12 @@ func parentRoutes(key store.Key, route *api.HTTPRoute) []ParentRoute {
 		out = append(out, p)
 	}
 	return out
+}
+
+// ToRoute tells whether a parentRef of the child names a route above it: only
+// HTTPRoutes stand under each other (EP-10943; GEP-1058: of the same type).
+func ToRoute(child store.Key, ref gwv1.ParentReference) bool {
+	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
 
 // ParentRoutes gives the parentRefs of an object that name routes.

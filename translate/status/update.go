@@ -9,7 +9,8 @@ type Update struct {
 	Key        store.Key
 	Generation int64
 	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus,
-	// *gwv1.HTTPRouteStatus, *gwv1.PolicyStatus or *api.GatewayExtensionStatus;
+	// *gwv1.RouteStatus (for every
+	// kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus;
 	// nil when the object is gone. Conditions carry no transition time (server
 	// stamps it), and a Gateway's or listener's Programmed condition is
 	// Unknown/Pending where only Envoy's answer is missing: server replaces it by

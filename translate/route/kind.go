@@ -1,0 +1,83 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// Kind is a kind of route that is served: what attaching and status, which treat
+// all alike, need to know of it.
+type Kind struct {
+	Name string // of the Gateway API's group
+	// Protocols are those of the listeners that routes of the kind may attach to.
+	Protocols []gwv1.ProtocolType
+	// Tables tells that its rules stand in tables of virtual hosts.
+	Tables bool
+	read   func(*store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
+}
+
+// Kinds is the table of them. A kind joins it when it is served.
+func Kinds() []Kind {
+	web := []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}
+	return []Kind{
+		{Name: "HTTPRoute", Protocols: web, Tables: true, read: readHTTP},
+	}
+}
+
+func readHTTP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := store.As[*api.HTTPRoute](o)
+	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
+}
+
+// KindOf finds a kind by the name that objects of it have; ok is false for one
+// that is not served.
+func KindOf(key store.Key) (kind Kind, ok bool) {
+	all := Kinds()
+	i := slices.IndexFunc(all, func(k Kind) bool { return key.Group == gwv1.GroupName && key.Kind == k.Name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return all[i], true
+}
+
+// KindsOf gives the kinds that may attach to a listener of a protocol, in the
+// order of the table.
+func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
+	var out []gwv1.RouteGroupKind
+	for _, kind := range Kinds() {
+		if slices.Contains(kind.Protocols, protocol) {
+			group := gwv1.Group(gwv1.GroupName)
+			out = append(out, gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(kind.Name)})
+		}
+	}
+	return out
+}
+
+// Common is what all kinds of route have.
+type Common struct {
+	Kind       Kind
+	Key        store.Key
+	Generation int64
+	Parents    []gwv1.ParentReference
+	Hostnames  []string // in lower case; none is every host
+}
+
+// Read gives what an object has in common with routes of other kinds. An object
+// that is none of Kinds is a mistake of ours, and a panic.
+func Read(o *store.Object) Common {
+	kind, ok := KindOf(o.Key)
+	if !ok {
+		panic("route: not a kind of route that is served: " + o.Key.String())
+	}
+	spec, hostnames := kind.read(o)
+	out := Common{Kind: kind, Key: o.Key, Generation: o.Value.GetGeneration(), Parents: spec.ParentRefs}
+	for _, hostname := range hostnames {
+		out.Hostnames = append(out.Hostnames, strings.ToLower(string(hostname)))
+	}
+	return out
+}

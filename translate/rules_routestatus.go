@@ -1,0 +1,102 @@
+package translate
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// outcome is what a route of any kind has come to, as its status tells.
+type outcome struct {
+	Attach *attachOut
+	// Whole tells that no rule of the route works as it is written; Unsupported says
+	// what does not, and Closed, by Gateway, what is refused there.
+	Whole       bool
+	Unsupported []string
+	Closed      map[string]string
+	Resolved    listen.Verdict[gwv1.RouteConditionReason]
+}
+
+// outcome asks the rules of the route's kind.
+func (n *network) outcome(c *memo.Ctx, key store.Key) outcome {
+	mount := n.mount.Get(c, key)
+	flat := mount.anyFlat()
+	return outcome{
+		Attach: mount.Attach, Whole: flat.Whole, Unsupported: flat.Unsupported, Closed: mount.placed.Closed,
+		Resolved: flat.unresolved().And(n.handedOn(c, key, mount)),
+	}
+}
+
+// anyFlat gives the rules for one port: what is wrong with them does not depend
+// on the port.
+func (m *mountOut) anyFlat() *flatOut {
+	if len(m.Attach.Ports) == 0 {
+		return m.Flat[0]
+	}
+	return m.Flat[m.Attach.Ports[0]]
+}
+
+// runRouteStatus gives nil for a route that names no Gateway of ours.
+func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.routes.Get(c, key)
+	if !ok {
+		return nil
+	}
+	generation := object.Value.GetGeneration()
+	out, is := &gwv1.RouteStatus{}, n.outcome(c, key)
+	for _, parent := range is.Attach.Parents {
+		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
+			ParentRef: parent.Ref, ControllerName: status.ControllerName, Conditions: is.conditions(parent, generation),
+		})
+	}
+	if n.mayStandBelow(c, object) {
+		out.Parents = append(out.Parents, n.children.Get(c, key).Parents...)
+	}
+	if len(out.Parents) == 0 {
+		return nil
+	}
+	return &status.Update{Key: key, Generation: generation, Status: out}
+}
+
+func (o outcome) conditions(parent parentOut, generation int64) []metav1.Condition {
+	accepted := parent.Refused
+	if accepted.Good() && o.Whole {
+		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}
+	}
+	conditions := []metav1.Condition{
+		status.RouteAccepted(generation, accepted),
+		status.RouteResolvedRefs(generation, o.Resolved),
+	}
+	why := o.Unsupported
+	if closed := o.Closed[parent.Gateway]; closed != "" {
+		why = append(slices.Clone(why), closed)
+	}
+	if accepted.Good() && len(why) > 0 {
+		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(why)))
+	}
+	return conditions
+}
+
+// attachedTo names the listeners that a route is attached to. A route that is not
+// accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
+func attachedTo(key store.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+	if whole {
+		return
+	}
+	seen := map[listenerKey]bool{}
+	for _, parent := range attach.Parents {
+		for _, name := range parent.Listeners {
+			if at := (listenerKey{parent.Gateway, name}); !seen[at] {
+				seen[at] = true
+				yield(memo.Place[listenerKey, store.Key]{Key: at, ID: key}, struct{}{})
+			}
+		}
+	}
+}
