@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
@@ -66,13 +67,14 @@ func startCase(t *testing.T, options translate.Options) *caseRun {
 		t.Fatal(err)
 	}
 	address := envoytest.LoopbackAddress()
-	options.Bind = []string{address}
+	network := fmt.Sprintf("127.%d.", 100+os.Getpid()%100)
+	options.Bind, options.AddressPool = []string{address}, cases.Pool(options.AddressPool, network)
 	run := &caseRun{
 		running: start(t, Options{}), t: t, store: s, address: address,
 		extensions: map[string]bool{},
 		echoes:     map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options),
-		network:    fmt.Sprintf("127.%d.", 100+os.Getpid()%100),
+		network:    network,
 	}
 	run.envoy = envoytest.Start(t, envoytest.Options{XDSAddress: run.xds.String()})
 	return run
@@ -92,9 +94,23 @@ func (run *caseRun) apply(step cases.Step) {
 	})
 	for _, request := range step.Requests {
 		if !request.Closed {
-			run.envoy.WaitListener(run.address + ":" + request.URL.Port())
+			run.envoy.WaitListener(run.addressOf(request) + ":" + request.URL.Port())
 		}
 	}
+}
+
+// addressOf is where a request goes: the address in the status of the Gateway that it
+// names.
+func (run *caseRun) addressOf(r cases.Request) string {
+	address := run.address
+	run.locked(func() {
+		if o := run.board.objects[gatewayKey(r.Gateway)]; o != nil {
+			if gateway, ok := o.shown.(*gwv1.GatewayStatus); ok && len(gateway.Addresses) > 0 {
+				address = gateway.Addresses[0].Value
+			}
+		}
+	})
+	return address
 }
 
 // startEchoes starts a back end for each endpoint of the object in the case's
@@ -175,7 +191,7 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 // request is a line of the case as it goes out.
 func (run *caseRun) request(r cases.Request) envoytest.Request {
 	out := envoytest.Request{
-		Address: run.address + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
+		Address: run.addressOf(r) + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
 		Body: strings.Repeat("x", r.BodySize),
 	}
 	if r.Proxy != "" {

@@ -130,6 +130,7 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	}
 	answer := explain.Request(w.view(), explain.Query{
 		Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
+		Gateway: r.Gateway,
 	})
 	if closed := answer.Port == nil; closed || r.Closed {
 		if closed != r.Closed {

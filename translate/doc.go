@@ -10,7 +10,10 @@
 //	class         class name           GatewayClass                 is it ours?
 //	grants        namespace            ReferenceGrant               those of the namespace
 //	certificate   reference            Secret, grants               whether a listener may and can use it
-//	listeners     Gateway              Gateway, class, certificate  listeners, judged one by one
+//	wish          Gateway              Gateway, class               addresses that it names, and how many it leaves open
+//	pool          -                    ← wish                       who gets which address of the pool
+//	leased        Gateway              pool                         its own (these three where there is a pool)
+//	listeners     Gateway              Gateway, class, leased, certificate  listeners, judged one by one
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways

@@ -73,6 +73,7 @@ type network struct {
 	in *inputs
 
 	class       *memo.Rule[string, classOut]
+	leased      *memo.Rule[store.Key, []string]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
 	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
 	holders     *memo.Rule[int32, map[string]string]

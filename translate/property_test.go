@@ -3,6 +3,7 @@ package translate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -22,7 +23,11 @@ func TestIncrementalEqualsCold(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
-			w, files := newWorldWith(t, scoped(seed)), map[string]string{}
+			options := scoped(seed)
+			if seed%3 == 0 {
+				options.AddressPool = netip.MustParsePrefix("127.0.0.0/30")
+			}
+			w, files := newWorldWith(t, options), map[string]string{}
 			served, refused := 0, 0
 			for range 60 {
 				randomEdit(r, files)
@@ -100,7 +105,7 @@ func randomAge(r *rand.Rand) string {
 
 func randomGateway(r *rand.Rand) (string, string) {
 	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"),
-		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
+		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: IPAddress}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
 	places := []string{"80, protocol: HTTP", "8080, protocol: HTTP", `8080, protocol: HTTP, hostname: "*.example.com"`,
 		"8080, protocol: HTTP, hostname: a.example.com", "80, protocol: TCP", "80, protocol: HTTPS, tls: {certificateRefs: [{name: x}]}"}
 	places = append(places, randomHTTPS(r)...)

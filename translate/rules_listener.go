@@ -40,6 +40,7 @@ func resourceOf(p *portOut) *xds.Resource {
 
 func (n *network) declareListeners(e *memo.Engine) {
 	n.class = memo.NewRule(e, "class", n.runClass, identical)
+	n.declarePool(e)
 	n.listeners = memo.NewRule(e, "listeners", n.runListeners, deepEqual)
 	memo.Each(n.listeners, n.in.gateways)
 	n.claims = memo.NewFold[int32, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
@@ -85,7 +86,7 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	return listen.Read(object, n.Bind, func(ref gwv1.SecretObjectReference) listen.Certificate {
+	return listen.Read(object, n.given(c, key), func(ref gwv1.SecretObjectReference) listen.Certificate {
 		return n.certificate.Get(c, refer(key, ref))
 	})
 }

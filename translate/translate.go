@@ -2,6 +2,7 @@ package translate
 
 import (
 	"cmp"
+	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
@@ -20,6 +21,9 @@ type Options struct {
 	// Bind are the IP addresses for Gateways that name none: all interfaces,
 	// when empty 0.0.0.0.
 	Bind []string
+	// AddressPool has an address for each Gateway that names none, in place of
+	// Bind; it is not valid for no pool.
+	AddressPool netip.Prefix
 	// Guard says which endpoints must not be used.
 	Guard backend.Guard
 	// WildcardNamespace is the word that stands for all namespaces in a label

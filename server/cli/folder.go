@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -38,6 +40,7 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.tree.Files, "max-files", o.tree.Files, "largest number of files")
 	flags.IntVar(&o.store.Documents, "max-documents", 0, "largest number of documents in one file (default 20000)")
 	flags.IntVar(&o.store.Objects, "max-objects", 0, "largest number of objects (default 500000)")
+	flags.TextVar(&o.routes.AddressPool, "address-pool", netip.Prefix{}, "a network such as 127.0.1.0/24: each Gateway that names no address listens on one of it (default: on all interfaces)")
 	flags.Uint32Var(&o.routes.TrustedHops, "trusted-hops", 0, "how many proxies in front of Envoy are believed what X-Forwarded-For says")
 	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of pairs of a delegating rule and a candidate for one host (default 200000)")
 	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "how often the matches of routes may stand in the tables of hosts and ports, beyond 32 times for each match (default 50000)")
@@ -53,6 +56,11 @@ func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
 	if least < 0 {
 		return fmt.Errorf("%d is not a limit: the --max- flags take numbers above 0", least)
+	}
+	if pool := o.routes.AddressPool; pool.IsValid() {
+		if err := listen.CheckPool(pool); err != nil {
+			return fmt.Errorf("--address-pool: %w", err)
+		}
 	}
 	if word := o.routes.WildcardNamespace; word != "" && len(validation.IsDNS1123Label(word)) > 0 {
 		return fmt.Errorf("--delegation-wildcard-namespace %q: must be a DNS label, such as all", word)

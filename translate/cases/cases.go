@@ -14,7 +14,8 @@
 //	edit N/requests, edit N/want/…  as above, after edit N
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
-//	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N (only where present)
+//	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N,
+//	                    address-pool CIDR in the network of back ends (only where present)
 //
 // Every case is also run with its files and documents in reverse; a heading
 // that says "order matters" leaves that out.
@@ -27,6 +28,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -123,6 +125,12 @@ func (c *Case) readOptions() error {
 				return fmt.Errorf("options: trusted-hops: %w", err)
 			}
 			c.Options.TrustedHops = uint32(hops)
+		case "address-pool":
+			pool, err := netip.ParsePrefix(value)
+			if err != nil {
+				return fmt.Errorf("options: address-pool: %w", err)
+			}
+			c.Options.AddressPool = pool
 		case "max-depth":
 			depth, err := strconv.Atoi(value)
 			if err != nil {
@@ -199,6 +207,15 @@ func (s Step) Tree(network string) watcher.Tree {
 		files[name] = []byte(strings.ReplaceAll(text, Network, network))
 	}
 	return Tree(files)
+}
+
+// Pool gives an address pool with its network moved likewise.
+func Pool(pool netip.Prefix, network string) netip.Prefix {
+	moved, err := netip.ParsePrefix(strings.Replace(pool.String(), Network, network, 1))
+	if err != nil {
+		return pool // there is none
+	}
+	return moved
 }
 
 // Tree makes a Tree of files by path.

@@ -16,7 +16,8 @@ import (
 //	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
 //
 // BODY:N in place of a header sends a body of N bytes, BIG:N a header X-Big of N, and
-// PROXY:IP a PROXY header from that address first. For https, SNI:NAME asks in
+// PROXY:IP a PROXY header from that address first. GATEWAY:NS/NAME goes to the address
+// of that Gateway, where each has its own. For https, SNI:NAME asks in
 // the handshake for NAME in place of the host, SNI:- for none, HTTP2:on speaks
 // HTTP/2, and TLS:1.2 offers no later version.
 //
@@ -42,6 +43,8 @@ type Request struct {
 	BodySize int
 	// OnlyEnvoy tells that explain cannot know the answer.
 	OnlyEnvoy bool
+	// Gateway is that which the request goes to, "" for the only one on the port.
+	Gateway string
 	// Proxy is the address in a PROXY header, "" for no header.
 	Proxy string
 	// SNI is the name that the handshake asks for, "" for none.
@@ -110,6 +113,8 @@ func (r *Request) parseWord(name, value string) (err error) {
 		var size int
 		size, err = strconv.Atoi(value)
 		r.Headers.Set("X-Big", strings.Repeat("x", size))
+	case "GATEWAY":
+		r.Gateway = value
 	case "PROXY":
 		r.Proxy = value
 	case "SNI":

@@ -28,7 +28,7 @@ type Gateway struct {
 	Listeners []*Listener
 	// Settings are what its annotations say.
 	Settings ir.Settings
-	// Unusable says why no address can be used; its zero value that one can.
+	// Unusable says why the addresses cannot be used; its zero value that they can.
 	Unusable Verdict[gwv1.GatewayConditionReason]
 	Problems []store.Problem
 }
@@ -85,16 +85,17 @@ func (l *Listener) Serves() bool {
 	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
 
-// Read judges the listeners of a Gateway. bind are the addresses for a Gateway
-// that names none: all interfaces. certificate follows a reference to a Secret.
-func Read(object *store.Object, bind []string, certificate func(gwv1.SecretObjectReference) Certificate) *Gateway {
+// Read judges the listeners of a Gateway. given are the addresses for what it
+// leaves open: its own of the pool, or all interfaces. certificate follows a
+// reference to a Secret.
+func Read(object *store.Object, given []string, certificate func(gwv1.SecretObjectReference) Certificate) *Gateway {
 	gateway, _ := store.As[*gwv1.Gateway](object)
 	g := &Gateway{
 		Origin:     route.OriginOf(object),
 		Name:       object.Key.Namespace + "/" + object.Key.Name,
 		Generation: gateway.Generation,
 	}
-	g.addresses(gateway.Spec.Addresses, bind)
+	g.addresses(gateway.Spec.Addresses, given)
 	g.readSettings(gateway.Annotations)
 	for i := range gateway.Spec.Listeners {
 		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], certificate))
@@ -110,11 +111,16 @@ func (g *Gateway) problem(code, field, message, hint string) {
 	})
 }
 
-// addresses takes the IP addresses of the spec, or bind when there are none
-// (design section 4).
-func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, bind []string) {
+// addresses takes the IP addresses of the spec, and those given where it names
+// none, or an entry has no value (design section 4).
+func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
+	open := len(list) == 0
 	for i, address := range list {
 		field := fmt.Sprintf("spec.addresses[%d]", i)
+		if isOpen(address) {
+			open = true
+			continue
+		}
 		if address.Type != nil && *address.Type != gwv1.IPAddressType {
 			g.refuseAddress(field+".type", fmt.Sprintf("address type %s is not supported", *address.Type))
 			continue
@@ -127,11 +133,22 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, bind []string) {
 		// An IPv4 address in IPv6 clothes cannot be bound as written.
 		g.Addresses = append(g.Addresses, ip.Unmap().String())
 	}
-	if len(list) == 0 {
-		g.Addresses = slices.Clone(bind)
+	if open {
+		g.Addresses = append(g.Addresses, given...)
+		if len(given) == 0 {
+			g.refuseLease()
+		}
 	}
 	slices.Sort(g.Addresses)
 	g.Addresses = slices.Compact(g.Addresses)
+}
+
+func (g *Gateway) refuseLease() {
+	message := "no address of --address-pool is left"
+	g.problem(string(gwv1.GatewayReasonAddressNotAssigned), "spec.addresses", message, "give gatefold a larger pool, or name an address here")
+	if g.Unusable.Good() {
+		g.Unusable = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonAddressNotAssigned, message}
+	}
 }
 
 func (g *Gateway) refuseAddress(field, message string) {

@@ -35,6 +35,9 @@ func ClassAccepted(generation int64, bad listen.Verdict[gwv1.GatewayClassConditi
 // can serve.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
+	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // which is a reason of Programmed alone
+		bad = listen.Verdict[gwv1.GatewayConditionReason]{}
+	}
 	sound, unsound := listenerNames(g)
 	if bad.Good() && len(unsound) > 0 && len(sound) == 0 {
 		bad = listen.Verdict[gwv1.GatewayConditionReason]{
@@ -64,6 +67,8 @@ func listenerNames(g *listen.Gateway) (sound, unsound []string) {
 // it: what Envoy says is joined by server.
 func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	switch {
+	case g.Unusable.Reason == gwv1.GatewayReasonAddressNotAssigned:
+		return programmed(gwv1.GatewayConditionProgrammed, g.Generation, g.Unusable.Reason, g.Unusable.Message)
 	case !g.Unusable.Good():
 		return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, g.Unusable.Message)
 	case len(g.Ports()) > 0:

@@ -1,0 +1,131 @@
+package listen
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"net/netip"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// Wish is what one Gateway asks of the address pool.
+type Wish struct {
+	Origin ir.Origin
+	// Static are the IP addresses that its spec names: nobody is given them.
+	Static []netip.Addr
+	// Open is how many addresses it is to be given: one when the spec names none,
+	// else one for each entry without a value (Gateway API, GatewaySpecAddress.value).
+	Open int
+}
+
+// WishOf gives what a Gateway asks of the pool.
+func WishOf(object *store.Object) *Wish {
+	gateway, _ := store.As[*gwv1.Gateway](object)
+	w := &Wish{Origin: route.OriginOf(object)}
+	for _, address := range gateway.Spec.Addresses {
+		if isOpen(address) {
+			w.Open++
+		} else if ip, err := netip.ParseAddr(address.Value); err == nil {
+			w.Static = append(w.Static, ip.Unmap())
+		}
+	}
+	if len(gateway.Spec.Addresses) == 0 {
+		w.Open = 1
+	}
+	return w
+}
+
+// CompareWishes orders wishes by the rule of ties.
+func CompareWishes(a, b *Wish) int { return route.CompareOrigins(a.Origin, b.Origin) }
+
+// isOpen tells whether an entry of spec.addresses leaves the address to us.
+func isOpen(a gwv1.GatewaySpecAddress) bool {
+	return a.Value == "" && (a.Type == nil || *a.Type == gwv1.IPAddressType)
+}
+
+// CheckPool refuses a prefix that is no pool.
+func CheckPool(pool netip.Prefix) error {
+	switch addr := pool.Addr(); {
+	case pool != pool.Masked():
+		return fmt.Errorf("%s has bits behind the prefix; write %s", pool, pool.Masked())
+	case addr.IsMulticast(), addr.IsUnspecified(), addr.Is4In6():
+		return fmt.Errorf("%s: nothing can listen on such addresses", pool)
+	}
+	return nil
+}
+
+// Lease gives addresses of the pool by the key of each Gateway that asks for some:
+// fewer than it asks for when none is left. wishes come by the rule of ties.
+//
+// An address is that which the name of the Gateway leads to, so that Gateways that
+// come and go do not move the others; where two names lead to one address, the
+// first by the rule of ties has it, and the other the next free one.
+func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[store.Key][]string {
+	l := leasing{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
+	if pool.Addr().BitLen()-pool.Bits() < 2 {
+		l.first = 0
+	}
+	for w := range wishes {
+		for _, ip := range w.Static {
+			l.taken[ip] = true
+		}
+	}
+	out := map[store.Key][]string{}
+	for w := range wishes {
+		for i := range w.Open {
+			if ip, ok := l.next(fmt.Sprintf("%s/%s#%d", w.Origin.Key.Namespace, w.Origin.Key.Name, i)); ok {
+				out[w.Origin.Key] = append(out[w.Origin.Key], ip.String())
+			}
+		}
+	}
+	return out
+}
+
+// usable is how many addresses of a pool can be given away: the first and the last
+// of an IPv4 network, and the first of an IPv6 one, mean something else.
+func usable(pool netip.Prefix) uint64 {
+	bits := pool.Addr().BitLen() - pool.Bits()
+	switch {
+	case bits < 2:
+		return 1 << bits
+	case pool.Addr().Is4():
+		return 1<<bits - 2
+	}
+	return 1<<min(bits, 62) - 1
+}
+
+// leasing is a Lease under way.
+type leasing struct {
+	pool        netip.Prefix
+	first, size uint64
+	taken       map[netip.Addr]bool
+}
+
+// next takes the first free address from that on which name leads to. It looks at
+// no more than are taken.
+func (l *leasing) next(name string) (netip.Addr, bool) {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(name)) // it does not fail
+	for step := range l.size {
+		ip := l.at((sum.Sum64()%l.size + step) % l.size)
+		if !l.taken[ip] {
+			l.taken[ip] = true
+			return ip, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// at gives the n-th address that can be given away.
+func (l *leasing) at(n uint64) netip.Addr {
+	bytes := l.pool.Addr().As16()
+	low := bytes[8:]
+	binary.BigEndian.PutUint64(low, binary.BigEndian.Uint64(low)+l.first+n)
+	return netip.AddrFrom16(bytes).Unmap()
+}

@@ -1,0 +1,87 @@
+package listen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func wish(name string, open int, static ...string) *Wish {
+	w := &Wish{Origin: ir.Origin{Key: store.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
+	for _, address := range static {
+		w.Static = append(w.Static, netip.MustParseAddr(address))
+	}
+	return w
+}
+
+func lease(pool string, wishes ...*Wish) map[store.Key][]string {
+	slices.SortFunc(wishes, CompareWishes)
+	return Lease(netip.MustParsePrefix(pool), slices.Values(wishes))
+}
+
+// TestLeaseGivesEachItsOwn fills pools to the last address: nobody shares one, nobody
+// is given what a spec names, or what lies outside; and who is too many gets none.
+func TestLeaseGivesEachItsOwn(t *testing.T) {
+	for pool, size := range map[string]int{
+		"127.0.1.0/24": 254, "127.0.1.0/29": 6, "127.0.1.4/30": 2, "127.0.1.4/31": 2, "127.0.1.4/32": 1,
+		"fd00::/120": 255, "fd00::/127": 2, "fd00::/64": 1 << 20,
+	} {
+		prefix := netip.MustParsePrefix(pool)
+		named := prefix.Addr()
+		if size > 2 {
+			named, size = named.Next(), size-1
+		} else {
+			named = named.Prev()
+		}
+		wishes := []*Wish{wish("named", 0, named.String())}
+		for i := range min(size, 300) + 3 {
+			wishes = append(wishes, wish(fmt.Sprint("g", i), 1))
+		}
+		seen := map[string]bool{named.String(): true}
+		for key, addresses := range lease(pool, wishes...) {
+			for _, address := range addresses {
+				if seen[address] || !prefix.Contains(netip.MustParseAddr(address)) {
+					t.Errorf("%s: %s for %s is taken, or outside", pool, address, key)
+				}
+				seen[address] = true
+			}
+		}
+		if given, want := len(seen)-1, min(size, 303); given != want {
+			t.Errorf("%s: %d addresses were given, of %d", pool, given, want)
+		}
+	}
+}
+
+// TestLeaseSeldomMoves adds Gateways to a pool that is a fifth full: of those that are
+// there, few move, and no one that is older.
+func TestLeaseSeldomMoves(t *testing.T) {
+	const pool, kept = "127.0.1.0/24", 50
+	r := rand.New(rand.NewPCG(1, 2))
+	moved := 0
+	for round := range 100 {
+		var wishes []*Wish
+		for i := range kept {
+			wishes = append(wishes, wish(fmt.Sprintf("g%d-%d", r.IntN(1000), i), 1))
+		}
+		before := lease(pool, wishes...)
+		newcomer := wish(fmt.Sprint("new-", round), 1)
+		after := lease(pool, append(wishes, newcomer)...)
+		for _, w := range wishes {
+			if slices.Equal(before[w.Origin.Key], after[w.Origin.Key]) {
+				continue
+			}
+			moved++
+			if CompareWishes(w, newcomer) < 0 {
+				t.Errorf("%s moved, and goes before the newcomer", w.Origin.Key)
+			}
+		}
+	}
+	if moved > kept {
+		t.Errorf("%d of %d Gateways moved", moved, 100*kept)
+	}
+}

@@ -1,0 +1,56 @@
+package translate
+
+import (
+	"maps"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// declarePool shares the address pool out among the Gateways of ours; without a
+// pool there is nothing to declare.
+func (n *network) declarePool(e *memo.Engine) {
+	if !n.AddressPool.IsValid() {
+		return
+	}
+	wish := memo.NewRule(e, "wish", n.runWish, deepEqual)
+	memo.Each(wish, n.in.gateways)
+	wishes := memo.NewFold[struct{}, store.Key, *listen.Wish](e, gather[store.Key](listen.CompareWishes), memo.Ordered[*listen.Wish].Same)
+	memo.From(wishes, wish, func(key store.Key, w *listen.Wish, yield func(memo.Place[struct{}, store.Key], *listen.Wish)) {
+		if w != nil {
+			yield(memo.Place[struct{}, store.Key]{ID: key}, w)
+		}
+	}, identical)
+	pool := memo.NewRule(e, "pool", func(c *memo.Ctx, _ struct{}) map[store.Key][]string {
+		all, _ := wishes.Get(c, struct{}{})
+		return listen.Lease(n.AddressPool, all.All())
+	}, func(a, b map[store.Key][]string) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) })
+	n.leased = memo.NewRule(e, "leased", func(c *memo.Ctx, key store.Key) []string {
+		return pool.Get(c, struct{}{})[key]
+	}, slices.Equal[[]string])
+}
+
+// runWish gives nil for a Gateway that is not ours.
+func (n *network) runWish(c *memo.Ctx, key store.Key) *listen.Wish {
+	object, ok := n.in.gateways.Get(c, key)
+	if !ok {
+		return nil
+	}
+	gateway, _ := store.As[*gwv1.Gateway](object)
+	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
+		return nil
+	}
+	return listen.WishOf(object)
+}
+
+// given are the addresses of a Gateway for what its spec leaves open.
+func (n *network) given(c *memo.Ctx, key store.Key) []string {
+	if n.leased == nil {
+		return n.Bind
+	}
+	return n.leased.Get(c, key)
+}
