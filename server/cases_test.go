@@ -17,6 +17,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // TestCasesOnARealEnvoy runs the requests of every case and example through a real Envoy,
@@ -104,7 +105,7 @@ func (run *caseRun) apply(step cases.Step) {
 func (run *caseRun) addressOf(r cases.Request) string {
 	address := run.address
 	run.locked(func() {
-		if o := run.board.objects[gatewayKey(r.Gateway)]; o != nil {
+		if o := run.board.objects[ir.GatewayKey(r.Gateway)]; o != nil {
 			if gateway, ok := o.shown.(*gwv1.GatewayStatus); ok && len(gateway.Addresses) > 0 {
 				address = gateway.Addresses[0].Value
 			}
