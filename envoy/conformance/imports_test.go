@@ -1,8 +1,6 @@
 package conformance
 
 import (
-	_ "github.com/gorilla/websocket"
-	_ "github.com/miekg/dns"
 	_ "golang.org/x/net/http2"
 	_ "google.golang.org/grpc"
 	_ "k8s.io/api/core/v1"

@@ -1,0 +1,224 @@
+package pods
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Sources give the data of the objects that volumes mount; false when there is
+// no such object. They are asked at each TLS handshake, from any goroutine: the
+// suite makes its Secrets after its Deployments. Nil knows no objects.
+type Sources struct {
+	Secret, ConfigMap func(namespace, name string) (map[string][]byte, bool)
+}
+
+// World holds the pods of all Deployments and the Services that select them.
+// Its methods may be called from any goroutine.
+type World struct {
+	sources Sources
+	changed func([]*discoveryv1.EndpointSlice)
+
+	mu        sync.Mutex
+	closed    bool
+	pods      map[types.NamespacedName][]*pod // by Deployment
+	services  map[types.NamespacedName]*corev1.Service
+	addresses addresses
+	serial    int // of the next pod: no two of a World share a name
+
+	out  sync.Mutex // held while changed is called: the newest list comes last
+	last []*discoveryv1.EndpointSlice
+}
+
+// New gives a World without pods; it ends with ctx or Close. changed is called
+// with all EndpointSlices there are, sorted, whenever that list has changed, and
+// before the method that changed it returns. It must not call Deploy, Remove,
+// Service or RemoveService, nor change what it is given. The error tells that
+// this machine has no address 127.0.2.1.
+func New(ctx context.Context, sources Sources, changed func([]*discoveryv1.EndpointSlice)) (*World, error) {
+	probe, err := net.Listen("tcp4", "127.0.2.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("pods need the addresses 127.0.2.0/24, which Linux has by itself: %w", err)
+	}
+	if err := probe.Close(); err != nil {
+		return nil, err
+	}
+	w := &World{
+		sources:  sources,
+		changed:  changed,
+		pods:     map[types.NamespacedName][]*pod{},
+		services: map[types.NamespacedName]*corev1.Service{},
+	}
+	context.AfterFunc(ctx, w.Close)
+	return w, nil
+}
+
+// Deploy starts, replaces or stops pods until those of the Deployment are as
+// many as it wants, all of its present template. When it returns they accept
+// connections. On an error, of a port that cannot be bound or a template no
+// program stands in for, the pods from before go on.
+func (w *World) Deploy(d *appsv1.Deployment) error {
+	gone, err := w.deploy(d)
+	if err != nil {
+		return fmt.Errorf("deployment %s/%s: %w", d.Namespace, d.Name, err)
+	}
+	w.publish()
+	stop(gone)
+	return nil
+}
+
+// deploy gives the pods that the Deployment has no more use for.
+func (w *World) deploy(d *appsv1.Deployment) (gone []*pod, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, errors.New("the world is closed")
+	}
+	revision, err := templateHash(&d.Spec.Template)
+	if err != nil {
+		return nil, err
+	}
+	replicas := 1
+	if d.Spec.Replicas != nil {
+		replicas = int(*d.Spec.Replicas)
+	}
+	key := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
+	var kept, fresh []*pod
+	for _, p := range w.pods[key] {
+		if p.revision == revision && len(kept) < replicas {
+			kept = append(kept, p)
+		} else {
+			gone = append(gone, p)
+		}
+	}
+	for len(kept)+len(fresh) < replicas {
+		p, err := w.start(d, revision)
+		if err != nil {
+			stop(fresh)
+			return nil, err
+		}
+		fresh = append(fresh, p)
+	}
+	w.pods[key] = append(kept, fresh...)
+	return gone, nil
+}
+
+// templateHash tells revisions of a Deployment apart, as the second last part
+// of a pod's name does.
+func templateHash(template *corev1.PodTemplateSpec) (string, error) {
+	text, err := json.Marshal(template)
+	if err != nil {
+		return "", err
+	}
+	return hash(text), nil
+}
+
+func hash(text []byte) string {
+	sum := fnv.New32a()
+	_, _ = sum.Write(text) // it never fails
+	return fmt.Sprintf("%08x", sum.Sum32())
+}
+
+// Remove stops the pods of a Deployment; one that never was is no mistake.
+func (w *World) Remove(namespace, name string) {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	w.mu.Lock()
+	gone := w.pods[key]
+	delete(w.pods, key)
+	w.mu.Unlock()
+	w.publish()
+	stop(gone)
+}
+
+// Service keeps EndpointSlices for a new or changed Service. One without a
+// selector, or of type ExternalName, gets none: its slices are its author's.
+func (w *World) Service(s *corev1.Service) {
+	w.mu.Lock()
+	w.services[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = s.DeepCopy()
+	w.mu.Unlock()
+	w.publish()
+}
+
+// RemoveService takes the EndpointSlices of a Service away.
+func (w *World) RemoveService(namespace, name string) {
+	w.mu.Lock()
+	delete(w.services, types.NamespacedName{Namespace: namespace, Name: name})
+	w.mu.Unlock()
+	w.publish()
+}
+
+// Pods gives copies of the Pods of a namespace, or of all if it is empty, sorted
+// by namespace and name. All are Running and Ready.
+func (w *World) Pods(namespace string) []*corev1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []*corev1.Pod
+	for _, p := range w.sorted() {
+		if namespace == "" || namespace == p.object.Namespace {
+			out = append(out, p.object.DeepCopy())
+		}
+	}
+	return out
+}
+
+// Log gives the lines that a pod wrote during the time that is given, all if it
+// is zero, each with its line feed; nil when there is no such pod.
+func (w *World) Log(namespace, pod string, since time.Duration) []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.sorted() {
+		if p.object.Namespace == namespace && p.object.Name == pod {
+			return p.container.log.since(since)
+		}
+	}
+	return nil
+}
+
+// Close stops all pods. The World takes no Deployment afterwards.
+func (w *World) Close() {
+	w.mu.Lock()
+	gone := w.sorted()
+	w.closed = true
+	clear(w.pods)
+	w.mu.Unlock()
+	stop(gone)
+}
+
+// sorted gives all pods by namespace and name; w.mu is held.
+func (w *World) sorted() []*pod {
+	var out []*pod
+	for _, pods := range w.pods {
+		out = append(out, pods...)
+	}
+	slices.SortFunc(out, func(a, b *pod) int {
+		return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Name, b.object.Name))
+	})
+	return out
+}
+
+// publish hands the EndpointSlices out if they differ from those handed out last.
+func (w *World) publish() {
+	w.out.Lock()
+	defer w.out.Unlock()
+	w.mu.Lock()
+	list := generate(w.services, w.sorted())
+	w.mu.Unlock()
+	if equality.Semantic.DeepEqual(list, w.last) {
+		return
+	}
+	w.last = list
+	w.changed(list)
+}
