@@ -118,7 +118,7 @@ func (r refusals) admit(e *entry) (admitted *entry, refusal *Refusal) {
 		return nil, &said
 	}
 	key := e.Rule.Source.Key
-	closed := e.closed("an Envoy rejected the rule: "+said.Words, ir.Part{Kind: ir.PartClosed, Object: key, Field: ruleField(e.Rule)})
+	closed := e.closed(&closing{"an Envoy rejected the rule: " + said.Words, ir.Part{Kind: ir.PartClosed, Object: key, Field: ruleField(e.Rule)}})
 	if _, too := r[RefusedPart{Route: e.Rule.Name, Sum: sha256.Sum256(closed.Encoded)}]; too {
 		said.Match = true
 		return nil, &said

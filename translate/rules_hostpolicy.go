@@ -23,9 +23,7 @@ type hostPolicy struct {
 	Extras   *ir.Extras
 	Backends []backend.Key
 	// Closed says why all these routes answer 500: a policy that cannot be used.
-	// "" when nothing is wrong. ClosedAt is the place.
-	Closed   string
-	ClosedAt ir.Part
+	Closed *closing
 }
 
 // hostDemand is what routes have to know of a hostPolicy. An edit of a value that
@@ -34,9 +32,8 @@ type hostDemand struct {
 	// Own are the fields that a virtual host cannot hold.
 	Own policy.Resolved
 	// Held names those that it holds.
-	Held     []string
-	Closed   string
-	ClosedAt ir.Part
+	Held   []string
+	Closed *closing
 }
 
 func (n *network) declareHostPolicies(e *memo.Engine) {
@@ -80,8 +77,8 @@ func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 		}
 	}
 	level := policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
-	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed, ClosedAt: gathered.closedAt}
-	if out.Closed == "" {
+	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed}
+	if out.Closed == nil {
 		out.Extras = out.Resolved.Extras()
 		out.Backends, _ = n.connect(c, out.Extras)
 	}
@@ -90,8 +87,8 @@ func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 
 func (n *network) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
 	all := n.hostPolicy.Get(c, key)
-	if all.Closed != "" {
-		return &hostDemand{Closed: all.Closed, ClosedAt: all.ClosedAt}
+	if all.Closed != nil {
+		return &hostDemand{Closed: all.Closed}
 	}
 	out := &hostDemand{Own: all.Only(func(field string) bool { return !xds.HeldByHost(field) })}
 	for _, origin := range all.Origins {
@@ -144,8 +141,8 @@ func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey,
 			continue
 		}
 		demand := n.hostDemand.Get(c, at)
-		if demand.Closed != "" {
-			out.close(table.Gateway, demand.Closed)
+		if demand.Closed != nil {
+			out.close(table.Gateway, demand.Closed.Why)
 		}
 		entries, known := done[at]
 		if !known {
@@ -184,8 +181,8 @@ func (d *hostDemand) place(own []*entry) []*entry {
 // placeOne gives an entry the fields that its host cannot hold for it, and turns
 // off what its host holds and the route has its own of.
 func (d *hostDemand) placeOne(e *entry) *entry {
-	if d.Closed != "" {
-		return e.closed(d.Closed, d.ClosedAt)
+	if d.Closed != nil {
+		return e.closed(d.Closed)
 	}
 	var replaced []string
 	for _, field := range d.Held {
@@ -210,9 +207,9 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 }
 
 // closed gives the entry that answers 500 in place of e.
-func (e *entry) closed(why string, at ir.Part) *entry {
+func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
-	rule.Action.Respond.Why, rule.Action.Parts = why, []ir.Part{at}
+	rule.Action.Respond.Why, rule.Action.Parts = by.Why, []ir.Part{by.At}
 	encoded, problems := xds.Route(rule)
 	if len(problems) > 0 { // its match was encoded before
 		panic(fmt.Sprintf("translate: %s is refused when it is closed: %+v", rule.Name, problems))
@@ -269,7 +266,7 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		for e := range h.Table.All() {
 			rule := e.Rule
-			if h.Policy != nil && h.Policy.Closed == "" && len(h.Policy.Origins) > 0 {
+			if h.Policy != nil && h.Policy.Closed == nil && len(h.Policy.Origins) > 0 {
 				rule = e.under(&h.Policy.Resolved, h.Policy.Extras)
 			}
 			if !yield(rule) {
@@ -277,41 +274,4 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 			}
 		}
 	}
-}
-
-// gathering collects the policies of one level.
-type gathering struct {
-	get   func(store.Key) *policyOut
-	specs []*policy.Attached
-	// closed says why rules must not serve, "" when nothing is wrong; closedAt is
-	// the place.
-	closed   string
-	closedAt ir.Part
-}
-
-func (n *network) gathering(c *memo.Ctx) *gathering {
-	return &gathering{get: func(of store.Key) *policyOut { return n.policy.Get(c, of) }}
-}
-
-// close keeps the first reason.
-func (g *gathering) close(why string, at ir.Part) {
-	if g.closed == "" {
-		g.closed, g.closedAt = why, at
-	}
-}
-
-// add takes in a policy; found is false when there is none of that name.
-func (g *gathering) add(of store.Key, standing policy.Standing) (found bool) {
-	p := g.get(of)
-	if p.Attached == nil {
-		return false
-	}
-	if p.Unusable != "" {
-		field, _, _ := strings.Cut(p.Unusable, ": ")
-		g.close(fmt.Sprintf("%s cannot be used: %s", of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: field})
-	}
-	attached := *p.Attached
-	attached.Standing = standing
-	g.specs = append(g.specs, &attached)
-	return true
 }

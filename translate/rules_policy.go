@@ -3,12 +3,12 @@ package translate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -36,13 +36,19 @@ type policyOut struct {
 	Problems []store.Problem
 }
 
+// closing says why rules answer 500 in place of what they are for; nil when
+// nothing is wrong.
+type closing struct {
+	Why string
+	At  ir.Part // where that is written
+}
+
 // levelOut is what attaches to one rule of one route.
 type levelOut struct {
 	policy.Level
 	// Closed says why the rule, and all below it, must answer 500: a policy that
-	// is named and missing, or unusable. "" when nothing is wrong.
-	Closed   string
-	ClosedAt ir.Part // where that is written
+	// is named and missing, or unusable.
+	Closed   *closing
 	Problems []store.Problem
 }
 
@@ -97,6 +103,41 @@ func annotationProblem(key store.Key, annotation, message, hint string) store.Pr
 	}
 }
 
+// gathering collects the policies of one level.
+type gathering struct {
+	get   func(store.Key) *policyOut
+	specs []*policy.Attached
+	// closed says why rules must not serve: the first reason.
+	closed *closing
+}
+
+func (n *network) gathering(c *memo.Ctx) *gathering {
+	return &gathering{get: func(of store.Key) *policyOut { return n.policy.Get(c, of) }}
+}
+
+// close keeps the first reason.
+func (g *gathering) close(by *closing) {
+	if g.closed == nil {
+		g.closed = by
+	}
+}
+
+// add takes in a policy; found is false when there is none of that name.
+func (g *gathering) add(of store.Key, standing policy.Standing) (found bool) {
+	p := g.get(of)
+	if p.Attached == nil {
+		return false
+	}
+	if p.Unusable != "" {
+		field, _, _ := strings.Cut(p.Unusable, ": ")
+		g.close(&closing{fmt.Sprintf("%s cannot be used: %s", of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: field}})
+	}
+	attached := *p.Attached
+	attached.Standing = standing
+	g.specs = append(g.specs, &attached)
+	return true
+}
+
 // runPolicies gives the level of one rule: the policies that it names, and those
 // that target it or its route.
 func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
@@ -118,19 +159,22 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	}
 	priority, _ := policy.StrategyOf(from.Annotations)
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
-	out.Closed, out.ClosedAt = gathered.closed, gathered.closedAt
+	out.Closed = gathered.closed
 	return out
 }
 
 // missing says why the rule must not serve without the policy that it names.
-func (out *levelOut) missing(key ruleKey, filter int, of store.Key) (why string, at ir.Part) {
+func (out *levelOut) missing(key ruleKey, filter int, of store.Key) *closing {
 	problem := store.Problem{
 		Code: "PolicyNotFound", Severity: store.Error, Object: key.Route,
 		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
 		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does",
 	}
 	out.Problems = append(out.Problems, problem)
-	return fmt.Sprintf("%s %s: %s", problem.Object, problem.Field, problem.Message), ir.Part{Kind: ir.PartClosed, Object: problem.Object, Field: problem.Field}
+	return &closing{
+		Why: fmt.Sprintf("%s %s: %s", problem.Object, problem.Field, problem.Message),
+		At:  ir.Part{Kind: ir.PartClosed, Object: problem.Object, Field: problem.Field},
+	}
 }
 
 // extension names the policy of an ExtensionRef filter.
@@ -197,149 +241,4 @@ func targetKeys(namespace string, targets []api.PolicyTarget) []store.Key {
 		}
 	}
 	return out
-}
-
-// policyLevels gives the levels of a flattened rule: those of the rules that
-// delegate to it, root first, and its own (nil when it has none); no levels for
-// nothing at all. Most rules have no policy and need no cell to know it.
-func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule, targeted bool) []*levelOut {
-	var out []*levelOut
-	for _, hop := range rule.Chain {
-		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
-	}
-	from, _ := store.As[*api.HTTPRoute](object)
-	own := rule.Position[len(rule.Position)-2]
-	if targeted || slices.ContainsFunc(from.Spec.Rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
-		_, ok := extension(object.Key.Namespace, f)
-		return ok
-	}) {
-		return append(out, n.policies.Get(c, ruleKey{object.Key, own}))
-	}
-	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != "" }) {
-		return append(out, nil)
-	}
-	return nil
-}
-
-// addPolicies puts the policies into the rules of a node, before they are handed
-// on. A rule that must not serve without its policies answers 500.
-func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
-	from, _ := store.As[*api.HTTPRoute](object)
-	if _, known := policy.StrategyOf(from.Annotations); !known {
-		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
-			fmt.Sprintf("there is no priority %q; %s is used", from.Annotations[api.AnnotationPolicyPriority], policy.ShallowMergePreferChild),
-			fmt.Sprintf("write one of %v", policy.Strategies())))
-	}
-	rules := slices.Clone(out.Rules)
-	for _, point := range out.Points {
-		rules = append(rules, point.Rest)
-	}
-	targeted := len(n.in.policyIndex.Get(c, object.Key)) > 0
-	var last []*levelOut
-	var joined joinedLevels
-	for _, rule := range rules {
-		levels := n.policyLevels(c, object, rule, targeted)
-		if levels == nil {
-			continue
-		}
-		if !slices.Equal(levels, last) { // the matches of one rule have the same
-			last, joined = levels, n.join(c, levels)
-			out.use(joined.Uses)
-			out.addBackends(joined.backends)
-		}
-		joined.apply(rule, out)
-	}
-}
-
-// joinedLevels is what the levels of a rule come to.
-type joinedLevels struct {
-	*policy.Resolved
-	extras *ir.Extras
-	parts  []ir.Part
-	closed string
-	// closedAt is where that is written, closedBy the level that it closes.
-	closedAt ir.Part
-	closedBy int
-	// backends are those of the services that the extras name.
-	backends []backend.Key
-}
-
-func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
-	var out joinedLevels
-	var list []policy.Level
-	for i, level := range levels {
-		if level == nil {
-			level = &levelOut{}
-		}
-		list = append(list, level.Level)
-		if out.closed == "" {
-			out.closed, out.closedAt, out.closedBy = level.Closed, level.ClosedAt, i
-		}
-	}
-	resolved := policy.Resolve(list)
-	out.Resolved = &resolved
-	if out.closed == "" {
-		out.extras = out.Resolved.Extras()
-		out.backends, _ = n.connect(c, out.extras)
-		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
-	}
-	return out
-}
-
-// policyParts tell which field of which policy is in force.
-func policyParts(origins []policy.FieldOrigin) []ir.Part {
-	var parts []ir.Part
-	for _, origin := range origins {
-		for _, key := range origin.From {
-			parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
-		}
-	}
-	return parts
-}
-
-// extensionParts tell which extensions the fields in force name.
-func extensionParts(extras *ir.Extras) []ir.Part {
-	if extras == nil {
-		return nil
-	}
-	var parts []ir.Part
-	for _, use := range extras.Extensions() {
-		parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + use.Field, Object: use.Key, Field: use.Extension.Path()})
-	}
-	return parts
-}
-
-func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
-	if j.closed == "" {
-		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
-		if out.Policies == nil {
-			out.Policies = map[string]*policy.Resolved{}
-		}
-		out.Policies[rule.Name] = j.Resolved
-		return
-	}
-	rule.Action = xds.Closed(rule).Action
-	rule.Action.Respond.Why = j.closed
-	by := ir.Hop{Route: rule.Source.Key, Rule: rule.Position[len(rule.Position)-2]}
-	if j.closedBy < len(rule.Chain) {
-		by = rule.Chain[j.closedBy]
-	}
-	rule.Action.Parts = []ir.Part{j.closedAt, {Kind: ir.PartClosed, Object: by.Route, Field: fmt.Sprintf("spec.rules[%d]", by.Rule)}}
-	out.Unserved(j.closed)
-	if at := rule.Position[len(rule.Position)-2]; !slices.Contains(out.Closed, at) {
-		out.Closed = append(out.Closed, at)
-	}
-}
-
-// use adds what became of policies at one rule to what the node says of them.
-func (out *flatOut) use(uses []policy.Use) {
-	for _, use := range uses {
-		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
-		switch {
-		case i < 0:
-			out.Uses = append(out.Uses, use)
-		case out.Uses[i].Fate != use.Fate:
-			out.Uses[i].Fate = policy.Merged
-		}
-	}
 }

@@ -54,8 +54,7 @@ func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b
 // targetOut is a target that a policy cannot have.
 type targetOut struct {
 	Target  api.PolicyTarget
-	Reason  gwv1.PolicyConditionReason
-	Problem store.Problem
+	Problem store.Problem // its code is the reason of the condition
 }
 
 func (n *network) declarePolicyStatus(e *memo.Engine) {
@@ -112,58 +111,60 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 func (n *network) runLostTargets(c *memo.Ctx, key store.Key) []targetOut {
 	var out []targetOut
 	for i, target := range n.targets(c, key) {
-		reason, field, message, hint := n.lostTarget(c, key.Namespace, target)
-		if reason == "" {
+		problem := n.lostTarget(c, targetKey(key.Namespace, target), target.SectionName)
+		if problem == nil {
 			continue
 		}
-		out = append(out, targetOut{Target: target, Reason: reason, Problem: store.Problem{
-			Code: string(reason), Severity: store.Error, Object: key,
-			Field: fmt.Sprintf("spec.targetRefs[%d].%s", i, field), Message: message, Hint: hint,
-		}})
+		problem.Object, problem.Field = key, fmt.Sprintf("spec.targetRefs[%d].%s", i, problem.Field)
+		out = append(out, targetOut{Target: target, Problem: *problem})
 	}
 	return out
 }
 
-func (n *network) lostTarget(c *memo.Ctx, namespace string, target api.PolicyTarget) (reason gwv1.PolicyConditionReason, field, message, hint string) {
-	at := targetKey(namespace, target)
-	switch target.Kind {
+// lostProblem is that of a target; field is the one below the reference.
+func lostProblem(reason gwv1.PolicyConditionReason, field, message, hint string) *store.Problem {
+	return &store.Problem{Code: string(reason), Severity: store.Error, Field: field, Message: message, Hint: hint}
+}
+
+func (n *network) lostTarget(c *memo.Ctx, at store.Key, section *gwv1.SectionName) *store.Problem {
+	switch at.Kind {
 	case "HTTPRoute":
 	case "Gateway":
-		return n.lostGateway(c, at, target)
+		return n.lostGateway(c, at, section)
 	default:
-		return gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", target.Kind), "target HTTPRoutes or Gateways"
+		return lostProblem(gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", at.Kind), "target HTTPRoutes or Gateways")
 	}
 	object, _ := n.in.routes.Get(c, at)
 	from, ok := store.As[*api.HTTPRoute](object)
 	if !ok {
-		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", hintTarget
+		return lostProblem(gwv1.PolicyReasonTargetNotFound, "name", at.String()+" does not exist", hintTarget)
 	}
-	if target.SectionName != nil && !slices.ContainsFunc(from.Spec.Rules, func(r api.HTTPRouteRule) bool {
-		return r.Name != nil && *r.Name == *target.SectionName
+	if section != nil && !slices.ContainsFunc(from.Spec.Rules, func(r api.HTTPRouteRule) bool {
+		return r.Name != nil && *r.Name == *section
 	}) {
-		return gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no rule named %q", at, *target.SectionName), "name the rule: rules[].name"
+		return lostProblem(gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no rule named %q", at, *section), "name the rule: rules[].name")
 	}
-	return "", "", "", ""
+	return nil
 }
 
 // lostGateway speaks of Gateways that are ours or nobody's.
-func (n *network) lostGateway(c *memo.Ctx, at store.Key, target api.PolicyTarget) (reason gwv1.PolicyConditionReason, field, message, hint string) {
+func (n *network) lostGateway(c *memo.Ctx, at store.Key, section *gwv1.SectionName) *store.Problem {
 	if _, exists := n.in.gateways.Get(c, at); !exists {
-		return gwv1.PolicyReasonTargetNotFound, "name", at.String() + " does not exist", hintTarget
+		return lostProblem(gwv1.PolicyReasonTargetNotFound, "name", at.String()+" does not exist", hintTarget)
 	}
 	g := n.listeners.Get(c, at)
-	if g == nil || target.SectionName == nil {
-		return "", "", "", ""
+	if g == nil || section == nil {
+		return nil
 	}
 	var names []string
 	for _, l := range g.Listeners {
-		if l.Name == string(*target.SectionName) {
-			return "", "", "", ""
+		if l.Name == string(*section) {
+			return nil
 		}
 		names = append(names, l.Name)
 	}
-	return gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no listener named %q", at, *target.SectionName),
-		"its listeners are: " + strings.Join(names, ", ")
+	return lostProblem(gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no listener named %q", at, *section),
+		"its listeners are: "+strings.Join(names, ", "))
 }
 
 // hostTarget is a Gateway or listener that a policy is for.
@@ -240,7 +241,7 @@ func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target.Ref, conditions...))
 	}
 	for _, lost := range n.lost.Get(c, key) {
-		bad := listen.Verdict[gwv1.PolicyConditionReason]{Reason: lost.Reason, Message: lost.Problem.Message}
+		bad := listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyConditionReason(lost.Problem.Code), Message: lost.Problem.Message}
 		ref := ancestor(string(lost.Target.Group), string(lost.Target.Kind), key.Namespace, string(lost.Target.Name))
 		ref.SectionName = lost.Target.SectionName
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, status.PolicyAccepted(generation, bad)))

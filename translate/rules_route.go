@@ -265,7 +265,7 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 // runMount flattens the route for every port that it serves on; a route that
 // serves nowhere is still looked at, for its status.
 func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
-	out := &mountOut{Attach: n.placed(c, key), Flat: map[int32]*flatOut{}}
+	out := &mountOut{Attach: n.where(c, key), Flat: map[int32]*flatOut{}}
 	for _, port := range out.Attach.Ports {
 		out.Flat[port] = n.flat.Get(c, flatKey{Route: key, Port: port})
 	}

@@ -188,8 +188,8 @@ func overloadProblems(cut map[store.Key]overload) []store.Problem {
 	return problems
 }
 
-// placed is where a route attaches, without its places when they are too many.
-func (n *network) placed(c *memo.Ctx, key store.Key) *attachOut {
+// where says where a route attaches, without its places when they are too many.
+func (n *network) where(c *memo.Ctx, key store.Key) *attachOut {
 	attach := n.attach.Get(c, key)
 	over, cut := n.overload.Get(c, struct{}{})[key]
 	if !cut {

@@ -1,0 +1,160 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// policyLevels gives the levels of a flattened rule: those of the rules that
+// delegate to it, root first, and its own (nil when it has none); no levels for
+// nothing at all. Most rules have no policy and need no cell to know it.
+func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule, targeted bool) []*levelOut {
+	var out []*levelOut
+	for _, hop := range rule.Chain {
+		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
+	}
+	from, _ := store.As[*api.HTTPRoute](object)
+	own := rule.Position[len(rule.Position)-2]
+	if targeted || slices.ContainsFunc(from.Spec.Rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
+		_, ok := extension(object.Key.Namespace, f)
+		return ok
+	}) {
+		return append(out, n.policies.Get(c, ruleKey{object.Key, own}))
+	}
+	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != nil }) {
+		return append(out, nil)
+	}
+	return nil
+}
+
+// addPolicies puts the policies into the rules of a node, before they are handed
+// on. A rule that must not serve without its policies answers 500.
+func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
+	from, _ := store.As[*api.HTTPRoute](object)
+	if _, known := policy.StrategyOf(from.Annotations); !known {
+		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
+			fmt.Sprintf("there is no priority %q; %s is used", from.Annotations[api.AnnotationPolicyPriority], policy.ShallowMergePreferChild),
+			fmt.Sprintf("write one of %v", policy.Strategies())))
+	}
+	rules := slices.Clone(out.Rules)
+	for _, point := range out.Points {
+		rules = append(rules, point.Rest)
+	}
+	targeted := len(n.in.policyIndex.Get(c, object.Key)) > 0
+	var last []*levelOut
+	var joined joinedLevels
+	for _, rule := range rules {
+		levels := n.policyLevels(c, object, rule, targeted)
+		if levels == nil {
+			continue
+		}
+		if !slices.Equal(levels, last) { // the matches of one rule have the same
+			last, joined = levels, n.join(c, levels)
+			out.use(joined.Uses)
+			out.addBackends(joined.backends)
+		}
+		joined.apply(rule, out)
+	}
+}
+
+// joinedLevels is what the levels of a rule come to.
+type joinedLevels struct {
+	*policy.Resolved
+	extras *ir.Extras
+	parts  []ir.Part
+	// closed is the first reason of a level, closedBy that level.
+	closed   *closing
+	closedBy int
+	// backends are those of the services that the extras name.
+	backends []backend.Key
+}
+
+func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
+	var out joinedLevels
+	var list []policy.Level
+	for i, level := range levels {
+		if level == nil {
+			level = &levelOut{}
+		}
+		list = append(list, level.Level)
+		if out.closed == nil {
+			out.closed, out.closedBy = level.Closed, i
+		}
+	}
+	resolved := policy.Resolve(list)
+	out.Resolved = &resolved
+	if out.closed == nil {
+		out.extras = out.Resolved.Extras()
+		out.backends, _ = n.connect(c, out.extras)
+		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
+	}
+	return out
+}
+
+// policyParts tell which field of which policy is in force.
+func policyParts(origins []policy.FieldOrigin) []ir.Part {
+	var parts []ir.Part
+	for _, origin := range origins {
+		for _, key := range origin.From {
+			parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
+		}
+	}
+	return parts
+}
+
+// extensionParts tell which extensions the fields in force name.
+func extensionParts(extras *ir.Extras) []ir.Part {
+	if extras == nil {
+		return nil
+	}
+	var parts []ir.Part
+	for _, use := range extras.Extensions() {
+		parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + use.Field, Object: use.Key, Field: use.Extension.Path()})
+	}
+	return parts
+}
+
+func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
+	if j.closed == nil {
+		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
+		if out.Policies == nil {
+			out.Policies = map[string]*policy.Resolved{}
+		}
+		out.Policies[rule.Name] = j.Resolved
+		return
+	}
+	rule.Action = xds.Closed(rule).Action
+	rule.Action.Respond.Why = j.closed.Why
+	by := ir.Hop{Route: rule.Source.Key, Rule: rule.Position[len(rule.Position)-2]}
+	if j.closedBy < len(rule.Chain) {
+		by = rule.Chain[j.closedBy]
+	}
+	rule.Action.Parts = []ir.Part{j.closed.At, {Kind: ir.PartClosed, Object: by.Route, Field: fmt.Sprintf("spec.rules[%d]", by.Rule)}}
+	out.Unserved(j.closed.Why)
+	if at := rule.Position[len(rule.Position)-2]; !slices.Contains(out.Closed, at) {
+		out.Closed = append(out.Closed, at)
+	}
+}
+
+// use adds what became of policies at one rule to what the node says of them.
+func (out *flatOut) use(uses []policy.Use) {
+	for _, use := range uses {
+		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
+		switch {
+		case i < 0:
+			out.Uses = append(out.Uses, use)
+		case out.Uses[i].Fate != use.Fate:
+			out.Uses[i].Fate = policy.Merged
+		}
+	}
+}
