@@ -17,7 +17,6 @@
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
-//	elsewhere     name of a Gateway    ← Gateway                    the first of that name, for hints
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
 //	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
@@ -25,6 +24,7 @@
 //	owner         Gateway, port, host  gateway                      which listener serves the host
 //	hostpolicy    Gateway, listener    policy                       what policies say for all of its routes
 //	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
+//	elsewhere     kind, name           ← Gateway, routes            the first of the name in any namespace, for hints
 //	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
 //	flat          node                 HTTPRoute, backend, link, policies, extension, quarantine  rules with their encodings
 //	overload      -                    ← attach, flat, HTTPRoute    routes that would stand in too many tables

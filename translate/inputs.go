@@ -28,8 +28,6 @@ type inputs struct {
 	sliceIndex  *memo.Index[store.Key, store.Key]
 	grantIndex  *memo.Index[string, store.Key]
 	policyIndex *memo.Index[store.Key, store.Key]
-	// routeNames lists routes by name, for hints.
-	routeNames *memo.Index[string, store.Key]
 
 	backendPolicyIndex *memo.Index[store.Key, store.Key]
 
@@ -67,9 +65,6 @@ func newInputs(e *memo.Engine) *inputs {
 	}
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
-	in.routeNames = memo.NewIndex(e, in.routes, func(key store.Key, _ *store.Object) []string {
-		return []string{key.Name}
-	}, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
 		return []string{key.Namespace}

@@ -78,7 +78,7 @@ type network struct {
 	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
 	holders     *memo.Rule[int32, map[string]string]
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
-	elsewhere   *memo.Rule[string, store.Key]
+	elsewhere   *memo.Rule[store.Key, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	certificate *memo.Rule[backend.Reference, listen.Certificate]
 	secretUses  *memo.Fold[secretUse, string, struct{}, int]

@@ -201,10 +201,8 @@ func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search 
 // routeElsewhere says what to do about a route that does not exist, and where
 // one of its name is. from is what names it.
 func (n *network) routeElsewhere(c *memo.Ctx, key store.Key, from string) string {
-	for _, other := range n.in.routeNames.Get(c, key.Name) {
-		if other.Kind == key.Kind {
-			return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
-		}
+	if other := n.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
+		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
 	}
 	return "create it, mend it if it is listed with a problem, or correct the name or namespace of the " + from
 }

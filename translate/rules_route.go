@@ -161,7 +161,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 	}
 	p := parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	if _, exists := n.in.gateways.Get(c, parent); !exists {
-		p.Attachment = listen.NoGateway(p.Gateway, n.elsewhere.Get(c, parent.Name))
+		p.Attachment = listen.NoGateway(p.Gateway, n.elsewhere.Get(c, inAnyNamespace(parent)))
 		if _, isRoute := n.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
 			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
 		}
