@@ -26,7 +26,7 @@ func (k *kind) untargeted(object map[string]any) (p Problem, ok bool) {
 		targets = append(targets, fmt.Sprintf("%d more", more))
 	}
 	hint := "mend it"
-	if k.name == "TrafficPolicy" {
+	if k.name == api.KindTrafficPolicy {
 		hint += "; a rule that names a missing policy by ExtensionRef is closed, one that is a target serves without it"
 	}
 	return Problem{

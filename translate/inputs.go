@@ -56,10 +56,10 @@ func newInputs(e *memo.Engine) *inputs {
 	in.services = kind("", "Service")
 	in.secrets = kind("", "Secret")
 	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
-	in.staticBackends = kind(api.Group, "Backend")
-	in.trafficPolicies = kind(api.Group, kindTrafficPolicy)
-	in.backendPolicies = kind(api.Group, kindBackendConfigPolicy)
-	in.extensions = kind(api.Group, kindGatewayExtension)
+	in.staticBackends = kind(api.Group, api.KindBackend)
+	in.trafficPolicies = kind(api.Group, api.KindTrafficPolicy)
+	in.backendPolicies = kind(api.Group, api.KindBackendConfigPolicy)
+	in.extensions = kind(api.Group, api.KindGatewayExtension)
 	for _, unserved := range unservedKinds() {
 		kind(gwv1.GroupName, unserved.name)
 	}

@@ -20,8 +20,6 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-const kindBackendConfigPolicy = "BackendConfigPolicy"
-
 // backendPolicyOut is one BackendConfigPolicy by itself.
 type backendPolicyOut struct {
 	// Policy is nil when there is none that can be used.

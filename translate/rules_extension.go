@@ -18,8 +18,6 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-const kindGatewayExtension = "GatewayExtension"
-
 // extensionOut is one GatewayExtension.
 type extensionOut struct {
 	// Extension is nil when there is none that can be used; Unusable says why, and

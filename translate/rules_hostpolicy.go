@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -238,7 +239,7 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	connect(rule.Action.Extras, e.Rule.Action.Extras, connected)
 	parts := policyParts(open.Origins)
 	for _, part := range extensionParts(rule.Action.Extras) {
-		if open.Sets(strings.TrimPrefix(part.Kind, kindTrafficPolicy+" ")) {
+		if open.Sets(strings.TrimPrefix(part.Kind, api.KindTrafficPolicy+" ")) {
 			parts = append(parts, part)
 		}
 	}

@@ -16,8 +16,6 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-const kindTrafficPolicy = "TrafficPolicy"
-
 // ruleKey names one rule of one route.
 type ruleKey struct {
 	Route store.Key
@@ -153,7 +151,7 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 		}
 	}
 	for _, of := range n.in.policyIndex.Get(c, key.Route) {
-		for _, standing := range standings(n.targets(c, of), key.Route, sectionOf(rule.Name)) {
+		for _, standing := range standings(n.targets(c, of), key.Route, api.Text(rule.Name)) {
 			gathered.add(of, standing)
 		}
 	}
@@ -187,7 +185,7 @@ func extension(namespace string, filter gwv1.HTTPRouteFilter) (of store.Key, ok 
 }
 
 func policyKey(namespace, name string) store.Key {
-	return store.Key{Group: api.Group, Kind: kindTrafficPolicy, Namespace: namespace, Name: name}
+	return store.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
 
 func (n *network) targets(c *memo.Ctx, of store.Key) []api.PolicyTarget {
@@ -212,14 +210,6 @@ func standings(targets []api.PolicyTarget, of store.Key, section string) []polic
 		}
 	}
 	return out
-}
-
-// sectionOf gives the name of a rule, "" when it has none.
-func sectionOf(name *gwv1.SectionName) string {
-	if name == nil {
-		return ""
-	}
-	return string(*name)
 }
 
 func targetKey(namespace string, target api.PolicyTarget) store.Key {

@@ -106,7 +106,7 @@ func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	var parts []ir.Part
 	for _, origin := range origins {
 		for _, key := range origin.From {
-			parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
+			parts = append(parts, ir.Part{Kind: api.KindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
 		}
 	}
 	return parts
@@ -119,7 +119,7 @@ func extensionParts(extras *ir.Extras) []ir.Part {
 	}
 	var parts []ir.Part
 	for _, use := range extras.Extensions() {
-		parts = append(parts, ir.Part{Kind: kindTrafficPolicy + " " + use.Field, Object: use.Key, Field: use.Extension.Path()})
+		parts = append(parts, ir.Part{Kind: api.KindTrafficPolicy + " " + use.Field, Object: use.Key, Field: use.Extension.Path()})
 	}
 	return parts
 }

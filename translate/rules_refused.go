@@ -39,7 +39,7 @@ type refusalKey struct {
 
 // compareRefusals puts cycles first.
 func compareRefusals(a, b *refusal) int {
-	return cmp.Or(route.TrueFirst(a.Cycle, b.Cycle), store.CompareKeys(a.Child, b.Child), route.TrueFirst(a.Node, b.Node))
+	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), store.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
 func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {

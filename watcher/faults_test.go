@@ -181,23 +181,10 @@ func TestWhatIsNoFileComesAndGoes(t *testing.T) {
 
 // A FIFO takes the place of a listed file: opening it must not block (row 42).
 func TestFIFOBetweenListingAndReading(t *testing.T) {
-	root := t.TempDir()
-	put(t, "1", root, "a.yaml")
-	age()
-	r, _, _ := known(t, root)
-	replaceFile(t, "2", root, "a.yaml")
-	dir, at, err := openRoot(root)
-	must(t, err)
-	defer dir.Close()
-	_, _, err = r.look(dir, at, nil)
-	must(t, err)
-	must(t, os.Remove(filepath.Join(root, "a.yaml")))
-	must(t, syscall.Mkfifo(filepath.Join(root, "a.yaml"), 0o644))
-	tree, moving := r.tree(dir, loading{})
-	wantFiles(t, tree, "a.yaml=1")
-	if len(moving) != 1 {
-		t.Errorf("moving = %v", moving)
-	}
+	r, path := listed(t)
+	must(t, os.Remove(path))
+	must(t, syscall.Mkfifo(path, 0o644))
+	r.wantMoving(t)
 }
 
 // Names are bytes (row 44).

@@ -135,25 +135,45 @@ func TestRefusedDirectoryKeepsItsFiles(t *testing.T) {
 	}
 }
 
-// A file that grows while it is read keeps its last content.
-func TestMovingFileKeepsItsContent(t *testing.T) {
-	root := t.TempDir()
-	put(t, "1", root, "a.yaml")
+// looked is a reader between a listing, which saw a.yaml change, and the reading.
+type looked struct {
+	*reader
+	root *os.Root
+}
+
+// listed gives it with the path of a.yaml, which was 1 and is 22.
+func listed(t *testing.T) (l looked, path string) {
+	t.Helper()
+	folder := t.TempDir()
+	put(t, "1", folder, "a.yaml")
 	age()
-	r, _, _ := known(t, root)
-	put(t, "22", root, "a.yaml")
-	dir, at, err := openRoot(root)
+	l.reader, _, _ = known(t, folder)
+	put(t, "22", folder, "a.yaml")
+	root, at, err := openRoot(folder)
 	must(t, err)
-	defer dir.Close()
-	_, _, err = r.look(dir, at, nil)
+	t.Cleanup(func() { root.Close() })
+	_, _, err = l.look(root, at, nil)
 	must(t, err)
-	put(t, "333", root, "a.yaml") // after the listing, before the reading
-	tree, moving := r.tree(dir, loading{})
+	l.root = root
+	return l, filepath.Join(folder, "a.yaml")
+}
+
+// wantMoving reads: what is not as it was listed keeps its last content.
+func (l looked) wantMoving(t *testing.T) {
+	t.Helper()
+	tree, moving := l.tree(l.root, loading{})
 	wantFiles(t, tree, "a.yaml=1")
 	if len(moving) != 1 || moving[0] != "a.yaml" {
 		t.Errorf("moving = %v, want the file", moving)
 	}
-	wantFiles(t, again(t, r, nil), "a.yaml=333")
+}
+
+// A file that grows while it is read keeps its last content.
+func TestMovingFileKeepsItsContent(t *testing.T) {
+	r, path := listed(t)
+	must(t, os.WriteFile(path, []byte("333"), 0o600))
+	r.wantMoving(t)
+	wantFiles(t, again(t, r.reader, nil), "a.yaml=333")
 }
 
 // The old worktree is removed while it is walked: the look is stale.

@@ -14,6 +14,14 @@ const (
 	Version = "v1alpha1"
 )
 
+// The kinds of the group.
+const (
+	KindBackend             = "Backend"
+	KindTrafficPolicy       = "TrafficPolicy"
+	KindBackendConfigPolicy = "BackendConfigPolicy"
+	KindGatewayExtension    = "GatewayExtension"
+)
+
 // BackendType says where a Backend's endpoints come from.
 type BackendType string
 

@@ -42,7 +42,7 @@ func (k Key) String() string { return k.Cluster() }
 
 // CompareKeys orders keys by object, port and protocol.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), compareBool(a.GRPC, b.GRPC))
+	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC))
 }
 
 // Resolution is what a reference leads to. Reason is empty when it can be sent
@@ -104,7 +104,7 @@ func (r Reference) Known() bool { return r.IsService() || r.IsBackend() }
 func (r Reference) IsService() bool { return r.To.Group == "" && r.To.Kind == "Service" }
 
 // IsBackend tells whether the reference is to a Backend object.
-func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == "Backend" }
+func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == api.KindBackend }
 
 // Granted tells whether one of the ReferenceGrants of the target's namespace
 // lets the reference cross namespaces (Gateway API, ReferenceGrant).
@@ -173,7 +173,7 @@ func (r Reference) notFound(message, hint string) Resolution {
 func (r Reference) Twin() store.Key {
 	to := store.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {
-		to.Group, to.Kind = api.Group, "Backend"
+		to.Group, to.Kind = api.Group, api.KindBackend
 	}
 	return to
 }

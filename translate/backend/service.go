@@ -103,17 +103,7 @@ func finish(cluster *ir.Cluster) *ir.Cluster {
 
 func unique(endpoints []ir.Endpoint) []ir.Endpoint {
 	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), compareBool(a.Draining, b.Draining))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.Draining, !b.Draining))
 	})
 	return slices.CompactFunc(endpoints, func(a, b ir.Endpoint) bool { return a.Host == b.Host && a.Port == b.Port })
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

@@ -36,7 +36,7 @@ func lowerAuthService(from *api.ExtAuthProvider) (*ir.Extension, *api.GRPCServic
 		Service: grpcService(from.GRPCService),
 		Auth: &ir.AuthService{
 			FailOpen: from.FailOpen, StatusOnError: uint32(from.StatusOnError), Headers: from.HeadersToForward,
-			Body: requestBody(from.WithRequestBody), Percent: number(from.PercentageEnabled, 100), StatPrefix: text(from.StatPrefix),
+			Body: requestBody(from.WithRequestBody), Percent: number(from.PercentageEnabled, 100), StatPrefix: api.Text(from.StatPrefix),
 		},
 	}, from.GRPCService, problems
 }
@@ -47,7 +47,7 @@ const anotherRoute = "take it out: the request would go to another route without
 
 func lowerProcessor(from *api.ExtProcProvider) (*ir.Extension, *api.GRPCService, []store.Problem) {
 	var problems []store.Problem
-	if action := text(from.RouteCacheAction); action != "" && action != "Retain" {
+	if action := api.Text(from.RouteCacheAction); action != "" && action != "Retain" {
 		problems = append(problems, unsupported("spec.extProc.routeCacheAction", action, anotherRoute))
 	}
 	if from.MetadataOptions != nil {
@@ -57,7 +57,7 @@ func lowerProcessor(from *api.ExtProcProvider) (*ir.Extension, *api.GRPCService,
 		FailOpen: from.FailOpen == nil || *from.FailOpen, Mode: processingMode(from.ProcessingMode),
 		Chooses:        from.AllowProcessingModeOverride,
 		MessageTimeout: api.Duration(from.MessageTimeout), MaxMessageTimeout: api.Duration(from.MaxMessageTimeout),
-		StatPrefix: text(from.StatPrefix),
+		StatPrefix: api.Text(from.StatPrefix),
 	}
 	for i := range from.AllowedProcessingModeOverrides {
 		to.Choices = append(to.Choices, *processingMode(&from.AllowedProcessingModeOverrides[i]))
@@ -75,13 +75,13 @@ func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService,
 		Service: grpcService(&from.GRPCService),
 		Limiter: &ir.LimitService{
 			Domain: from.Domain, FailOpen: from.FailOpen == nil || *from.FailOpen,
-			Timeout: api.Duration(from.Timeout), Headers: text(from.XRateLimitHeaders) == "DraftVersion03",
+			Timeout: api.Duration(from.Timeout), Headers: api.Text(from.XRateLimitHeaders) == "DraftVersion03",
 		},
 	}, &from.GRPCService, problems
 }
 
 func grpcService(from *api.GRPCService) ir.Service {
-	to := ir.Service{Authority: text(from.Authority), Timeout: api.Duration(from.RequestTimeout)}
+	to := ir.Service{Authority: api.Text(from.Authority), Timeout: api.Duration(from.RequestTimeout)}
 	if retry := from.Retry; retry != nil && retry.Attempts > 0 {
 		to.Retry = &ir.ServiceRetry{Attempts: uint32(retry.Attempts)}
 		if backoff := retry.Backoff; backoff != nil {

@@ -92,10 +92,3 @@ func number(p *int32, unset uint32) uint32 {
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}

@@ -6,8 +6,6 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-const kindGatewayExtension = "GatewayExtension"
-
 func extAuth() Field {
 	return single[api.ExtAuth]{
 		name: "extAuth",
@@ -41,58 +39,10 @@ func extProc() Field {
 	}
 }
 
-// globalRateLimit counts apart from rateLimit.local (delegation notes, section 10).
-func globalRateLimit() Field {
-	return single[api.GlobalRateLimit]{
-		name: "rateLimit.global",
-		get: func(s *api.TrafficPolicySpec) *api.GlobalRateLimit {
-			if s.RateLimit == nil {
-				return nil
-			}
-			return s.RateLimit.Global
-		},
-		put: func(s *api.TrafficPolicySpec, global *api.GlobalRateLimit) {
-			var copied api.RateLimit
-			if s.RateLimit != nil {
-				copied = *s.RateLimit
-			}
-			copied.Global = global
-			s.RateLimit = &copied
-		},
-		lower: lowerGlobalRateLimit,
-	}
-}
-
-func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []store.Problem {
-	to := &ir.GlobalLimit{ExtensionUse: extensionUse("rateLimit.global", &from.ExtensionRef)}
-	for _, descriptor := range from.Descriptors {
-		var entries []ir.LimitEntry
-		for _, entry := range descriptor.Entries {
-			entries = append(entries, limitEntry(entry))
-		}
-		to.Descriptors = append(to.Descriptors, entries)
-	}
-	extras.GlobalLimit = to
-	return nil
-}
-
-// limitEntry takes the keys of kgateway, so that its services find their limits.
-func limitEntry(from api.RateLimitEntry) ir.LimitEntry {
-	switch from.Type {
-	case api.EntryGeneric:
-		return ir.LimitEntry{Key: from.Generic.Key, Value: from.Generic.Value}
-	case api.EntryHeader:
-		return ir.LimitEntry{Key: *from.Header, Header: *from.Header}
-	case api.EntryPath:
-		return ir.LimitEntry{Key: "path", Header: ":path"}
-	}
-	return ir.LimitEntry{Address: true}
-}
-
 // extensionUse wants a reference of a policy from WithNamespace.
 func extensionUse(field string, ref *api.ExtensionRef) ir.ExtensionUse {
 	return ir.ExtensionUse{Field: field, Key: store.Key{
-		Group: api.Group, Kind: kindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
+		Group: api.Group, Kind: api.KindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
 	}}
 }
 

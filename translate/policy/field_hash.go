@@ -28,8 +28,8 @@ func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []store.Proble
 		}
 		if c := source.Cookie; c != nil {
 			hash.Cookie = &ir.HashCookie{
-				Name: c.Name, Path: text(c.Path), TTL: api.Duration(c.TTL),
-				Secure: isTrue(c.Secure), HTTPOnly: isTrue(c.HTTPOnly), SameSite: text(c.SameSite),
+				Name: c.Name, Path: api.Text(c.Path), TTL: api.Duration(c.TTL),
+				Secure: isTrue(c.Secure), HTTPOnly: isTrue(c.HTTPOnly), SameSite: api.Text(c.SameSite),
 			}
 		}
 		extras.Hash = append(extras.Hash, hash)

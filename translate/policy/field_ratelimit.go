@@ -6,26 +6,37 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// localRateLimit counts apart from other parts of rateLimit (delegation notes,
-// section 10).
 func localRateLimit() Field {
-	return single[api.LocalRateLimit]{
-		name: "rateLimit.local",
-		get: func(s *api.TrafficPolicySpec) *api.LocalRateLimit {
+	return partOfRateLimit("rateLimit.local", func(r *api.RateLimit) **api.LocalRateLimit { return &r.Local }, lowerLocalRateLimit)
+}
+
+func globalRateLimit() Field {
+	return partOfRateLimit(globalLimit, func(r *api.RateLimit) **api.GlobalRateLimit { return &r.Global }, lowerGlobalRateLimit)
+}
+
+// globalLimit is the name of the field.
+const globalLimit = "rateLimit.global"
+
+// partOfRateLimit is a field that counts apart from other parts of rateLimit
+// (delegation notes, section 10).
+func partOfRateLimit[T any](name string, part func(*api.RateLimit) **T, lower func(*T, *ir.Extras) []store.Problem) Field {
+	return single[T]{
+		name: name,
+		get: func(s *api.TrafficPolicySpec) *T {
 			if s.RateLimit == nil {
 				return nil
 			}
-			return s.RateLimit.Local
+			return *part(s.RateLimit)
 		},
-		put: func(s *api.TrafficPolicySpec, local *api.LocalRateLimit) {
+		put: func(s *api.TrafficPolicySpec, value *T) {
 			var copied api.RateLimit
 			if s.RateLimit != nil {
 				copied = *s.RateLimit
 			}
-			copied.Local = local
+			*part(&copied) = value
 			s.RateLimit = &copied
 		},
-		lower: lowerLocalRateLimit,
+		lower: lower,
 	}
 }
 
@@ -41,4 +52,30 @@ func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []store.Pr
 		Enabled: number(from.PercentEnabled, 100), Enforced: number(from.PercentEnforced, 100),
 	}
 	return nil
+}
+
+func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []store.Problem {
+	to := &ir.GlobalLimit{ExtensionUse: extensionUse(globalLimit, &from.ExtensionRef)}
+	for _, descriptor := range from.Descriptors {
+		var entries []ir.LimitEntry
+		for _, entry := range descriptor.Entries {
+			entries = append(entries, limitEntry(entry))
+		}
+		to.Descriptors = append(to.Descriptors, entries)
+	}
+	extras.GlobalLimit = to
+	return nil
+}
+
+// limitEntry takes the keys of kgateway, so that its services find their limits.
+func limitEntry(from api.RateLimitEntry) ir.LimitEntry {
+	switch from.Type {
+	case api.EntryGeneric:
+		return ir.LimitEntry{Key: from.Generic.Key, Value: from.Generic.Value}
+	case api.EntryHeader:
+		return ir.LimitEntry{Key: *from.Header, Header: *from.Header}
+	case api.EntryPath:
+		return ir.LimitEntry{Key: "path", Header: ":path"}
+	}
+	return ir.LimitEntry{Address: true}
 }

@@ -94,7 +94,7 @@ func headers(list []gwv1.HTTPHeader) []ir.Header {
 
 func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.RequestRedirect
-	to := &ir.Redirect{Status: 302, Scheme: text(from.Scheme)}
+	to := &ir.Redirect{Status: 302, Scheme: api.Text(from.Scheme)}
 	if from.Hostname != nil {
 		to.Hostname = string(*from.Hostname)
 	}
@@ -113,7 +113,7 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 // left out, as the same comment asks, where Envoy would not put the request's in
 // its place: when the host name is replaced, or when clients come without a port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
-	scheme := text(f.Scheme)
+	scheme := api.Text(f.Scheme)
 	port, wellKnown := listener, map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
 	if scheme == "" && listener == 443 { // the scheme stays, and nobody speaks HTTP there
 		wellKnown = 443
@@ -146,9 +146,9 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	case p == nil:
 		return nil
 	case p.Type == gwv1.FullPathHTTPPathModifier:
-		return &ir.PathChange{Full: true, Value: text(p.ReplaceFullPath)}
+		return &ir.PathChange{Full: true, Value: api.Text(p.ReplaceFullPath)}
 	}
-	return &ir.PathChange{Value: trimSlash(text(p.ReplacePrefixMatch))}
+	return &ir.PathChange{Value: trimSlash(api.Text(p.ReplacePrefixMatch))}
 }
 
 // mirror copies requests; a mirror that leads nowhere is left out and reported
@@ -186,7 +186,7 @@ func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 
 // IsTrafficPolicy tells whether a rule names a TrafficPolicy of its namespace.
 func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
-	return ref.Group == api.Group && ref.Kind == "TrafficPolicy"
+	return ref.Group == api.Group && ref.Kind == api.KindTrafficPolicy
 }
 
 // extensionRef takes what the policies of the rule see to; the rules of package
@@ -197,11 +197,4 @@ func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	}
 	a.unsupported(field+".type", "filter type ExtensionRef here")
 	return false
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -55,14 +55,14 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 // the words for each.
 func criteria(a, b *ir.Rule) [11]int {
 	return [...]int{
-		TrueFirst(!endsBlock(a), !endsBlock(b)),
+		ir.TrueFirst(!endsBlock(a), !endsBlock(b)),
 		cmp.Compare(b.Weight, a.Weight),
 		comparePaths(a.Match.Path, b.Match.Path),
-		TrueFirst(a.Match.Method != "", b.Match.Method != ""),
+		ir.TrueFirst(a.Match.Method != "", b.Match.Method != ""),
 		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
 		cmp.Compare(len(b.Match.Query), len(a.Match.Query)),
-		TrueFirst(len(a.Match.Hosts) > 0, len(b.Match.Hosts) > 0),
-		TrueFirst(!a.Guard, !b.Guard),
+		ir.TrueFirst(len(a.Match.Hosts) > 0, len(b.Match.Hosts) > 0),
+		ir.TrueFirst(!a.Guard, !b.Guard),
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),
 		comparePlaces(a, b),
@@ -92,23 +92,12 @@ func comparePaths(a, b ir.Path) int {
 	return cmp.Compare(len(b.Value), len(a.Value))
 }
 
-// TrueFirst compares as cmp.Compare does: true stands before false.
-func TrueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
 // CompareOrigins is the rule of ties (design section 3): objects with a written
 // creationTimestamp first, older first; then the others; then by namespace/name
 // as text.
 func CompareOrigins(a, b ir.Origin) int {
 	return cmp.Or(
-		TrueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
+		ir.TrueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
 		a.Created.Compare(b.Created),
 		cmp.Compare(a.Key.Namespace+"/"+a.Key.Name, b.Key.Namespace+"/"+b.Key.Name),
 		store.CompareKeys(a.Key, b.Key),

@@ -139,7 +139,7 @@ func delegates(rule *api.HTTPRouteRule) bool {
 // toRoutes tells whether a reference is to routes; group and kind must both be
 // written (EP-10943).
 func toRoutes(ref gwv1.HTTPBackendRef) bool {
-	group, kind := text((*string)(ref.Group)), text((*string)(ref.Kind))
+	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
 }
 
@@ -204,12 +204,12 @@ func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 			continue
 		}
 		b.ignored(fmt.Sprintf("%s.backendRefs[%d]", at, i), ref)
-		s := Selector{Form: ByName, Namespace: text((*string)(ref.Namespace)), Value: string(ref.Name), Ref: i}
+		s := Selector{Form: ByName, Namespace: api.Text(ref.Namespace), Value: string(ref.Name), Ref: i}
 		if s.Namespace == "" {
 			s.Namespace = b.origin.Key.Namespace
 		}
 		switch {
-		case text((*string)(ref.Kind)) == "label":
+		case api.Text(ref.Kind) == "label":
 			s.Form = ByLabel
 			if s.Namespace == b.wildcard {
 				s.Namespace = ""

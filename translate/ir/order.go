@@ -1,0 +1,12 @@
+package ir
+
+// TrueFirst compares as cmp.Compare does: true stands before false.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
