@@ -26,6 +26,9 @@ test: envoy ## Vet, and run every test with the race detector and a real Envoy
 	$(GO) vet ./...
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race -timeout 30m ./...
 
+conformance: envoy ## Run the Gateway API conformance suite with its own timeouts, and write the report
+	cd envoy/conformance && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -v -run TestConformance . -record
+
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
 

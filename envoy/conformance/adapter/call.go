@@ -1,0 +1,159 @@
+package adapter
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// maxBody bounds a request's body, as an API server does.
+const maxBody = 3 << 20
+
+// mergePatch is the one kind of patch that is understood (RFC 7386).
+const mergePatch = "application/merge-patch+json"
+
+// call is a request for objects: which, in which version.
+type call struct {
+	resource        *resource
+	version         string
+	namespace, name string
+	subresource     string // "", status or log
+	labels          labels.Selector
+	since           time.Duration // of a log
+}
+
+func (c call) key() key { return key{c.resource, c.namespace, c.name} }
+
+// parse reads the path and the query.
+func (a *Adapter) parse(r *http.Request) (call, error) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	var gv schema.GroupVersion
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		gv.Version, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		gv.Group, gv.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return call{}, noPage(r)
+	}
+	c := call{version: gv.Version}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		c.namespace, parts = parts[1], parts[2:]
+	}
+	c.resource = a.find(gv.Group, gv.Version, parts[0])
+	if c.resource == nil || len(parts) > 3 || c.namespace != "" && !c.resource.namespaced {
+		return call{}, noPage(r)
+	}
+	if len(parts) > 1 {
+		c.name = parts[1]
+	}
+	if len(parts) > 2 {
+		c.subresource = parts[2]
+	}
+	if c.resource.namespaced && c.namespace == "" && c.name != "" || !c.known() {
+		return call{}, noPage(r)
+	}
+	return c, c.query(r)
+}
+
+func noPage(r *http.Request) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "there is no such path", 0, true)
+}
+
+// known tells whether the object has that subresource.
+func (c *call) known() bool {
+	return c.subresource == "" || c.subresource == "status" && c.resource.checks != nil ||
+		c.subresource == "log" && c.resource.kind == "Pod"
+}
+
+// query reads what narrows a call. What is not understood is refused: to leave
+// it out would answer another question.
+func (c *call) query(r *http.Request) error {
+	query := r.URL.Query()
+	for name := range query {
+		if !slices.Contains([]string{"labelSelector", "sinceTime", "sinceSeconds", "container", "fieldValidation", "fieldManager", "limit", "timeout", "timestamps"}, name) {
+			return apierrors.NewBadRequest("the parameter " + name + " is not served")
+		}
+	}
+	selector, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	c.labels = selector
+	if text := query.Get("sinceTime"); text != "" {
+		since, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		c.since = max(time.Since(since), 1)
+	}
+	if text := query.Get("sinceSeconds"); text != "" {
+		seconds, err := strconv.Atoi(text)
+		if err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		c.since = time.Duration(seconds) * time.Second
+	}
+	return nil
+}
+
+// do carries a call out.
+func (a *Adapter) do(c call, r *http.Request) (any, int, error) {
+	reads := r.Method == http.MethodGet
+	if !reads && (c.resource.given || c.subresource != "") {
+		return nil, 0, apierrors.NewMethodNotSupported(c.resource.groupResource(), r.Method)
+	}
+	var body any
+	var err error
+	code := http.StatusOK
+	switch {
+	case reads && c.name != "":
+		body, err = a.get(c)
+	case reads:
+		body, err = a.list(c)
+	case r.Method == http.MethodPost && c.name == "":
+		code = http.StatusCreated
+		body, err = a.withBody(c, r, a.create)
+	case r.Method == http.MethodPut && c.name != "":
+		body, err = a.withBody(c, r, a.update)
+	case r.Method == http.MethodPatch && c.name != "":
+		if kind := r.Header.Get("Content-Type"); kind != mergePatch {
+			return nil, 0, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, r.Method, c.resource.groupResource(), c.name,
+				fmt.Sprintf("patches are %s, not %q", mergePatch, kind), 0, true)
+		}
+		body, err = a.withBody(c, r, a.patch)
+	case r.Method == http.MethodDelete && c.name != "":
+		body, err = a.withBody(c, r, a.remove)
+	default:
+		err = apierrors.NewMethodNotSupported(c.resource.groupResource(), r.Method)
+	}
+	return body, code, err
+}
+
+// withBody reads the body, an object or nothing, for a write.
+func (a *Adapter) withBody(c call, r *http.Request, write func(call, map[string]any) (map[string]any, error)) (any, error) {
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(text) > maxBody {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the limit is %d bytes", maxBody))
+	}
+	body := map[string]any{}
+	if len(text) > 0 {
+		// This one reads whole numbers as such: the schemas tell them apart.
+		if err := json.Unmarshal(text, &body); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	return write(c, body)
+}

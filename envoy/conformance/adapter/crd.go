@@ -1,0 +1,143 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+const crdKind = "CustomResourceDefinition"
+
+// readCRDs serves the kinds of all CRDs in Options.CRDs.
+func (a *Adapter) readCRDs() error {
+	names, err := fs.Glob(a.options.CRDs, "*.yaml")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(a.options.CRDs, name)
+		if err != nil {
+			return err
+		}
+		if err := a.readCRDFile(text); err != nil {
+			return fmt.Errorf("%s: %w", path.Base(name), err)
+		}
+	}
+	return nil
+}
+
+func (a *Adapter) readCRDFile(text []byte) error {
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		var content map[string]any
+		err := documents.Decode(&content)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if content["kind"] != crdKind {
+			continue
+		}
+		if err := a.addCRD(content); err != nil {
+			return err
+		}
+	}
+}
+
+// addCRD serves one kind.
+func (a *Adapter) addCRD(content map[string]any) error {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &crd); err != nil {
+		return err
+	}
+	r := &resource{
+		group: crd.Spec.Group, kind: crd.Spec.Names.Kind, plural: crd.Spec.Names.Plural, singular: crd.Spec.Names.Singular,
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, filed: true, checks: map[string]*check{},
+	}
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		made, err := newCheck(version.Schema)
+		if err != nil {
+			return fmt.Errorf("version %s: %w", version.Name, err)
+		}
+		r.versions = append(r.versions, version.Name)
+		r.checks[version.Name] = made
+	}
+	slices.SortFunc(r.versions, newerFirst)
+	a.resources = append(a.resources, r)
+	metadata := metadataOf(content)
+	metadata["uid"], metadata["resourceVersion"] = string(uuid.NewUUID()), "1"
+	metadata["creationTimestamp"] = now()
+	delete(content, "status")
+	a.crds = append(a.crds, content)
+	return nil
+}
+
+// newCheck compiles the schema of one version.
+func newCheck(v1schema *apiextensionsv1.CustomResourceValidation) (*check, error) {
+	var internal apiextensions.CustomResourceValidation
+	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v1schema, &internal, nil)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(internal.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	values, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	return &check{
+		structural: structural,
+		values:     values,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// crdList gives the CRDs as a client lists them.
+func (a *Adapter) crd(name string) (map[string]any, bool) {
+	at := slices.IndexFunc(a.crds, func(c map[string]any) bool { return metadataOf(c)["name"] == name })
+	if at < 0 {
+		return nil, false
+	}
+	return a.crds[at], true
+}
+
+// groupVersions gives the groups in the order in which they are discovered, and
+// the versions of each, the preferred first.
+func (a *Adapter) groupVersions() []schema.GroupVersion {
+	var all []schema.GroupVersion
+	for _, r := range a.resources {
+		for _, version := range r.versions {
+			gv := schema.GroupVersion{Group: r.group, Version: version}
+			if r.group != "" && !slices.Contains(all, gv) {
+				all = append(all, gv)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y schema.GroupVersion) int { return newerFirst(x.Version, y.Version) })
+	return all
+}
+
+func now() string { return metav1.Now().UTC().Format("2006-01-02T15:04:05Z") }

@@ -1,0 +1,47 @@
+package adapter
+
+import (
+	"encoding/base64"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Secret gives the values of a Secret, decoded.
+func (a *Adapter) Secret(namespace, name string) (map[string][]byte, bool) {
+	content := a.stored("Secret", namespace, name)
+	return values(content["data"], base64.StdEncoding.DecodeString), content != nil
+}
+
+// ConfigMap gives the values of a ConfigMap.
+func (a *Adapter) ConfigMap(namespace, name string) (map[string][]byte, bool) {
+	content := a.stored("ConfigMap", namespace, name)
+	all := values(content["data"], func(text string) ([]byte, error) { return []byte(text), nil })
+	for key, value := range values(content["binaryData"], base64.StdEncoding.DecodeString) {
+		all[key] = value
+	}
+	return all, content != nil
+}
+
+func (a *Adapter) stored(kind, namespace, name string) map[string]any {
+	k := key{a.kind(schema.GroupKind{Kind: kind}), namespace, name}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if found := a.objects[k]; found != nil {
+		return found.content
+	}
+	return nil
+}
+
+// values gives what decode makes of a map of strings; what it cannot read is
+// left out.
+func values(written any, decode func(string) ([]byte, error)) map[string][]byte {
+	all := map[string][]byte{}
+	fields, _ := written.(map[string]any)
+	for name, value := range fields {
+		text, _ := value.(string)
+		if decoded, err := decode(text); err == nil {
+			all[name] = decoded
+		}
+	}
+	return all
+}

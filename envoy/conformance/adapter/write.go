@@ -1,0 +1,318 @@
+package adapter
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// serverSet are the fields of metadata that clients do not decide.
+var serverSet = []string{"uid", "creationTimestamp", "generation", "resourceVersion", "managedFields", "selfLink"}
+
+// create stores a new object and gives it as it is read.
+func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
+	if err := c.fits(body); err != nil {
+		return nil, err
+	}
+	c.name, _ = metadataOf(body)["name"].(string)
+	if !c.resource.namespaced {
+		c.namespace = ""
+	}
+	return a.change(c, func(before *object) (map[string]any, error) {
+		if before != nil {
+			return nil, apierrors.NewAlreadyExists(c.resource.groupResource(), c.name)
+		}
+		if c.namespace != "" && a.objects[key{resource: a.kind(schema.GroupKind{Kind: "Namespace"}), name: c.namespace}] == nil {
+			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, c.namespace)
+		}
+		if text, _ := metadataOf(body)["resourceVersion"].(string); text != "" {
+			return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		}
+		content := c.clean(body)
+		metadata := metadataOf(content)
+		metadata["uid"], metadata["creationTimestamp"], metadata["generation"] = string(uuid.NewUUID()), now(), int64(1)
+		return content, c.validate(content, nil)
+	})
+}
+
+// update replaces an object.
+func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
+	if err := c.fits(body); err != nil {
+		return nil, err
+	}
+	return a.change(c, func(before *object) (map[string]any, error) { return c.replace(before, body) })
+}
+
+// patch merges a patch into an object (RFC 7386).
+func (a *Adapter) patch(c call, patch map[string]any) (map[string]any, error) {
+	return a.change(c, func(before *object) (map[string]any, error) {
+		if before == nil {
+			return nil, apierrors.NewNotFound(c.resource.groupResource(), c.name)
+		}
+		merged, _ := merge(runtime.DeepCopyJSON(before.content), patch).(map[string]any)
+		merged["apiVersion"] = c.resource.apiVersion(c.version)
+		if err := c.fits(merged); err != nil {
+			return nil, err
+		}
+		return c.replace(before, merged)
+	})
+}
+
+// merge is the algorithm of RFC 7386. It changes target.
+func merge(target, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	fields, ok := target.(map[string]any)
+	if !ok {
+		fields = map[string]any{}
+	}
+	for name, value := range changes {
+		if value == nil {
+			delete(fields, name)
+			continue
+		}
+		fields[name] = merge(fields[name], value)
+	}
+	return fields
+}
+
+// replace gives what takes the place of an object: identity stays, and the
+// generation counts changes outside metadata.
+func (c call) replace(before *object, body map[string]any) (map[string]any, error) {
+	if before == nil {
+		return nil, apierrors.NewNotFound(c.resource.groupResource(), c.name)
+	}
+	old := metadataOf(before.content)
+	if text, _ := metadataOf(body)["resourceVersion"].(string); text != "" && text != strconv.FormatInt(before.revision, 10) {
+		return nil, apierrors.NewConflict(c.resource.groupResource(), c.name, fmt.Errorf("the object has been modified since version %s", text))
+	}
+	if uid, _ := metadataOf(body)["uid"].(string); uid != "" && uid != old["uid"] {
+		return nil, apierrors.NewConflict(c.resource.groupResource(), c.name, fmt.Errorf("the object with uid %s is gone", uid))
+	}
+	content := c.clean(body)
+	metadata := metadataOf(content)
+	metadata["uid"], metadata["creationTimestamp"] = old["uid"], old["creationTimestamp"]
+	generation, _ := old["generation"].(int64)
+	if !equality.Semantic.DeepEqual(outside(c.complete(content)), outside(c.complete(before.content))) {
+		generation++
+	}
+	metadata["generation"] = generation
+	return content, c.validate(content, before.content)
+}
+
+// outside gives what counts for the generation.
+func outside(content map[string]any) map[string]any {
+	rest := maps.Clone(content)
+	for _, name := range []string{"metadata", "status", "apiVersion"} {
+		delete(rest, name)
+	}
+	return rest
+}
+
+// remove deletes an object, and with a Namespace all that is in it.
+func (a *Adapter) remove(c call, options map[string]any) (map[string]any, error) {
+	wanted, _ := options["preconditions"].(map[string]any)
+	a.announce(c)
+	_, err := a.change(c, func(before *object) (map[string]any, error) {
+		if before == nil {
+			return nil, apierrors.NewNotFound(c.resource.groupResource(), c.name)
+		}
+		if uid, ok := wanted["uid"]; ok && uid != metadataOf(before.content)["uid"] {
+			return nil, apierrors.NewConflict(c.resource.groupResource(), c.name, fmt.Errorf("the object with uid %v is gone", uid))
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.resource.kind == "Namespace" && c.resource.group == "" {
+		err = a.empty(c.name)
+	}
+	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": metav1.StatusSuccess}, err
+}
+
+// announce shows an object that will be deleted.
+func (a *Adapter) announce(c call) {
+	if a.options.Deleting == nil || c.resource.checks == nil {
+		return
+	}
+	if object, err := a.get(c); err == nil {
+		a.options.Deleting(object)
+	}
+}
+
+// empty deletes all objects of a namespace.
+func (a *Adapter) empty(namespace string) error {
+	for _, k := range a.keys(func(k key) bool { return k.namespace == namespace }) {
+		inside := call{resource: k.resource, version: k.resource.versions[0], namespace: namespace, name: k.name}
+		a.announce(inside)
+		if _, err := a.change(inside, removed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change replaces one object by what next makes of it, nil to delete it, and
+// tells those who must know. It gives the object as it is read.
+func (a *Adapter) change(c call, next func(before *object) (map[string]any, error)) (map[string]any, error) {
+	if c.resource.told && a.options.Changed != nil {
+		a.telling.Lock()
+		defer a.telling.Unlock()
+	}
+	after, err := a.exchange(c, next)
+	if err != nil {
+		return nil, err
+	}
+	var read map[string]any
+	if after != nil {
+		if read, err = a.read(c, after); err != nil {
+			return nil, err
+		}
+	}
+	if c.resource.told && a.options.Changed != nil {
+		err = a.options.Changed(Event{Kind: c.resource.kind, Namespace: c.namespace, Name: c.name, Object: read})
+	}
+	return read, err
+}
+
+func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (*object, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	content, err := next(a.objects[c.key()])
+	if err != nil {
+		return nil, err
+	}
+	if c.resource.filed {
+		if err := a.file(c.key(), content); err != nil {
+			return nil, err
+		}
+	}
+	if content == nil {
+		delete(a.objects, c.key())
+		return nil, nil
+	}
+	a.revision++
+	after := &object{content: content, revision: a.revision}
+	a.objects[c.key()] = after
+	return after, nil
+}
+
+// keys gives the stored objects that want names.
+func (a *Adapter) keys(want func(key) bool) []key {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var found []key
+	for k := range a.objects {
+		if want(k) {
+			found = append(found, k)
+		}
+	}
+	slices.SortFunc(found, compareKeys)
+	return found
+}
+
+// fits refuses a body that is about another object than the path.
+func (c call) fits(body map[string]any) error {
+	metadata := metadataOf(body)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	if body["apiVersion"] != c.resource.apiVersion(c.version) || body["kind"] != c.resource.kind {
+		return apierrors.NewBadRequest(fmt.Sprintf("%v %v does not belong here", body["apiVersion"], body["kind"]))
+	}
+	if c.name != "" && name != c.name || namespace != "" && namespace != c.namespace {
+		return apierrors.NewBadRequest(fmt.Sprintf("the body is about %s/%s, the path about %s/%s", namespace, name, c.namespace, c.name))
+	}
+	if c.resource.namespaced && c.namespace == "" {
+		return apierrors.NewBadRequest("a namespace is missing")
+	}
+	if wrong := validation.NameIsDNSSubdomain(name, false); len(wrong) > 0 {
+		return apierrors.NewInvalid(c.resource.groupKind(), name, field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, wrong[0])})
+	}
+	return nil
+}
+
+// clean gives what is kept of a submitted object.
+func (c call) clean(body map[string]any) map[string]any {
+	content := runtime.DeepCopyJSON(body)
+	delete(content, "status")
+	metadata := metadataOf(content)
+	for _, name := range serverSet {
+		delete(metadata, name)
+	}
+	if c.resource.namespaced {
+		metadata["namespace"] = c.namespace
+	}
+	if c.resource.kind == "Secret" {
+		foldStringData(content)
+	}
+	return content
+}
+
+// foldStringData moves the plain values of a Secret to the encoded ones.
+func foldStringData(secret map[string]any) {
+	plain, _ := secret["stringData"].(map[string]any)
+	delete(secret, "stringData")
+	if len(plain) == 0 {
+		return
+	}
+	data, ok := secret["data"].(map[string]any)
+	if !ok {
+		data = map[string]any{}
+		secret["data"] = data
+	}
+	for name, value := range plain {
+		text, _ := value.(string)
+		data[name] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+}
+
+// complete gives an object as its version is read.
+func (c call) complete(content map[string]any) map[string]any {
+	checks := c.resource.checks[c.version]
+	if checks == nil {
+		return runtime.DeepCopyJSON(content)
+	}
+	return checks.complete(content)
+}
+
+// validate refuses what the schema of the version does not allow.
+func (c call) validate(content, before map[string]any) error {
+	checks := c.resource.checks[c.version]
+	if checks == nil {
+		return nil
+	}
+	var wrong field.ErrorList
+	if before == nil {
+		wrong = checks.created(checks.complete(content))
+	} else {
+		wrong = checks.updated(checks.complete(content), checks.complete(before))
+	}
+	if len(wrong) > 0 {
+		return apierrors.NewInvalid(c.resource.groupKind(), c.name, wrong)
+	}
+	return nil
+}
+
+// metadataOf gives an object's metadata, made where it is missing.
+func metadataOf(content map[string]any) map[string]any {
+	metadata, ok := content["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
+	}
+	return metadata
+}

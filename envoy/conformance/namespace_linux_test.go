@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The suite wants ports below 1024 on many addresses. It runs in a network
+// namespace of its own, where no process is in the way and, by a user namespace,
+// nobody needs to be root. The test binary starts itself once more in there.
+const (
+	// insideVariable tells the process that it is in the namespace.
+	insideVariable = "GATEFOLD_CONFORMANCE_INSIDE"
+	// The binaries, made where there is a network to fetch what they need.
+	gatefoldVariable = "GATEFOLD_CONFORMANCE_BINARY"
+	envoyVariable    = "GATEFOLD_ENVOY"
+)
+
+// inside tells whether this process is the one that runs the suite. If not, it
+// has run that one, with the same flags, or has said why it cannot.
+func inside(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(insideVariable) != "" {
+		if err := raiseLoopback(); err != nil {
+			t.Fatalf("the loopback interface of the namespace: %v", err)
+		}
+		return true
+	}
+	environment := append(os.Environ(), insideVariable+"=1", gatefoldVariable+"="+buildGatefold(t), envoyVariable+"="+getEnvoy(t))
+	err := errNoNamespace
+	for _, attributes := range namespaces() {
+		if err = reenter(attributes, environment); !errors.Is(err, errNoNamespace) {
+			break
+		}
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		t.Errorf("the suite ended with: %v", err)
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal(err)
+	default:
+		fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED: %v\n\n", t.Name(), err)
+		t.Skip(err)
+	}
+	return false
+}
+
+var errNoNamespace = errors.New("no network namespace of its own, which ports below 1024 on many addresses need")
+
+// namespaces gives the ways to a network namespace, the simplest first.
+func namespaces() []*syscall.SysProcAttr {
+	user := &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	if os.Getuid() != 0 {
+		return []*syscall.SysProcAttr{user}
+	}
+	return []*syscall.SysProcAttr{{Cloneflags: syscall.CLONE_NEWNET}, user}
+}
+
+// reenter runs this test binary in a namespace.
+func reenter(attributes *syscall.SysProcAttr, environment []string) error {
+	command := exec.Command(os.Args[0], innerArgs(os.Args[1:])...)
+	command.Env, command.Stdout, command.Stderr = environment, os.Stdout, os.Stderr
+	attributes.Pdeathsig = syscall.SIGKILL
+	command.SysProcAttr = attributes
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("%w: %w", errNoNamespace, err)
+	}
+	return command.Wait()
+}
+
+// innerArgs are the flags of this process, for TestConformance alone. The log
+// of files that go test caches results by is this process's.
+func innerArgs(args []string) []string {
+	var kept []string
+	pattern := "^TestConformance$"
+	for _, arg := range args {
+		if run, ok := strings.CutPrefix(arg, "-test.run="); ok {
+			if _, tests, found := strings.Cut(run, "/"); found {
+				pattern += "/" + tests
+			}
+			continue
+		}
+		if !strings.HasPrefix(arg, "-test.testlogfile=") {
+			kept = append(kept, arg)
+		}
+	}
+	return append([]string{"-test.run=" + pattern}, kept...)
+}
+
+// raiseLoopback brings up the interface lo, which a new namespace has down.
+func raiseLoopback() error {
+	if listener, err := net.Listen("tcp", "127.0.1.1:80"); err == nil {
+		if connection, err := net.Dial("tcp", "127.0.1.1:80"); err == nil {
+			return errors.Join(connection.Close(), listener.Close())
+		}
+		_ = listener.Close()
+	}
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(socket)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
+}
+
+// root is the folder of the repository.
+const root = "../.."
+
+// buildGatefold builds the real binary from the sources around this module.
+func buildGatefold(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "gatefold")
+	build := exec.Command("go", "build", "-ldflags", "-X github.com/gatefold/gatefold/server/cli.version="+version(t), "-o", binary, ".")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// getEnvoy gives the path of the Envoy that all tests use. As theirs, this one
+// skips without it, loudly, and fails where CI is true.
+func getEnvoy(t *testing.T) string {
+	t.Helper()
+	var stderr strings.Builder
+	command := exec.Command(filepath.Join(root, "envoy", "get-envoy"))
+	command.Stderr = &stderr
+	out, err := command.Output()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("no Envoy to test with: %v: %s", err, &stderr)
+	default:
+		fmt.Fprintf(os.Stderr, "\n*** %s SKIPPED, no Envoy to test with: %s\n\n", t.Name(), &stderr)
+		t.Skip("no Envoy to test with")
+	}
+	return strings.TrimSpace(string(out))
+}
