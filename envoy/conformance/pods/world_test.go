@@ -278,3 +278,15 @@ func TestTheLogIsBounded(t *testing.T) {
 		t.Errorf("it begins with %s and has %d lines", first, strings.Count(text, "\n"))
 	}
 }
+
+// Addresses come round again: one that a pod has is passed over, even where the
+// ports would not meet.
+func TestTwoPodsNeverShareAnAddress(t *testing.T) {
+	t.Parallel()
+	w, first := deploy(t, Sources{}, newDeployment("first", "UDP_ECHO_SERVER", "1"))
+	w.addresses.last = net.ParseIP(first.Status.PodIP).To4()[3] - 1
+	mustDeploy(t, w, newDeployment("second", "HTTP_PORT", "13000", "H2C_PORT", "13001"))
+	if pods := w.Pods(""); pods[0].Status.PodIP == pods[1].Status.PodIP {
+		t.Errorf("both have %s", first.Status.PodIP)
+	}
+}
