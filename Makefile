@@ -5,6 +5,8 @@ GO       ?= go
 FUZZTIME ?= 10s
 # Built from source through Go's own checksums: nothing else needs to be installed.
 GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# A module of its own: what the conformance suite needs stays out of the server.
+SUITE     = envoy/conformance
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION))
 
@@ -22,12 +24,14 @@ run: build envoy ## Serve a copy of examples/quickstart through a real Envoy, un
 envoy: ## Fetch the Envoy that tests and `make run` use
 	@envoy/get-envoy >/dev/null
 
-test: envoy ## Vet, and run every test with the race detector and a real Envoy
+test: envoy ## Vet, and run every test with the race detector and a real Envoy, then the conformance suite with short waits
 	$(GO) vet ./...
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race -timeout 30m ./...
+	cd $(SUITE) && $(GO) vet ./... && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -timeout 20m ./...
 
 conformance: envoy ## Run the Gateway API conformance suite with its own timeouts, and write the report
-	cd envoy/conformance && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -v -run TestConformance . -record
+	cd $(SUITE) && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -v -run TestConformance . -record
+	cd $(SUITE) && $(GO) test -count=1 -run TestReadme . -update
 
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
@@ -36,9 +40,11 @@ check: build test compose lint tidy fuzz ## Everything that CI runs
 
 lint: ## Style, import direction and budgets, by .golangci.yaml
 	$(GOLANGCI) run
+	cd $(SUITE) && $(GOLANGCI) run
 
 tidy: ## Fail when go.mod or go.sum would change
 	$(GO) mod tidy -diff
+	cd $(SUITE) && $(GO) mod tidy -diff
 
 fuzz: ## Run each fuzz test for FUZZTIME (10s)
 	@.ci/fuzz $(FUZZTIME)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -41,10 +42,12 @@ var (
 
 const (
 	// addressPool is where Gateways get their addresses from.
-	addressPool = "127.0.1.0/24"
+	addressPool, firstAddress = "127.0.1.0/24", "127.0.1.1"
 	// usableAddress is one beside the pool that a Gateway may ask for, and
 	// unusableAddress one that no machine has (RFC 5737).
 	usableAddress, unusableAddress = "127.0.3.1", "192.0.2.1"
+	// channel is that of the CRDs that gatefold embeds.
+	channel = "experimental"
 	// className is the GatewayClass of the suite's Gateways.
 	className      = "gatefold"
 	controllerName = "gatefold.io/gateway-controller"
@@ -103,10 +106,7 @@ func (s *stand) options(t *testing.T) suite.ConformanceOptions {
 			Implementation:           implementation(t),
 			UsableNetworkAddresses:   address(usableAddress),
 			UnusableNetworkAddresses: address(unusableAddress),
-			ConformanceProfiles: []suite.ConformanceProfileName{
-				suite.GatewayHTTPConformanceProfileName, suite.GatewayGRPCConformanceProfileName, suite.GatewayTLSConformanceProfileName,
-				suite.GatewayTCPConformanceProfileName, suite.GatewayUDPConformanceProfileName,
-			},
+			ConformanceProfiles:      profiles(),
 		},
 	}
 }
@@ -194,7 +194,8 @@ func timeouts() config.TimeoutConfig {
 	}
 	usual := config.DefaultTimeoutConfig()
 	all.RequestTimeout = usual.RequestTimeout
-	all.NamespacesMustBeReady = 3 * *waits // everything at once
+	all.MaxTimeToConsistency = max(*waits, 5*time.Second) // some want three answers that take a second each
+	all.NamespacesMustBeReady = 3 * *waits                // everything at once
 	return all
 }
 
@@ -222,8 +223,23 @@ func implementation(t *testing.T) confv1.Implementation {
 	}
 }
 
-// reportPath names the report as those of other projects are named.
+// reportPath gives where the report goes, and removes the one of before.
 func reportPath(t *testing.T) string {
 	t.Helper()
-	return filepath.Join("reports", "experimental-"+version(t)+"-default-report.yaml")
+	if pattern := flag.Lookup("test.run").Value.String(); strings.Contains(pattern, "/") {
+		t.Fatalf("a report of %s would say little: record all tests", pattern)
+	}
+	old, err := filepath.Glob(filepath.Join(reportFolder, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(reportFolder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(reportFolder, reportName(channel, version(t), "default"))
 }

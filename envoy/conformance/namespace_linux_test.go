@@ -35,10 +35,12 @@ func inside(t *testing.T) bool {
 		}
 		return true
 	}
-	environment := append(os.Environ(), insideVariable+"=1", gatefoldVariable+"="+buildGatefold(t), envoyVariable+"="+getEnvoy(t))
+	t.Setenv(insideVariable, "1")
+	t.Setenv(gatefoldVariable, buildGatefold(t))
+	t.Setenv(envoyVariable, getEnvoy(t))
 	err := errNoNamespace
 	for _, attributes := range namespaces() {
-		if err = reenter(attributes, environment); !errors.Is(err, errNoNamespace) {
+		if err = reenter(attributes); !errors.Is(err, errNoNamespace) {
 			break
 		}
 	}
@@ -47,6 +49,8 @@ func inside(t *testing.T) bool {
 	case errors.As(err, &exit):
 		t.Errorf("the suite ended with: %v", err)
 	case err == nil:
+	case reachable() == nil: // no namespace, and no need of one
+		return true
 	case os.Getenv("CI") == "true":
 		t.Fatal(err)
 	default:
@@ -72,9 +76,9 @@ func namespaces() []*syscall.SysProcAttr {
 }
 
 // reenter runs this test binary in a namespace.
-func reenter(attributes *syscall.SysProcAttr, environment []string) error {
+func reenter(attributes *syscall.SysProcAttr) error {
 	command := exec.Command(os.Args[0], innerArgs(os.Args[1:])...)
-	command.Env, command.Stdout, command.Stderr = environment, os.Stdout, os.Stderr
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	attributes.Pdeathsig = syscall.SIGKILL
 	command.SysProcAttr = attributes
 	if err := command.Start(); err != nil {
@@ -102,13 +106,24 @@ func innerArgs(args []string) []string {
 	return append([]string{"-test.run=" + pattern}, kept...)
 }
 
+// reachable tells whether a Gateway could listen on its address here.
+func reachable() error {
+	listener, err := net.Listen("tcp", firstAddress+":80")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	return connection.Close()
+}
+
 // raiseLoopback brings up the interface lo, which a new namespace has down.
 func raiseLoopback() error {
-	if listener, err := net.Listen("tcp", "127.0.1.1:80"); err == nil {
-		if connection, err := net.Dial("tcp", "127.0.1.1:80"); err == nil {
-			return errors.Join(connection.Close(), listener.Close())
-		}
-		_ = listener.Close()
+	if reachable() == nil {
+		return nil
 	}
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

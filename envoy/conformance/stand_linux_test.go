@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,15 +54,9 @@ type stand struct {
 // They end with the test.
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	s := &stand{t: t, folder: shortFolder(t), binary: os.Getenv(gatefoldVariable), last: lastWords{}}
+	s := &stand{t: t, folder: shortFolder(t), binary: os.Getenv(gatefoldVariable)}
 	if err := os.Mkdir(s.config(), 0o700); err != nil {
 		t.Fatal(err)
-	}
-	s.admin = &http.Client{
-		Timeout: 10 * time.Second,
-		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", s.socket("admin"))
-		}},
 	}
 	s.startAPI()
 	s.startGatefold()
@@ -71,16 +66,16 @@ func newStand(t *testing.T) *stand {
 
 // shortFolder is a folder for unix sockets, whose paths must be short.
 func shortFolder(t *testing.T) string {
-	folder, err := os.MkdirTemp("", "gfc")
+	folder, err := os.MkdirTemp("", "gfc") //nolint:usetesting // that one's names are too long
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what gatefold was given last is in %s", folder)
+			t.Logf("the logs are in %s", folder)
 			return
 		}
-		_ = os.RemoveAll(folder)
+		_ = os.RemoveAll(folder) // nothing follows from what stays
 	})
 	return folder
 }
@@ -89,6 +84,12 @@ func (s *stand) config() string            { return filepath.Join(s.folder, "con
 func (s *stand) socket(name string) string { return filepath.Join(s.folder, name+".sock") }
 
 func (s *stand) startGatefold() {
+	s.admin = &http.Client{
+		Timeout: 10 * time.Second,
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", s.socket("admin"))
+		}},
+	}
 	s.start("gatefold", s.binary, "serve", s.config(), "--state-dir", "none", "--address-pool", addressPool,
 		"--xds-address", "unix:"+s.socket("xds"), "--admin-address", "unix:"+s.socket("admin"))
 	s.await("gatefold", func() error {
@@ -154,7 +155,9 @@ func tail(path string) string {
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.SplitAfter(string(text), "\n")
+	lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, `{"attempts"`) // Envoy's access log
+	})
 	return strings.Join(lines[max(0, len(lines)-shownLines):], "")
 }
 
@@ -281,7 +284,7 @@ func crdFolder() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the CRDs: %w", err)
 	}
-	return filepath.Join(strings.TrimSpace(string(out)), "config", "crd", "experimental"), nil
+	return filepath.Join(strings.TrimSpace(string(out)), "config", "crd", channel), nil
 }
 
 func decode(text []byte, into any) error {

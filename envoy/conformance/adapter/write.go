@@ -17,9 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// serverSet are the fields of metadata that clients do not decide.
-var serverSet = []string{"uid", "creationTimestamp", "generation", "resourceVersion", "managedFields", "selfLink"}
-
 // create stores a new object and gives it as it is read.
 func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
@@ -245,12 +242,13 @@ func (c call) fits(body map[string]any) error {
 	return nil
 }
 
-// clean gives what is kept of a submitted object.
+// clean gives what is kept of a submitted object: neither its status nor the
+// metadata that clients do not decide.
 func (c call) clean(body map[string]any) map[string]any {
 	content := runtime.DeepCopyJSON(body)
 	delete(content, "status")
 	metadata := metadataOf(content)
-	for _, name := range serverSet {
+	for _, name := range []string{"uid", "creationTimestamp", "generation", "resourceVersion", "managedFields", "selfLink"} {
 		delete(metadata, name)
 	}
 	if c.resource.namespaced {

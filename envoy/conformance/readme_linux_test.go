@@ -1,0 +1,200 @@
+package conformance
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	confv1 "sigs.k8s.io/gateway-api/conformance/apis/v1"
+	"sigs.k8s.io/gateway-api/conformance/utils/suite"
+	"sigs.k8s.io/gateway-api/pkg/consts"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite the table in README.md from the report")
+
+// The table stands in README.md between these lines.
+const (
+	tableBegins = "<!-- conformance: from the report, by go test -run TestReadme -update -->\n"
+	tableEnds   = "<!-- /conformance -->\n"
+)
+
+// reportFolder holds the newest report, as the Gateway API's own repository lays
+// reports out: by its version, then channel, version and mode of the
+// implementation.
+var reportFolder = filepath.Join("reports", consts.BundleVersion)
+
+// TestReadme holds README.md against the recorded report, and the report against
+// what a GatewayClass of gatefold claims: nothing is claimed that was not tested.
+func TestReadme(t *testing.T) {
+	path, report := readReport(t)
+	want := "" // nothing was recorded
+	if path != "" {
+		claimed := claims(t)
+		for _, profile := range report.ProfileReports {
+			checkClaims(t, profile, claimed)
+		}
+		want = table(filepath.Join("envoy", "conformance", path), report)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := bytes.Cut(readme, []byte(tableBegins))
+	got, after, ends := bytes.Cut(rest, []byte(tableEnds))
+	if !begins || !ends {
+		t.Fatalf("README.md lacks the line %q or %q", tableBegins, tableEnds)
+	}
+	if string(got) == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("README.md does not say what the report says; run go test -run TestReadme -update. It should be:\n%s", want)
+	}
+	fresh := slices.Concat(before, []byte(tableBegins+want+tableEnds), after)
+	if err := os.WriteFile(filepath.Join(root, "README.md"), fresh, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readReport gives the one report there is, and its path; "" when there is none.
+func readReport(t *testing.T) (string, confv1.ConformanceReport) {
+	t.Helper()
+	var report confv1.ConformanceReport
+	files, err := filepath.Glob(filepath.Join(reportFolder, "*.yaml"))
+	if err != nil || len(files) > 1 {
+		t.Fatalf("%s holds %d reports; run make conformance", reportFolder, len(files))
+	}
+	if len(files) == 0 {
+		return "", report
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	if want := reportName(report.GatewayAPIChannel, report.Version, report.Mode); filepath.Base(files[0]) != want {
+		t.Errorf("the report %s should be called %s", files[0], want)
+	}
+	return files[0], report
+}
+
+func reportName(channel, version, mode string) string {
+	return fmt.Sprintf("%s-%s-%s-report.yaml", channel, version, mode)
+}
+
+// claims asks the binary what it says to support, by the status of a GatewayClass.
+func claims(t *testing.T) map[string]bool {
+	t.Helper()
+	class := "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: gatefold}, spec: {controllerName: gatefold.io/gateway-controller}}"
+	s := &stand{t: t, folder: shortFolder(t), binary: buildGatefold(t)}
+	if err := errors.Join(os.Mkdir(s.config(), 0o700), os.WriteFile(filepath.Join(s.config(), "class.yaml"), []byte(class), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.startGatefold()
+	content, err := s.status(schema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}, "", "gatefold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed := map[string]bool{}
+	named, _ := content["supportedFeatures"].([]any)
+	for _, feature := range named {
+		name, _ := feature.(map[string]any)["name"].(string)
+		claimed[name] = true
+	}
+	if len(claimed) == 0 {
+		t.Fatal("gatefold claims nothing")
+	}
+	return claimed
+}
+
+// checkClaims wants a profile's extended features to be those that are claimed.
+func checkClaims(t *testing.T, profile confv1.ProfileReport, claimed map[string]bool) {
+	t.Helper()
+	if profile.Extended == nil {
+		return
+	}
+	for _, feature := range profile.Extended.SupportedFeatures {
+		if !claimed[feature] {
+			t.Errorf("%s: the report has %s, which no GatewayClass claims any more", profile.Name, feature)
+		}
+	}
+	for _, feature := range profile.Extended.UnsupportedFeatures {
+		if claimed[feature] {
+			t.Errorf("%s: %s is claimed and was not tested; run make conformance", profile.Name, feature)
+		}
+	}
+}
+
+// table is the report for people. What is not supported is named.
+func table(path string, report confv1.ConformanceReport) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "[The report](%s) of gatefold %s: Gateway API %s, %s channel, the suite as it is, against a real Envoy.\n\n",
+		filepath.ToSlash(path), report.Version, report.GatewayAPIVersion, report.GatewayAPIChannel)
+	text.WriteString("| profile | core tests passed | extended tests passed | extended features | without |\n|---|---|---|---|---|\n")
+	for _, p := range report.ProfileReports {
+		core := passed(p.Core)
+		extended, supported, without := "–", 0, []string{}
+		total := 0
+		if p.Extended != nil {
+			extended = passed(p.Extended.Status)
+			supported, without = len(p.Extended.SupportedFeatures), p.Extended.UnsupportedFeatures
+			total = supported + len(without)
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s | %d of %d | %s |\n", p.Name, core, extended, supported, total, strings.Join(without, ", "))
+	}
+	return text.String()
+}
+
+// passed gives the figures of one level, and the names of the tests that failed
+// or were skipped.
+func passed(level confv1.Status) string {
+	s := level.Statistics
+	text := fmt.Sprintf("%d of %d", s.Passed, s.Passed+s.Failed+s.Skipped)
+	if len(level.FailedTests) > 0 {
+		text += "; failed: " + strings.Join(level.FailedTests, ", ")
+	}
+	if len(level.SkippedTests) > 0 {
+		text += "; skipped: " + strings.Join(level.SkippedTests, ", ")
+	}
+	return text
+}
+
+// TestEveryProfileIsRun holds that no profile for Gateways is left out.
+func TestEveryProfileIsRun(t *testing.T) {
+	path, report := readReport(t)
+	if path == "" {
+		t.Skip("nothing is recorded")
+	}
+	var got []string
+	for _, p := range report.ProfileReports {
+		got = append(got, p.Name)
+	}
+	want := []string{}
+	for _, p := range profiles() {
+		want = append(want, string(p))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the report has the profiles %q, not %q", got, want)
+	}
+}
+
+// profiles are those that gatefold conforms to: all but the mesh.
+func profiles() []suite.ConformanceProfileName {
+	return []suite.ConformanceProfileName{
+		suite.GatewayHTTPConformanceProfileName, suite.GatewayGRPCConformanceProfileName, suite.GatewayTLSConformanceProfileName,
+		suite.GatewayTCPConformanceProfileName, suite.GatewayUDPConformanceProfileName,
+	}
+}
