@@ -193,7 +193,7 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 func (run *caseRun) request(r cases.Request) envoytest.Request {
 	out := envoytest.Request{
 		Address: run.addressOf(r) + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
-		Body: strings.Repeat("x", r.BodySize),
+		Body: strings.Repeat("x", r.BodySize), HTTP2: r.HTTP2,
 	}
 	if r.Proxy != "" {
 		out.Preface = fmt.Sprintf("PROXY TCP4 %s %s 4000 %s\r\n", r.Proxy, run.address, r.URL.Port())

@@ -171,6 +171,10 @@ func compareOutcome(got explain.Outcome, want cases.Request) string {
 		total += weight
 	}
 	switch {
+	case got.GRPC && len(want.Backends) == 0:
+		if code, _ := explain.GRPCStatus(got.Status); strconv.Itoa(code) != want.GRPCStatus {
+			return fmt.Sprintf("grpc-status %d", code)
+		}
 	case len(want.Backends) == 0 && int(got.Status) != want.Status:
 		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
 	case want.Location != "" && got.Location != want.Location:

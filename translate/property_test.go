@@ -72,7 +72,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomRoute, randomRoute, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+		randomGateway, randomRoute, randomRoute, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
@@ -103,6 +103,19 @@ func randomAge(r *rand.Rand) string {
 	return fmt.Sprintf("  creationTimestamp: 2026-01-0%dT00:00:00Z\n", 1+r.IntN(2))
 }
 
+// randomCalls gives a GRPCRoute.
+func randomCalls(r *rand.Rand) (string, string) {
+	body := randomAttachment(r)
+	for i := range 1 + r.IntN(3) {
+		body += fmt.Sprintf("  - name: s%d\n    matches:\n", i) + pick(r, "    - method: {service: a.B}\n", "    - method: {service: a.B, method: Get}\n",
+			"    - method: {method: Get}\n", `    - method: {type: RegularExpression, service: "a[.].*"}`+"\n", "    - headers: [{name: x, value: "+pick(r, "v", "w")+"}]\n")
+		body += pick(r, "", "    filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-a, value: b}]}}]\n",
+			"    filters: [{type: ExtensionRef, extensionRef: {group: gateway.kgateway.dev, kind: TrafficPolicy, name: "+pick(r, "p1", "p2")+"}}]\n")
+		body += "    backendRefs: [{name: " + pick(r, "s1", "s2") + ", port: 80, weight: " + pick(r, "1", "0") + "}, {group: gateway.kgateway.dev, kind: Backend, name: " + pick(r, "b1", "b2") + "}]\n"
+	}
+	return document("gateway.networking.k8s.io/v1", "GRPCRoute", namespace(r), pick(r, "r1", "r2", "g1"), body)
+}
+
 func randomGateway(r *rand.Rand) (string, string) {
 	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"),
 		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: IPAddress}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
@@ -121,7 +134,8 @@ func randomGateway(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body)
 }
 
-func randomRoute(r *rand.Rand) (string, string) {
+// randomAttachment begins the spec of a route that names Gateways.
+func randomAttachment(r *rand.Rand) string {
 	body := randomAge(r) + "spec:\n  parentRefs:\n"
 	for range 1 + r.IntN(2) {
 		body += fmt.Sprintf("  - {name: %s, namespace: %s", pick(r, "one", "two"), namespace(r))
@@ -135,7 +149,11 @@ func randomRoute(r *rand.Rand) (string, string) {
 	if hosts := pick(r, "", "[a.example.com]", `["*.example.com", b.example.com]`); hosts != "" {
 		body += "  hostnames: " + hosts + "\n"
 	}
-	body += "  rules:\n"
+	return body + "  rules:\n"
+}
+
+func randomRoute(r *rand.Rand) (string, string) {
+	body := randomAttachment(r)
 	for range 1 + r.IntN(3) {
 		body += "  - matches:\n" + randomMatch(r)
 		if r.IntN(2) == 0 {

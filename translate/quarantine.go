@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -96,12 +97,18 @@ func replace[K comparable](in *memo.Input[K, refusals], before, after map[K]refu
 // "HTTPRoute/infra/root/0/0>team/child/1/0" is of team/child.
 func holderOf(name string) store.Key {
 	name = name[strings.LastIndexByte(name, '>')+1:]
-	name = strings.TrimPrefix(name, "HTTPRoute/")
+	kind := "HTTPRoute" // those below others have the root's kind in front of all
+	for _, k := range route.Kinds() {
+		if rest, ok := strings.CutPrefix(name, k.Name+"/"); ok {
+			kind, name = k.Name, rest
+			break
+		}
+	}
 	parts := strings.SplitN(name, "/", 3)
 	if len(parts) < 3 {
 		return store.Key{}
 	}
-	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: parts[0], Name: parts[1]}
+	return store.Key{Group: gwv1.GroupName, Kind: kind, Namespace: parts[0], Name: parts[1]}
 }
 
 // admit gives the entry as it may be served: one that was refused answers 500,

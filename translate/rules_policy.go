@@ -140,11 +140,14 @@ func (g *gathering) add(of store.Key, standing policy.Standing) (found bool) {
 // that target it or its route.
 func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	object, _ := n.in.routes.Get(c, key.Route)
-	from, ok := store.As[*api.HTTPRoute](object)
-	if !ok || key.Rule >= len(from.Spec.Rules) {
+	if object == nil {
 		return &levelOut{}
 	}
-	rule, out, gathered := &from.Spec.Rules[key.Rule], &levelOut{}, n.gathering(c)
+	rules := route.Rules(object)
+	if key.Rule >= len(rules) {
+		return &levelOut{}
+	}
+	rule, out, gathered := &rules[key.Rule], &levelOut{}, n.gathering(c)
 	for i, filter := range rule.Filters {
 		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
 			gathered.close(out.missing(key, i, of))
@@ -155,7 +158,7 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 			gathered.add(of, standing)
 		}
 	}
-	priority, _ := policy.StrategyOf(from.Annotations)
+	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
 	out.Closed = gathered.closed
 	return out

@@ -12,24 +12,24 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // policyLevels gives the levels of a flattened rule: those of the rules that
 // delegate to it, root first, and its own (nil when it has none); no levels for
 // nothing at all. Most rules have no policy and need no cell to know it.
-func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule, targeted bool) []*levelOut {
+func (n *network) policyLevels(c *memo.Ctx, of store.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
 		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
 	}
-	from, _ := store.As[*api.HTTPRoute](object)
 	own := rule.Position[len(rule.Position)-2]
-	if targeted || slices.ContainsFunc(from.Spec.Rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
-		_, ok := extension(object.Key.Namespace, f)
+	if targeted || slices.ContainsFunc(rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
+		_, ok := extension(of.Namespace, f)
 		return ok
 	}) {
-		return append(out, n.policies.Get(c, ruleKey{object.Key, own}))
+		return append(out, n.policies.Get(c, ruleKey{of, own}))
 	}
 	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != nil }) {
 		return append(out, nil)
@@ -40,21 +40,21 @@ func (n *network) policyLevels(c *memo.Ctx, object *store.Object, rule *ir.Rule,
 // addPolicies puts the policies into the rules of a node, before they are handed
 // on. A rule that must not serve without its policies answers 500.
 func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
-	from, _ := store.As[*api.HTTPRoute](object)
-	if _, known := policy.StrategyOf(from.Annotations); !known {
+	annotations := object.Value.GetAnnotations()
+	if _, known := policy.StrategyOf(annotations); !known {
 		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
-			fmt.Sprintf("there is no priority %q; %s is used", from.Annotations[api.AnnotationPolicyPriority], policy.ShallowMergePreferChild),
+			fmt.Sprintf("there is no priority %q; %s is used", annotations[api.AnnotationPolicyPriority], policy.ShallowMergePreferChild),
 			fmt.Sprintf("write one of %v", policy.Strategies())))
 	}
 	rules := slices.Clone(out.Rules)
 	for _, point := range out.Points {
 		rules = append(rules, point.Rest)
 	}
-	targeted := len(n.in.policyIndex.Get(c, object.Key)) > 0
+	own, targeted := route.Rules(object), len(n.in.policyIndex.Get(c, object.Key)) > 0
 	var last []*levelOut
 	var joined joinedLevels
 	for _, rule := range rules {
-		levels := n.policyLevels(c, object, rule, targeted)
+		levels := n.policyLevels(c, object.Key, own, rule, targeted)
 		if levels == nil {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -128,18 +129,17 @@ func lostProblem(reason gwv1.PolicyConditionReason, field, message, hint string)
 
 func (n *network) lostTarget(c *memo.Ctx, at store.Key, section *gwv1.SectionName) *store.Problem {
 	switch at.Kind {
-	case "HTTPRoute":
+	case "HTTPRoute", "GRPCRoute":
 	case "Gateway":
 		return n.lostGateway(c, at, section)
 	default:
-		return lostProblem(gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", at.Kind), "target HTTPRoutes or Gateways")
+		return lostProblem(gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", at.Kind), "target HTTPRoutes, GRPCRoutes or Gateways")
 	}
 	object, _ := n.in.routes.Get(c, at)
-	from, ok := store.As[*api.HTTPRoute](object)
-	if !ok {
+	if object == nil {
 		return lostProblem(gwv1.PolicyReasonTargetNotFound, "name", at.String()+" does not exist", hintTarget)
 	}
-	if section != nil && !slices.ContainsFunc(from.Spec.Rules, func(r api.HTTPRouteRule) bool {
+	if section != nil && !slices.ContainsFunc(route.Rules(object), func(r api.HTTPRouteRule) bool {
 		return r.Name != nil && *r.Name == *section
 	}) {
 		return lostProblem(gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no rule named %q", at, *section), "name the rule: rules[].name")

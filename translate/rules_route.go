@@ -120,6 +120,12 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 			n.attachTo(c, out, &from, i)
 		}
 	}
+	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // that one may stand below another
+		out.Problems = append(out.Problems, store.Problem{
+			Code: "ServesNowhere", Severity: store.Warning, Object: key, Field: "spec",
+			Message: "the route serves nowhere: it has no parentRefs", Hint: "add a parentRef to a Gateway",
+		})
+	}
 	slices.Sort(out.Ports)
 	out.Ports = slices.Compact(out.Ports)
 	return out
@@ -202,8 +208,10 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
 	}
-	out := &flatOut{Hosts: hosts, Flat: route.HTTP(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
-		return n.backend.Get(c, backend.Refer(key.Route, ref))
+	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
+		to := backend.Refer(key.Route, ref)
+		to.GRPC = key.Route.Kind == "GRPCRoute" // calls need HTTP/2, whatever the port says
+		return n.backend.Get(c, to)
 	})}
 	for _, link := range setting.Links {
 		out.Under = append(out.Under, link.Point.Name)

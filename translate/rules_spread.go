@@ -8,9 +8,9 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // A match of a route stands once in the table of every host of every port that its
@@ -64,7 +64,7 @@ func (n *network) declareSpread(e *memo.Engine) {
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
 	spread := memo.NewFold[store.Key, flatKey](e, addSpread, identical[spreadOut])
 	memo.From(spread, n.in.routes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
-		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: matchesOf(o)})
+		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: route.Matches(o)})
 	}, identical)
 	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
 		if tables := a.tables(); tables > 0 {
@@ -95,18 +95,6 @@ func (n *network) declareSpread(e *memo.Engine) {
 		all, _ := loud.Get(c, struct{}{})
 		return all.cut(n.MaxCopies)
 	}, maps.Equal[map[store.Key]overload])
-}
-
-// matchesOf counts the matches of a route; a rule without one has one.
-func matchesOf(o *store.Object) (matches int) {
-	from, ok := store.As[*api.HTTPRoute](o)
-	if !ok {
-		return 0
-	}
-	for i := range from.Spec.Rules {
-		matches += max(1, len(from.Spec.Rules[i].Matches))
-	}
-	return matches
 }
 
 // tables counts the tables that a route's places are in.

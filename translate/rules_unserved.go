@@ -19,8 +19,6 @@ func unservedKinds() []unservedKind {
 	streams := unservedKind{effect: "nothing listens for the connections it describes", hint: "an HTTPRoute serves HTTP; nothing serves other protocols yet"}
 	named := func(name string) unservedKind { return unservedKind{name, streams.effect, streams.hint} }
 	return []unservedKind{
-		{"GRPCRoute", "requests it describes are answered as if it were not there",
-			"an HTTPRoute with method: POST and the path /package.Service/Method serves gRPC calls"},
 		named("TLSRoute"), named("TCPRoute"), named("UDPRoute"),
 		{"ListenerSet", "its listeners are not bound", "write its listeners into the Gateway"},
 		{"BackendTLSPolicy", "requests to its targets go in clear text", "let requests to them cross only networks that you trust"},

@@ -160,8 +160,12 @@ func optional(r xds.Resource, has bool) *xds.Resource {
 	return &r
 }
 
-// appendUpdate adds the step from old to changed, unless they are equal.
+// appendUpdate adds the step from old to changed, unless they are equal. A listener
+// whose port changes its protocol has another name.
 func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) []xds.Update {
+	if old != nil && changed != nil && old.Name != changed.Name {
+		out = append(out, xds.Update{Gateway: gateway, Type: old.Type, Name: old.Name})
+	}
 	switch {
 	case changed != nil && (old == nil || old.Version != changed.Version):
 		return append(out, xds.Update{Gateway: gateway, Type: changed.Type, Name: changed.Name, Resource: changed})

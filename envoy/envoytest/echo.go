@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// EchoServer is a back end that answers each request with a handler.Answer.
+// EchoServer is a back end that answers each request with a handler.Answer, over
+// HTTP/1.1 or HTTP/2 as it comes.
 type EchoServer struct {
 	server   *httptest.Server
 	requests atomic.Int64
@@ -33,7 +34,10 @@ func Echo(t testing.TB, name, address string) *EchoServer {
 		e.requests.Add(1)
 		echo.ServeHTTP(w, r)
 	})
-	e.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: count}}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	e.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: count, Protocols: protocols}}
 	e.server.Start()
 	t.Cleanup(e.Close)
 	return e

@@ -37,6 +37,8 @@ type Request struct {
 	Preface string
 	// TLS is nil for plain HTTP.
 	TLS *TLS
+	// HTTP2 speaks HTTP/2 from the first byte on, without TLS (prior knowledge).
+	HTTP2 bool
 }
 
 // TLS is how a Request goes over TLS. The server's certificate is not verified:
@@ -85,7 +87,7 @@ func Do(t testing.TB, request Request) *Response {
 
 // Try is Do for conditions that may not hold yet, see Wait.
 func Try(request Request) (*Response, error) {
-	if request.TLS != nil && request.TLS.HTTP2 {
+	if request.HTTP2 || request.TLS != nil && request.TLS.HTTP2 {
 		return request.overHTTP2()
 	}
 	c, err := dial(request)

@@ -38,7 +38,15 @@ func (o *TLS) client(c net.Conn) (*conn, error) {
 
 // overHTTP2 sends the request on an HTTP/2 connection of its own.
 func (r Request) overHTTP2() (*Response, error) {
-	transport := &http.Transport{ForceAttemptHTTP2: true}
+	transport, scheme := &http.Transport{ForceAttemptHTTP2: true}, "https"
+	if r.TLS == nil {
+		scheme = "http"
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, r.Address)
+		}
+	}
 	defer transport.CloseIdleConnections()
 	transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		dialer := tls.Dialer{Config: r.TLS.config("h2")}
@@ -46,7 +54,7 @@ func (r Request) overHTTP2() (*Response, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, r.method(), "https://"+r.Host+r.Path, strings.NewReader(r.Body))
+	request, err := http.NewRequestWithContext(ctx, r.method(), scheme+"://"+r.Host+r.Path, strings.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +68,9 @@ func (r Request) overHTTP2() (*Response, error) {
 	if err != nil || response.ProtoMajor != 2 {
 		return nil, fmt.Errorf("%s, status %d, then in the body: %w", response.Proto, response.StatusCode, err)
 	}
-	return &Response{
-		Status: response.StatusCode, Headers: response.Header, Body: body, Backend: response.Header.Get(handler.BackendHeader),
-		Certificate: response.TLS.PeerCertificates[0],
-	}, nil
+	out := &Response{Status: response.StatusCode, Headers: response.Header, Body: body, Backend: response.Header.Get(handler.BackendHeader)}
+	if response.TLS != nil {
+		out.Certificate = response.TLS.PeerCertificates[0]
+	}
+	return out, nil
 }

@@ -106,6 +106,9 @@ func (t *explainPage) flush() {
 // outcome is the answer in one line.
 func (t *explainPage) outcome(r *explain.Report) {
 	style, text := red, strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
+	if r.GRPCStatus != "" {
+		text = "grpc-status " + r.GRPCStatus
+	}
 	switch r.Outcome {
 	case explain.Forwarded:
 		style, text = green, strings.Join(shares(r.Backends), ", ")

@@ -140,6 +140,8 @@ func grantsTo(to []gwv1.ReferenceGrantTo, key store.Key) bool {
 func (r Reference) UnknownKind() Resolution {
 	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)
 	switch { // group and kind of a reference to routes must both be written (EP-10943)
+	case r.From.Kind != "HTTPRoute" || strings.HasSuffix(r.To.Kind, "Route") && r.To.Kind != "HTTPRoute":
+		// only HTTPRoutes stand under each other (GEP-1058: of the same type)
 	case r.To.Group == "delegation.kgateway.dev":
 		hint = "to hand requests to routes by label, write kind: label"
 	case r.To.Kind == "HTTPRoute":

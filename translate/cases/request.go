@@ -18,8 +18,9 @@ import (
 // BODY:N in place of a header sends a body of N bytes, BIG:N a header X-Big of N, and
 // PROXY:IP a PROXY header from that address first. GATEWAY:NS/NAME goes to the address
 // of that Gateway, where each has its own. For https, SNI:NAME asks in
-// the handshake for NAME in place of the host, SNI:- for none, HTTP2:on speaks
-// HTTP/2, and TLS:1.2 offers no later version.
+// the handshake for NAME in place of the host, SNI:- for none, and TLS:1.2 offers no
+// later version. HTTP2:on speaks HTTP/2, without TLS from the first byte on.
+// GRPC:on is that with a content-type of gRPC.
 //
 // OUTCOME is a status (404), a status with a Location (302 http://…), the name
 // of a back end, several with their weights (a=90 b=10; 500=10 is a share that
@@ -31,6 +32,7 @@ import (
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
 //	response N: V      a header of the answer; "-" for none
+//	grpc N             the grpc-status of the answer, which is of status 200
 //	certificate n      the first name in the certificate that the client is shown
 //	only Envoy         what depends on what came before: explain is not asked
 type Request struct {
@@ -55,6 +57,8 @@ type Request struct {
 	Certificate string
 	// Status is what is answered, 0 for a back end's answer.
 	Status int
+	// GRPCStatus is the grpc-status of an answer without a back end, "" for none.
+	GRPCStatus string
 	// Closed tells that nothing listens on the port.
 	Closed   bool
 	Location string
@@ -121,6 +125,9 @@ func (r *Request) parseWord(name, value string) (err error) {
 		r.SNI = strings.TrimPrefix(value, "-")
 	case "HTTP2":
 		r.HTTP2 = true
+	case "GRPC":
+		r.HTTP2 = true
+		r.Headers.Set("Content-Type", "application/grpc")
 	case "TLS":
 		r.TLS12 = value == "1.2"
 	default:
@@ -184,6 +191,8 @@ func (r *Request) parseDetail(detail string) error {
 		status, err := strconv.Atoi(rest)
 		r.Failure = status
 		return err
+	case kind == "grpc":
+		r.Answer["Grpc-Status"], r.GRPCStatus = rest, rest
 	case kind == "mirror":
 		r.Mirror = rest
 	case kind == "only" && rest == "Envoy":

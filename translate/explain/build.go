@@ -44,6 +44,10 @@ func Explain(f Facts, q Query) (*Report, error) {
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
 		Status:  a.Outcome.Status, Location: a.Outcome.Location, Unless: a.Outcome.Unless, Passed: a.Passed,
 	}}
+	if a.Outcome.GRPC {
+		code, name := GRPCStatus(a.Outcome.Status)
+		b.report.GRPCStatus = fmt.Sprintf("%d %s", code, name)
+	}
 	b.listener()
 	b.route()
 	b.backends()
@@ -293,7 +297,7 @@ func (b *reporter) closed() string {
 		messages := b.messages(func(p store.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
 		action.Does = cmp.Or(messages, b.answer.Rule.Action.Respond.Why)
 		reason := action.Does
-		if at.Object.Kind != "HTTPRoute" {
+		if _, isRoute := route.KindOf(at.Object); !isRoute {
 			reason = at.Object.String() + ": " + reason
 		}
 		for _, hop := range b.report.Route.Hops {

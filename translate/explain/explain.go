@@ -71,7 +71,7 @@ func Request(view *ir.View, query Query) Answer {
 		answer.Outcome.Status = http.StatusBadRequest
 		return answer
 	case host == nil:
-		answer.Outcome.Status = http.StatusNotFound
+		answer.Outcome = outcome(nil, r)
 		return answer
 	}
 	answer.Domain = host.Domain

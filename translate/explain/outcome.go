@@ -14,6 +14,9 @@ type Outcome struct {
 	// Status is 0 when a back end answers.
 	Status   uint32
 	Location string
+	// GRPC tells that the client is told of Status as gRPC does it: HTTP's is 200, and
+	// GRPCStatus says the rest.
+	GRPC     bool
 	Backends []Backend
 	// Unless is what may change that and is not known here, in words.
 	Unless []string
@@ -35,34 +38,70 @@ type Backend struct {
 	Headers http.Header
 }
 
+// GRPCStatus is what Envoy makes of a status for a client of gRPC, and its name.
+func GRPCStatus(status uint32) (code int, name string) {
+	switch status {
+	case http.StatusBadRequest:
+		return 13, "INTERNAL"
+	case http.StatusUnauthorized:
+		return 16, "UNAUTHENTICATED"
+	case http.StatusForbidden:
+		return 7, "PERMISSION_DENIED"
+	case http.StatusNotFound:
+		return 12, "UNIMPLEMENTED"
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return 14, "UNAVAILABLE"
+	}
+	return 2, "UNKNOWN"
+}
+
+// asksByGRPC tells whether Envoy takes a request for a call of gRPC, and answers in kind.
+func (r *request) asksByGRPC() bool {
+	for _, value := range r.headers["content-type"] {
+		rest, ok := strings.CutPrefix(value, "application/grpc")
+		if ok && (rest == "" || rest[0] == '+') {
+			return true
+		}
+	}
+	return false
+}
+
 func outcome(rule *ir.Rule, r *request) Outcome {
+	result := decided(rule, r)
+	result.GRPC = r.asksByGRPC() && result.Status >= http.StatusBadRequest
+	return result
+}
+
+func decided(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
 	}
-	status, policed := answered(&rule.Action, r)
+	status, policed := answered(rule, r)
 	if policed {
 		return Outcome{Status: status}
 	}
-	result := acted(&rule.Action, r)
+	result := acted(rule, r)
 	result.Unless = unless(rule.Action.Extras)
 	return result
 }
 
 // acted is what the action does where no policy answers in its place.
-func acted(action *ir.Action, r *request) Outcome {
+func acted(rule *ir.Rule, r *request) Outcome {
+	action := &rule.Action
 	switch {
 	case action.Respond != nil:
 		return Outcome{Status: action.Respond.Status}
 	case action.Redirect != nil:
 		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
 	}
-	return forward(action, r)
+	return forward(rule, r)
 }
 
-func forward(action *ir.Action, r *request) Outcome {
-	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(action, r)}
+func forward(rule *ir.Rule, r *request) Outcome {
+	action := &rule.Action
+	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(rule, r)}
 	if len(result.Backends) == 0 {
-		return Outcome{Status: http.StatusInternalServerError}
+		return Outcome{Status: rule.Match.Path.Unresolved()}
 	}
 	if rewrite := action.Rewrite; rewrite != nil {
 		if rewrite.Hostname != "" {
@@ -74,8 +113,9 @@ func forward(action *ir.Action, r *request) Outcome {
 }
 
 // backends are the targets that get a share; none when nothing is live.
-func backends(action *ir.Action, r *request) []Backend {
+func backends(rule *ir.Rule, r *request) []Backend {
 	var total, live uint64
+	action := &rule.Action
 	if action.Forward == nil {
 		return nil
 	}
@@ -96,7 +136,7 @@ func backends(action *ir.Action, r *request) []Backend {
 		}
 		target := Backend{Cluster: backend.Cluster, Target: backend, Percent: 100 * float64(backend.Weight) / float64(total)}
 		if backend.Cluster == "" {
-			target.Status = http.StatusInternalServerError
+			target.Status = rule.Match.Path.Unresolved()
 		} else {
 			target.Headers = changeHeaders(r.transformed(action.Extras), action.RequestHeaders, backend.RequestHeaders)
 		}

@@ -14,10 +14,10 @@ import (
 // answered tells whether a policy answers in place of the rule: a preflight of
 // CORS, where the rule has a back end, or a request that CSRF refuses. Limits that
 // depend on what came before are not known here.
-func answered(action *ir.Action, r *request) (status uint32, ok bool) {
-	extras, cors := action.Extras, action.CORSInForce()
+func answered(rule *ir.Rule, r *request) (status uint32, ok bool) {
+	extras, cors := rule.Action.Extras, rule.Action.CORSInForce()
 	switch {
-	case cors != nil && preflight(cors, r) && len(backends(action, r)) > 0:
+	case cors != nil && preflight(cors, r) && len(backends(rule, r)) > 0:
 		return http.StatusOK, true
 	case extras == nil:
 		return 0, false

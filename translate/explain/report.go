@@ -16,6 +16,9 @@ type Report struct {
 	// Status is what is answered without a back end, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
+	// GRPCStatus is what a client of gRPC is told in place of Status, such as
+	// "12 UNIMPLEMENTED"; HTTP's status is 200 then.
+	GRPCStatus string `json:"grpcStatus,omitempty"`
 	// Unless is what may change the outcome and is not known here: what services of
 	// policies answer, and limits that depend on what came before.
 	Unless []string `json:"unless,omitempty"`

@@ -30,6 +30,9 @@ func matchWords(m ir.Match) string {
 }
 
 func pathWords(p ir.Path) string {
+	if p.RPC.Is {
+		return rpcWords(p.RPC)
+	}
 	switch p.Kind {
 	case ir.PathExact:
 		return "exact path " + p.Value
@@ -37,6 +40,23 @@ func pathWords(p ir.Path) string {
 		return "path matching " + p.Value
 	}
 	return "path prefix " + p.Value
+}
+
+func rpcWords(rpc ir.RPC) string {
+	is, words := " ", []string{}
+	if rpc.Regex {
+		is = " matching "
+	}
+	if rpc.Service != "" {
+		words = append(words, "service"+is+rpc.Service)
+	}
+	if rpc.Method != "" {
+		words = append(words, "method"+is+rpc.Method)
+	}
+	if len(words) == 0 {
+		return "every call"
+	}
+	return strings.Join(words, ", ")
 }
 
 func valueWords(v ir.ValueMatch, is string) string {

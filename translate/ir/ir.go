@@ -126,6 +126,8 @@ const (
 type Path struct {
 	Kind  PathKind
 	Value string
+	// RPC is what the path is made of in a rule of a GRPCRoute.
+	RPC RPC
 }
 
 // ValueMatch compares one header or query parameter.

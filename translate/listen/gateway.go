@@ -208,7 +208,7 @@ func (g *Gateway) judgeKinds(field string, l *Listener, allowed *gwv1.AllowedRou
 		}
 		message := fmt.Sprintf("kind %s cannot attach to a listener of protocol %s", kindName(kind), l.Protocol)
 		l.Resolved = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalidRouteKinds, message}
-		g.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use HTTPRoute, or leave kinds out")
+		g.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use "+kindNames(route.KindsOf(l.Protocol))+", or leave kinds out")
 	}
 	l.Kinds = kinds
 }
@@ -219,6 +219,15 @@ func kindName(k gwv1.RouteGroupKind) string {
 		return string(k.Kind)
 	}
 	return fmt.Sprintf("%s of group %q", k.Kind, *k.Group)
+}
+
+// kindNames names kinds that a listener may allow.
+func kindNames(kinds []gwv1.RouteGroupKind) string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kindName(kind))
+	}
+	return strings.Join(names, " or ")
 }
 
 func sameKind(a, b gwv1.RouteGroupKind) bool {

@@ -36,6 +36,15 @@ func (b *builder) readWeight(weighted bool) {
 	b.weight = int32(weight)
 }
 
+// ignoreWeight warns of a weight that nothing heeds: they order HTTPRoutes alone
+// (EP-11466, Non-Goals).
+func (b *builder) ignoreWeight() {
+	if _, ok := b.object.Value.GetAnnotations()[weightAnnotation]; ok {
+		b.problem(store.Warning, "RouteWeightIgnored", "metadata.annotations["+weightAnnotation+"]",
+			"weights order HTTPRoutes alone: the annotation has no effect", "take it out")
+	}
+}
+
 // bind takes the links under which the rules are placed. Inclusion is one
 // transaction for the pair of parent and child: a conflict of any rule fails all
 // of its links, and no others (GEP-1058, Binding Parent and Child Routes).

@@ -69,16 +69,23 @@ type Setting struct {
 	Links []Link
 }
 
-// HTTP flattens an HTTPRoute, a root or one node of a delegation tree.
-func HTTP(object *store.Object, setting Setting, resolve Resolver) *Flat {
-	route, _ := store.As[*api.HTTPRoute](object)
+// Flatten gives the rules of an HTTPRoute, a root or one node of a delegation
+// tree, or of a GRPCRoute, which is always a root.
+func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: OriginOf(object), port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
-	b.readWeight(setting.Weighted)
-	b.blocks = setting.Weighted && setting.Siblings
-	b.bind(route, setting.Links)
-	for i := range route.Spec.Rules {
-		if !b.rule(i, &route.Spec.Rules[i]) {
-			b.flat.Closed = append(b.flat.Closed, i)
+	switch route := object.Value.(type) {
+	case *api.HTTPRoute:
+		b.readWeight(setting.Weighted)
+		b.blocks = setting.Weighted && setting.Siblings
+		b.bind(route, setting.Links)
+		for i := range route.Spec.Rules {
+			b.rule(i, &route.Spec.Rules[i], httpMatches(route.Spec.Rules[i].Matches))
+		}
+	case *gwv1.GRPCRoute:
+		b.grpc = true
+		b.ignoreWeight()
+		for i, rule := range grpcRules(route) {
+			b.rule(i, &rule, grpcMatches(route.Spec.Rules[i].Matches))
 		}
 	}
 	if !b.flat.Unresolved.OK() {
@@ -97,6 +104,7 @@ type builder struct {
 	wildcard string
 	weight   int32
 	blocks   bool // weights order siblings alone
+	grpc     bool // the object is a GRPCRoute
 	hosts    []string
 	links    []Link
 	resolve  Resolver
@@ -126,21 +134,53 @@ func (f *Flat) Unserved(what string) {
 	}
 }
 
-// rule flattens one rule; ok is false when it cannot do what it says.
-func (b *builder) rule(i int, rule *api.HTTPRouteRule) (ok bool) {
+// Rules gives the rules of a route that stands in tables, without the matches of
+// a GRPCRoute; they are not to be changed.
+func Rules(object *store.Object) []api.HTTPRouteRule {
+	switch route := object.Value.(type) {
+	case *api.HTTPRoute:
+		return route.Spec.Rules
+	case *gwv1.GRPCRoute:
+		return grpcRules(route)
+	}
+	return nil
+}
+
+// Matches counts the matches of such a route; a rule without one has one.
+func Matches(object *store.Object) (matches int) {
+	switch route := object.Value.(type) {
+	case *api.HTTPRoute:
+		for i := range route.Spec.Rules {
+			matches += max(1, len(route.Spec.Rules[i].Matches))
+		}
+	case *gwv1.GRPCRoute:
+		for i := range route.Spec.Rules {
+			matches += max(1, len(route.Spec.Rules[i].Matches))
+		}
+	}
+	return matches
+}
+
+// rule flattens one rule, and notes when it cannot do what it says.
+func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
 		b.problem(store.Warning, "UnsupportedValue", at+".sessionPersistence",
 			"sessionPersistence is not supported yet; requests are spread as if it were not there", "take it out")
 	}
-	if delegates(rule) {
-		return b.delegate(i, rule)
+	var ok bool
+	if b.delegates(rule) {
+		ok = b.delegate(i, rule, matches)
+	} else {
+		var action ir.Action
+		action, ok = b.action(at, rule)
+		for _, p := range b.places(i, rule, matches) {
+			b.flat.Rules = append(b.flat.Rules, b.newRule(p, action))
+		}
 	}
-	action, ok := b.action(at, rule)
-	for _, p := range b.places(i, rule) {
-		b.flat.Rules = append(b.flat.Rules, b.newRule(p, action))
+	if !ok {
+		b.flat.Closed = append(b.flat.Closed, i)
 	}
-	return ok
 }
 
 func section(name *gwv1.SectionName) string {
@@ -148,6 +188,18 @@ func section(name *gwv1.SectionName) string {
 		return ""
 	}
 	return string(*name)
+}
+
+// httpMatches gives the matches of a rule; without one it takes every request.
+func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
+	if len(list) == 0 {
+		list = []gwv1.HTTPRouteMatch{{}}
+	}
+	out := make([]ir.Match, len(list))
+	for i := range list {
+		out[i] = httpMatch(&list[i])
+	}
+	return out
 }
 
 // httpMatch fills in the defaults of a match: path prefix "/", exact values.
@@ -216,17 +268,25 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	sound := a.filters(at+".filters", rule.Filters, ruleFilters)
 	a.timeouts(at, rule)
 	if !sound {
-		return ir.Action{Respond: &ir.Respond{Status: 500}}, false
+		return ir.Action{Respond: b.closed()}, false
 	}
 	if a.action.Redirect != nil {
 		return a.action, true
 	}
 	if len(rule.BackendRefs) == 0 {
-		a.problem(store.Warning, "NoBackends", at, "the rule has no backendRefs and no redirect: it answers 500",
-			"add backendRefs, or a RequestRedirect filter")
+		message, hint := "the rule has no backendRefs and no redirect: it answers 500", "add backendRefs, or a RequestRedirect filter"
+		if b.grpc {
+			message, hint = "the rule has no backendRefs: it answers UNAVAILABLE", "add backendRefs"
+		}
+		a.problem(store.Warning, "NoBackends", at, message, hint)
 	}
 	a.forward(at, rule.BackendRefs)
 	return a.action, true
+}
+
+// closed answers in the place of what cannot be served.
+func (b *builder) closed() *ir.Respond {
+	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }
 
 // below completes an action for one match: a replaced prefix is that of the
@@ -258,7 +318,7 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)
 	for i := range refs {
-		if toRoutes(refs[i]) {
+		if a.toRoutes(refs[i]) {
 			continue
 		}
 		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", at, i), &refs[i])
@@ -268,7 +328,7 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 		forward.Backends = append(forward.Backends, target)
 	}
 	if total == 0 {
-		a.action.Respond = &ir.Respond{Status: 500}
+		a.action.Respond = a.closed()
 		return
 	}
 	a.action.Forward = forward

@@ -26,11 +26,17 @@ func Kinds() []Kind {
 	web := []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}
 	return []Kind{
 		{Name: "HTTPRoute", Protocols: web, Tables: true, read: readHTTP},
+		{Name: "GRPCRoute", Protocols: web, Tables: true, read: readGRPC},
 	}
 }
 
 func readHTTP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 	from, _ := store.As[*api.HTTPRoute](o)
+	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
+}
+
+func readGRPC(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := store.As[*gwv1.GRPCRoute](o)
 	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
 }
 

@@ -85,11 +85,20 @@ func compareHops(a, b ir.Hop) int {
 
 // comparePaths puts exact paths first, then regular expressions (all alike,
 // whatever their length), then prefixes; longer values first.
+// Those of GRPCRoutes go by the length of the service, then of the method
+// (Gateway API, GRPCRouteRule.matches), before all that.
 func comparePaths(a, b ir.Path) int {
+	if order := compareRPCs(a.RPC, b.RPC); order != 0 {
+		return order
+	}
 	if a.Kind != b.Kind || a.Kind == ir.PathRegex {
 		return cmp.Compare(a.Kind, b.Kind)
 	}
 	return cmp.Compare(len(b.Value), len(a.Value))
+}
+
+func compareRPCs(a, b ir.RPC) int {
+	return cmp.Or(ir.TrueFirst(a.Is, b.Is), cmp.Compare(len(b.Service), len(a.Service)), cmp.Compare(len(b.Method), len(a.Method)))
 }
 
 // CompareOrigins is the rule of ties (design section 3): objects with a written

@@ -22,14 +22,10 @@ type place struct {
 
 // places gives where the i-th rule stands: each of its matches under each
 // source that it fits. What does not fit is noted.
-func (b *builder) places(i int, rule *api.HTTPRouteRule) []place {
+func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
-	matches := rule.Matches
-	if len(matches) == 0 {
-		matches = []gwv1.HTTPRouteMatch{{}}
-	}
 	for j := range matches {
-		own := place{rule: i, match: j, section: section(rule.Name), matcher: httpMatch(&matches[j])}
+		own := place{rule: i, match: j, section: section(rule.Name), matcher: matches[j]}
 		if b.links == nil {
 			out = b.appendRoot(out, own)
 		}
@@ -132,20 +128,23 @@ func positions(chain []ir.Hop) []int {
 }
 
 // delegates tells whether a rule hands requests to other routes.
-func delegates(rule *api.HTTPRouteRule) bool {
-	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return toRoutes(ref) })
+func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
+	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)
 }
 
 // toRoutes tells whether a reference is to routes; group and kind must both be
-// written (EP-10943).
-func toRoutes(ref gwv1.HTTPBackendRef) bool {
+// written (EP-10943). A GRPCRoute hands nothing on.
+func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool {
+	if b.grpc {
+		return false
+	}
 	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
 }
 
 // delegate makes the Points of a rule that hands requests to other routes; ok is
 // false when it cannot do what it says, and then all below it answers 500.
-func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
+func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
 	ok = a.filters(at+".filters", rule.Filters, ruleFilters)
@@ -153,7 +152,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule) (ok bool) {
 	level := Level{Action: a.action, PreferParent: prefersParent(b.object), Closed: !ok}
 	rest, guarded := b.rest(at, rule, level)
 	selectors := b.selectors(at, rule)
-	for _, p := range b.places(i, rule) {
+	for _, p := range b.places(i, rule, matches) {
 		point := &Point{
 			Rule: p.rule, Match: p.match, RuleName: p.section, Matcher: p.matcher, Root: b.origin,
 			Selectors: selectors, Allowed: rule.AllowedRoutes,
@@ -187,7 +186,7 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 // which guard the children's rest whether they can be reached or not, else 500
 // (delegation notes, section 8).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
-	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !toRoutes(ref) })
+	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {
 		return ir.Action{Respond: &ir.Respond{Status: 500}}, guarded
 	}
@@ -200,7 +199,7 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	var out []Selector
 	for i, ref := range rule.BackendRefs {
-		if !toRoutes(ref) {
+		if !b.toRoutes(ref) {
 			continue
 		}
 		b.ignored(fmt.Sprintf("%s.backendRefs[%d]", at, i), ref)

@@ -56,6 +56,9 @@ func reasons(winner, loser *ir.Rule) [11]string {
 }
 
 func whyPath(winner, loser ir.Path) string {
+	if w, l := winner.RPC, loser.RPC; compareRPCs(w, l) != 0 {
+		return fmt.Sprintf("the longer service wins, then the longer method (%q %q, not %q %q)", w.Service, w.Method, l.Service, l.Method)
+	}
 	kinds := [...]string{ir.PathExact: "an exact path", ir.PathRegex: "a regular expression", ir.PathPrefix: "a path prefix"}
 	if winner.Kind != loser.Kind {
 		return fmt.Sprintf("%s goes before %s", kinds[winner.Kind], kinds[loser.Kind])

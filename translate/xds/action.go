@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// statusUnresolved answers for what could not be resolved (Gateway API).
-	statusUnresolved = 500
 	// leastBackoff is the finest wait that Envoy knows.
 	leastBackoff = time.Millisecond
 	// backoffGrowth limits the exponential wait between retries.
@@ -41,7 +39,7 @@ func live(forward *ir.Forward) bool {
 func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	timeout, idle := timeouts(from)
 	action := &routev3.RouteAction{
-		ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR,
+		ClusterNotFoundResponseCode: notFound(match.Path),
 		Timeout:                     durationpb.New(timeout),
 		IdleTimeout:                 idle,
 		RetryPolicy:                 retryPolicy(from),
@@ -51,6 +49,14 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	setRewrite(action, match, from.Rewrite)
 	setExtras(action, from)
 	return action
+}
+
+// notFound is the answer for the share of a back end that could not be resolved.
+func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
+	if path.RPC.Is {
+		return routev3.RouteAction_SERVICE_UNAVAILABLE
+	}
+	return routev3.RouteAction_INTERNAL_SERVER_ERROR
 }
 
 // setClusters names the one cluster, or several by weight. Back ends of weight

@@ -27,11 +27,11 @@ func Route(rule *ir.Rule) ([]byte, []store.Problem) {
 }
 
 // Closed is what stands for a rule that Envoy would refuse: the same place and
-// match, answered with 500. When Route refuses that as well, the match itself
+// match, answered with 500, or 503 for a GRPCRoute. When Route refuses that as well, the match itself
 // is at fault and the rule has to be left out.
 func Closed(rule *ir.Rule) *ir.Rule {
 	closed := *rule
-	closed.Action = ir.Action{Respond: &ir.Respond{Status: statusUnresolved}}
+	closed.Action = ir.Action{Respond: &ir.Respond{Status: rule.Match.Path.Unresolved()}}
 	return &closed
 }
 
@@ -54,7 +54,7 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 	case live(action.Forward):
 		route.Action = &routev3.Route_Route{Route: routeAction(&rule.Match, &action)}
 	default:
-		route.Action = respond(statusUnresolved)
+		route.Action = respond(rule.Match.Path.Unresolved())
 	}
 	return route
 }

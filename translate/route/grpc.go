@@ -1,0 +1,87 @@
+package route
+
+import (
+	"regexp"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// grpcRules reads the rules of a GRPCRoute as those of an HTTPRoute without
+// matches: filters and references are the same in both.
+func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
+	out := make([]api.HTTPRouteRule, len(from.Spec.Rules))
+	for i := range from.Spec.Rules {
+		rule := &from.Spec.Rules[i]
+		out[i].Name, out[i].SessionPersistence = rule.Name, rule.SessionPersistence
+		out[i].Filters = grpcFilters(rule.Filters)
+		for j := range rule.BackendRefs {
+			ref := &rule.BackendRefs[j]
+			out[i].BackendRefs = append(out[i].BackendRefs, gwv1.HTTPBackendRef{BackendRef: ref.BackendRef, Filters: grpcFilters(ref.Filters)})
+		}
+	}
+	return out
+}
+
+func grpcFilters(list []gwv1.GRPCRouteFilter) []gwv1.HTTPRouteFilter {
+	var out []gwv1.HTTPRouteFilter
+	for _, f := range list {
+		out = append(out, gwv1.HTTPRouteFilter{
+			Type: gwv1.HTTPRouteFilterType(f.Type), RequestHeaderModifier: f.RequestHeaderModifier,
+			ResponseHeaderModifier: f.ResponseHeaderModifier, RequestMirror: f.RequestMirror, ExtensionRef: f.ExtensionRef,
+		})
+	}
+	return out
+}
+
+// grpcMatches gives the matches of a rule; without one it takes every call.
+func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
+	out := make([]ir.Match, max(1, len(list)))
+	out[0].Path = grpcPath(nil)
+	for i := range list {
+		out[i].Path = grpcPath(list[i].Method)
+		for _, h := range list[i].Headers {
+			out[i].Headers = append(out[i].Headers, ir.ValueMatch{
+				Name: strings.ToLower(string(h.Name)), Value: h.Value,
+				Regex: h.Type != nil && *h.Type == gwv1.GRPCHeaderMatchRegularExpression,
+			})
+		}
+		out[i].Headers = firstOfName(out[i].Headers)
+	}
+	return out
+}
+
+// grpcPath is the path of the calls that are meant: a call goes to
+// /SERVICE/METHOD. What is left out is any one segment.
+func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
+	path := ir.Path{Kind: ir.PathPrefix, Value: "/", RPC: ir.RPC{Is: true}}
+	if m == nil {
+		return path
+	}
+	service, method := api.Text(m.Service), api.Text(m.Method)
+	path.RPC.Service, path.RPC.Method = service, method
+	path.RPC.Regex = m.Type != nil && *m.Type == gwv1.GRPCMethodMatchRegularExpression
+	switch {
+	case path.RPC.Regex:
+		path.Kind, path.Value = ir.PathRegex, "/"+pattern(service)+"/"+pattern(method)
+	case service == "" && method == "":
+	case method == "":
+		path.Value = "/" + service
+	case service == "":
+		path.Kind, path.Value = ir.PathRegex, "/"+pattern("")+"/"+regexp.QuoteMeta(method)
+	default:
+		path.Kind, path.Value = ir.PathExact, "/"+service+"/"+method
+	}
+	return path
+}
+
+// pattern keeps a regular expression in its segment's place; "" is any segment.
+func pattern(expression string) string {
+	if expression == "" {
+		return "[^/]+"
+	}
+	return "(?:" + expression + ")"
+}
