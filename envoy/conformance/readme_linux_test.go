@@ -141,6 +141,8 @@ func table(path string, report confv1.ConformanceReport) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "[The report](%s) of gatefold %s: Gateway API %s, %s channel, the suite as it is, against a real Envoy.\n\n",
 		filepath.ToSlash(path), report.Version, report.GatewayAPIVersion, report.GatewayAPIChannel)
+	order := func(p confv1.ProfileReport) int { return slices.Index(profiles(), suite.ConformanceProfileName(p.Name)) }
+	slices.SortFunc(report.ProfileReports, func(x, y confv1.ProfileReport) int { return order(x) - order(y) }) // the suite's is any
 	text.WriteString("| profile | core tests passed | extended tests passed | extended features | without |\n|---|---|---|---|---|\n")
 	for _, p := range report.ProfileReports {
 		core := passed(p.Core)
@@ -168,6 +170,32 @@ func passed(level confv1.Status) string {
 		text += "; skipped: " + strings.Join(level.SkippedTests, ", ")
 	}
 	return text
+}
+
+// TestTable holds that the table hides nothing.
+func TestTable(t *testing.T) {
+	var report confv1.ConformanceReport
+	err := yaml.UnmarshalStrict([]byte(`
+gatewayAPIVersion: v9.9.9
+gatewayAPIChannel: experimental
+implementation: {version: v1.0.0}
+profiles:
+- name: GATEWAY-GRPC
+  core: {result: success, statistics: {Passed: 14, Skipped: 0, Failed: 0}}
+- name: GATEWAY-HTTP
+  core: {result: partial, statistics: {Passed: 34, Skipped: 1, Failed: 1}, skippedTests: [A], failedTests: [B]}
+  extended: {result: failure, statistics: {Passed: 1, Skipped: 0, Failed: 2}, failedTests: [C, D], supportedFeatures: [x, y], unsupportedFeatures: [z]}
+`), &report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[The report](a/b.yaml) of gatefold v1.0.0: Gateway API v9.9.9, experimental channel, the suite as it is, against a real Envoy.\n\n" +
+		"| profile | core tests passed | extended tests passed | extended features | without |\n|---|---|---|---|---|\n" +
+		"| GATEWAY-HTTP | 34 of 36; failed: B; skipped: A | 1 of 3; failed: C, D | 2 of 3 | z |\n" +
+		"| GATEWAY-GRPC | 14 of 14 | – | 0 of 0 |  |\n"
+	if got := table("a/b.yaml", report); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
 }
 
 // TestEveryProfileIsRun holds that no profile for Gateways is left out.
