@@ -30,7 +30,7 @@ func TestWhatIsAcceptedEnvoyAccepts(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
-	run := startCase(t, all[0].Options)
+	run := startCase(t, all[0])
 	tried, published, faults := 0, 0, 0
 	for end := time.Now().Add(time.Duration(seconds) * time.Second); time.Now().Before(end) && faults < 10; {
 		c := all[random.IntN(len(all))]

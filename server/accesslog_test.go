@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
@@ -19,7 +18,7 @@ func TestAccessLogNamesTheRoute(t *testing.T) {
 		"off":  "",
 	} {
 		t.Run(form, func(t *testing.T) {
-			run := startCase(t, translate.Options{})
+			run := startCase(t, &cases.Case{})
 			run.apply(cases.Step{Files: map[string]string{"all.yaml": fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: eg, annotations: {gatefold.io/access-log: %q}}

@@ -34,7 +34,7 @@ func TestCasesOnARealEnvoy(t *testing.T) {
 	}
 	for _, c := range append(all, examples...) {
 		t.Run(c.Name, func(t *testing.T) {
-			run := startCase(t, c.Options)
+			run := startCase(t, c)
 			for _, step := range c.Steps {
 				run.apply(step)
 				for _, request := range step.Requests {
@@ -56,13 +56,15 @@ type caseRun struct {
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
 	byName     map[string][]*envoytest.EchoServer
 	extensions map[string]bool // services that policies ask, by "ip:port"
+	speakTLS   map[string]cases.TLSBackend
 	envoy      *envoytest.Envoy
 	nacks      int // that rejected has told of
 }
 
 // startCase starts gatefold with the options of a case, and an Envoy.
-func startCase(t *testing.T, options translate.Options) *caseRun {
+func startCase(t *testing.T, c *cases.Case) *caseRun {
 	t.Helper()
+	options := c.Options
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +74,8 @@ func startCase(t *testing.T, options translate.Options) *caseRun {
 	options.Bind, options.AddressPool = []string{address}, cases.Pool(options.AddressPool, network)
 	run := &caseRun{
 		running: start(t, Options{}), t: t, store: s, address: address,
-		extensions: map[string]bool{},
-		echoes:     map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
+		extensions: map[string]bool{}, speakTLS: c.TLS,
+		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options),
 		network:    network,
 	}
@@ -142,10 +144,23 @@ func (run *caseRun) startEchoes(object *store.Object) {
 
 func (run *caseRun) startEcho(name, host string, port int32) {
 	address := fmt.Sprintf("%s:%d", host, port)
-	if strings.HasPrefix(host, run.network) && run.echoes[address] == nil {
-		run.echoes[address] = envoytest.Echo(run.t, name, address)
-		run.byName[name] = append(run.byName[name], run.echoes[address])
+	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil {
+		return
 	}
+	if b, ok := run.speakTLS[cases.Network+strings.TrimPrefix(address, run.network)]; ok {
+		run.echoes[address] = envoytest.EchoTLS(run.t, name, address, run.tlsConfig(b))
+	} else {
+		run.echoes[address] = envoytest.Echo(run.t, name, address)
+	}
+	run.byName[name] = append(run.byName[name], run.echoes[address])
+}
+
+func (run *caseRun) tlsConfig(b cases.TLSBackend) *tls.Config {
+	config := &tls.Config{Certificates: []tls.Certificate{envoytest.FixedAuthority(run.t, b.Authority).Pair(b.Names...)}}
+	if b.Client != "" {
+		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, envoytest.FixedAuthority(run.t, b.Client).Pool()
+	}
+	return config
 }
 
 func (run *caseRun) startExtension(name, host string, port int32) {
@@ -202,6 +217,10 @@ func (run *caseRun) request(r cases.Request) envoytest.Request {
 		out.TLS = &envoytest.TLS{ServerName: r.SNI, HTTP2: r.HTTP2}
 		if r.TLS12 {
 			out.TLS.MaxVersion = tls.VersionTLS12
+		}
+		if r.Client != "" {
+			pair := envoytest.FixedAuthority(run.t, r.ClientOf).Pair(r.Client)
+			out.TLS.Certificate = &pair
 		}
 	}
 	return out

@@ -17,6 +17,7 @@
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
+//	authority     reference            ConfigMap, Secret, grants    whether it has certificates of authorities
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
 //	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
@@ -56,8 +57,14 @@
 //	backendpolicy BackendConfigPolicy  BackendConfigPolicy          one policy by itself
 //	backendconfig Service or Backend   backendpolicy                its policies, merged
 //	backendtargets BackendConfigPolicy Service, Backend, backendconfig  what became of it at each target
-//	cluster       back end             Service, slices, Backend, backendconfig  Cluster and ClusterLoadAssignment
+//	tlspolicy     BackendTLSPolicy     BackendTLSPolicy, authority  one policy by itself
+//	backendtls    Service or Backend   tlspolicy                    which policy has which of its ports
+//	tlstargets    BackendTLSPolicy     Service, Backend, backendtls what became of it at each target
+//	cluster       back end             Service, slices, Backend, backendconfig, backendtls  Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
+//	trust         name on the wire     ConfigMap, Secret            certificates of authorities, encoded
+//	pushtrust     Gateway, name        ← push, trust                the same, for each Gateway that uses them
+//	users         Service or Backend   ← uses                       the Gateways that send to it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
 //	attached      Gateway, listener    ← mount                      number of accepted routes

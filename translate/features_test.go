@@ -16,9 +16,11 @@ import (
 // provedBy names for each feature a case, and what of it stands there.
 func provedBy() map[gwv1.FeatureName][2]string {
 	return map[gwv1.FeatureName][2]string{
-		"GRPCRoute":               {"grpc-match", "service: shop.Cart"},
-		"GRPCRouteNamedRouteRule": {"grpc-filters", "name: policed"},
-		"Gateway":                 {"https", "protocol: HTTPS"},
+		"BackendTLSPolicy":              {"backend-tls", "caCertificateRefs"},
+		"BackendTLSPolicySANValidation": {"backend-tls", "subjectAltNames"},
+		"GRPCRoute":                     {"grpc-match", "service: shop.Cart"},
+		"GRPCRouteNamedRouteRule":       {"grpc-filters", "name: policed"},
+		"Gateway":                       {"https", "protocol: HTTPS"},
 		"GatewayHTTPSListenerDetectMisdirectedRequests": {"https", "-> 421"},
 		"ReferenceGrant":                            {"https-certificates", "kind: ReferenceGrant"},
 		"GatewayHTTPListenerIsolation":              {"listener-isolation", "hostname:"},

@@ -21,7 +21,7 @@ type inputs struct {
 
 	namespaces, services, slices, staticBackends *objects
 	trafficPolicies, backendPolicies, extensions *objects
-	secrets                                      *objects
+	secrets, configMaps, tlsPolicies             *objects
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
 	// namespace, policyIndex and backendPolicyIndex policies by target.
@@ -30,6 +30,8 @@ type inputs struct {
 	policyIndex *memo.Index[store.Key, store.Key]
 
 	backendPolicyIndex *memo.Index[store.Key, store.Key]
+	// tlsPolicyIndex lists BackendTLSPolicies by target.
+	tlsPolicyIndex *memo.Index[store.Key, store.Key]
 
 	quarantine *quarantineInputs
 }
@@ -55,6 +57,8 @@ func newInputs(e *memo.Engine) *inputs {
 	in.namespaces = kind("", "Namespace")
 	in.services = kind("", "Service")
 	in.secrets = kind("", "Secret")
+	in.configMaps = kind("", "ConfigMap")
+	in.tlsPolicies = kind(gwv1.GroupName, kindBackendTLSPolicy)
 	in.slices = kind(discoveryv1.GroupName, "EndpointSlice")
 	in.staticBackends = kind(api.Group, api.KindBackend)
 	in.trafficPolicies = kind(api.Group, api.KindTrafficPolicy)
@@ -65,6 +69,7 @@ func newInputs(e *memo.Engine) *inputs {
 	}
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
+	in.tlsPolicyIndex = memo.NewIndex(e, in.tlsPolicies, tlsTargetsOf, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
 		return []string{key.Namespace}

@@ -131,6 +131,15 @@ type network struct {
 	backendConfig  *memo.Rule[store.Key, backend.Config]
 	backendTargets *memo.Rule[store.Key, []backendTarget]
 
+	authority       *memo.Rule[backend.Reference, listen.Authority]
+	tlsPolicy       *memo.Rule[store.Key, *tlsPolicyOut]
+	backendTLS      *memo.Rule[store.Key, *backend.TLSTarget]
+	tlsTargets      *memo.Rule[store.Key, []tlsTarget]
+	users           *memo.Fold[store.Key, useKey, useKey, memo.Ordered[useKey]]
+	tlsPolicyStatus *memo.Rule[store.Key, *status.Update]
+	trust           *memo.Rule[string, *trustOut]
+	pushTrust       *memo.Rule[trustUse, *trustOut]
+
 	classStatus   *memo.Rule[store.Key, *status.Update]
 	gatewayStatus *memo.Rule[store.Key, *status.Update]
 	routeStatus   *memo.Rule[store.Key, *status.Update]
@@ -162,7 +171,10 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareDelegation(e)
 	n.declareTables(e)
 	n.declareBackendPolicies(e)
+	n.declareBackendTLS(e)
 	n.declareBackends(e)
+	n.declareTrust(e)
+	n.declareTLSStatus(e)
 	n.declarePolicyStatus(e)
 	n.declareStatus(e)
 	n.declareViews(e)

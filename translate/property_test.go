@@ -74,6 +74,7 @@ func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
 		randomGateway, randomRoute, randomRoute, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
+		randomTrust, randomTLSPolicy, randomTLSPolicy,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {

@@ -51,7 +51,7 @@ func sameCluster(a, b *clusterOut) bool {
 		return a == b
 	}
 	return sameResource(a.Cluster, b.Cluster) && (a.Assignment == nil || sameResource(*a.Assignment, *b.Assignment)) &&
-		slices.Equal(a.Source.Objects, b.Source.Objects) && deepEqual(a.Problems, b.Problems)
+		slices.Equal(a.Source.Objects, b.Source.Objects) && a.Source.Closed == b.Source.Closed && deepEqual(a.Source.TLS, b.Source.TLS) && deepEqual(a.Problems, b.Problems)
 }
 
 // declareReferences declares what references are followed by.
@@ -156,7 +156,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if key.Object.Group == api.Group {
 		object, _ := n.in.staticBackends.Get(c, key.Object)
 		if static, ok := store.As[*api.Backend](object); ok {
-			return n.encodeCluster(c, key, backend.FromBackend(key, static))
+			return n.encodeCluster(c, key, "", backend.FromBackend(key, static))
 		}
 		return nil
 	}
@@ -164,13 +164,16 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if service == nil {
 		return nil
 	}
-	return n.encodeCluster(c, key, backend.FromService(key, service, n.endpointSlices(c, key.Object)))
+	return n.encodeCluster(c, key, backend.PortName(service, key.Port), backend.FromService(key, service, n.endpointSlices(c, key.Object)))
 }
 
-// encodeCluster adds what policies set for the back end.
-func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) *clusterOut {
+// encodeCluster adds what policies set for the back end; port is the name of its port.
+func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(n.sift(c, cluster), n.configOf(c, key.Object).Apply(cluster)...)
+	if policy := n.tlsOf(c, key.Object, port); policy != nil {
+		policy.Apply(cluster)
+	}
 	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {
 		out.Assignment = &assignment

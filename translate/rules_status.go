@@ -53,6 +53,8 @@ func (n *network) declareStatus(e *memo.Engine) {
 	})
 	problemsFrom(n.problems, "backendpolicy", n.backendPolicy, func(p *backendPolicyOut) []store.Problem { return p.Problems })
 	problemsFrom(n.problems, "backendtargets", n.backendTargets, lostTargets)
+	problemsFrom(n.problems, "tlspolicy", n.tlsPolicy, func(p *tlsPolicyOut) []store.Problem { return p.Problems })
+	problemsFrom(n.problems, "tlstargets", n.tlsTargets, tlsTargetProblems)
 	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
@@ -65,7 +67,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 // statuses are the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.extensionStatus}
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus}
 }
 
 // count is the step of a fold that counts its members.

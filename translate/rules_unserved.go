@@ -21,7 +21,6 @@ func unservedKinds() []unservedKind {
 	return []unservedKind{
 		named("TLSRoute"), named("TCPRoute"), named("UDPRoute"),
 		{"ListenerSet", "its listeners are not bound", "write its listeners into the Gateway"},
-		{"BackendTLSPolicy", "requests to its targets go in clear text", "let requests to them cross only networks that you trust"},
 	}
 }
 

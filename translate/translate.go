@@ -44,6 +44,9 @@ type Options struct {
 	// MaxCopies bounds how often matches stand in tables, beyond 32 times for each
 	// of the folder; 50,000 when 0.
 	MaxCopies int
+	// SystemCA is where Envoy finds the certificates of authorities of the system that
+	// it runs on; those of Debian, Alpine and Envoy's images when empty.
+	SystemCA string
 	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
 	// it two Envoys of one user share the port, and each gets a part of the requests.
 	ExclusivePorts bool
@@ -63,6 +66,9 @@ const (
 // maxDepth is the default of Options.MaxDepth (design section 5).
 const maxDepth = 32
 
+// SystemCA is the default of Options.SystemCA.
+const SystemCA = "/etc/ssl/certs/ca-certificates.crt"
+
 // maxRoutes is the default of Options.MaxRoutes (design section 5).
 const maxRoutes = 200_000
 
@@ -77,6 +83,7 @@ type Translator struct {
 	routes   *memo.Sink[chainKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
+	trust    *memo.Sink[trustUse, *trustOut]
 	status   []*memo.Sink[store.Key, *status.Update]
 	last     lastView
 }
@@ -89,6 +96,7 @@ func New(options Options) *Translator {
 	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, route.AllNamespaces)
 	options.MaxDepth = cmp.Or(options.MaxDepth, maxDepth)
 	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
+	options.SystemCA = cmp.Or(options.SystemCA, SystemCA)
 	options.MaxCopies = cmp.Or(options.MaxCopies, maxCopies)
 	engine := memo.New(options.Trace)
 	in := newInputs(engine)
@@ -100,6 +108,7 @@ func New(options Options) *Translator {
 		routes:   memo.NewSink(net.routeConfig),
 		clusters: memo.NewSink(net.push),
 		secrets:  memo.NewSink(net.pushSecret),
+		trust:    memo.NewSink(net.pushTrust),
 	}
 	for _, rule := range net.statuses() {
 		t.status = append(t.status, memo.NewSink(rule))
@@ -145,6 +154,9 @@ func (t *Translator) delta() []xds.Update {
 		out = appendUpdate(out, key.Gateway, change.Old.assignment(), change.New.assignment())
 	}
 	for key, change := range t.secrets.Drain() {
+		out = appendUpdate(out, key.Gateway, change.Old.resource(), change.New.resource())
+	}
+	for key, change := range t.trust.Drain() {
 		out = appendUpdate(out, key.Gateway, change.Old.resource(), change.New.resource())
 	}
 	slices.SortFunc(out, func(a, b xds.Update) int {

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/url"
@@ -23,6 +24,7 @@ type Authority struct {
 	t           testing.TB
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
+	fixed       bool // its certificates hold as long as its own
 	// PEM is the authority's own certificate.
 	PEM []byte
 }
@@ -34,7 +36,7 @@ func NewAuthority(t testing.TB) *Authority {
 	template := newTemplate(t)
 	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
 	template.Subject = pkix.Name{CommonName: "authority of " + t.Name()}
-	a.certificate = a.sign(template, template, &a.key.PublicKey)
+	a.certificate = a.sign(rand.Reader, template, template, &a.key.PublicKey)
 	a.PEM = encode("CERTIFICATE", a.certificate.Raw)
 	return a
 }
@@ -45,6 +47,9 @@ func (a *Authority) Issue(names ...string) (certificate, key []byte) {
 	a.t.Helper()
 	template := newTemplate(a.t)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
+	if a.fixed {
+		template.NotBefore, template.NotAfter = a.certificate.NotBefore, a.certificate.NotAfter
+	}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	for _, name := range names {
 		uri, err := url.Parse(name)
@@ -58,7 +63,7 @@ func (a *Authority) Issue(names ...string) (certificate, key []byte) {
 		}
 	}
 	own := newKey(a.t)
-	leaf := a.sign(template, a.certificate, &own.PublicKey)
+	leaf := a.sign(rand.Reader, template, a.certificate, &own.PublicKey)
 	der, err := x509.MarshalPKCS8PrivateKey(own)
 	if err != nil {
 		a.t.Fatal(err)
@@ -83,9 +88,10 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey) *x509.Certificate {
+// sign is the same every time where random is nil.
+func (a *Authority) sign(random io.Reader, template, parent *x509.Certificate, public *ecdsa.PublicKey) *x509.Certificate {
 	a.t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
+	der, err := x509.CreateCertificate(random, template, parent, public, a.key)
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package envoytest
 
 import (
+	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +24,24 @@ type EchoServer struct {
 // address is "". It closes with the test.
 func Echo(t testing.TB, name, address string) *EchoServer {
 	t.Helper()
+	return echo(t, name, address, nil)
+}
+
+// The headers in which a back end of EchoTLS tells of the handshake.
+const (
+	ServerNameHeader = "X-Echo-Server-Name" // the name that it asked for (SNI)
+	ProtocolHeader   = "X-Echo-Protocol"    // what is spoken inside, such as HTTP/1.1
+	ClientHeader     = "X-Echo-Client"      // the first name of the client's certificate
+)
+
+// EchoTLS is Echo for a back end that speaks TLS, and HTTP/2 to those who offer it.
+func EchoTLS(t testing.TB, name, address string, config *tls.Config) *EchoServer {
+	t.Helper()
+	return echo(t, name, address, config)
+}
+
+func echo(t testing.TB, name, address string, config *tls.Config) *EchoServer {
+	t.Helper()
 	if address == "" {
 		address = "127.0.0.1:0"
 	}
@@ -32,15 +53,33 @@ func Echo(t testing.TB, name, address string) *EchoServer {
 	echo := handler.Echo(name)
 	count := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.requests.Add(1)
+		tellHandshake(w.Header(), r)
 		echo.ServeHTTP(w, r)
 	})
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
-	e.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: count, Protocols: protocols}}
-	e.server.Start()
+	e.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: count, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0)}}
+	if config == nil {
+		e.server.Start()
+	} else {
+		e.server.TLS, e.server.EnableHTTP2 = config, true
+		e.server.StartTLS()
+	}
 	t.Cleanup(e.Close)
 	return e
+}
+
+func tellHandshake(headers http.Header, r *http.Request) {
+	if r.TLS == nil {
+		return
+	}
+	headers.Set(ServerNameHeader, r.TLS.ServerName)
+	headers.Set(ProtocolHeader, r.Proto)
+	if len(r.TLS.PeerCertificates) > 0 {
+		headers.Set(ClientHeader, r.TLS.PeerCertificates[0].DNSNames[0])
+	}
 }
 
 // Address returns the "ip:port" of the back end.

@@ -3,6 +3,7 @@ package envoytest
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -51,6 +52,8 @@ type TLS struct {
 	// MaxVersion is the highest version offered, such as tls.VersionTLS12; 0 is
 	// what Go offers.
 	MaxVersion uint16
+	// Certificate is the client's own, shown when the server asks; nil for none.
+	Certificate *tls.Certificate
 }
 
 // Response is the answer to a Request.

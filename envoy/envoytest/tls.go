@@ -16,10 +16,14 @@ import (
 
 // config is that of a client which offers one protocol.
 func (o *TLS) config(protocol string) *tls.Config {
-	return &tls.Config{
+	config := &tls.Config{
 		ServerName: o.ServerName, NextProtos: []string{protocol}, MinVersion: tls.VersionTLS10, MaxVersion: o.MaxVersion,
 		InsecureSkipVerify: true, //nolint:gosec // tests look at the certificate
 	}
+	if o.Certificate != nil { // shown whoever the server trusts
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return o.Certificate, nil }
+	}
+	return config
 }
 
 // client ends the handshake on c, which it closes on error.

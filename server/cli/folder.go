@@ -42,6 +42,7 @@ func (o *folderOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.store.Objects, "max-objects", 0, "largest number of objects (default 500000)")
 	flags.TextVar(&o.routes.AddressPool, "address-pool", netip.Prefix{}, "a network such as 127.0.1.0/24: each Gateway that names no address listens on one of it (default: on all interfaces)")
 	flags.Uint32Var(&o.routes.TrustedHops, "trusted-hops", 0, "how many proxies in front of Envoy are believed what X-Forwarded-For says")
+	flags.StringVar(&o.routes.SystemCA, "system-ca", translate.SystemCA, "where Envoy finds the certificates of authorities of its system, for a BackendTLSPolicy with wellKnownCACertificates")
 	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of pairs of a delegating rule and a candidate for one host (default 200000)")
 	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "how often the matches of routes may stand in the tables of hosts and ports, beyond 32 times for each match (default 50000)")
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")

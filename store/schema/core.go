@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"net/netip"
@@ -51,8 +52,21 @@ func configMapChecker() *checker {
 				w.addAt(DuplicateEntry, "binaryData["+key+"]", "the key is in data too", "remove one of the two")
 			}
 		}
+		text, _ := data[string(keypair.Authorities)].(string)
+		authorityRules(w, "data", []byte(text))
 	}
 	return c
+}
+
+// authorityRules wants that CA certificates can be read, where there are any: what is
+// half written leaves those before it in force.
+func authorityRules(w *walk, field string, text []byte) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return
+	}
+	if _, fault := keypair.ReadBundle(text); fault != nil {
+		w.addAt(InvalidValue, field+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
+	}
 }
 
 func secretChecker() *checker {
@@ -81,6 +95,13 @@ func secretRules(w *walk, object map[string]any) {
 		}
 	}
 	delete(object, "stringData")
+	field := func(part keypair.Part) string {
+		if _, ok := plain[string(part)]; ok {
+			return "stringData"
+		}
+		return "data"
+	}
+	authorityRules(w, field(keypair.Authorities), decoded(object, keypair.Authorities))
 	if object["type"] != string(corev1.SecretTypeTLS) {
 		return
 	}
@@ -91,11 +112,7 @@ func secretRules(w *walk, object map[string]any) {
 		}
 	}
 	if _, fault := keypair.Read(decoded(object, keypair.Certificate), decoded(object, keypair.Key)); fault != nil {
-		field := "data"
-		if _, ok := plain[string(fault.Part)]; ok {
-			field = "stringData"
-		}
-		w.addAt(InvalidValue, field+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
+		w.addAt(InvalidValue, field(fault.Part)+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
 	}
 }
 

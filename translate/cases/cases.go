@@ -17,6 +17,13 @@
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N,
 //	                    address-pool CIDR in the network of back ends (only where present)
 //
+//	tls                 back ends that speak TLS, a line each:
+//	                    ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY]
+//	                    (only where present)
+//
+// The authorities of back ends and clients are those of envoytest.FixedAuthority; with
+// client, the back end wants a certificate of that authority.
+//
 // Every case is also run with its files and documents in reverse; a heading
 // that says "order matters" leaves that out.
 //
@@ -51,8 +58,19 @@ type Case struct {
 	Steps []Step
 	// Options are what the archive asks for; a test adds its own.
 	Options translate.Options
+	// TLS are the back ends that speak TLS, by address as the case writes it.
+	TLS     map[string]TLSBackend
 	path    string
 	archive *txtar.Archive
+}
+
+// TLSBackend is a back end that speaks TLS.
+type TLSBackend struct {
+	// Authority has signed its certificate, for Names.
+	Authority string
+	Names     []string
+	// Client is the authority of certificates that it wants, "" for none.
+	Client string
 }
 
 // Step is the state of the folder after one edit.
@@ -94,6 +112,9 @@ func read(path string) (*Case, error) {
 func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
 	c := &Case{Name: name, Heading: strings.TrimSpace(string(archive.Comment)), path: path, archive: archive}
 	if err := c.readOptions(); err != nil {
+		return nil, err
+	}
+	if err := c.readTLS(); err != nil {
 		return nil, err
 	}
 	files := map[string]string{}
@@ -140,6 +161,23 @@ func (c *Case) readOptions() error {
 		default:
 			return fmt.Errorf("options: unknown option %q", name)
 		}
+	}
+	return nil
+}
+
+func (c *Case) readTLS() error {
+	text, _ := c.File("tls")
+	c.TLS = map[string]TLSBackend{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) != 3 && (len(words) != 5 || words[3] != "client") {
+			return fmt.Errorf("tls: want ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY], got %q", line)
+		}
+		b := TLSBackend{Authority: words[1], Names: strings.Split(words[2], ",")}
+		if len(words) == 5 {
+			b.Client = words[4]
+		}
+		c.TLS[words[0]] = b
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ import (
 // BODY:N in place of a header sends a body of N bytes, BIG:N a header X-Big of N, and
 // PROXY:IP a PROXY header from that address first. GATEWAY:NS/NAME goes to the address
 // of that Gateway, where each has its own. For https, SNI:NAME asks in
-// the handshake for NAME in place of the host, SNI:- for none, and TLS:1.2 offers no
-// later version. HTTP2:on speaks HTTP/2, without TLS from the first byte on.
-// GRPC:on is that with a content-type of gRPC.
+// the handshake for NAME in place of the host, SNI:- for none, TLS:1.2 offers no later
+// version, and CLIENT:NAME@AUTHORITY has a certificate. HTTP2:on speaks HTTP/2, without
+// TLS from the first byte on. GRPC:on is that with a content-type of gRPC.
 //
 // OUTCOME is a status (404), a status with a Location (302 http://…), the name
 // of a back end, several with their weights (a=90 b=10; 500=10 is a share that
@@ -53,6 +53,9 @@ type Request struct {
 	SNI string
 	// HTTP2 speaks HTTP/2, TLS12 no later TLS than 1.2.
 	HTTP2, TLS12 bool
+	// Client is the name in the client's own certificate, "" for none, and ClientOf
+	// the authority that signed it.
+	Client, ClientOf string
 	// Certificate is the first name in the certificate that is shown.
 	Certificate string
 	// Status is what is answered, 0 for a back end's answer.
@@ -123,6 +126,8 @@ func (r *Request) parseWord(name, value string) (err error) {
 		r.Proxy = value
 	case "SNI":
 		r.SNI = strings.TrimPrefix(value, "-")
+	case "CLIENT":
+		r.Client, r.ClientOf, _ = strings.Cut(value, "@")
 	case "HTTP2":
 		r.HTTP2 = true
 	case "GRPC":

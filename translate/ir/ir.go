@@ -370,8 +370,13 @@ type Cluster struct {
 	Discovery Discovery
 	// Endpoints are sorted and unique. For EDS they go into Assignment.
 	Endpoints []Endpoint
-	// HTTP2 tells that the back end speaks HTTP/2 without TLS (h2c).
+	// HTTP2 tells that the back end speaks HTTP/2; it needs no TLS for that (h2c).
 	HTTP2 bool
+	// TLS is nil for clear text.
+	TLS *UpstreamTLS
+	// Closed says why nothing may be sent to it, though it has endpoints: it is left
+	// without, and requests are answered with 503. "" when nothing is wrong.
+	Closed string
 	// Upstream is what policies set, nil when there are none.
 	Upstream *Upstream
 	// Objects are those it is made from: the Service or Backend first, then the

@@ -1,6 +1,10 @@
 package ir
 
-import "time"
+import (
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+)
 
 // Upstream is how Envoy connects to the endpoints of a Cluster, chooses among them
 // and watches them. Parts that are nil are left as they are.
@@ -95,4 +99,28 @@ type Breakers struct {
 	Connections, Pending, Requests, Retries *uint32
 	// Remaining counts what is left in Envoy's statistics.
 	Remaining bool
+}
+
+// UpstreamTLS is how Envoy speaks TLS to the endpoints of a Cluster.
+type UpstreamTLS struct {
+	// Hostname is what the handshake asks for (SNI).
+	Hostname string
+	// Names are those of which the certificate of an endpoint must have one; never empty.
+	Names []PeerName
+	// Trust names the certificates of authorities on the wire, of which one must have
+	// signed it.
+	Trust string
+	// Authorities are the objects that Trust is read from; none stands for those of the
+	// system that Envoy runs on.
+	Authorities []store.Key
+	// Version13 refuses endpoints that speak TLS 1.2 at most.
+	Version13 bool
+}
+
+// PeerName is a name in a certificate (subject alternative name).
+type PeerName struct {
+	// URI tells that it is a URI and not a DNS name.
+	URI bool
+	// Value is in lower case for a DNS name; "*.example.com" is every name below.
+	Value string
 }

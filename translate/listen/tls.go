@@ -20,9 +20,10 @@ type Certificate struct {
 	Hint    string
 }
 
-// The options of a listener's TLS. kgateway's names are understood as well.
+// The options of a listener's TLS, and OptionVersion of a back end's: the least version
+// that is spoken. kgateway's names are understood as well.
 const (
-	optionVersion = "gatefold.io/min-tls-version"
+	OptionVersion = "gatefold.io/min-tls-version"
 	optionALPN    = "gatefold.io/alpn-protocols"
 )
 
@@ -59,9 +60,9 @@ func (g *Gateway) unresolved(field string, l *Listener, reason gwv1.ListenerCond
 // readOption refuses what it does not know: an option for more safety that does
 // nothing is worse than a listener that is not there.
 func (g *Gateway) readOption(field string, l *Listener, name, value string) {
-	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", optionVersion, optionALPN)
+	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", OptionVersion, optionALPN)
 	switch strings.Replace(name, "kgateway.dev/", "gatefold.io/", 1) {
-	case optionVersion:
+	case OptionVersion:
 		if value == "1.2" || value == "1.3" {
 			l.TLS.Version13 = value == "1.3"
 			return

@@ -10,6 +10,8 @@ import (
 func Features() []gwv1.SupportedFeature {
 	var out []gwv1.SupportedFeature
 	for _, name := range []features.FeatureName{
+		features.SupportBackendTLSPolicy,
+		features.SupportBackendTLSPolicySANValidation,
 		features.SupportGRPCRoute,
 		features.SupportGRPCRouteNamedRouteRule,
 		features.SupportGateway,

@@ -62,6 +62,9 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 		source.InitialFetchTimeout = durationpb.New(edsTimeout)
 		cluster.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: source}
 	}
+	if c.TLS != nil {
+		cluster.TransportSocket = upstreamTLS(c)
+	}
 	applyUpstream(cluster, c)
 	return cluster
 }
@@ -98,7 +101,7 @@ func lbEndpoint(e ir.Endpoint) *endpointv3.LbEndpoint {
 	return endpoint
 }
 
-// protocolOptions makes Envoy speak HTTP/2 without TLS; nil is HTTP/1.1.
+// protocolOptions makes Envoy speak HTTP/2; nil is HTTP/1.1.
 func protocolOptions(c *ir.Cluster) map[string]*anypb.Any {
 	if !c.HTTP2 {
 		return nil

@@ -55,7 +55,7 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 		out.FilterChainMatch.ServerNames = []string{chain.Name}
 	}
 	out.TransportSocket = &corev3.TransportSocket{
-		Name:       "envoy.transport_sockets.tls",
+		Name:       tlsSocket,
 		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: pack(downstreamTLS(chain.TLS))},
 	}
 	return out
@@ -64,10 +64,7 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 func downstreamTLS(terminate *ir.TLS) *tlsv3.DownstreamTlsContext {
 	common := &tlsv3.CommonTlsContext{
 		AlpnProtocols: terminate.ALPN,
-		TlsParams:     &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
-	}
-	if terminate.Version13 {
-		common.TlsParams.TlsMinimumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
+		TlsParams:     minimumTLS(terminate.Version13),
 	}
 	for _, name := range terminate.Certificates {
 		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs,

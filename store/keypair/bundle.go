@@ -1,0 +1,78 @@
+package keypair
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"time"
+)
+
+// Authorities is the key of CA certificates in the data of a ConfigMap or Secret.
+const Authorities Part = "ca.crt"
+
+// maxAuthorities bounds a bundle; those of operating systems hold some 150.
+const maxAuthorities = 500
+
+// Bundle are the certificates of authorities (CAs) that sign those of others.
+type Bundle struct {
+	certificates []*x509.Certificate
+}
+
+// ReadBundle reads the PEM of a bundle. It gives a Fault, and no Bundle, for what
+// Envoy would refuse: no certificate in PEM, or one that cannot be read.
+func ReadBundle(text []byte) (*Bundle, *Fault) {
+	const hint = "write the certificates of the authorities in PEM"
+	bundle := &Bundle{}
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, &Fault{Authorities, fmt.Sprintf("certificate %d cannot be read", len(bundle.certificates)+1), hint}
+		}
+		if bundle.certificates = append(bundle.certificates, certificate); len(bundle.certificates) > maxAuthorities {
+			return nil, &Fault{Authorities, fmt.Sprintf("there are more than %d certificates", maxAuthorities), "leave out those that are not needed"}
+		}
+	}
+	if len(bundle.certificates) == 0 {
+		return nil, &Fault{Authorities, "there is no certificate in PEM", hint}
+	}
+	return bundle, nil
+}
+
+// Add puts the certificates of another bundle behind those of b.
+func (b *Bundle) Add(other *Bundle) { b.certificates = append(b.certificates, other.certificates...) }
+
+// PEM is the bundle, and nothing that stood between.
+func (b *Bundle) PEM() []byte {
+	var out bytes.Buffer
+	for _, c := range b.certificates {
+		out.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
+	}
+	return out.Bytes()
+}
+
+// Sum begins the hex SHA-256 of the bundle.
+func (b *Bundle) Sum() string {
+	sum := sha256.Sum256(b.PEM())
+	return hex.EncodeToString(sum[:])[:sumPrefix]
+}
+
+// Lasts is when the last of the certificates begins and ends: while one of them
+// holds, what it signed is believed.
+func (b *Bundle) Lasts() (from, until time.Time) {
+	for _, c := range b.certificates {
+		if c.NotAfter.After(until) {
+			from, until = c.NotBefore, c.NotAfter
+		}
+	}
+	return from, until
+}

@@ -1,0 +1,99 @@
+package backend
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// TLSPolicy is one BackendTLSPolicy, lowered.
+type TLSPolicy struct {
+	Origin ir.Origin
+	// TLS is nil when it cannot be used; Closed says why. The back ends get no
+	// requests then: in clear text is not what the policy's owner wants.
+	TLS    *ir.UpstreamTLS
+	Closed string
+}
+
+// TLSTarget holds the policies that are in force for one Service or Backend.
+type TLSTarget struct {
+	// All is for the ports that are not in Ports, nil for none. Ports are by name.
+	All   *TLSPolicy
+	Ports map[string]*TLSPolicy
+}
+
+// Of gives the policy of a port, nil for none.
+func (t *TLSTarget) Of(port string) *TLSPolicy {
+	if own := t.Ports[port]; own != nil {
+		return own
+	}
+	return t.All
+}
+
+// In gives the policy that is in force for a target with this sectionName; ""
+// is the object as a whole.
+func (t *TLSTarget) In(section string) *TLSPolicy {
+	if section == "" {
+		return t.All
+	}
+	return t.Ports[section]
+}
+
+// Claim is the wish of a policy to be in force for a section.
+type Claim struct {
+	Policy  *TLSPolicy
+	Section string
+}
+
+// Contest gives each section to the first policy by tie, the rule of ties; whether
+// it can be used makes no difference. The policy of a port goes before that of all
+// (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
+func Contest(claims []Claim, tie func(a, b ir.Origin) int) *TLSTarget {
+	claims = slices.Clone(claims)
+	slices.SortStableFunc(claims, func(a, b Claim) int { return tie(a.Policy.Origin, b.Policy.Origin) })
+	out := &TLSTarget{Ports: map[string]*TLSPolicy{}}
+	for _, claim := range claims {
+		switch {
+		case out.In(claim.Section) != nil:
+		case claim.Section == "":
+			out.All = claim.Policy
+		default:
+			out.Ports[claim.Section] = claim.Policy
+		}
+	}
+	return out
+}
+
+// Apply has a cluster speak TLS, or closes it where the policy cannot be used.
+func (p *TLSPolicy) Apply(cluster *ir.Cluster) {
+	cluster.Objects = append(cluster.Objects, p.Origin.Key)
+	if p.TLS != nil {
+		cluster.TLS = p.TLS
+		return
+	}
+	cluster.Closed, cluster.Discovery, cluster.Endpoints = p.Closed, ir.Static, nil
+}
+
+// LowerTLS gives what a spec asks for, but for the authorities.
+func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
+	hostname := strings.ToLower(string(spec.Validation.Hostname))
+	out := &ir.UpstreamTLS{Hostname: hostname}
+	for _, name := range spec.Validation.SubjectAltNames {
+		if name.Type == gwv1.URISubjectAltNameType {
+			out.Names = append(out.Names, ir.PeerName{URI: true, Value: string(name.URI)})
+		} else {
+			out.Names = append(out.Names, ir.PeerName{Value: strings.ToLower(string(name.Hostname))})
+		}
+	}
+	if len(out.Names) == 0 { // the hostname counts when there are no others, and not beside them
+		out.Names = []ir.PeerName{{Value: hostname}}
+	}
+	return out
+}
+
+// PortName names the port of a Service that a cluster is for, "" for none.
+func PortName(service *corev1.Service, number int32) string { return servicePort(service, number).Name }

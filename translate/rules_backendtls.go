@@ -1,0 +1,324 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+const kindBackendTLSPolicy = "BackendTLSPolicy"
+
+type policyVerdict = listen.Verdict[gwv1.PolicyConditionReason]
+
+// tlsPolicyOut is one BackendTLSPolicy by itself.
+type tlsPolicyOut struct {
+	Policy *backend.TLSPolicy // nil for one that is gone
+	// Accepted and Resolved are its conditions, but for what its targets add.
+	Accepted, Resolved policyVerdict
+	Problems           []store.Problem
+}
+
+// tlsTarget is one target of a BackendTLSPolicy.
+type tlsTarget struct {
+	Target  store.Key
+	Section string
+	// Bad says why the policy is not in force there: the target is Lost, or another
+	// policy has it. Problem tells the same, nil when nothing is wrong.
+	Bad     policyVerdict
+	Lost    bool
+	Problem *store.Problem
+	// Ports are those that the target stands for; 0 is that of a Backend.
+	Ports []int32
+	// Any tells that it stands for every port.
+	Any bool
+}
+
+func compareUses(a, b useKey) int {
+	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), backend.CompareKeys(a.Backend, b.Backend))
+}
+
+func (n *network) declareBackendTLS(e *memo.Engine) {
+	n.authority = memo.NewRule(e, "authority", n.runAuthority, identical)
+	n.tlsPolicy = memo.NewRule(e, "tlspolicy", n.runTLSPolicy, deepEqual)
+	memo.Each(n.tlsPolicy, n.in.tlsPolicies)
+	n.backendTLS = memo.NewRule(e, "backendtls", n.runBackendTLS, deepEqual)
+	n.tlsTargets = memo.NewRule(e, "tlstargets", n.runTLSTargets, deepEqual)
+	memo.Each(n.tlsTargets, n.in.tlsPolicies)
+}
+
+// declareTLSStatus declares who uses what policies target.
+func (n *network) declareTLSStatus(e *memo.Engine) {
+	type place = memo.Place[store.Key, useKey]
+	n.users = memo.NewFold[store.Key, useKey](e, gather[useKey](compareUses), memo.Ordered[useKey].Same)
+	memo.From(n.users, n.uses, func(key useKey, _ struct{}, yield func(place, useKey)) {
+		yield(place{Key: key.Backend.Object, ID: key}, key)
+	}, identical)
+	n.tlsPolicyStatus = memo.NewRule(e, "tlspolicystatus", n.runTLSPolicyStatus, deepEqual)
+	memo.Each(n.tlsPolicyStatus, n.in.tlsPolicies)
+}
+
+// tlsTargetsOf lists a policy under the Services and Backends that it targets.
+func tlsTargetsOf(key store.Key, object *store.Object) []store.Key {
+	from, _ := store.As[*gwv1.BackendTLSPolicy](object)
+	return targetKeys(key.Namespace, tlsTargetRefs(from))
+}
+
+func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
+	var out []api.PolicyTarget
+	for _, ref := range from.Spec.TargetRefs {
+		target := api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, SectionName: ref.SectionName}
+		if target.SectionName != nil && *target.SectionName == "" {
+			target.SectionName = nil
+		}
+		out = append(out, target)
+	}
+	return out
+}
+
+// section is the sectionName of a target, "" for none.
+func section(target api.PolicyTarget) string {
+	if target.SectionName == nil {
+		return ""
+	}
+	return string(*target.SectionName)
+}
+
+// runTLSPolicy looks at one policy by itself. With some of its authorities it works by
+// those, with none of them not at all: its targets get no requests then.
+func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
+	object, _ := n.in.tlsPolicies.Get(c, key)
+	from, ok := store.As[*gwv1.BackendTLSPolicy](object)
+	if !ok {
+		return &tlsPolicyOut{}
+	}
+	tls := backend.LowerTLS(&from.Spec)
+	out := &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: route.OriginOf(object), TLS: tls}}
+	for i, ref := range from.Spec.Validation.CACertificateRefs {
+		to := store.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}
+		found := n.authority.Get(c, backend.Reference{From: key, To: to})
+		if found.Refused.Good() {
+			tls.Authorities = append(tls.Authorities, found.Object)
+			continue
+		}
+		out.unresolved(key, fmt.Sprintf("spec.validation.caCertificateRefs[%d]", i), found)
+	}
+	tls.Trust = listen.TrustName(tls.Authorities)
+	switch known := from.Spec.Validation.WellKnownCACertificates; {
+	case known != nil && *known == gwv1.WellKnownCACertificatesSystem:
+		tls.Trust = listen.SystemTrust
+	case known != nil && *known != "":
+		out.refuse(key, gwv1.PolicyReasonInvalid, "spec.validation.wellKnownCACertificates",
+			fmt.Sprintf("there are no certificates %q", *known), "write System, or name a ConfigMap in caCertificateRefs")
+	case len(tls.Authorities) == 0:
+		out.Accepted = policyVerdict{Reason: gwv1.BackendTLSPolicyReasonNoValidCACertificate, Message: out.Resolved.Message}
+	}
+	for _, option := range slices.Sorted(maps.Keys(from.Spec.Options)) {
+		if message, hint := readTLSOption(tls, string(option), string(from.Spec.Options[option])); message != "" {
+			out.refuse(key, gwv1.PolicyReasonInvalid, "spec.options["+string(option)+"]", message, hint)
+		}
+	}
+	if !out.Accepted.Good() {
+		out.Policy.TLS, out.Policy.Closed = nil, fmt.Sprintf("%s cannot be used: %s", key, out.Accepted.Message)
+	}
+	return out
+}
+
+// unresolved notes a reference that leads to no authority.
+func (out *tlsPolicyOut) unresolved(key store.Key, field string, found listen.Authority) {
+	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
+	if found.Refused.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
+		reason = gwv1.BackendTLSPolicyReasonInvalidKind
+	}
+	out.Resolved = out.Resolved.And(policyVerdict{Reason: reason, Message: found.Refused.Message})
+	out.problem(key, string(reason), field, found.Refused.Message, found.Hint)
+}
+
+// refuse notes why the policy as a whole cannot be used.
+func (out *tlsPolicyOut) refuse(key store.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
+	out.Accepted = out.Accepted.And(policyVerdict{Reason: reason, Message: field + ": " + message})
+	out.problem(key, string(reason), field, message, hint)
+}
+
+func (out *tlsPolicyOut) problem(key store.Key, code, field, message, hint string) {
+	out.Problems = append(out.Problems, store.Problem{
+		Code: code, Severity: store.Error, Object: key, Field: field, Message: message, Hint: hint,
+	})
+}
+
+// readTLSOption says what is wrong with an option; message is "" when nothing is. What
+// it does not know, it refuses: it may have been meant for more safety.
+func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
+	if name != listen.OptionVersion {
+		return "there is no option " + name, "the option is " + listen.OptionVersion
+	}
+	if value != "1.2" && value != "1.3" {
+		return fmt.Sprintf("%s is %q", name, value), "write 1.2 or 1.3"
+	}
+	tls.Version13 = value == "1.3"
+	return "", ""
+}
+
+// runBackendTLS settles which policies are in force for one Service or Backend.
+func (n *network) runBackendTLS(c *memo.Ctx, target store.Key) *backend.TLSTarget {
+	var claims []backend.Claim
+	for _, key := range n.in.tlsPolicyIndex.Get(c, target) {
+		object, _ := n.in.tlsPolicies.Get(c, key)
+		from, ok := store.As[*gwv1.BackendTLSPolicy](object)
+		own := n.tlsPolicy.Get(c, key)
+		if !ok || own.Policy == nil {
+			continue
+		}
+		for _, ref := range tlsTargetRefs(from) {
+			if targetKey(key.Namespace, ref) == target {
+				claims = append(claims, backend.Claim{Policy: own.Policy, Section: section(ref)})
+			}
+		}
+	}
+	return backend.Contest(claims, route.CompareOrigins)
+}
+
+// tlsOf gives the policy of a port of a back end, nil for none. Most back ends have
+// none and need no cell to know it.
+func (n *network) tlsOf(c *memo.Ctx, target store.Key, port string) *backend.TLSPolicy {
+	if len(n.in.tlsPolicyIndex.Get(c, target)) == 0 {
+		return nil
+	}
+	return n.backendTLS.Get(c, target).Of(port)
+}
+
+// runTLSTargets tells of each target whether it is there, and who has it.
+func (n *network) runTLSTargets(c *memo.Ctx, key store.Key) []tlsTarget {
+	object, _ := n.in.tlsPolicies.Get(c, key)
+	from, ok := store.As[*gwv1.BackendTLSPolicy](object)
+	if !ok {
+		return nil
+	}
+	var out []tlsTarget
+	for i, ref := range tlsTargetRefs(from) {
+		told := tlsTarget{Target: targetKey(key.Namespace, ref), Section: section(ref)}
+		field, message, hint := n.aim(c, &told)
+		if message != "" {
+			told.Lost = true
+			told.refuse(key, gwv1.PolicyReasonTargetNotFound, fmt.Sprintf("spec.targetRefs[%d].%s", i, field), message, hint)
+		} else if first := n.backendTLS.Get(c, told.Target).In(told.Section); first != nil && first.Origin.Key != key {
+			told.refuse(key, gwv1.PolicyReasonConflicted, fmt.Sprintf("spec.targetRefs[%d]", i),
+				fmt.Sprintf("%s has %s before this policy", first.Origin.Key, told.words()),
+				"remove one of the two; the older goes before, or else the first by name")
+		}
+		out = append(out, told)
+	}
+	return out
+}
+
+// aim finds the ports that a target stands for; message is "" when it is there.
+func (n *network) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
+	service, isService := n.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
+	switch {
+	case !isService && (t.Target.Group != api.Group || t.Target.Kind != "Backend"):
+		return "kind", fmt.Sprintf("kind %s of group %q is not a back end", t.Target.Kind, t.Target.Group),
+			fmt.Sprintf(`target a Service (group: ""), or a Backend of group %s`, api.Group)
+	case isService && service == nil, !isService && !n.backendExists(c, t.Target):
+		return "name", t.Target.String() + " does not exist", hintTarget
+	case t.Section == "":
+		t.Any = true
+		return "", "", ""
+	case !isService:
+		return "sectionName", t.Target.String() + " has no ports to name", "leave sectionName out"
+	}
+	var names []string
+	for _, port := range service.Spec.Ports {
+		if names = append(names, port.Name); port.Name == t.Section && (port.Protocol == "" || port.Protocol == corev1.ProtocolTCP) {
+			t.Ports = append(t.Ports, port.Port)
+		}
+	}
+	if len(t.Ports) == 0 {
+		return "sectionName", fmt.Sprintf("%s has no port named %q", t.Target, t.Section), "its ports are: " + strings.Join(names, ", ")
+	}
+	return "", "", ""
+}
+
+// at tells whether the target stands for a port.
+func (t *tlsTarget) at(port int32) bool { return t.Any || slices.Contains(t.Ports, port) }
+
+// words names the target with its section.
+func (t *tlsTarget) words() string {
+	if t.Section == "" {
+		return t.Target.String()
+	}
+	return t.Target.String() + ", port " + t.Section
+}
+
+func (t *tlsTarget) refuse(key store.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
+	t.Bad = policyVerdict{Reason: reason, Message: message}
+	t.Problem = &store.Problem{Code: string(reason), Severity: store.Error, Object: key, Field: field, Message: message, Hint: hint}
+}
+
+func tlsTargetProblems(targets []tlsTarget) (problems []store.Problem) {
+	for _, target := range targets {
+		if target.Problem != nil {
+			problems = append(problems, *target.Problem)
+		}
+	}
+	return problems
+}
+
+// runTLSPolicyStatus gives an entry for each Gateway that sends to a target, and for
+// each target that is lost; nil when there is none.
+func (n *network) runTLSPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
+	object, ok := n.in.tlsPolicies.Get(c, key)
+	if !ok {
+		return nil
+	}
+	generation, own := object.Value.GetGeneration(), n.tlsPolicy.Get(c, key)
+	out, gateways := &gwv1.PolicyStatus{}, map[string]policyVerdict{}
+	entry := func(ref gwv1.ParentReference, bad policyVerdict) {
+		conditions := []metav1.Condition{status.TLSPolicyAccepted(generation, bad), status.TLSPolicyResolvedRefs(generation, own.Resolved)}
+		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))
+	}
+	for _, target := range n.tlsTargets.Get(c, key) {
+		if target.Lost {
+			ref := ancestor(target.Target.Group, target.Target.Kind, target.Target.Namespace, target.Target.Name)
+			if target.Section != "" {
+				name := gwv1.SectionName(target.Section)
+				ref.SectionName = &name
+			}
+			entry(ref, target.Bad)
+			continue
+		}
+		users, _ := n.users.Get(c, target.Target)
+		last := ""
+		for use := range users.All() { // by Gateway
+			if use.Gateway != last && target.at(use.Backend.Port) {
+				last = use.Gateway
+				gateways[last] = gateways[last].And(target.Bad)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(gateways)) {
+		gateway := ir.GatewayKey(name)
+		bad := gateways[name]
+		if bad.Good() {
+			bad = own.Accepted
+		}
+		entry(ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name), bad)
+	}
+	if len(out.Ancestors) == 0 {
+		return nil
+	}
+	return &status.Update{Key: key, Generation: generation, Status: out}
+}
