@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -205,12 +206,19 @@ func version(t *testing.T) string {
 	if *release != "" {
 		return *release
 	}
-	out, err := exec.Command("git", "-C", root, "describe", "--tags", "--always", "--dirty").Output()
+	described, err := describe()
 	if err != nil {
 		t.Fatalf("git describe: %v; name the version by -release", err)
 	}
-	return strings.TrimSpace(string(out))
+	return described
 }
+
+// describe asks once: the report of before, which is deleted, must not make the
+// tree a dirty one.
+var describe = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("git", "-C", root, "describe", "--tags", "--always", "--dirty").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 func implementation(t *testing.T) confv1.Implementation {
 	t.Helper()
@@ -228,6 +236,9 @@ func reportPath(t *testing.T) string {
 	t.Helper()
 	if pattern := flag.Lookup("test.run").Value.String(); strings.Contains(pattern, "/") {
 		t.Fatalf("a report of %s would say little: record all tests", pattern)
+	}
+	if strings.HasSuffix(version(t), "-dirty") {
+		t.Fatal("a report is of a commit: commit first, or name the version by -release")
 	}
 	old, err := filepath.Glob(filepath.Join(reportFolder, "*.yaml"))
 	if err != nil {
