@@ -25,6 +25,9 @@ import (
 type board struct {
 	objects  map[store.Key]*object
 	verdicts map[string]verdict // by Gateway
+	// judged are the objects that a verdict is joined with, by Gateway: itself, and its
+	// ListenerSets.
+	judged map[string]map[store.Key]struct{}
 }
 
 // object is one object's status. Neither part is changed once it is stored.
@@ -41,11 +44,18 @@ type verdict struct {
 }
 
 func newBoard() board {
-	return board{objects: map[store.Key]*object{}, verdicts: map[string]verdict{}}
+	return board{objects: map[store.Key]*object{}, verdicts: map[string]verdict{}, judged: map[string]map[store.Key]struct{}{}}
 }
 
 // set takes over a new status.
 func (b *board) set(u status.Update) {
+	o := b.objects[u.Key]
+	if o != nil && o.update.Gateway != u.Gateway {
+		delete(b.judged[o.update.Gateway], u.Key)
+		if len(b.judged[o.update.Gateway]) == 0 {
+			delete(b.judged, o.update.Gateway)
+		}
+	}
 	if u.Status == nil {
 		delete(b.objects, u.Key)
 		if gateway, ok := gatewayOf(u.Key); ok {
@@ -53,13 +63,26 @@ func (b *board) set(u status.Update) {
 		}
 		return
 	}
-	o := b.objects[u.Key]
 	if o == nil {
 		o = &object{}
 		b.objects[u.Key] = o
 	}
 	o.update = u
+	if u.Gateway != "" {
+		if b.judged[u.Gateway] == nil {
+			b.judged[u.Gateway] = map[store.Key]struct{}{}
+		}
+		b.judged[u.Gateway][u.Key] = struct{}{}
+	}
 	b.show(u.Key)
+}
+
+// judge shows the verdict in the status of every object that it is joined with.
+func (b *board) judge(gateway string, v verdict) {
+	b.verdicts[gateway] = v
+	for key := range b.judged[gateway] {
+		b.show(key)
+	}
 }
 
 // knows tells whether a Gateway has a status.
@@ -72,7 +95,7 @@ func (b *board) show(key store.Key) {
 		return
 	}
 	fresh := copyStatus(o.update.Status)
-	if gateway, ok := gatewayOf(key); ok {
+	if gateway := o.update.Gateway; gateway != "" {
 		b.verdicts[gateway].join(fresh)
 	}
 	stamp(fresh, o.shown, time.Now())
@@ -116,6 +139,8 @@ func copyStatus(status any) any {
 		return s.DeepCopy()
 	case *gwv1.GatewayStatus:
 		return s.DeepCopy()
+	case *gwv1.ListenerSetStatus:
+		return s.DeepCopy()
 	case *gwv1.RouteStatus:
 		return s.DeepCopy()
 	case *gwv1.PolicyStatus:
@@ -134,6 +159,11 @@ func conditionLists(status any) map[string][]metav1.Condition {
 	case *gwv1.GatewayClassStatus:
 		lists[""] = s.Conditions
 	case *gwv1.GatewayStatus:
+		lists[""] = s.Conditions
+		for _, l := range s.Listeners {
+			lists[string(l.Name)] = l.Conditions
+		}
+	case *gwv1.ListenerSetStatus:
 		lists[""] = s.Conditions
 		for _, l := range s.Listeners {
 			lists[string(l.Name)] = l.Conditions
@@ -233,8 +263,7 @@ func (s *Server) judge(gateway string, listeners bool) {
 	if judged && now == before {
 		return
 	}
-	s.board.verdicts[gateway] = now
-	s.board.show(ir.GatewayKey(gateway))
+	s.board.judge(gateway, now)
 }
 
 // audience gives the streams that serve a Gateway.

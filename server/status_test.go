@@ -19,7 +19,7 @@ import (
 // answer is missing, but for the listeners bad and early, which are decided.
 func pendingGateway(attached int32) status.Update {
 	open := metav1.Condition{Type: "Programmed", Status: "Unknown", Reason: "Pending"}
-	return status.Update{Key: ir.GatewayKey("shop/a"), Status: &gwv1.GatewayStatus{
+	return status.Update{Key: ir.GatewayKey("shop/a"), Gateway: "shop/a", Status: &gwv1.GatewayStatus{
 		Conditions: []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}, open},
 		Listeners: []gwv1.ListenerStatus{
 			{Name: "http", AttachedRoutes: attached, Conditions: []metav1.Condition{open}},

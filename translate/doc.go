@@ -13,7 +13,9 @@
 //	wish          Gateway              Gateway, class               addresses that it names, and how many it leaves open
 //	pool          -                    ← wish                       who gets which address of the pool
 //	leased        Gateway              pool                         its own (these three where there is a pool)
-//	listeners     Gateway              Gateway, class, leased, certificate  listeners, judged one by one
+//	listenerset   ListenerSet          ListenerSet, Gateway, class, Namespace, certificate  its listeners, and whether the Gateway takes it
+//	joined        Gateway              ← listenerset                sets that it takes, in the order of precedence
+//	listeners     Gateway              Gateway, class, leased, certificate, joined  its listeners and those of its sets, after conflicts among them
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways

@@ -21,6 +21,8 @@ func provedBy() map[gwv1.FeatureName][2]string {
 		"GRPCRoute":                     {"grpc-match", "service: shop.Cart"},
 		"GRPCRouteNamedRouteRule":       {"grpc-filters", "name: policed"},
 		"Gateway":                       {"https", "protocol: HTTPS"},
+		"GatewayAddressEmpty":           {"address-pool", "[{type: IPAddress}]"},
+		"ListenerSet":                   {"listener-sets", "kind: ListenerSet"},
 		"GatewayHTTPSListenerDetectMisdirectedRequests": {"https", "-> 421"},
 		"ReferenceGrant":                            {"https-certificates", "kind: ReferenceGrant"},
 		"GatewayHTTPListenerIsolation":              {"listener-isolation", "hostname:"},

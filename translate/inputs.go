@@ -15,7 +15,7 @@ type objects = memo.Input[store.Key, *store.Object]
 
 // inputs hold the objects, by kind.
 type inputs struct {
-	classes, gateways, grants *objects
+	classes, gateways, listenerSets, grants *objects
 	// routes are those of all kinds that are served (route.Kinds).
 	routes *objects
 
@@ -49,6 +49,7 @@ func newInputs(e *memo.Engine) *inputs {
 	}
 	in.classes = kind(gwv1.GroupName, "GatewayClass")
 	in.gateways = kind(gwv1.GroupName, "Gateway")
+	in.listenerSets = kind(gwv1.GroupName, kindListenerSet)
 	in.routes = newObjects(e)
 	for _, served := range route.Kinds() {
 		in.byKind[[2]string{gwv1.GroupName, served.Name}] = in.routes

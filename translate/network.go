@@ -74,6 +74,8 @@ type network struct {
 
 	class       *memo.Rule[string, classOut]
 	leased      *memo.Rule[store.Key, []string]
+	listenerSet *memo.Rule[store.Key, *listen.Set]
+	joined      *memo.Fold[string, store.Key, *listen.Set, memo.Ordered[*listen.Set]]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
 	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
 	holders     *memo.Rule[int32, map[string]string]
@@ -145,6 +147,7 @@ type network struct {
 	routeStatus   *memo.Rule[store.Key, *status.Update]
 	policyStatus  *memo.Rule[store.Key, *status.Update]
 
+	listenerSetStatus   *memo.Rule[store.Key, *status.Update]
 	backendPolicyStatus *memo.Rule[store.Key, *status.Update]
 	extensionStatus     *memo.Rule[store.Key, *status.Update]
 

@@ -72,7 +72,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomRoute, randomRoute, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+		randomGateway, randomListenerSet, randomListenerSet, randomRoute, randomRoute, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
 		randomTrust, randomTLSPolicy, randomTLSPolicy,
 	}
@@ -118,8 +118,19 @@ func randomCalls(r *rand.Rand) (string, string) {
 }
 
 func randomGateway(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"),
+	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"),
+		pick(r, "", "  allowedListeners: {namespaces: {from: "+pick(r, "All", "Same", "Selector, selector: {matchLabels: {team: shop}}")+"}}\n"),
 		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: IPAddress}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
+	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body+randomListeners(r))
+}
+
+// randomListenerSet gives listeners that meet those of Gateways and of each other.
+func randomListenerSet(r *rand.Rand) (string, string) {
+	body := fmt.Sprintf("%sspec:\n  parentRef: {name: %s, namespace: %s}\n  listeners:\n", randomAge(r), pick(r, "one", "one", "two"), namespace(r))
+	return document("gateway.networking.k8s.io/v1", "ListenerSet", namespace(r), pick(r, "one", "other", "third"), body+randomListeners(r))
+}
+
+func randomListeners(r *rand.Rand) (body string) {
 	places := []string{"80, protocol: HTTP", "8080, protocol: HTTP", `8080, protocol: HTTP, hostname: "*.example.com"`,
 		"8080, protocol: HTTP, hostname: a.example.com", "80, protocol: TCP", "80, protocol: HTTPS, tls: {certificateRefs: [{name: x}]}"}
 	places = append(places, randomHTTPS(r)...)
@@ -132,14 +143,14 @@ func randomGateway(r *rand.Rand) (string, string) {
 		}
 		body += "}\n"
 	}
-	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body)
+	return body
 }
 
 // randomAttachment begins the spec of a route that names Gateways.
 func randomAttachment(r *rand.Rand) string {
 	body := randomAge(r) + "spec:\n  parentRefs:\n"
 	for range 1 + r.IntN(2) {
-		body += fmt.Sprintf("  - {name: %s, namespace: %s", pick(r, "one", "two"), namespace(r))
+		body += fmt.Sprintf("  - {%sname: %s, namespace: %s", pick(r, "", "", "kind: ListenerSet, "), pick(r, "one", "two"), namespace(r))
 		if r.IntN(3) == 0 {
 			body += ", sectionName: l" + fmt.Sprint(r.IntN(3))
 		} else if r.IntN(3) == 0 {

@@ -15,7 +15,7 @@ func inAnyNamespace(key store.Key) store.Key {
 // their namespace. Of however many there are, a route hears of the first.
 func (n *network) declareElsewhere(e *memo.Engine) {
 	named := memo.NewFold[store.Key, store.Key, store.Key](e, gather[store.Key](store.CompareKeys), memo.Ordered[store.Key].Same)
-	for _, kind := range []*objects{n.in.gateways, n.in.routes} {
+	for _, kind := range []*objects{n.in.gateways, n.in.listenerSets, n.in.routes} {
 		memo.From(named, kind, func(key store.Key, _ *store.Object, yield func(memo.Place[store.Key, store.Key], store.Key)) {
 			yield(memo.Place[store.Key, store.Key]{Key: inAnyNamespace(key), ID: key}, key)
 		}, identical)

@@ -41,6 +41,7 @@ func resourceOf(p *portOut) *xds.Resource {
 func (n *network) declareListeners(e *memo.Engine) {
 	n.class = memo.NewRule(e, "class", n.runClass, identical)
 	n.declarePool(e)
+	n.declareListenerSets(e)
 	n.listeners = memo.NewRule(e, "listeners", n.runListeners, deepEqual)
 	memo.Each(n.listeners, n.in.gateways)
 	n.claims = memo.NewFold[int32, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
@@ -86,9 +87,12 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	return listen.Read(object, n.given(c, key), func(ref gwv1.SecretObjectReference) listen.Certificate {
+	g := listen.Read(object, n.given(c, key), func(ref gwv1.SecretObjectReference) listen.Certificate {
 		return n.certificate.Get(c, refer(key, ref))
 	})
+	sets, _ := n.joined.Get(c, g.Name)
+	g.Join(slices.Collect(sets.All()))
+	return g
 }
 
 func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {

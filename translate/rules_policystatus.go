@@ -190,8 +190,8 @@ func (n *network) hostTargets(c *memo.Ctx, key store.Key) []hostTarget {
 			continue
 		}
 		for _, l := range g.Listeners {
-			if target.SectionName == nil || l.Name == string(*target.SectionName) {
-				for _, use := range n.hostPolicy.Get(c, listenerKey{g.Name, l.Name}).Uses {
+			if target.SectionName == nil || l.ID() == string(*target.SectionName) {
+				for _, use := range n.hostPolicy.Get(c, listenerKey{g.Name, l.ID()}).Uses {
 					if use.Policy == key {
 						told.Fates[use.Fate]++
 					}

@@ -114,7 +114,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	for i, ref := range from.Parents {
 		switch {
 		case route.ToRoute(key, ref):
-		case !toGateway(ref):
+		case !toListeners(ref):
 			out.Problems = append(out.Problems, strangeParent(key, i, ref))
 		default:
 			n.attachTo(c, out, &from, i)
@@ -153,8 +153,9 @@ func parentProblem(key store.Key, i int, code, message, hint string) store.Probl
 	}
 }
 
-func toGateway(ref gwv1.ParentReference) bool {
-	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway")
+// toListeners tells whether a parentRef names an object that has listeners.
+func toListeners(ref gwv1.ParentReference) bool {
+	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
 // attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
@@ -162,18 +163,14 @@ func toGateway(ref gwv1.ParentReference) bool {
 func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
 	ref := from.Parents[i]
 	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Key.Namespace, Name: string(ref.Name)}
+	if ref.Kind != nil {
+		parent.Kind = string(*ref.Kind)
+	}
 	if ref.Namespace != nil {
 		parent.Namespace = string(*ref.Namespace)
 	}
-	p := parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
-	if _, exists := n.in.gateways.Get(c, parent); !exists {
-		p.Attachment = listen.NoGateway(p.Gateway, n.elsewhere.Get(c, inAnyNamespace(parent)))
-		if _, isRoute := n.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
-			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
-		}
-	} else if g := n.gateway.Get(c, parent); g != nil {
-		p.Attachment = g.Attach(ref, listen.Route{Common: *from, NamespaceLabels: n.namespaceLabels(c, from.Key.Namespace)})
-	} else {
+	p, ours := n.attachment(c, parent, ref, from)
+	if !ours {
 		return
 	}
 	if !p.Refused.Good() {

@@ -79,7 +79,7 @@ func secretsOf(_ store.Key, g *listen.Gateway, yield func(memo.Place[secretUse, 
 			continue
 		}
 		for _, secret := range l.Certificates {
-			yield(memo.Place[secretUse, string]{Key: secretUse{g.Name, secret}, ID: l.Name}, struct{}{})
+			yield(memo.Place[secretUse, string]{Key: secretUse{g.Name, secret}, ID: l.ID()}, struct{}{})
 		}
 	}
 }

@@ -29,6 +29,8 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 	n.classStatus = memo.NewRule(e, "classstatus", n.runClassStatus, deepEqual)
 	memo.Each(n.classStatus, n.in.classes)
+	n.listenerSetStatus = memo.NewRule(e, "listenersetstatus", n.runListenerSetStatus, deepEqual)
+	memo.Each(n.listenerSetStatus, n.in.listenerSets)
 	n.gatewayStatus = memo.NewRule(e, "gatewaystatus", n.runGatewayStatus, deepEqual)
 	memo.Each(n.gatewayStatus, n.in.gateways)
 	n.children = memo.NewRule(e, "children", n.runChildren, deepEqual)
@@ -43,6 +45,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	n.problems = memo.NewFold[struct{}, string, []store.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
+	problemsFrom(n.problems, "listenerset", n.listenerSet, setProblems)
 	problemsFrom(n.problems, "extension", n.extension, func(x *extensionOut) []store.Problem { return x.Problems })
 	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []store.Problem { return p.Problems })
 	problemsFrom(n.problems, "policytargets", n.lost, func(list []targetOut) (problems []store.Problem) {
@@ -67,7 +70,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 // statuses are the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus}
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.listenerSetStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus}
 }
 
 // count is the step of a fold that counts its members.
@@ -138,12 +141,15 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 	for _, address := range g.Addresses {
 		out.Addresses = append(out.Addresses, gwv1.GatewayStatusAddress{Type: &kind, Value: address})
 	}
-	for _, l := range g.Listeners {
-		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.Name})
+	if count, allowed := g.AttachedSets(); allowed {
+		out.AttachedListenerSets = &count
+	}
+	for _, l := range g.ListenersOf(key) {
+		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
 			Conditions: status.ListenerConditions(l, g.Generation),
 		})
 	}
-	return &status.Update{Key: key, Generation: g.Generation, Status: out}
+	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Status: out}
 }

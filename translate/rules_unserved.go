@@ -20,7 +20,6 @@ func unservedKinds() []unservedKind {
 	named := func(name string) unservedKind { return unservedKind{name, streams.effect, streams.hint} }
 	return []unservedKind{
 		named("TLSRoute"), named("TCPRoute"), named("UDPRoute"),
-		{"ListenerSet", "its listeners are not bound", "write its listeners into the Gateway"},
 	}
 }
 

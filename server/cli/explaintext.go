@@ -148,7 +148,11 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 	if l == nil {
 		return
 	}
-	t.row("listener", fmt.Sprintf("%s of Gateway %s, port %d", cmp.Or(l.Name, l.Envoy), l.Gateway, l.Port), l.At)
+	of := "Gateway " + l.Gateway
+	if l.At.Object.Kind == "ListenerSet" {
+		of = l.At.Object.String() + ", " + of
+	}
+	t.row("listener", fmt.Sprintf("%s of %s, port %d", cmp.Or(l.Name, l.Envoy), of, l.Port), l.At)
 	t.row("host", cmp.Or(l.VirtualHost, "nobody's"), explain.Source{})
 	path := l.Path
 	if l.Normalized {

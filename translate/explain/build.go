@@ -98,10 +98,12 @@ func (b *reporter) listener() {
 	asked, _, _ := strings.Cut(b.query.Path, "?")
 	l.Normalized = asked != l.Path
 	if own, ok := listenerOf(port.Listeners, hostname(b.query.Host)); ok {
-		l.Name, l.At.Field = own.Name, fmt.Sprintf("spec.listeners[%d]", own.Index)
+		l.Name, l.At = own.Name, Source{Object: own.Object, Field: listenerField(own)}
 	}
 	b.report.Listener = l
 }
+
+func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
 
 // listenerOf is the listener with the most specific hostname that covers host
 // (Gateway API, Listener.hostname). The one listener of a port is it anyway.

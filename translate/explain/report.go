@@ -66,11 +66,12 @@ type RequestReport struct {
 // ListenerReport is the listener that takes the request.
 type ListenerReport struct {
 	Gateway string `json:"gateway"` // "namespace/name"
-	Name    string `json:"name"`    // in the Gateway
+	Name    string `json:"name"`    // in the object of At
 	Port    uint32 `json:"port"`
 	// Envoy is the name of the Envoy listener.
 	Envoy string `json:"envoy"`
-	At    Source `json:"at"`
+	// At is the place of the listener: in the Gateway, or in a ListenerSet of it.
+	At Source `json:"at"`
 	// VirtualHost is the domain that the host falls under, "" for none.
 	VirtualHost string `json:"virtualHost,omitempty"`
 	// Path is the path as it is matched, without the query; Normalized tells that

@@ -28,6 +28,9 @@ func prefixed(route string, rule int, path string) *ir.Rule {
 func viewWith(host string, rules ...*ir.Rule) *ir.View {
 	hosts := []ir.HostView{{Domain: host, Rules: slices.Values(rules), Len: len(rules)}}
 	listeners := []ir.Listener{{Name: "all"}, {Name: "wild", Hostname: "*.test", Index: 1}, {Name: "one", Hostname: "a.test", Index: 2}}
+	for i := range listeners {
+		listeners[i].Object = ir.GatewayKey("n/g")
+	}
 	port := ir.PortView{Port: &ir.Port{Name: "n/g/http-80", Gateway: "n/g", Port: 80, Listeners: listeners}, Hosts: hosts}
 	cluster := &ir.Cluster{
 		Name: "c", Objects: []store.Key{{Kind: "Service", Namespace: "n", Name: "c"}},

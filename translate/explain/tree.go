@@ -48,7 +48,7 @@ func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []
 		for _, port := range gateway.Ports {
 			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: store.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
-				node.Below = append(node.Below, hostTree(host, refused))
+				node.Below = append(node.Below, hostTree(port.Port, host, refused))
 			}
 			out = append(out, node)
 		}
@@ -57,8 +57,14 @@ func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []
 	return out
 }
 
-func hostTree(host ir.HostView, refused map[store.Key][]*TreeNode) *TreeNode {
+// hostTree names the ListenerSet that a host comes from; what comes from no set is the
+// Gateway's.
+func hostTree(port *ir.Port, host ir.HostView, refused map[store.Key][]*TreeNode) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: host.Domain}
+	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && own.Object.Kind == "ListenerSet" {
+		node.Name += fmt.Sprintf(" (listener %s of %s)", own.Name, own.Object)
+		node.field = store.Field{Object: own.Object, Path: listenerField(own)}
+	}
 	for rule := range host.Rules {
 		node.insert(rule, refused)
 	}

@@ -104,7 +104,10 @@ type Certificate struct {
 type Listener struct {
 	Name     string
 	Hostname string // "shop.example.com", "*.example.com", "" for every host
-	Index    int    // in spec.listeners
+	// Object is the Gateway or ListenerSet that it is written in, and Index its place
+	// in spec.listeners there.
+	Object store.Key
+	Index  int
 }
 
 // PathKind is the way a path is compared. The order of the constants is the

@@ -39,7 +39,7 @@ type Attachment struct {
 	// Refused is zero when the route attached.
 	Refused Verdict[gwv1.RouteConditionReason]
 	Hint    string
-	// Listeners are the names of those the route is attached to.
+	// Listeners are the IDs of those the route is attached to.
 	Listeners []string
 	Places    []Place
 	// Shadowed says, of a route that attached and has no place, which listeners
@@ -51,37 +51,45 @@ func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 	return Attachment{Refused: Verdict[gwv1.RouteConditionReason]{reason, message}, Hint: hint}
 }
 
-// NoGateway is the attachment to a Gateway that does not exist; elsewhere is one
-// of that name in another namespace, if there is one.
-func NoGateway(name string, elsewhere store.Key) Attachment {
+// NoParent is the attachment to a Gateway or ListenerSet that does not exist;
+// elsewhere is one of that name in another namespace, if there is one.
+func NoParent(key, elsewhere store.Key) Attachment {
 	hint := "create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef"
 	if elsewhere.Name != "" {
 		hint = fmt.Sprintf("there is %s: add namespace: %s to the parentRef", elsewhere, elsewhere.Namespace)
 	}
-	return refuse(gwv1.RouteReasonNoMatchingParent, "Gateway "+name+" does not exist", hint)
+	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
+}
+
+// AttachToNone is the attachment to a set that its Gateway does not take.
+func (s *Set) AttachToNone() Attachment {
+	return refuse(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Refused.Message), "mend the ListenerSet first")
 }
 
 // maxOwned bounds how many hosts of other listeners a message names.
 const maxOwned = 4
 
 // Attach finds the listeners that ref names and that admit the route (spec 004,
-// Outline 2: section name, allowed kinds and namespaces, hostnames).
-func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
-	named := g.named(ref)
+// Outline 2: section name, allowed kinds and namespaces, hostnames). parent is the
+// object of ref: the Gateway, or one of its ListenerSets; no other one's listeners
+// are meant.
+func (g *Gateway) Attach(parent store.Key, ref gwv1.ParentReference, r Route) Attachment {
+	own := g.ListenersOf(parent)
+	named := namedBy(ref, own)
 	if len(named) == 0 {
 		return refuse(gwv1.RouteReasonNoMatchingParent,
-			fmt.Sprintf("Gateway %s has no listener%s", g.Name, wanted(ref)), "its listeners are: "+g.listenerNames())
+			fmt.Sprintf("%s has no listener%s", parent, wanted(ref)), "its listeners are: "+listenerNames(own))
 	}
-	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(g, r) })
+	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(r) })
 	if len(admitting) == 0 {
-		return g.notAllowed(named, r)
+		return notAllowed(parent, named, r)
 	}
 	out := Attachment{}
 	var owned []string
 	for _, l := range admitting {
 		domains := intersect(l.Hostname, r.Hostnames)
 		if len(domains) > 0 {
-			out.Listeners = append(out.Listeners, l.Name)
+			out.Listeners = append(out.Listeners, l.ID())
 		}
 		for _, domain := range domains {
 			switch owner := g.owner(l.Port, domain); {
@@ -89,27 +97,27 @@ func (g *Gateway) Attach(ref gwv1.ParentReference, r Route) Attachment {
 			case owner == l:
 				out.Places = append(out.Places, Place{l.Port, l.chain(), domain})
 			default:
-				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, owner.Name))
+				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, owner.ID()))
 			}
 		}
 	}
 	if len(out.Listeners) == 0 {
 		return refuse(gwv1.RouteReasonNoMatchingListenerHostname,
-			fmt.Sprintf("none of the hostnames %s lies within the listeners of Gateway %s", strings.Join(r.Hostnames, ", "), g.Name),
+			fmt.Sprintf("none of the hostnames %s lies within the listeners of %s", strings.Join(r.Hostnames, ", "), parent),
 			"correct spec.hostnames, or the listener's hostname")
 	}
 	if len(out.Places) == 0 && len(owned) > 0 {
 		if len(owned) > maxOwned {
 			owned = append(owned[:maxOwned], "and others")
 		}
-		out.Shadowed = fmt.Sprintf("the route serves nothing on Gateway %s: %s", g.Name, strings.Join(owned, ", "))
+		out.Shadowed = fmt.Sprintf("the route serves nothing on %s: %s", parent, strings.Join(owned, ", "))
 	}
 	return out
 }
 
 // notAllowed says which condition none of the listeners meets: protocol, kind or
 // namespace.
-func (g *Gateway) notAllowed(named []*Listener, r Route) Attachment {
+func notAllowed(parent store.Key, named []*Listener, r Route) Attachment {
 	reason := gwv1.RouteReasonNotAllowedByListeners
 	kind := func(l *Listener) bool { return l.admitsKind(r) }
 	if !slices.ContainsFunc(named, func(l *Listener) bool { return l.speaks(r.Kind) }) {
@@ -117,14 +125,14 @@ func (g *Gateway) notAllowed(named []*Listener, r Route) Attachment {
 		for _, l := range named {
 			protocols = append(protocols, fmt.Sprintf("%s is of protocol %s", l.Name, l.Protocol))
 		}
-		return refuse(reason, fmt.Sprintf("no listener of Gateway %s serves %s: %s", g.Name, r.Key.Kind, strings.Join(protocols, ", ")),
+		return refuse(reason, fmt.Sprintf("no listener of %s serves %s: %s", parent, r.Key.Kind, strings.Join(protocols, ", ")),
 			"attach the route to a listener of protocol "+protocolWords(r.Kind))
 	}
 	if !slices.ContainsFunc(named, kind) {
-		return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows kind %s", g.Name, r.Key.Kind),
+		return refuse(reason, fmt.Sprintf("no listener of %s allows kind %s", parent, r.Key.Kind),
 			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol %s, or leave kinds out", r.Key.Kind, protocolWords(r.Kind)))
 	}
-	return refuse(reason, fmt.Sprintf("no listener of Gateway %s allows %s of namespace %s", g.Name, r.Key.Kind, r.Key.Namespace),
+	return refuse(reason, fmt.Sprintf("no listener of %s allows %s of namespace %s", parent, r.Key.Kind, r.Key.Namespace),
 		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
 }
 
@@ -140,11 +148,11 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// named gives the listeners that a parentRef means: all, or those of its
-// sectionName and port.
-func (g *Gateway) named(ref gwv1.ParentReference) []*Listener {
+// namedBy gives the listeners of its object that a parentRef means: all, or those
+// of its sectionName and port.
+func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
-	for _, l := range g.Listeners {
+	for _, l := range own {
 		section := ref.SectionName == nil || *ref.SectionName == "" || string(*ref.SectionName) == l.Name
 		if section && (ref.Port == nil || *ref.Port == l.Port) {
 			out = append(out, l)
@@ -164,28 +172,28 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
-func (g *Gateway) listenerNames() string {
+func listenerNames(own []*Listener) string {
 	var names []string
-	for _, l := range g.Listeners {
+	for _, l := range own {
 		names = append(names, fmt.Sprintf("%s (port %d)", l.Name, l.Port))
 	}
 	return strings.Join(names, ", ")
 }
 
-func (l *Listener) admits(g *Gateway, r Route) bool {
-	return l.admitsKind(r) && l.admitsNamespace(g, r)
+func (l *Listener) admits(r Route) bool {
+	return l.admitsKind(r) && l.admitsNamespace(r)
 }
 
 func (l *Listener) admitsKind(r Route) bool {
 	return slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.groupKind()) })
 }
 
-func (l *Listener) admitsNamespace(g *Gateway, r Route) bool {
+func (l *Listener) admitsNamespace(r Route) bool {
 	switch l.From {
 	case gwv1.NamespacesFromAll:
 		return true
 	case gwv1.NamespacesFromSame:
-		return r.Key.Namespace == g.Origin.Key.Namespace
+		return r.Key.Namespace == l.Owner.Namespace
 	case gwv1.NamespacesFromSelector:
 		selector, err := metav1.LabelSelectorAsSelector(l.Selector)
 		return err == nil && selector.Matches(labels.Set(r.NamespaceLabels))
@@ -245,10 +253,10 @@ func (g *Gateway) owner(port int32, domain string) *Listener {
 	return best
 }
 
-// OwnerName names the listener that serves a domain on a port, "" for none.
+// OwnerName gives the ID of the listener that serves a domain on a port, "" for none.
 func (g *Gateway) OwnerName(port int32, domain string) string {
 	if l := g.owner(port, domain); l != nil {
-		return l.Name
+		return l.ID()
 	}
 	return ""
 }

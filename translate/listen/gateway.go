@@ -17,7 +17,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Gateway is a Gateway object after its listeners were judged.
+// Gateway is a Gateway object after its listeners were judged, with those of its
+// ListenerSets.
 type Gateway struct {
 	Origin ir.Origin
 	// Name is "namespace/name", as in Envoy's node.cluster.
@@ -25,7 +26,11 @@ type Gateway struct {
 	Generation int64
 	// Addresses are the IP addresses to bind, sorted.
 	Addresses []string
+	// Listeners are its own, then those of its ListenerSets, in the order of
+	// precedence.
 	Listeners []*Listener
+	// allowsSets tells that it takes ListenerSets of any namespace.
+	allowsSets bool
 	// Settings are what its annotations say.
 	Settings ir.Settings
 	// Unusable says why the addresses cannot be used; its zero value that they can.
@@ -56,8 +61,12 @@ func (v Verdict[R]) And(more Verdict[R]) Verdict[R] {
 	return out
 }
 
-// Listener is one listener of a Gateway.
+// Listener is one listener of a Gateway or a ListenerSet.
 type Listener struct {
+	// Owner is the object that it is written in, and Index its place in there. Name
+	// is unique in that object.
+	Owner    store.Key
+	Index    int
 	Name     string
 	Hostname string // "" is every host
 	Port     int32
@@ -87,7 +96,7 @@ func (l *Listener) Serves() bool {
 
 // Read judges the listeners of a Gateway. given are the addresses for what it
 // leaves open: its own of the pool, or all interfaces. certificate follows a
-// reference to a Secret.
+// reference to a Secret. Join must follow.
 func Read(object *store.Object, given []string, certificate func(gwv1.SecretObjectReference) Certificate) *Gateway {
 	gateway, _ := store.As[*gwv1.Gateway](object)
 	g := &Gateway{
@@ -100,8 +109,7 @@ func Read(object *store.Object, given []string, certificate func(gwv1.SecretObje
 	for i := range gateway.Spec.Listeners {
 		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], certificate))
 	}
-	resolveConflicts(g.Listeners)
-	g.reportConflicts()
+	g.readAllowedListeners(gateway)
 	return g
 }
 
@@ -109,6 +117,12 @@ func (g *Gateway) problem(code, field, message, hint string) {
 	g.Problems = append(g.Problems, store.Problem{
 		Code: code, Severity: store.Error, Object: g.Origin.Key, Field: field, Message: message, Hint: hint,
 	})
+}
+
+// problemOf is a problem of the object that a listener is written in.
+func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
+	g.problem(code, field, message, hint)
+	g.Problems[len(g.Problems)-1].Object = l.Owner
 }
 
 // addresses takes the IP addresses of the spec, and those given where it names
@@ -158,16 +172,21 @@ func (g *Gateway) refuseAddress(field, message string) {
 	}
 }
 
+// unusable says of a listener that its Gateway has no address that can be used.
+func (g *Gateway) unusable() Verdict[gwv1.ListenerConditionReason] {
+	return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable, g.Unusable.Message}
+}
+
 // listener runs the validators over one listener.
 func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
-	l := &Listener{Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
+	l := &Listener{Owner: g.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
 	}
 	if !g.Unusable.Good() {
-		l.Taken = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable, g.Unusable.Message}
+		l.Taken = g.unusable()
 	}
-	field := fmt.Sprintf("spec.listeners[%d]", i)
+	field := l.field()
 	g.judgeProtocol(field, l)
 	g.judgeKinds(field, l, from.AllowedRoutes)
 	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
@@ -246,44 +265,5 @@ func (g *Gateway) readNamespaces(field string, l *Listener, from *gwv1.RouteName
 		message := "the selector cannot be read: " + err.Error()
 		l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, message}
 		g.problem("InvalidValue", field+".allowedRoutes.namespaces.selector", message, "correct its matchLabels and matchExpressions")
-	}
-}
-
-// resolveConflicts marks listeners that cannot be told apart (spec 004,
-// Listener Compatibility; Gateway API, ListenerConditionConflicted): other
-// protocols on one port, or one hostname twice.
-func resolveConflicts(listeners []*Listener) {
-	for _, a := range listeners {
-		for _, b := range listeners {
-			if a == b || a.Port != b.Port {
-				continue
-			}
-			switch {
-			case layer(a.Protocol) != layer(b.Protocol):
-			case a.Protocol != b.Protocol:
-				a.Conflicted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonProtocolConflict,
-					fmt.Sprintf("listener %s has protocol %s on the same port %d", b.Name, b.Protocol, b.Port)}
-			case a.Hostname == b.Hostname && a.Conflicted.Good():
-				a.Conflicted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
-					fmt.Sprintf("listener %s has the same port %d, protocol and hostname %q", b.Name, b.Port, cmp.Or(b.Hostname, "*"))}
-			}
-		}
-	}
-}
-
-// layer tells UDP ports from TCP ports.
-func layer(p gwv1.ProtocolType) string {
-	if p == gwv1.UDPProtocolType {
-		return "udp"
-	}
-	return "tcp"
-}
-
-func (g *Gateway) reportConflicts() {
-	for i, l := range g.Listeners {
-		if !l.Conflicted.Good() {
-			g.problem(string(l.Conflicted.Reason), fmt.Sprintf("spec.listeners[%d]", i), l.Conflicted.Message,
-				"give each listener of a port its own hostname, and one protocol to a port")
-		}
 	}
 }

@@ -90,12 +90,12 @@ func (g *Gateway) WithHolders(holder func(port int32) string) *Gateway {
 	out := *g
 	out.Listeners = nil
 	out.Problems = slices.Clone(g.Problems)
-	for i, l := range g.Listeners {
+	for _, l := range g.Listeners {
 		if by := holder(l.Port); l.Serves() && by != "" {
 			copied := *l
 			copied.Taken = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable,
 				fmt.Sprintf("port %d is held by Gateway %s", l.Port, by)}
-			out.problem("AddressNotUsable", fmt.Sprintf("spec.listeners[%d].port", i), copied.Taken.Message,
+			out.problemOf(l, "AddressNotUsable", l.field()+".port", copied.Taken.Message,
 				"take another port, or another address in spec.addresses")
 			l = &copied
 		}
@@ -123,11 +123,11 @@ func (g *Gateway) Ports() []*ir.Port {
 // fill adds the listeners that serve on a port: they have one chain together, or
 // with TLS one each, as no two have one hostname.
 func (g *Gateway) fill(port *ir.Port) {
-	for i, l := range g.Listeners {
+	for _, l := range g.Listeners {
 		if !l.Serves() || l.Port != int32(port.Port) {
 			continue
 		}
-		port.Listeners = append(port.Listeners, ir.Listener{Name: l.Name, Hostname: l.Hostname, Index: i})
+		port.Listeners = append(port.Listeners, ir.Listener{Name: l.Name, Hostname: l.Hostname, Object: l.Owner, Index: l.Index})
 		if chain := l.chain(); chain != "" || len(port.Chains) == 0 {
 			port.Name = PortName(g.Name, l.Port, chain)
 			port.Chains = append(port.Chains, ir.Chain{Name: chain, RouteConfig: RoutesName(g.Name, l.Port, chain), TLS: l.terminate()})

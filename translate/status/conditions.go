@@ -32,28 +32,28 @@ func ClassAccepted(generation int64, bad listen.Verdict[gwv1.GatewayClassConditi
 }
 
 // GatewayAccepted is a Gateway's Accepted: it holds when at least one listener
-// can serve.
+// can serve, of its own or of a ListenerSet.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
 	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // which is a reason of Programmed alone
 		bad = listen.Verdict[gwv1.GatewayConditionReason]{}
 	}
-	sound, unsound := listenerNames(g)
-	if bad.Good() && len(unsound) > 0 && len(sound) == 0 {
+	sound, unsound := listenerNames(g.ListenersOf(g.Origin.Key))
+	if bad.Good() && len(unsound) > 0 && len(sound) == 0 && len(g.Ports()) == 0 {
 		bad = listen.Verdict[gwv1.GatewayConditionReason]{
 			Reason: gwv1.GatewayReasonListenersNotValid, Message: "none of the listeners can be served"}
 	}
 	c := condition(gwv1.GatewayConditionAccepted, g.Generation, gwv1.GatewayReasonAccepted, bad)
 	if bad.Good() && len(unsound) > 0 {
 		c.Reason = string(gwv1.GatewayReasonListenersNotValid)
-		c.Message = fmt.Sprintf("not served: %s; served: %s", strings.Join(unsound, ", "), strings.Join(sound, ", "))
+		c.Message = fmt.Sprintf("not served: %s; served: %s", strings.Join(unsound, ", "), cmp.Or(strings.Join(sound, ", "), "those of ListenerSets"))
 	}
 	return c
 }
 
 // listenerNames tells the listeners that serve from those that cannot.
-func listenerNames(g *listen.Gateway) (sound, unsound []string) {
-	for _, l := range g.Listeners {
+func listenerNames(own []*listen.Listener) (sound, unsound []string) {
+	for _, l := range own {
 		if l.Serves() {
 			sound = append(sound, l.Name)
 		} else {
@@ -74,7 +74,7 @@ func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	case len(g.Ports()) > 0:
 		return pending(gwv1.GatewayConditionProgrammed, g.Generation)
 	}
-	for _, l := range g.Listeners {
+	for _, l := range g.ListenersOf(g.Origin.Key) {
 		if !l.Taken.Good() {
 			return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonAddressNotUsable, l.Taken.Message)
 		}

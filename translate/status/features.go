@@ -15,6 +15,7 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportGRPCRoute,
 		features.SupportGRPCRouteNamedRouteRule,
 		features.SupportGateway,
+		features.SupportGatewayAddressEmpty,
 		features.SupportGatewayHTTPListenerIsolation,
 		features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
 		features.SupportGatewayPort8080,
@@ -37,6 +38,7 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportHTTPRouteResponseHeaderModification,
 		features.SupportHTTPRouteRetry,
 		features.SupportHTTPRouteSchemeRedirect,
+		features.SupportListenerSet,
 		features.SupportReferenceGrant,
 	} {
 		out = append(out, gwv1.SupportedFeature{Name: gwv1.FeatureName(name)})

@@ -8,7 +8,10 @@ import "github.com/gatefold/gatefold/store"
 type Update struct {
 	Key        store.Key
 	Generation int64
-	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus,
+	// Gateway is "namespace/name" of that whose Envoys decide whether it is programmed;
+	// "" for none.
+	Gateway string
+	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus, *gwv1.ListenerSetStatus,
 	// *gwv1.RouteStatus (for every
 	// kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus;
 	// nil when the object is gone. Conditions carry no transition time (server

@@ -1,0 +1,99 @@
+package listen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// resolveConflicts marks listeners that cannot be told apart (spec 004,
+// Listener Compatibility; Gateway API, ListenerConditionConflicted): other
+// protocols on one port, or one hostname twice. Inside one object both are marked;
+// between objects the later one, and who is not accepted, or marked, takes
+// nothing from those behind.
+func resolveConflicts(listeners []*Listener) {
+	for begin := 0; begin < len(listeners); {
+		end := begin
+		for end < len(listeners) && listeners[end].Owner == listeners[begin].Owner {
+			end++
+		}
+		own := listeners[begin:end]
+		for _, l := range own {
+			for _, before := range listeners[:begin] {
+				if before.Accepted.Good() && before.Conflicted.Good() && l.Conflicted.Good() {
+					l.Conflicted = conflict(l, before)
+				}
+			}
+		}
+		resolveWithin(own)
+		begin = end
+	}
+}
+
+// resolveWithin marks what conflicts inside one object; what lost to another object
+// does not count.
+func resolveWithin(own []*Listener) {
+	own = slices.DeleteFunc(slices.Clone(own), func(l *Listener) bool { return !l.Conflicted.Good() })
+	for _, a := range own {
+		for _, b := range own {
+			if a != b {
+				a.Conflicted = worse(a.Conflicted, conflict(a, b))
+			}
+		}
+	}
+}
+
+// worse prefers a conflict of protocols to one of hostnames, and the later to the
+// earlier of its kind among protocols.
+func worse(a, b Verdict[gwv1.ListenerConditionReason]) Verdict[gwv1.ListenerConditionReason] {
+	if b.Reason == gwv1.ListenerReasonProtocolConflict {
+		return b
+	}
+	return cmp.Or(a, b)
+}
+
+// conflict says why a listener cannot be told apart from another one.
+func conflict(l, other *Listener) Verdict[gwv1.ListenerConditionReason] {
+	name := "listener " + other.Name
+	if l.Owner != other.Owner {
+		name += " of " + other.Owner.String()
+	}
+	switch {
+	case l.Port != other.Port || layer(l.Protocol) != layer(other.Protocol):
+	case family(l.Protocol) != family(other.Protocol):
+		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonProtocolConflict,
+			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port)}
+	case l.Hostname == other.Hostname:
+		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
+			fmt.Sprintf("%s has the same port %d, protocol and hostname %q", name, other.Port, cmp.Or(other.Hostname, "*"))}
+	}
+	return Verdict[gwv1.ListenerConditionReason]{}
+}
+
+// family names protocols that share a port where the hostnames differ: HTTPS and TLS
+// both go by the name in the handshake.
+func family(p gwv1.ProtocolType) gwv1.ProtocolType {
+	if p == gwv1.HTTPSProtocolType {
+		return gwv1.TLSProtocolType
+	}
+	return p
+}
+
+// layer tells UDP ports from TCP ports.
+func layer(p gwv1.ProtocolType) string {
+	if p == gwv1.UDPProtocolType {
+		return "udp"
+	}
+	return "tcp"
+}
+
+func (g *Gateway) reportConflicts() {
+	for _, l := range g.Listeners {
+		if !l.Conflicted.Good() {
+			g.problemOf(l, string(l.Conflicted.Reason), l.field(), l.Conflicted.Message,
+				"give each listener of a port its own hostname, and one protocol to a port")
+		}
+	}
+}

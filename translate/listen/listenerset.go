@@ -1,0 +1,166 @@
+package listen
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// Set is a ListenerSet by itself (GEP-1713): its listeners, judged one by one, and
+// whether its Gateway takes them.
+type Set struct {
+	Origin     ir.Origin
+	Generation int64
+	// Gateway is that of its parentRef, "namespace/name".
+	Gateway string
+	// Refused says why the Gateway does not take the set; its zero value that it does.
+	Refused   Verdict[gwv1.ListenerSetConditionReason]
+	Listeners []*Listener
+	Problems  []store.Problem
+}
+
+// CompareSets orders sets as their listeners follow each other: older first, then
+// by namespace/name (Gateway API, ListenerSetSpec.listeners).
+func CompareSets(a, b *Set) int { return route.CompareOrigins(a.Origin, b.Origin) }
+
+// ParentOf names the object that a ListenerSet hangs on.
+func ParentOf(object *store.Object) store.Key {
+	set, _ := store.As[*gwv1.ListenerSet](object)
+	ref := set.Spec.ParentRef
+	key := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: object.Key.Namespace, Name: string(ref.Name)}
+	if ref.Group != nil {
+		key.Group = string(*ref.Group)
+	}
+	if ref.Kind != nil {
+		key.Kind = string(*ref.Kind)
+	}
+	if ref.Namespace != nil {
+		key.Namespace = string(*ref.Namespace)
+	}
+	return key
+}
+
+// ReadSet judges a ListenerSet. gateway is the Gateway that it names, nil when there
+// is none; labels gives those of its own namespace; certificate follows a reference
+// to a Secret.
+func ReadSet(object, gateway *store.Object, labels func() map[string]string, certificate func(gwv1.SecretObjectReference) Certificate) *Set {
+	from, _ := store.As[*gwv1.ListenerSet](object)
+	parent := ParentOf(object)
+	reader := &Gateway{Origin: route.OriginOf(object)}
+	for i, entry := range from.Spec.Listeners {
+		reader.Listeners = append(reader.Listeners, reader.listener(i, &gwv1.Listener{
+			Name: entry.Name, Hostname: entry.Hostname, Port: entry.Port, Protocol: entry.Protocol, TLS: entry.TLS, AllowedRoutes: entry.AllowedRoutes,
+		}, certificate))
+	}
+	s := &Set{Origin: reader.Origin, Generation: from.Generation, Gateway: parent.Namespace + "/" + parent.Name, Listeners: reader.Listeners, Problems: reader.Problems}
+	switch {
+	case parent.Group != gwv1.GroupName || parent.Kind != "Gateway":
+		s.refuse(gwv1.ListenerSetReasonInvalid, fmt.Sprintf("a ListenerSet hangs on a Gateway, not on kind %s", parent.Kind), "write kind: Gateway")
+	case gateway == nil:
+		s.refuse(gwv1.ListenerSetReasonParentNotAccepted, parent.String()+" does not exist",
+			"create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef")
+	default:
+		if !allows(gateway, object.Key.Namespace, labels) {
+			s.refuse(gwv1.ListenerSetReasonNotAllowed, fmt.Sprintf("%s does not allow ListenerSets of namespace %s", parent, object.Key.Namespace),
+				"set spec.allowedListeners.namespaces of the Gateway (default: None), or move the ListenerSet")
+		}
+	}
+	return s
+}
+
+func (s *Set) refuse(reason gwv1.ListenerSetConditionReason, message, hint string) {
+	s.Refused = Verdict[gwv1.ListenerSetConditionReason]{reason, message}
+	s.Problems = append(s.Problems, store.Problem{
+		Code: string(reason), Severity: store.Error, Object: s.Origin.Key, Field: "spec.parentRef", Message: message, Hint: hint,
+	})
+}
+
+// allowedFrom tells from which namespaces a Gateway takes ListenerSets (Gateway API,
+// ListenerNamespaces.from: "The default value None").
+func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelector) {
+	allowed := gateway.Spec.AllowedListeners
+	if allowed == nil || allowed.Namespaces == nil || allowed.Namespaces.From == nil {
+		return gwv1.NamespacesFromNone, nil
+	}
+	return *allowed.Namespaces.From, allowed.Namespaces.Selector
+}
+
+// readAllowedListeners refuses a selector that cannot be read: no set is taken then.
+func (g *Gateway) readAllowedListeners(gateway *gwv1.Gateway) {
+	from, by := allowedFrom(gateway)
+	g.allowsSets = from != gwv1.NamespacesFromNone
+	if from != gwv1.NamespacesFromSelector {
+		return
+	}
+	if _, err := metav1.LabelSelectorAsSelector(by); err != nil {
+		g.problem("InvalidValue", "spec.allowedListeners.namespaces.selector", "the selector cannot be read: "+err.Error(),
+			"correct its matchLabels and matchExpressions")
+	}
+}
+
+func allows(object *store.Object, namespace string, labelsOf func() map[string]string) bool {
+	gateway, _ := store.As[*gwv1.Gateway](object)
+	switch from, by := allowedFrom(gateway); from {
+	case gwv1.NamespacesFromAll:
+		return true
+	case gwv1.NamespacesFromSame:
+		return namespace == object.Key.Namespace
+	case gwv1.NamespacesFromSelector:
+		selector, err := metav1.LabelSelectorAsSelector(by)
+		return err == nil && selector.Matches(labels.Set(labelsOf()))
+	}
+	return false
+}
+
+// Join adds the listeners of the sets that the Gateway takes, in the order of
+// CompareSets, and resolves the conflicts between all of them.
+func (g *Gateway) Join(sets []*Set) {
+	for _, set := range sets {
+		for _, l := range set.Listeners {
+			joined := *l
+			if !g.Unusable.Good() {
+				joined.Taken = g.unusable()
+			}
+			g.Listeners = append(g.Listeners, &joined)
+		}
+	}
+	resolveConflicts(g.Listeners)
+	g.reportConflicts()
+}
+
+// ListenersOf gives those of one object: of the Gateway, or of a ListenerSet.
+func (g *Gateway) ListenersOf(owner store.Key) []*Listener {
+	return slices.DeleteFunc(slices.Clone(g.Listeners), func(l *Listener) bool { return l.Owner != owner })
+}
+
+// AttachedSets counts the ListenerSets of which at least one listener serves, when
+// the Gateway allows any (Gateway API, GatewayStatus.attachedListenerSets).
+func (g *Gateway) AttachedSets() (count int32, allowed bool) {
+	seen := map[store.Key]bool{g.Origin.Key: true}
+	for _, l := range g.Listeners {
+		if l.Serves() && !seen[l.Owner] {
+			seen[l.Owner] = true
+			count++
+		}
+	}
+	return count, g.allowsSets
+}
+
+// ID names the listener within its Gateway: names may repeat from one ListenerSet to
+// the next.
+func (l *Listener) ID() string {
+	if l.Owner.Kind == "Gateway" {
+		return l.Name
+	}
+	return fmt.Sprintf("%s %s", l.Owner, l.Name)
+}
+
+// field is the place of the listener in its object.
+func (l *Listener) field() string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }

@@ -1,0 +1,106 @@
+package translate
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+const kindListenerSet = "ListenerSet"
+
+func (n *network) declareListenerSets(e *memo.Engine) {
+	n.listenerSet = memo.NewRule(e, "listenerset", n.runListenerSet, deepEqual)
+	memo.Each(n.listenerSet, n.in.listenerSets)
+	n.joined = memo.NewFold[string, store.Key, *listen.Set](e, gather[store.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
+	memo.From(n.joined, n.listenerSet, func(key store.Key, s *listen.Set, yield func(memo.Place[string, store.Key], *listen.Set)) {
+		if s != nil && s.Refused.Good() {
+			yield(memo.Place[string, store.Key]{Key: s.Gateway, ID: key}, s)
+		}
+	}, identical)
+}
+
+// runListenerSet gives nil for a set of a Gateway that is not ours.
+func (n *network) runListenerSet(c *memo.Ctx, key store.Key) *listen.Set {
+	object, ok := n.in.listenerSets.Get(c, key)
+	if !ok {
+		return nil
+	}
+	parent, exists := n.in.gateways.Get(c, listen.ParentOf(object))
+	if exists {
+		gateway, _ := store.As[*gwv1.Gateway](parent)
+		if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
+			return nil
+		}
+	}
+	return listen.ReadSet(object, parent, func() map[string]string { return n.namespaceLabels(c, key.Namespace) },
+		func(ref gwv1.SecretObjectReference) listen.Certificate { return n.certificate.Get(c, refer(key, ref)) })
+}
+
+// attachment resolves the parentRef of a route to a Gateway or ListenerSet; ours is
+// false where it is somebody else's to speak of.
+func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
+	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
+	of := n.in.gateways
+	if parent.Kind == kindListenerSet {
+		of = n.in.listenerSets
+	}
+	if _, exists := of.Get(c, parent); !exists {
+		p.Attachment = listen.NoParent(parent, n.elsewhere.Get(c, inAnyNamespace(parent)))
+		if _, isRoute := n.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
+			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
+		}
+		return p, true
+	}
+	if parent.Kind == kindListenerSet {
+		set := n.listenerSet.Get(c, parent)
+		if set == nil {
+			return p, false
+		}
+		if p.Gateway = set.Gateway; !set.Refused.Good() {
+			p.Attachment = set.AttachToNone()
+			return p, true
+		}
+	}
+	g := n.gateway.Get(c, ir.GatewayKey(p.Gateway))
+	if g == nil {
+		return p, false
+	}
+	p.Attachment = g.Attach(parent, ref, listen.Route{Common: *from, NamespaceLabels: n.namespaceLabels(c, from.Key.Namespace)})
+	return p, true
+}
+
+func setProblems(s *listen.Set) []store.Problem {
+	if s == nil {
+		return nil
+	}
+	return s.Problems
+}
+
+// runListenerSetStatus gives nil for a set of a Gateway that is not ours.
+func (n *network) runListenerSetStatus(c *memo.Ctx, key store.Key) *status.Update {
+	set := n.listenerSet.Get(c, key)
+	if set == nil {
+		return nil
+	}
+	out := &gwv1.ListenerSetStatus{}
+	update := &status.Update{Key: key, Generation: set.Generation, Gateway: set.Gateway, Status: out}
+	g := n.gateway.Get(c, ir.GatewayKey(set.Gateway))
+	out.Conditions = []metav1.Condition{status.SetAccepted(set, g), status.SetProgrammed(set, g)}
+	if !set.Refused.Good() || g == nil {
+		return update
+	}
+	for _, l := range g.ListenersOf(key) {
+		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
+		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
+			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
+			Conditions: status.ListenerConditions(l, set.Generation),
+		})
+	}
+	return update
+}

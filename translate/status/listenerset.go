@@ -1,0 +1,62 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/listen"
+)
+
+// reasonParentNotProgrammed is a reason that the Gateway API names for a
+// ListenerSet's Programmed and has no constant for.
+const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
+
+// SetAccepted is a ListenerSet's Accepted: it holds when its Gateway takes it and at
+// least one of its listeners can serve. g is that Gateway with all listeners, nil
+// when there is none.
+func SetAccepted(set *listen.Set, g *listen.Gateway) metav1.Condition {
+	bad, served := setRefusal(set, g)
+	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
+	if served != "" {
+		c.Reason, c.Message = string(gwv1.ListenerSetReasonListenersNotValid), served
+	}
+	return c
+}
+
+// SetProgrammed is a ListenerSet's Programmed as far as translation can know it.
+func SetProgrammed(set *listen.Set, g *listen.Gateway) metav1.Condition {
+	bad, _ := setRefusal(set, g)
+	switch {
+	case bad.Good():
+		return pending(gwv1.ListenerSetConditionProgrammed, set.Generation)
+	case bad.Reason == gwv1.ListenerSetReasonParentNotAccepted:
+		bad.Reason = reasonParentNotProgrammed
+	}
+	return programmed(gwv1.ListenerSetConditionProgrammed, set.Generation, bad.Reason, bad.Message)
+}
+
+// setRefusal says why a ListenerSet serves nothing, or what of it is not served.
+func setRefusal(set *listen.Set, g *listen.Gateway) (bad listen.Verdict[gwv1.ListenerSetConditionReason], but string) {
+	switch {
+	case !set.Refused.Good():
+		return set.Refused, ""
+	case g == nil || !g.Unusable.Good():
+		message := "Gateway " + set.Gateway + " is not accepted"
+		if g != nil {
+			message += ": " + g.Unusable.Message
+		}
+		return listen.Verdict[gwv1.ListenerSetConditionReason]{Reason: gwv1.ListenerSetReasonParentNotAccepted, Message: message}, ""
+	}
+	sound, unsound := listenerNames(g.ListenersOf(set.Origin.Key))
+	switch {
+	case len(unsound) == 0:
+		return bad, ""
+	case len(sound) == 0:
+		return listen.Verdict[gwv1.ListenerSetConditionReason]{
+			Reason: gwv1.ListenerSetReasonListenersNotValid, Message: "none of the listeners can be served"}, ""
+	}
+	return bad, fmt.Sprintf("not served: %s; served: %s", strings.Join(unsound, ", "), strings.Join(sound, ", "))
+}
