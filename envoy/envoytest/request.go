@@ -65,6 +65,8 @@ type Response struct {
 	Backend string
 	// Certificate is the server's, nil without TLS.
 	Certificate *x509.Certificate
+	// Closing tells that the server takes no further request on the connection.
+	Closing bool
 }
 
 // Echoed returns the request as the back end received it, and an error where
@@ -200,6 +202,7 @@ func (c *conn) read(method string) (*Response, error) {
 		Backend: response.Header.Get(handler.BackendHeader),
 
 		Certificate: c.certificate,
+		Closing:     c.closing,
 	}, nil
 }
 

@@ -55,24 +55,23 @@ func newMachine(t *testing.T, routes ...string) *machine {
 	return m
 }
 
-// start starts gatefold.
+// start starts gatefold, in a group of its own as a shell starts a job.
 func (m *machine) start(args ...string) {
 	m.t.Helper()
 	m.gatefold = exec.Command("gatefold", append([]string{
 		"serve", m.folder, "--envoy", "--envoy-path", m.binary, "--envoy-run-dir", m.run, "--admin-address", m.admin, "--state-dir", m.state,
 	}, args...)...)
-	m.gatefold.Stderr = &m.log
+	m.gatefold.Stderr, m.gatefold.SysProcAttr = &m.log, &syscall.SysProcAttr{Setpgid: true}
 	if err := m.gatefold.Start(); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-// stop sends gatefold a signal and waits for its end.
+// stop sends a signal to gatefold and all of its group, as a terminal does, and waits
+// for its end. Envoys are in no group of gatefold's.
 func (m *machine) stop(signal syscall.Signal) {
 	m.t.Helper()
-	if err := m.gatefold.Process.Signal(signal); err != nil {
-		m.t.Fatal(err)
-	}
+	m.kill(-m.gatefold.Process.Pid, signal)
 	err := m.gatefold.Wait()
 	if signal != syscall.SIGKILL && err != nil {
 		m.t.Errorf("gatefold: %v", err)
@@ -254,8 +253,8 @@ func TestHostModeDrainsTheEnvoyOfAGatewayThatGoes(t *testing.T) {
 				return nil
 			})
 			finish()
-			if status := <-slow; status != 200 {
-				t.Errorf("the request under way got %d", status)
+			if answer := <-slow; answer.Status != 200 || !answer.Closing {
+				t.Errorf("the request under way got %d, closing %t; want 200 and to connect anew", answer.Status, answer.Closing)
 			}
 			envoytest.Wait(t, "the Envoy to be gone", func() error {
 				if pids := m.pids(); len(pids) != 1 {
@@ -277,13 +276,13 @@ func TestHostModeDrainsTheEnvoyOfAGatewayThatGoes(t *testing.T) {
 }
 
 // slowRequest sends a request whose answer waits for finish.
-func (m *machine) slowRequest() (status <-chan int, finish func()) {
+func (m *machine) slowRequest() (answer <-chan envoytest.Response, finish func()) {
 	m.t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	arrived, proceed, done := make(chan struct{}), make(chan struct{}), make(chan int, 1)
+	arrived, proceed, done := make(chan struct{}), make(chan struct{}), make(chan envoytest.Response, 1)
 	m.t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		conn, err := listener.Accept()
@@ -308,10 +307,10 @@ spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
 			response, err := envoytest.Try(m.request("slow"))
 			switch {
 			case err != nil:
-				done <- -1
+				done <- envoytest.Response{}
 				return
 			case response.Status != 404: // the route is there
-				done <- response.Status
+				done <- *response
 				return
 			}
 		}
