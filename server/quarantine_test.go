@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -52,13 +53,20 @@ spec:
 	return f
 }
 
-// small starts an Envoy whose limit of regular expressions is not lifted.
-func (f *folded) small(node string) *envoytest.Envoy {
+// bootstrap is that of an Envoy that takes all that we send.
+func (f *folded) bootstrap(node string) []byte {
 	f.t.Helper()
 	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: f.xds.String(), AdminAddress: "127.0.0.1:0", NodeID: node, NodeCluster: "default/eg"})
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	return config
+}
+
+// small starts an Envoy whose limit of regular expressions is not lifted.
+func (f *folded) small(node string) *envoytest.Envoy {
+	f.t.Helper()
+	config := f.bootstrap(node)
 	text := strings.ReplaceAll(string(config), "re2.max_program_size", "re2.not_this")
 	if text == string(config) {
 		f.t.Fatal("the bootstrap does not lift the limit")
@@ -98,6 +106,18 @@ func (f *folded) leads(path, host string) {
 		}
 		return err
 	})
+}
+
+// reload is `gatefold reload`.
+func (f *folded) reload() {
+	f.t.Helper()
+	response, err := http.Post("http://"+f.admin.String()+reloadPath, "", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if response.Body.Close(); response.StatusCode != http.StatusOK {
+		f.t.Fatalf("reload: %s", response.Status)
+	}
 }
 
 // says gives the conditions of an object as text.
@@ -167,13 +187,13 @@ func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
 }
 
 func rejectionsIn(figures string) string {
-	return regexp.MustCompile(`gatefold_xds_nacks_total.*`).FindString(figures)
+	return regexp.MustCompile(`(?m)^gatefold_xds_nacks_total.*RouteConfiguration.*$`).FindString(figures)
 }
 
 // A rule that one Envoy alone cannot serve is kept from that one: the Gateway is not
 // programmed there and says why, and every other Envoy serves it.
 func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
-	f := startFolded(t, Options{})
+	f := startFolded(t, Options{Reload: func(bool) {}})
 	f.route("other", "one.example", "")
 	f.small("small-1")
 	f.leads("/other", "one.example")
@@ -184,7 +204,39 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 	if said := f.says(httpRoute("big")); strings.Contains(said, "max program size") {
 		t.Errorf("the route is blamed: %s", said)
 	}
+
+	f.until("it holds all else", func() bool { return f.audience("default/eg")[0].state.settled })
+	before := rejectionsIn(f.get(t, "/metrics"))
+	f.reload() // asks it again
+	f.until("it has rejected the rule again", func() bool {
+		now := rejectionsIn(f.get(t, "/metrics"))
+		return before != "" && now != before && f.audience("default/eg")[0].state.settled
+	})
 	f.route("big", "big.example", "/big/[a-z]+")
 	f.leads("/big/x", "big.example")
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
+}
+
+// A reload asks Envoys again: the one that rejected a rule may have given its place to
+// another, which takes it.
+func TestAReloadEndsTheQuarantine(t *testing.T) {
+	f := startFolded(t, Options{blameRules: true, Reload: func(bool) {}})
+	f.route("other", "one.example", "")
+	small := f.small("edge-1")
+	f.leads("/other", "one.example")
+	f.route("big", "big.example", tooBig)
+	f.waitFor(httpRoute("big"), "edge-1", "max program size")
+	small.Stop()
+	f.route("other", "two.example", "")
+	envoytest.Start(t, envoytest.Options{Config: f.bootstrap("edge-1")})
+	f.leads("/other", "two.example")
+	big := "/big/" + strings.Repeat("x", 150)
+	if response := envoytest.Do(t, envoytest.Request{Address: f.address, Path: big}); response.Status == http.StatusFound {
+		t.Fatal("the rule serves before the reload: nothing is proved")
+	}
+	f.reload()
+	f.leads(big, "big.example")
+	if said := f.says(httpRoute("big")); strings.Contains(said, "edge-1") {
+		t.Errorf("after the reload, it says %s", said)
+	}
 }
