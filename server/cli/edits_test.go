@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ type served struct {
 	admin   string // gatefold's own pages
 	echoes  map[string]*envoytest.EchoServer
 	change  func(*serveOptions) // before it is served, if any
+	stderr  io.Writer           // of serve; nil is the test's
 	envoy   *envoytest.Envoy
 }
 
@@ -75,7 +77,11 @@ func (s *served) serve(host string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- o.run(ctx, s.folder, os.Stderr) }()
+	stderr := s.stderr
+	if stderr == nil {
+		stderr = os.Stderr
+	}
+	go func() { ended <- o.run(ctx, s.folder, stderr) }()
 	s.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

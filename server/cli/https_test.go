@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -30,6 +31,14 @@ const httpsHost = "shop.example.com"
 // of the folder itself.
 func startCertified(t *testing.T, secrets string) *certified {
 	t.Helper()
+	s := newCertified(t, secrets)
+	s.start()
+	return s
+}
+
+// newCertified is startCertified before anything runs.
+func newCertified(t *testing.T, secrets string) *certified {
+	t.Helper()
 	s := &certified{served: newServed(t, "x"), authority: envoytest.NewAuthority(t), secrets: secrets}
 	host, _, _ := net.SplitHostPort(s.address)
 	plain, port := s.address[strings.LastIndex(s.address, ":")+1:], envoytest.FreePort(t)
@@ -46,13 +55,18 @@ spec:
 `, host, plain, port))
 	s.change = func(o *serveOptions) { o.folder.secrets = secrets }
 	s.rotate()
+	return s
+}
+
+func (s *certified) start() {
+	s.t.Helper()
+	host, _, _ := net.SplitHostPort(s.address)
 	s.serve(host)
 	s.waitFor("x", "a")
-	envoytest.Wait(t, "HTTPS", func() error {
+	envoytest.Wait(s.t, "HTTPS", func() error {
 		_, err := envoytest.Try(s.target("https").Request)
 		return err
 	})
-	return s
 }
 
 // rotate issues a new certificate and gives its serial number.
@@ -181,9 +195,17 @@ func TestABrokenCertificateServesOn(t *testing.T) {
 }
 
 // TestNoOutputShowsAKey looks for the lines of every key on all pages, in the metrics,
-// in the log, and in what commands print.
+// in the log, in the state, and in what commands print.
 func TestNoOutputShowsAKey(t *testing.T) {
-	s := startCertified(t, "")
+	s, state, log := newCertified(t, ""), t.TempDir(), filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s.stderr = file
+	s.change = func(o *serveOptions) { o.state.dir, o.log.level = state, "debug" }
+	s.start()
 	s.shown(s.rotate())
 	s.write("broken.yaml", strings.Replace(tlsSecret("x", strings.Join(s.keys, "\n")), "name: web", "name: other", 1))
 	s.waitForProblem("broken.yaml")
@@ -201,11 +223,41 @@ func TestNoOutputShowsAKey(t *testing.T) {
 	} {
 		Main(args, &all, &all)
 	}
+	s.write("x.yaml", s.route("x", "b"))
+	envoytest.Wait(t, "the state to be saved", func() error { // the Secret came before
+		if kept := s.files(state); !strings.Contains(kept, `"b"`) && !strings.Contains(kept, "name: b") {
+			return errors.New(kept)
+		}
+		return nil
+	})
+	all.WriteString(s.files(state))
+	if told := read(t, log); !strings.Contains(told, "tls.crt") || !strings.Contains(told, "reloaded") {
+		t.Fatalf("the log tells nothing of the Secret: nothing is proved: %s", told)
+	}
+	all.WriteString(read(t, log))
 	for _, word := range s.keys {
 		if strings.Contains(all.String(), word) {
 			t.Errorf("a line of a key is shown: %.6s…", word)
 		}
 	}
+}
+
+// files gives the content of all files of a folder.
+func (s *certified) files(folder string) string {
+	s.t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all.String()
 }
 
 func (s *certified) waitForProblem(word string) {
