@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +15,37 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(guest{m}, map[string]func(){
 		"gatefold": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 	})
+}
+
+// guest runs tests without writing into the home of who runs them, where serve keeps
+// its state by default.
+type guest struct{ *testing.M }
+
+func (g guest) Run() int {
+	state, err := os.MkdirTemp("", "gatefold-state-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(state)
+	for name, value := range map[string]string{"XDG_STATE_HOME": state, "STATE_DIRECTORY": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	return g.M.Run()
+}
+
+func TestNoTestWritesIntoTheHome(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	if place, _ := (&stateOptions{dir: stateAuto}).place("/any"); strings.HasPrefix(place, filepath.Join(home, ".local")) {
+		t.Errorf("serve would keep its state in %s", place)
+	}
 }
 
 // TestScripts runs each command as its own process: output, exit code, JSON.
