@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,10 +181,13 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 		run.wantClosed(prefix, r)
 		return
 	}
-	copies := run.received(r.Mirror)
+	copies := map[string]int64{}
+	for name := range r.Mirrors {
+		copies[name] = run.received(name)
+	}
 	seen := map[string]int{}
 	times := 1
-	if len(r.Backends) > 1 {
+	if len(r.Backends) > 1 || slices.ContainsFunc(slices.Collect(maps.Values(r.Mirrors)), func(share int) bool { return share < 100 }) {
 		times = 200
 	}
 	for range times {
@@ -199,8 +204,22 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 			run.t.Errorf("%s%s\n\tEnvoy: %v of %d", prefix, r.Line, seen, times)
 		}
 	}
-	if r.Mirror != "" {
-		run.until("a copy for "+r.Mirror, func() bool { return run.received(r.Mirror) > copies })
+	run.checkCopies(prefix, r, copies, int64(times))
+}
+
+// checkCopies compares how many copies the mirrors have got of so many requests. They
+// come after the answer: those of mirrors that get all are waited for, then it is seen
+// that a mirror which gets a share has got some and not all, or none.
+func (run *caseRun) checkCopies(prefix string, r cases.Request, before map[string]int64, times int64) {
+	run.t.Helper()
+	for _, name := range slices.SortedFunc(maps.Keys(r.Mirrors), func(a, b string) int { return r.Mirrors[b] - r.Mirrors[a] }) {
+		share, got := r.Mirrors[name], func() int64 { return run.received(name) - before[name] }
+		if share > 0 {
+			run.until("a copy for "+name, func() bool { return got() > 0 && (share < 100 || got() >= times) })
+		}
+		if n := got(); share < 100 && n == times || share == 0 && n > 0 {
+			run.t.Errorf("%s%s\n\tEnvoy: %d copies for %s of %d requests", prefix, r.Line, n, name, times)
+		}
 	}
 }
 

@@ -138,8 +138,10 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 		}
 		return
 	}
-	if r.Mirror != "" && !mirrors(answer.Rule, r.Mirror) {
-		t.Errorf("%s%s\n\texplain: no copy for %s", prefix, r.Line, r.Mirror)
+	for name, want := range r.Mirrors {
+		if share := mirrored(answer.Rule, name); share != want {
+			t.Errorf("%s%s\n\texplain: a copy for %s of %d in 100 requests", prefix, r.Line, name, share)
+		}
 	}
 	if wrong := compareOutcome(answer.Outcome, r); wrong != "" {
 		name := "none"
@@ -150,8 +152,17 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	}
 }
 
-func mirrors(rule *ir.Rule, name string) bool {
-	return rule != nil && slices.ContainsFunc(rule.Action.Mirrors, func(m ir.Mirror) bool { return backendName(m.Cluster) == name })
+// mirrored is how many in 100 requests are copied to a back end.
+func mirrored(rule *ir.Rule, name string) int {
+	if rule == nil {
+		return 0
+	}
+	for _, m := range rule.Action.Mirrors {
+		if m.Cluster != "" && backendName(m.Cluster) == name {
+			return int(m.Numerator * 100 / m.Denominator)
+		}
+	}
+	return 0
 }
 
 // backendName is the name of the object that a cluster stands for.

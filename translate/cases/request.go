@@ -27,7 +27,7 @@ import (
 // has no back end), or "closed" where nothing listens, or takes the handshake. A DETAIL is one of
 //
 //	status N           what the client gets when the back end does not answer 200
-//	mirror b           the back end that gets a copy
+//	mirror b=N         a back end that gets a copy of N in 100 requests, of all without =N
 //	path /x?y          what the back end gets as path and query
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
@@ -69,10 +69,10 @@ type Request struct {
 	Backends map[string]int
 	// Failure is the status of a back end's answer where that is not 200.
 	Failure int
-	// Mirror is the back end that gets a copy.
-	Mirror string
-	Path   string
-	Host   string
+	// Mirrors are the back ends that get copies, and of how many in 100 requests.
+	Mirrors map[string]int
+	Path    string
+	Host    string
 	// ToBackend and Answer are headers; "-" means absent.
 	ToBackend, Answer map[string]string
 }
@@ -80,7 +80,7 @@ type Request struct {
 func parseRequest(line string) (Request, error) {
 	r := Request{
 		Line: line, Headers: http.Header{}, Backends: map[string]int{},
-		ToBackend: map[string]string{}, Answer: map[string]string{},
+		Mirrors: map[string]int{}, ToBackend: map[string]string{}, Answer: map[string]string{},
 	}
 	question, answer, ok := strings.Cut(line, " -> ")
 	words := strings.Fields(question)
@@ -199,7 +199,7 @@ func (r *Request) parseDetail(detail string) error {
 	case kind == "grpc":
 		r.Answer["Grpc-Status"], r.GRPCStatus = rest, rest
 	case kind == "mirror":
-		r.Mirror = rest
+		return r.parseMirror(rest)
 	case kind == "only" && rest == "Envoy":
 		r.OnlyEnvoy = true
 	case kind == "certificate":
@@ -216,6 +216,16 @@ func (r *Request) parseDetail(detail string) error {
 		return fmt.Errorf("unknown detail %q", detail)
 	}
 	return nil
+}
+
+// parseMirror takes b or b=N.
+func (r *Request) parseMirror(text string) (err error) {
+	name, share, ok := strings.Cut(text, "=")
+	r.Mirrors[name] = 100
+	if ok {
+		r.Mirrors[name], err = strconv.Atoi(share)
+	}
+	return err
 }
 
 // BackendNames gives the names of the outcome, sorted.
