@@ -312,7 +312,7 @@ func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong s
 			return name, "response " + header + wrong
 		}
 	}
-	if got.Backend == "" || want.Method == http.MethodHead {
+	if got.Backend == "" || want.Method == http.MethodHead || got.Status == http.StatusSwitchingProtocols {
 		return name, ""
 	}
 	return name, compareEchoed(got, want)
@@ -333,6 +333,8 @@ func compareEchoed(got *envoytest.Response, want cases.Request) string {
 		return "path " + path
 	case want.Host != "" && echoed.Host != want.Host:
 		return "host " + echoed.Host
+	case want.Protocol != "" && echoed.Proto != want.Protocol:
+		return "protocol " + echoed.Proto
 	}
 	for header, value := range want.ToBackend {
 		if wrong := compareHeader(echoed.Headers.Values(header), value); wrong != "" {

@@ -28,6 +28,7 @@ import (
 //
 //	status N           what the client gets when the back end does not answer 200
 //	mirror b=N         a back end that gets a copy of N in 100 requests, of all without =N
+//	protocol P         what the back end gets it by: HTTP/1.1 or HTTP/2.0
 //	path /x?y          what the back end gets as path and query
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
@@ -71,8 +72,10 @@ type Request struct {
 	Failure int
 	// Mirrors are the back ends that get copies, and of how many in 100 requests.
 	Mirrors map[string]int
-	Path    string
-	Host    string
+	// Protocol is what the back end is spoken to by, "" for any.
+	Protocol string
+	Path     string
+	Host     string
 	// ToBackend and Answer are headers; "-" means absent.
 	ToBackend, Answer map[string]string
 }
@@ -200,6 +203,8 @@ func (r *Request) parseDetail(detail string) error {
 		r.Answer["Grpc-Status"], r.GRPCStatus = rest, rest
 	case kind == "mirror":
 		return r.parseMirror(rest)
+	case kind == "protocol":
+		r.Protocol = rest
 	case kind == "only" && rest == "Envoy":
 		r.OnlyEnvoy = true
 	case kind == "certificate":

@@ -15,8 +15,10 @@ const BackendHeader = "X-Echo-Backend"
 // Answer is the JSON body of every response: the request as it arrived.
 type Answer struct {
 	Backend string `json:"backend"`
-	Method  string `json:"method"`
-	Host    string `json:"host"`
+	// Proto is HTTP/1.1 or HTTP/2.0.
+	Proto  string `json:"proto"`
+	Method string `json:"method"`
+	Host   string `json:"host"`
 	// Path is as it stood on the request line: neither decoded nor normalized.
 	Path string `json:"path"`
 	// Query is what follows the "?", without it.
@@ -26,7 +28,8 @@ type Answer struct {
 
 // Echo answers each request with status 200, its Answer and the name of the
 // back end in BackendHeader. The query parameters delay, status and times make
-// it slow or let it fail, to try out timeouts and retries.
+// it slow or let it fail, to try out timeouts and retries. A WebSocket is opened, and
+// what comes on it goes back.
 func Echo(name string) http.Handler {
 	var count counter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,8 +38,12 @@ func Echo(name string) http.Handler {
 			http.Error(w, err.Error(), status)
 			return
 		}
+		if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+			upgrade(w, r, name)
+			return
+		}
 		path, query, _ := strings.Cut(r.RequestURI, "?")
-		body, err := json.Marshal(Answer{name, r.Method, r.Host, path, query, r.Header})
+		body, err := json.Marshal(Answer{name, r.Proto, r.Method, r.Host, path, query, r.Header})
 		if err != nil {
 			panic(err) // strings always marshal
 		}

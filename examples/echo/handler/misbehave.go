@@ -20,7 +20,7 @@ const (
 //
 //	delay=300ms  the answer comes after that time, at most a minute
 //	status=503   the answer has that status
-//	times=2      … only the first two times that this path and query come, then 200
+//	times=2      … only the first two times that this path and query come, then 200 at once
 type misbehaviour struct {
 	delay  time.Duration
 	status int
@@ -73,12 +73,12 @@ func (c *counter) statusOf(r *http.Request) (int, error) {
 	if err != nil {
 		return http.StatusBadRequest, err
 	}
+	if m.times >= 0 && c.next(r.RequestURI) >= m.times {
+		return http.StatusOK, nil
+	}
 	select {
 	case <-time.After(m.delay):
 	case <-r.Context().Done():
-	}
-	if m.times >= 0 && c.next(r.RequestURI) >= m.times {
-		return http.StatusOK, nil
 	}
 	return m.status, nil
 }
