@@ -10,16 +10,16 @@
 //	class         class name           GatewayClass                 is it ours?
 //	grants        namespace            ReferenceGrant               those of the namespace
 //	certificate   reference            Secret, grants               whether a listener may and can use it
+//	authority     reference            ConfigMap, Secret, grants    whether it has certificates of authorities
 //	wish          Gateway              Gateway, class               addresses that it names, and how many it leaves open
 //	pool          -                    ← wish                       who gets which address of the pool
 //	leased        Gateway              pool                         its own (these three where there is a pool)
 //	listenerset   ListenerSet          ListenerSet, Gateway, class, Namespace, certificate  its listeners, and whether the Gateway takes it
 //	joined        Gateway              ← listenerset                sets that it takes, in the order of precedence
-//	listeners     Gateway              Gateway, class, leased, certificate, joined  its listeners and those of its sets, after conflicts among them
+//	listeners     Gateway              Gateway, class, leased, certificate, authority, joined  its listeners and those of its sets, after conflicts among them
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
-//	authority     reference            ConfigMap, Secret, grants    whether it has certificates of authorities
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
 //	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
@@ -65,7 +65,7 @@
 //	cluster       back end             Service, slices, Backend, backendconfig, backendtls  Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
 //	trust         name on the wire     ConfigMap, Secret            certificates of authorities, encoded
-//	pushtrust     Gateway, name        ← push, trust                the same, for each Gateway that uses them
+//	pushtrust     Gateway, name        ← push, gateway, trust               the same, for each Gateway that uses them
 //	users         Service or Backend   ← uses                       the Gateways that send to it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there

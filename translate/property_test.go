@@ -118,7 +118,7 @@ func randomCalls(r *rand.Rand) (string, string) {
 }
 
 func randomGateway(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"),
+	body := fmt.Sprintf("%sspec:\n  gatewayClassName: %s\n%s%s%s  listeners:\n", randomAge(r), pick(r, "gatefold", "gatefold", "mine"), randomGatewayTLS(r),
 		pick(r, "", "  allowedListeners: {namespaces: {from: "+pick(r, "All", "Same", "Selector, selector: {matchLabels: {team: shop}}")+"}}\n"),
 		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: IPAddress}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
 	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body+randomListeners(r))

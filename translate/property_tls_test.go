@@ -27,6 +27,17 @@ func randomTLSPolicy(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "BackendTLSPolicy", namespace(r), pick(r, "t1", "t2", "t3"), body)
 }
 
+// randomGatewayTLS gives a Gateway's spec.tls, or nothing.
+func randomGatewayTLS(r *rand.Rand) string {
+	ref := func() string {
+		return `{group: "", kind: ` + pick(r, "ConfigMap", "ConfigMap", "Service") + ", name: " + pick(r, "x", "z") + ", namespace: " + namespace(r) + "}"
+	}
+	frontend := "    frontend: {default: {validation: {caCertificateRefs: [" + ref() + "]" + pick(r, "", ", mode: AllowInsecureFallback") + "}}" +
+		pick(r, "", ", perPort: [{port: 443, tls: {}}]", ", perPort: [{port: 443, tls: {validation: {caCertificateRefs: ["+ref()+"]}}}]") + "}\n"
+	backend := "    backend: {clientCertificateRef: {name: " + pick(r, "x", "z") + ", namespace: " + namespace(r) + "}}\n"
+	return pick(r, "", "", "", "  tls:\n"+frontend, "  tls:\n"+backend, "  tls:\n"+frontend+backend)
+}
+
 // TestRandomFoldersSpeakTLS guards TestIncrementalEqualsCold against edits that never
 // make a back end speak TLS, or close one.
 func TestRandomFoldersSpeakTLS(t *testing.T) {

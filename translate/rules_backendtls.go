@@ -53,7 +53,6 @@ func compareUses(a, b useKey) int {
 }
 
 func (n *network) declareBackendTLS(e *memo.Engine) {
-	n.authority = memo.NewRule(e, "authority", n.runAuthority, identical)
 	n.tlsPolicy = memo.NewRule(e, "tlspolicy", n.runTLSPolicy, deepEqual)
 	memo.Each(n.tlsPolicy, n.in.tlsPolicies)
 	n.backendTLS = memo.NewRule(e, "backendtls", n.runBackendTLS, deepEqual)

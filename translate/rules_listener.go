@@ -87,8 +87,9 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	g := listen.Read(object, n.given(c, key), func(ref gwv1.SecretObjectReference) listen.Certificate {
-		return n.certificate.Get(c, refer(key, ref))
+	g := listen.Read(object, n.given(c, key), listen.References{
+		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate { return n.certificate.Get(c, refer(key, ref)) },
+		Authority:   func(ref gwv1.ObjectReference) listen.Authority { return n.authority.Get(c, referAuthority(key, ref)) },
 	})
 	sets, _ := n.joined.Get(c, g.Name)
 	g.Join(slices.Collect(sets.All()))

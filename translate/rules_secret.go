@@ -51,6 +51,7 @@ func compareSecrets(a, b *secretOut) int {
 func (n *network) declareCertificates(e *memo.Engine) {
 	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
 	n.certificate = memo.NewRule(e, "certificate", n.runCertificate, identical)
+	n.authority = memo.NewRule(e, "authority", n.runAuthority, identical)
 }
 
 func (n *network) declareSecrets(e *memo.Engine) {
@@ -91,6 +92,11 @@ func refer(from store.Key, ref gwv1.SecretObjectReference) backend.Reference {
 		object.Kind = &kind
 	}
 	return backend.Refer(from, object)
+}
+
+// referAuthority completes a reference to certificates of authorities.
+func referAuthority(from store.Key, ref gwv1.ObjectReference) backend.Reference {
+	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }
 
 // runCertificate judges the reference first: who may not see a Secret is not told

@@ -137,6 +137,7 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 		return nil
 	}
 	out := &gwv1.GatewayStatus{Conditions: []metav1.Condition{status.GatewayAccepted(g), status.GatewayProgrammed(g)}}
+	out.Conditions = append(out.Conditions, status.GatewayTLS(g)...)
 	kind := gwv1.IPAddressType
 	for _, address := range g.Addresses {
 		out.Addresses = append(out.Addresses, gwv1.GatewayStatusAddress{Type: &kind, Value: address})

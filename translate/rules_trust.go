@@ -47,6 +47,13 @@ func (n *network) declareTrust(e *memo.Engine) {
 			yield(memo.Place[trustUse, string]{Key: trustUse{key.Gateway, c.Source.TLS.Trust}, ID: key.Backend.Cluster()}, struct{}{})
 		}
 	}, identical)
+	memo.From(uses, n.gateway, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[trustUse, string], struct{})) {
+		for l := range g.Serving() {
+			if clients := l.TLS.Clients; clients != nil {
+				yield(memo.Place[trustUse, string]{Key: trustUse{g.Name, clients.Trust}, ID: "listener " + l.ID()}, struct{}{})
+			}
+		}
+	}, identical)
 	n.trust = memo.NewRule(e, "trust", n.runTrust, sameTrust)
 	n.pushTrust = memo.NewRule(e, "pushtrust", func(c *memo.Ctx, key trustUse) *trustOut {
 		return n.trust.Get(c, key.Trust)

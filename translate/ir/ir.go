@@ -88,6 +88,17 @@ type TLS struct {
 	Version13 bool
 	// ALPN are the protocols to offer, in order.
 	ALPN []string
+	// Clients is nil where clients need no certificate.
+	Clients *Clients
+}
+
+// Clients is how clients prove who they are by a certificate.
+type Clients struct {
+	// Trust names the certificates of authorities on the wire, of which one must have
+	// signed the client's.
+	Trust string
+	// Insecure lets those in, too, who have none or another.
+	Insecure bool
 }
 
 // Certificate is what may be shown of a certificate in use.

@@ -33,6 +33,12 @@ type Gateway struct {
 	allowsSets bool
 	// Settings are what its annotations say.
 	Settings ir.Settings
+	// Insecure tells that a port lets clients in who do not prove who they are, though
+	// it asks them.
+	Insecure bool
+	frontend *frontend
+	// Client is the certificate that back ends are to be shown, nil for none.
+	Client *Client
 	// Unusable says why the addresses cannot be used; its zero value that they can.
 	Unusable Verdict[gwv1.GatewayConditionReason]
 	Problems []store.Problem
@@ -95,9 +101,9 @@ func (l *Listener) Serves() bool {
 }
 
 // Read judges the listeners of a Gateway. given are the addresses for what it
-// leaves open: its own of the pool, or all interfaces. certificate follows a
-// reference to a Secret. Join must follow.
-func Read(object *store.Object, given []string, certificate func(gwv1.SecretObjectReference) Certificate) *Gateway {
+// leaves open: its own of the pool, or all interfaces. follow leads to what it refers
+// to. Join must follow.
+func Read(object *store.Object, given []string, follow References) *Gateway {
 	gateway, _ := store.As[*gwv1.Gateway](object)
 	g := &Gateway{
 		Origin:     route.OriginOf(object),
@@ -107,8 +113,10 @@ func Read(object *store.Object, given []string, certificate func(gwv1.SecretObje
 	g.addresses(gateway.Spec.Addresses, given)
 	g.readSettings(gateway.Annotations)
 	for i := range gateway.Spec.Listeners {
-		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], certificate))
+		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], follow.Certificate))
 	}
+	g.readFrontend(gateway.Spec.TLS, follow)
+	g.readClient(gateway.Spec.TLS, follow)
 	g.readAllowedListeners(gateway)
 	return g
 }

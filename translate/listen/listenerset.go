@@ -131,6 +131,7 @@ func (g *Gateway) Join(sets []*Set) {
 			g.Listeners = append(g.Listeners, &joined)
 		}
 	}
+	g.frontend.ask(g.Listeners)
 	resolveConflicts(g.Listeners)
 	g.reportConflicts()
 }

@@ -2,6 +2,7 @@ package listen
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -78,6 +79,20 @@ func (g *Gateway) readOption(field string, l *Listener, name, value string) {
 	}
 	g.problem("UnsupportedValue", field+".options["+name+"]", message, hint)
 	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, message}
+}
+
+// Serving gives the listeners that serve; none of a nil Gateway.
+func (g *Gateway) Serving() iter.Seq[*Listener] {
+	return func(yield func(*Listener) bool) {
+		if g == nil {
+			return
+		}
+		for _, l := range g.Listeners {
+			if l.Serves() && !yield(l) {
+				return
+			}
+		}
+	}
 }
 
 // Certified tells whether the listener needs no certificate or has one.

@@ -16,6 +16,8 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportGRPCRouteNamedRouteRule,
 		features.SupportGateway,
 		features.SupportGatewayAddressEmpty,
+		features.SupportGatewayFrontendClientCertificateValidation,
+		features.SupportGatewayFrontendClientCertificateValidationInsecureFallback,
 		features.SupportGatewayHTTPListenerIsolation,
 		features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
 		features.SupportGatewayPort8080,

@@ -17,3 +17,28 @@ func TLSPolicyAccepted(generation int64, bad listen.Verdict[gwv1.PolicyCondition
 func TLSPolicyResolvedRefs(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.BackendTLSPolicyConditionResolvedRefs, generation, gwv1.BackendTLSPolicyReasonResolvedRefs, bad)
 }
+
+// GatewayTLS are the conditions that a Gateway has by its spec.tls alone: of
+// InsecureFrontendValidationMode, while it lets clients in who do not prove who they are,
+// and of ResolvedRefs, while it has a certificate for back ends to name. Its listeners
+// have a ResolvedRefs of their own, which is told along.
+func GatewayTLS(g *listen.Gateway) []metav1.Condition {
+	var out []metav1.Condition
+	if g.Insecure {
+		out = append(out, metav1.Condition{
+			Type: string(gwv1.GatewayConditionInsecureFrontendValidationMode), Status: metav1.ConditionTrue,
+			Reason: string(gwv1.GatewayReasonConfigurationChanged), ObservedGeneration: g.Generation,
+			Message: "clients without a valid certificate are let in (AllowInsecureFallback)",
+		})
+	}
+	if g.Client == nil {
+		return out
+	}
+	bad := g.Client.Refused
+	for _, l := range g.Listeners {
+		if !l.Resolved.Good() {
+			bad = bad.And(listen.Verdict[gwv1.GatewayConditionReason]{Reason: gwv1.GatewayReasonListenersNotResolved, Message: "listener " + l.ID() + ": " + l.Resolved.Message})
+		}
+	}
+	return append(out, condition(gwv1.GatewayConditionResolvedRefs, g.Generation, gwv1.GatewayReasonResolvedRefs, bad))
+}

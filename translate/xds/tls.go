@@ -7,6 +7,7 @@ import (
 	inspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -70,7 +71,17 @@ func downstreamTLS(terminate *ir.TLS) *tlsv3.DownstreamTlsContext {
 		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs,
 			&tlsv3.SdsSecretConfig{Name: name, SdsConfig: adsSource()})
 	}
-	return &tlsv3.DownstreamTlsContext{CommonTlsContext: common}
+	out := &tlsv3.DownstreamTlsContext{CommonTlsContext: common}
+	if clients := terminate.Clients; clients != nil {
+		demand := &tlsv3.CertificateValidationContext{}
+		if clients.Insecure {
+			demand.TrustChainVerification = tlsv3.CertificateValidationContext_ACCEPT_UNTRUSTED
+		} else {
+			out.RequireClientCertificate = wrapperspb.Bool(true)
+		}
+		common.ValidationContextType = trusting(clients.Trust, demand)
+	}
+	return out
 }
 
 // Misdirected encodes a virtual host that answers 421: the host is another

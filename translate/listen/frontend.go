@@ -1,0 +1,125 @@
+package listen
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// References follow what a Gateway refers to.
+type References struct {
+	Certificate func(gwv1.SecretObjectReference) Certificate
+	Authority   func(gwv1.ObjectReference) Authority
+}
+
+// validation is how clients prove who they are, judged once for the listeners that it
+// is for.
+type validation struct {
+	clients            *ir.Clients // nil where there is no need, and where none can
+	accepted, resolved Verdict[gwv1.ListenerConditionReason]
+}
+
+// frontend is what a Gateway's spec.tls.frontend says of clients, by port and for the
+// others.
+type frontend struct {
+	ports    map[int32]validation
+	standard validation
+}
+
+func (g *Gateway) readFrontend(from *gwv1.GatewayTLSConfig, follow References) {
+	if from == nil || from.Frontend == nil {
+		return
+	}
+	g.frontend = &frontend{ports: map[int32]validation{}}
+	for i, port := range from.Frontend.PerPort {
+		g.frontend.ports[port.Port] = g.validation(fmt.Sprintf("spec.tls.frontend.perPort[%d].tls.validation", i), port.TLS.Validation, follow)
+	}
+	g.frontend.standard = g.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
+}
+
+// ask has the listeners that end TLS ask clients who they are: what is said for a port
+// goes before the default (Gateway API, FrontendTLSConfig).
+func (f *frontend) ask(listeners []*Listener) {
+	if f == nil {
+		return
+	}
+	for _, l := range listeners {
+		v, own := f.ports[l.Port]
+		if !own {
+			v = f.standard
+		}
+		if l.terminate() == nil {
+			continue
+		}
+		l.TLS.Clients = v.clients
+		l.Resolved = l.Resolved.And(v.resolved)
+		if l.Accepted.Good() {
+			l.Accepted = v.accepted
+		}
+	}
+}
+
+// validation judges one configuration. Without any authority that can be used, nobody
+// is let in.
+func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
+	if from == nil {
+		return v
+	}
+	insecure := from.Mode == gwv1.AllowInsecureFallback
+	g.Insecure = g.Insecure || insecure
+	var found []store.Key
+	for i, ref := range from.CACertificateRefs {
+		a := follow.Authority(ref)
+		switch {
+		case !a.Refused.Good():
+			g.problem(string(a.Refused.Reason), fmt.Sprintf("%s.caCertificateRefs[%d]", field, i), a.Refused.Message, a.Hint)
+			v.resolved = v.resolved.And(a.Refused)
+		case !slices.Contains(found, a.Object):
+			found = append(found, a.Object)
+		}
+	}
+	if len(found) == 0 {
+		v.accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonNoValidCACertificate, v.resolved.Message}
+		return v
+	}
+	v.clients = &ir.Clients{Trust: TrustName(found), Insecure: insecure}
+	return v
+}
+
+// readClient takes the certificate that the Gateway shows to back ends. Without it, they
+// see none.
+func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
+	if from == nil || from.Backend == nil || from.Backend.ClientCertificateRef == nil {
+		return
+	}
+	c := follow.Certificate(*from.Backend.ClientCertificateRef)
+	g.Client = &Client{Secret: c.Secret}
+	if c.Refused.Good() {
+		return
+	}
+	g.Client.Refused = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonInvalidClientCertificateRef, c.Refused.Message}
+	if c.Refused.Reason == gwv1.ListenerReasonRefNotPermitted {
+		g.Client.Refused.Reason = gwv1.GatewayReasonRefNotPermitted
+	}
+	g.problem(string(g.Client.Refused.Reason), "spec.tls.backend.clientCertificateRef", c.Refused.Message, c.Hint+"; until then back ends are shown none")
+}
+
+// Client is the certificate that a Gateway shows to back ends.
+type Client struct {
+	Secret store.Key
+	// Refused is zero when it can be used.
+	Refused Verdict[gwv1.GatewayConditionReason]
+}
+
+// Shows gives the Secret of the certificate that back ends are shown; ok is false for
+// none.
+func (g *Gateway) Shows() (secret store.Key, ok bool) {
+	if g.Client == nil || !g.Client.Refused.Good() {
+		return store.Key{}, false
+	}
+	return g.Client.Secret, true
+}
