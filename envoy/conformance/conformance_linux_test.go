@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
@@ -142,7 +143,7 @@ func (s *stand) createClass(t *testing.T, c client.Client) {
 			return err
 		}
 		if len(class.Status.SupportedFeatures) == 0 {
-			return errNotFound
+			return errors.New("its status names no features")
 		}
 		return nil
 	})

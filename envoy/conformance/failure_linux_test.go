@@ -61,7 +61,7 @@ func (s *stand) words(u unstructured.Unstructured) (string, error) {
 			Object                         struct{ Kind, Namespace, Name string }
 		}
 	}
-	if err := decode(body, &page); err != nil {
+	if err := json.Unmarshal(body, &page); err != nil {
 		return text, err
 	}
 	for _, p := range page.Problems {

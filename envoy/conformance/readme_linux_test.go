@@ -141,7 +141,9 @@ func table(path string, report confv1.ConformanceReport) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "[The report](%s) of gatefold %s: Gateway API %s, %s channel, the suite as it is, against a real Envoy.\n\n",
 		filepath.ToSlash(path), report.Version, report.GatewayAPIVersion, report.GatewayAPIChannel)
-	order := func(p confv1.ProfileReport) int { return slices.Index(profiles(), suite.ConformanceProfileName(p.Name)) }
+	order := func(p confv1.ProfileReport) int {
+		return slices.Index(profiles(), suite.ConformanceProfileName(p.Name))
+	}
 	slices.SortFunc(report.ProfileReports, func(x, y confv1.ProfileReport) int { return order(x) - order(y) }) // the suite's is any
 	text.WriteString("| profile | core tests passed | extended tests passed | extended features | without |\n|---|---|---|---|---|\n")
 	for _, p := range report.ProfileReports {

@@ -216,7 +216,7 @@ func (s *stand) status(kind schema.GroupKind, namespace, name string) (map[strin
 			Status map[string]any `json:"status"`
 		} `json:"items"`
 	}
-	if err := decode(body, &list); err != nil {
+	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
 	if len(list.Items) != 1 {
@@ -285,9 +285,4 @@ func crdFolder() (string, error) {
 		return "", fmt.Errorf("find the CRDs: %w", err)
 	}
 	return filepath.Join(strings.TrimSpace(string(out)), "config", "crd", channel), nil
-}
-
-func decode(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	return decoder.Decode(into)
 }
