@@ -47,7 +47,7 @@ func TestWhatIsAcceptedEnvoyAccepts(t *testing.T) {
 			}
 			if run.rejected() {
 				faults++
-				t.Errorf("%s: Envoy rejects %s\n%s", c.Name, field, strings.Join(run.audience("default/eg")[0].refusals("default/eg"), "\n"))
+				t.Errorf("%s: Envoy rejects %s\n%s", c.Name, field, strings.Join(run.audience("default/eg")[0].refusals("default/eg", unbound{}), "\n"))
 			}
 			folder.restore()
 		}

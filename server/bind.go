@@ -7,6 +7,10 @@ import (
 	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // maxBindRetry is the longest wait before a listener whose bind failed is sent
@@ -17,6 +21,62 @@ const maxBindRetry = 30 * time.Second
 // address (Envoy notes, section 8). Unlike other rejections that one can end
 // without an edit: the port becomes free, or the address appears.
 func bindFailed(words string) bool { return strings.Contains(words, "cannot bind") }
+
+// isUnbound tells of a table whether the address of its listener could not be bound:
+// nothing asks for it then. It begins with the name of the listener (listen.RoutesName).
+func (p *plan) isUnbound(table string) bool {
+	l := p.ledgers[resourcev3.ListenerType]
+	if l == nil {
+		return false
+	}
+	for name, r := range l.rejected {
+		if bindFailed(r.words) && (table == name || strings.HasPrefix(table, name+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// unbound holds by Envoy listener what Envoys said that could not bind its address.
+type unbound map[string][]string
+
+// all gives what they said, in no order.
+func (u unbound) all() []string {
+	return slices.Concat(slices.Collect(maps.Values(u))...)
+}
+
+// words sums up what they said of each, nil when there is none.
+func (u unbound) words() map[string]string {
+	var out map[string]string
+	for name, said := range u {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = sumUp(said)
+	}
+	return out
+}
+
+// of is the verdict on a listener of an object, "" for the object itself: an address
+// that cannot be bound is the fault of the listeners there, and of who has them
+// (Gateway API, GatewayReasonAddressNotUsable).
+func (v verdict) of(u status.Update, listener string) verdict {
+	var said []string
+	for name, envoy := range u.Envoy {
+		words := v.unbound[envoy]
+		if words != "" && (listener == "" || listener == name) && !slices.Contains(said, words) {
+			said = append(said, words)
+		}
+	}
+	if len(said) == 0 {
+		return v
+	}
+	reason := string(gwv1.ListenerReasonPortUnavailable)
+	if _, isGateway := gatewayOf(u.Key); isGateway && listener == "" {
+		reason = string(gwv1.GatewayReasonAddressNotUsable)
+	}
+	return verdict{status: metav1.ConditionFalse, reason: reason, message: sumUp(said)}
+}
 
 // bindHint says what to do where Envoy may not bind a port.
 func bindHint(words string) string {

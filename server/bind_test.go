@@ -3,9 +3,12 @@ package server
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate"
@@ -99,12 +102,23 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 	shop.Publish(translate.Result{Delta: first.Delta, Status: []status.Update{pendingGateway(1)}})
 	envoytest.Start(t, envoytest.Options{XDSAddress: r.xds.String(), NodeCluster: "shop/a"})
 	shop.until("Envoy cannot bind", func() bool {
-		return strings.Contains(shop.board.verdicts["shop/a"].message, "cannot bind")
+		return strings.Contains(shop.board.verdicts["shop/a"].unbound["shop/a/http"], "cannot bind")
 	})
-	shop.programmed(t, "False/Invalid", "Address already in use")
+	for part, want := range map[string]string{"": "False/AddressNotUsable", "http": "False/PortUnavailable", "other": "True/Programmed"} {
+		c := shop.board.partOf("shop/a", part)
+		if got := string(c.Status) + "/" + c.Reason; got != want || strings.Contains(c.Message, "Address already in use") != (c.Status == "False") {
+			t.Errorf("Programmed of %q is %s, %q; want %s", part, got, c.Message, want)
+		}
+	}
 	if err := occupied.Close(); err != nil {
 		t.Fatal(err)
 	}
 	shop.judged("True")
 	shop.waitOK()
+}
+
+// partOf is Programmed of a Gateway, or of one of its listeners.
+func (b *board) partOf(gateway, part string) metav1.Condition {
+	list := conditionLists(b.objects[ir.GatewayKey(gateway)].shown)[part]
+	return list[slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == "Programmed" })]
 }

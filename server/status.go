@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,9 @@ type verdict struct {
 	status  metav1.ConditionStatus
 	reason  string
 	message string
+	// unbound are the Envoy listeners whose address could not be bound, with Envoy's
+	// words; the verdict is that of everything else.
+	unbound map[string]string
 }
 
 func newBoard() board {
@@ -96,20 +100,21 @@ func (b *board) show(key store.Key) {
 	}
 	fresh := copyStatus(o.update.Status)
 	if gateway := o.update.Gateway; gateway != "" {
-		b.verdicts[gateway].join(fresh)
+		b.verdicts[gateway].join(o.update, fresh)
 	}
 	stamp(fresh, o.shown, time.Now())
 	o.shown = fresh
 }
 
 // join replaces the conditions that only Envoy can decide.
-func (v verdict) join(status any) {
-	for _, list := range conditionLists(status) {
+func (v verdict) join(u status.Update, fresh any) {
+	for listener, list := range conditionLists(fresh) {
 		for i := range list {
 			c := &list[i]
 			if c.Type == string(gwv1.GatewayConditionProgrammed) && c.Status == metav1.ConditionUnknown &&
 				c.Reason == string(gwv1.GatewayReasonPending) {
-				c.Status, c.Reason, c.Message = v.status, v.reason, v.message
+				now := v.of(u, listener)
+				c.Status, c.Reason, c.Message = now.status, now.reason, now.message
 			}
 		}
 	}
@@ -228,11 +233,12 @@ func (p *plan) current() state {
 	return now
 }
 
-// asksFor tells whether all tables of a scope are asked for.
+// asksFor tells whether all tables of a scope are asked for, but those of listeners
+// that could not be bound.
 func (p *plan) asksFor(c *scope) bool {
 	tables := p.ledgers[resourcev3.RouteType]
 	for name := range c.target[resourcev3.RouteType] {
-		if tables == nil || !tables.wants(name) {
+		if (tables == nil || !tables.wants(name)) && !p.isUnbound(name) {
 			return false
 		}
 	}
@@ -260,7 +266,7 @@ func (s *Server) judge(gateway string, listeners bool) {
 	if pending && s.connected(gateway) > 0 && before.status == metav1.ConditionTrue && !listeners {
 		return
 	}
-	if judged && now == before {
+	if judged && reflect.DeepEqual(now, before) {
 		return
 	}
 	s.board.judge(gateway, now)
@@ -294,9 +300,10 @@ func (s *Server) verdict(gateway string) verdict {
 	}
 	waiting := 0
 	var refusals []string
+	unbound := unbound{}
 	for _, st := range streams {
 		if st.state.rejections > 0 {
-			refusals = append(refusals, st.refusals(gateway)...)
+			refusals = append(refusals, st.refusals(gateway, unbound)...)
 		}
 		if !st.state.idle || !st.asksFor(s.scopeOf(gateway)) {
 			waiting++
@@ -304,11 +311,13 @@ func (s *Server) verdict(gateway string) verdict {
 	}
 	switch {
 	case len(refusals) > 0:
-		return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonInvalid), sumUp(refusals)}
+		return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonInvalid), sumUp(append(refusals, unbound.all()...)), nil}
 	case waiting > 0:
-		return pendingVerdict(fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams)))
+		v := pendingVerdict(fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams)))
+		v.unbound = unbound.words()
+		return v
 	}
-	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration." + oldOnes(streams)}
+	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration." + oldOnes(streams), unbound.words()}
 }
 
 // oldOnes tells of Envoys that are older than gatefold supports.
@@ -327,17 +336,23 @@ func oldOnes(streams []*stream) string {
 }
 
 func pendingVerdict(message string) verdict {
-	return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonPending), message}
+	return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonPending), message, nil}
 }
 
-// refusals says what of gateway this stream rejected.
-func (st *stream) refusals(gateway string) []string {
+// refusals says what of gateway this stream rejected; listeners that it could not bind
+// go to unbound.
+func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
 	for typ, l := range st.ledgers {
 		for name, r := range l.rejected {
-			if st.scope.owns(gateway, typ, name) {
-				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s",
-					cmp.Or(st.node, st.peer), shortType(typ), name, r.words+bindHint(r.words)))
+			if !st.scope.owns(gateway, typ, name) {
+				continue
+			}
+			words := fmt.Sprintf("Envoy %q rejected %s %q: %s", cmp.Or(st.node, st.peer), shortType(typ), name, r.words+bindHint(r.words))
+			if bindFailed(r.words) {
+				unbound[name] = append(unbound[name], words)
+			} else {
+				said = append(said, words)
 			}
 		}
 	}

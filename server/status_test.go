@@ -19,12 +19,13 @@ import (
 // answer is missing, but for the listeners bad and early, which are decided.
 func pendingGateway(attached int32) status.Update {
 	open := metav1.Condition{Type: "Programmed", Status: "Unknown", Reason: "Pending"}
-	return status.Update{Key: ir.GatewayKey("shop/a"), Gateway: "shop/a", Status: &gwv1.GatewayStatus{
+	return status.Update{Key: ir.GatewayKey("shop/a"), Gateway: "shop/a", Envoy: map[string]string{"http": "shop/a/http", "other": "shop/a/other"}, Status: &gwv1.GatewayStatus{
 		Conditions: []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}, open},
 		Listeners: []gwv1.ListenerStatus{
 			{Name: "http", AttachedRoutes: attached, Conditions: []metav1.Condition{open}},
 			{Name: "bad", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Invalid"}}},
 			{Name: "early", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Pending", Message: "no address"}}},
+			{Name: "other", Conditions: []metav1.Condition{open}},
 		},
 	}}
 }

@@ -21,6 +21,7 @@ func provedBy() map[gwv1.FeatureName][2]string {
 		"GRPCRoute":                     {"grpc-match", "service: shop.Cart"},
 		"GRPCRouteNamedRouteRule":       {"grpc-filters", "name: policed"},
 		"Gateway":                       {"https", "protocol: HTTPS"},
+		"GatewayStaticAddresses":        {"address-pool", "[{value: 127.9.200.3}]"},
 		"GatewayAddressEmpty":           {"address-pool", "[{type: IPAddress}]"},
 		"ListenerSet":                   {"listener-sets", "kind: ListenerSet"},
 		"GatewayFrontendClientCertificateValidation":                 {"frontend-clients", "perPort"},

@@ -95,6 +95,7 @@ func (n *network) runListenerSetStatus(c *memo.Ctx, key store.Key) *status.Updat
 	if !set.Refused.Good() || g == nil {
 		return update
 	}
+	update.Envoy = g.EnvoyNames(key)
 	for _, l := range g.ListenersOf(key) {
 		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{

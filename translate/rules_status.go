@@ -152,5 +152,5 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 			Conditions: status.ListenerConditions(l, g.Generation),
 		})
 	}
-	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Status: out}
+	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: g.EnvoyNames(key), Status: out}
 }

@@ -165,3 +165,14 @@ func (l *Listener) ID() string {
 
 // field is the place of the listener in its object.
 func (l *Listener) field() string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
+
+// EnvoyNames names the Envoy listener that serves each listener of an object.
+func (g *Gateway) EnvoyNames(owner store.Key) map[string]string {
+	out := map[string]string{}
+	for _, l := range g.ListenersOf(owner) {
+		if l.Serves() {
+			out[l.Name] = PortName(g.Name, l.Port, l.chain())
+		}
+	}
+	return out
+}

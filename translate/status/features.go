@@ -21,6 +21,7 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportGatewayHTTPListenerIsolation,
 		features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
 		features.SupportGatewayPort8080,
+		features.SupportGatewayStaticAddresses,
 		features.SupportHTTPRoute,
 		features.SupportHTTPRoute303RedirectStatusCode,
 		features.SupportHTTPRoute307RedirectStatusCode,

@@ -11,6 +11,8 @@ type Update struct {
 	// Gateway is "namespace/name" of that whose Envoys decide whether it is programmed;
 	// "" for none.
 	Gateway string
+	// Envoy names the Envoy listener that serves each listener of the object.
+	Envoy map[string]string
 	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus, *gwv1.ListenerSetStatus,
 	// *gwv1.RouteStatus (for every
 	// kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus;
