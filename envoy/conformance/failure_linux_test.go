@@ -112,6 +112,7 @@ func (s *stand) explain(t *testing.T, test suite.ConformanceTest) {
 	t.Logf("what gatefold said of the objects of %s:\n%s", test.ShortName, text)
 }
 
+// lastOf gives what was noted of an object.
 func (s *stand) lastOf(u unstructured.Unstructured) string {
 	s.last.mu.Lock()
 	defer s.last.mu.Unlock()

@@ -63,6 +63,7 @@ type Adapter struct {
 	objects   map[key]*object
 	revision  int64
 	generated map[key]bool // EndpointSlices that SetEndpointSlices gave
+	deleted   map[key]bool // what may have a status from before
 }
 
 // key names an object, whichever version it is spoken of in.
@@ -81,7 +82,7 @@ type object struct {
 
 // New reads the CRDs and serves no objects but the Namespace default.
 func New(options Options) (*Adapter, error) {
-	a := &Adapter{options: options, objects: map[key]*object{}, generated: map[key]bool{}}
+	a := &Adapter{options: options, objects: map[key]*object{}, generated: map[key]bool{}, deleted: map[key]bool{}}
 	a.resources = builtin()
 	if err := a.readCRDs(); err != nil {
 		return nil, fmt.Errorf("read CRDs: %w", err)

@@ -380,6 +380,30 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// The status of an object that was deleted is not that of the next one of its
+// name, however long it takes to go.
+func TestTheStatusOfADeletedObjectIsNobodys(t *testing.T) {
+	var mu sync.Mutex
+	asked, known := 0, true
+	c := newCluster(t, Options{Status: func(schema.GroupKind, string, string) (map[string]any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		known = known && asked < 5
+		if !known {
+			return nil, nil
+		}
+		return map[string]any{"addresses": []any{map[string]any{"value": "192.0.2.7"}}}, nil
+	}})
+	c.must(c.Create(context.Background(), gateway("eg", 80)))
+	c.must(c.Delete(context.Background(), gateway("eg", 80)))
+	again := gateway("eg", 80)
+	c.must(c.Create(context.Background(), again))
+	if len(again.Status.Addresses) > 0 || asked < 5 {
+		t.Errorf("after %d questions: %+v", asked, again.Status.Addresses)
+	}
+}
+
 func TestCRDsAreOfOneRelease(t *testing.T) {
 	c := newCluster(t, Options{})
 	found := &apiextensionsv1.CustomResourceDefinitionList{}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// deletionLimit is how long a deleted object may have a status.
+const deletionLimit = 30 * time.Second
+
 // create stores a new object and gives it as it is read.
 func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
@@ -25,6 +29,9 @@ func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	c.name, _ = metadataOf(body)["name"].(string)
 	if !c.resource.namespaced {
 		c.namespace = ""
+	}
+	if err := a.outlive(c); err != nil {
+		return nil, err
 	}
 	return a.change(c, func(before *object) (map[string]any, error) {
 		if before != nil {
@@ -41,6 +48,25 @@ func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 		metadata["uid"], metadata["creationTimestamp"], metadata["generation"] = string(uuid.NewUUID()), now(), int64(1)
 		return content, c.validate(content, nil)
 	})
+}
+
+// outlive waits until the status of a deleted object of that name is gone: it
+// must not be taken for the new one's.
+func (a *Adapter) outlive(c call) error {
+	a.mu.Lock()
+	wait := a.deleted[c.key()] && a.options.Status != nil
+	delete(a.deleted, c.key())
+	a.mu.Unlock()
+	for limit := time.Now().Add(deletionLimit); wait; time.Sleep(5 * time.Millisecond) {
+		status, err := a.options.Status(c.resource.groupKind(), c.namespace, c.name)
+		if err != nil || status == nil {
+			return err
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("%s %s/%s was deleted %v ago and still has a status", c.resource.kind, c.namespace, c.name, deletionLimit)
+		}
+	}
+	return nil
 }
 
 // update replaces an object.
@@ -200,6 +226,7 @@ func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (
 	}
 	if content == nil {
 		delete(a.objects, c.key())
+		a.deleted[c.key()] = c.resource.checks != nil
 		return nil, nil
 	}
 	a.revision++
