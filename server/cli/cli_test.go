@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(guest{m}, map[string]func(){
 		"gatefold": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
+		"measured": measured,
 	})
 }
 
