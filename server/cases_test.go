@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -57,7 +58,7 @@ type caseRun struct {
 	network    string                           // of the back ends
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
 	byName     map[string][]*envoytest.EchoServer
-	extensions map[string]bool // services that policies ask, by "ip:port"
+	extensions map[string]bool // services that policies ask, by "ip:port"; with "/udp" those of datagrams
 	speakTLS   map[string]cases.TLSBackend
 	envoy      *envoytest.Envoy
 	nacks      int // that rejected has told of
@@ -98,7 +99,7 @@ func (run *caseRun) apply(step cases.Step) {
 		return len(streams) > 0 && streams[0].state.settled
 	})
 	for _, request := range step.Requests {
-		if !request.Closed {
+		if !request.Closed && request.URL.Scheme != "udp" {
 			run.envoy.WaitListener(run.addressOf(request) + ":" + request.URL.Port())
 		}
 	}
@@ -134,7 +135,10 @@ func (run *caseRun) startEchoes(object *store.Object) {
 	if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {
 		for _, port := range slice.Ports {
 			start := run.startEcho
-			if port.AppProtocol != nil && *port.AppProtocol == string(api.AppProtocolGRPC) {
+			switch {
+			case port.Protocol != nil && *port.Protocol == corev1.ProtocolUDP:
+				start = run.startUDP
+			case port.AppProtocol != nil && *port.AppProtocol == string(api.AppProtocolGRPC):
 				start = run.startExtension
 			}
 			for _, endpoint := range slice.Endpoints {
@@ -165,6 +169,14 @@ func (run *caseRun) tlsConfig(b cases.TLSBackend) *tls.Config {
 	return config
 }
 
+func (run *caseRun) startUDP(name, host string, port int32) {
+	address := fmt.Sprintf("%s:%d/udp", host, port)
+	if strings.HasPrefix(host, run.network) && !run.extensions[address] {
+		run.extensions[address] = true
+		envoytest.EchoUDP(run.t, name, strings.TrimSuffix(address, "/udp"))
+	}
+}
+
 func (run *caseRun) startExtension(name, host string, port int32) {
 	address := fmt.Sprintf("%s:%d", host, port)
 	if strings.HasPrefix(host, run.network) && !run.extensions[address] {
@@ -177,6 +189,10 @@ func (run *caseRun) startExtension(name, host string, port int32) {
 // and compares each answer.
 func (run *caseRun) send(prefix string, r cases.Request) {
 	run.t.Helper()
+	if r.Connection() {
+		run.connect(prefix, r)
+		return
+	}
 	if r.Closed {
 		run.wantClosed(prefix, r)
 		return
@@ -232,7 +248,7 @@ func (run *caseRun) request(r cases.Request) envoytest.Request {
 	if r.Proxy != "" {
 		out.Preface = fmt.Sprintf("PROXY TCP4 %s %s 4000 %s\r\n", r.Proxy, run.address, r.URL.Port())
 	}
-	if r.URL.Scheme == "https" {
+	if r.URL.Scheme == "https" || r.URL.Scheme == "tls" {
 		out.TLS = &envoytest.TLS{ServerName: r.SNI, HTTP2: r.HTTP2}
 		if r.TLS12 {
 			out.TLS.MaxVersion = tls.VersionTLS12

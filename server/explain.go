@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 
@@ -29,7 +28,7 @@ func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked := r.URL.Query()
-	query, err := explain.NewQuery(cmp.Or(asked.Get("method"), http.MethodGet), asked.Get("url"), asked["header"])
+	query, err := explain.NewQuery(explain.MethodFor(asked.Get("method"), asked.Get("url")), asked.Get("url"), asked["header"])
 	query.Gateway = asked.Get("gateway")
 	var report *explain.Report
 	if err == nil {

@@ -128,6 +128,10 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	if err != nil {
 		t.Fatalf("%s: %v", r.Line, err)
 	}
+	if r.Connection() {
+		w.askConnection(t, prefix, r, explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Gateway: r.Gateway})
+		return
+	}
 	answer := explain.Request(w.view(), explain.Query{
 		Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
 		Gateway: r.Gateway,
@@ -165,6 +169,23 @@ func mirrored(rule *ir.Rule, name string) int {
 	return 0
 }
 
+// askConnection is ask for a connection or datagram.
+func (w *world) askConnection(t *testing.T, prefix string, r cases.Request, query explain.Query) {
+	t.Helper()
+	answer := explain.Connection(w.view(), query)
+	shares := map[string]float64{}
+	for _, share := range answer.Backends {
+		name := "closed"
+		if share.Target.Cluster != "" && len(w.view().Clusters[share.Target.Cluster].Endpoints) > 0 {
+			name = backendName(share.Target.Cluster)
+		}
+		shares[name] += share.Percent
+	}
+	if wrong := compareShares(shares, r.Backends); wrong != "" {
+		t.Errorf("%s%s\n\texplain: %s", prefix, r.Line, wrong)
+	}
+}
+
 // backendName is the name of the object that a cluster stands for.
 func backendName(cluster string) string { return strings.Split(cluster, "/")[2] }
 
@@ -177,10 +198,6 @@ func compareOutcome(got explain.Outcome, want cases.Request) string {
 		}
 		shares[name] += b.Percent
 	}
-	total := 0
-	for _, weight := range want.Backends {
-		total += weight
-	}
 	switch {
 	case got.GRPC && len(want.Backends) == 0:
 		if code, _ := explain.GRPCStatus(got.Status); strconv.Itoa(code) != want.GRPCStatus {
@@ -190,19 +207,31 @@ func compareOutcome(got explain.Outcome, want cases.Request) string {
 		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
 	case want.Location != "" && got.Location != want.Location:
 		return "location " + got.Location
-	case len(shares) != len(want.Backends):
-		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
 	case want.Path != "" && got.Path != want.Path:
 		return "path " + got.Path
 	case want.Host != "" && got.Host != want.Host:
 		return "host " + got.Host
 	}
-	for name, weight := range want.Backends {
-		if math.Abs(shares[name]-100*float64(weight)/float64(total)) > 0.01 {
-			return fmt.Sprintf("back ends %v", shares)
-		}
+	if wrong := compareShares(shares, want.Backends); wrong != "" {
+		return fmt.Sprintf("status %d, %s", got.Status, wrong)
 	}
 	return compareRequestHeaders(got, want)
+}
+
+// compareShares wants percents to be the weights.
+func compareShares(got map[string]float64, want map[string]int) string {
+	total := 0
+	for _, weight := range want {
+		total += weight
+	}
+	wrong := len(got) != len(want)
+	for name, weight := range want {
+		wrong = wrong || math.Abs(got[name]-100*float64(weight)/float64(total)) > 0.01
+	}
+	if wrong {
+		return fmt.Sprintf("back ends %v", got)
+	}
+	return ""
 }
 
 func compareRequestHeaders(got explain.Outcome, want cases.Request) string {

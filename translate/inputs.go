@@ -65,9 +65,6 @@ func newInputs(e *memo.Engine) *inputs {
 	in.trafficPolicies = kind(api.Group, api.KindTrafficPolicy)
 	in.backendPolicies = kind(api.Group, api.KindBackendConfigPolicy)
 	in.extensions = kind(api.Group, api.KindGatewayExtension)
-	for _, unserved := range unservedKinds() {
-		kind(gwv1.GroupName, unserved.name)
-	}
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
 	in.tlsPolicyIndex = memo.NewIndex(e, in.tlsPolicies, tlsTargetsOf, store.CompareKeys)

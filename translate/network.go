@@ -21,6 +21,7 @@ type (
 	portKey struct {
 		Gateway string // "namespace/name"
 		Port    int32
+		UDP     bool
 	}
 	// chainKey is a filter chain; it has a RouteConfiguration. Chain is ir.Chain.Name.
 	chainKey struct {
@@ -47,7 +48,9 @@ type (
 	}
 )
 
-func (k portKey) String() string { return fmt.Sprintf("%s:%d", k.Gateway, k.Port) }
+func (k portKey) String() string {
+	return fmt.Sprintf("%s:%s", k.Gateway, listen.Socket{Port: k.Port, UDP: k.UDP})
+}
 
 func (k chainKey) String() string {
 	if k.Chain == "" {
@@ -77,8 +80,8 @@ type network struct {
 	listenerSet *memo.Rule[store.Key, *listen.Set]
 	joined      *memo.Fold[string, store.Key, *listen.Set, memo.Ordered[*listen.Set]]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
-	claims      *memo.Fold[int32, string, *listen.Claim, memo.Ordered[*listen.Claim]]
-	holders     *memo.Rule[int32, map[string]string]
+	claims      *memo.Fold[listen.Socket, string, *listen.Claim, memo.Ordered[*listen.Claim]]
+	holders     *memo.Rule[listen.Socket, map[string]string]
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
 	elsewhere   *memo.Rule[store.Key, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
@@ -122,7 +125,10 @@ type network struct {
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
 	misdirected *memo.Rule[chainKey, []string]
 	routeConfig *memo.Rule[chainKey, xds.Resource]
+	stream      *memo.Rule[store.Key, *streamOut]
+	streams     *memo.Fold[portKey, store.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
 	listener    *memo.Rule[portKey, *portOut]
+	losses      *memo.Fold[store.Key, lossKey, *loss, memo.Ordered[*loss]]
 	infra       *memo.Rule[store.Key, *ir.Infra]
 	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	cluster     *memo.Rule[backend.Key, *clusterOut]
@@ -170,6 +176,8 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declarePolicies(e)
 	n.declareHostPolicies(e)
 	n.declareRoutes(e)
+	n.declareStreams(e)
+	n.declarePorts(e)
 	n.declareBudget(e)
 	n.declareDelegation(e)
 	n.declareTables(e)

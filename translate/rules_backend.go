@@ -14,6 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -67,6 +68,7 @@ func (n *network) declareBackends(e *memo.Engine) {
 	memo.From(n.uses, n.mount, usesOf, identical)
 	memo.From(n.uses, n.graft, graftUses, identical)
 	memo.From(n.uses, n.hostPolicy, hostUses, identical)
+	memo.From(n.uses, n.stream, streamUses, identical)
 	n.cluster = memo.NewRule(e, "cluster", n.runCluster, sameCluster)
 	n.push = memo.NewRule(e, "push", func(c *memo.Ctx, key useKey) *clusterOut {
 		return n.cluster.Get(c, key.Backend)
@@ -153,6 +155,9 @@ func (n *network) runGrants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGran
 // runCluster gives nil for a back end that is gone: nothing refers to it then
 // for longer than one flush.
 func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
+	if route.IsStream(key.Object) {
+		return n.runBlend(c, key)
+	}
 	if key.Object.Group == api.Group {
 		object, _ := n.in.staticBackends.Get(c, key.Object)
 		if static, ok := store.As[*api.Backend](object); ok {
@@ -164,7 +169,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if service == nil {
 		return nil
 	}
-	return n.encodeCluster(c, key, backend.PortName(service, key.Port), backend.FromService(key, service, n.endpointSlices(c, key.Object)))
+	return n.encodeCluster(c, key, backend.PortName(service, key), backend.FromService(key, service, n.endpointSlices(c, key.Object)))
 }
 
 // encodeCluster adds what policies set for the back end; port is the name of its port.
@@ -174,6 +179,10 @@ func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, port string, clust
 	if policy := n.tlsOf(c, key.Object, port); policy != nil {
 		policy.Apply(cluster)
 	}
+	return newCluster(cluster, problems)
+}
+
+func newCluster(cluster *ir.Cluster, problems []store.Problem) *clusterOut {
 	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {
 		out.Assignment = &assignment

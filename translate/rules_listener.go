@@ -44,27 +44,33 @@ func (n *network) declareListeners(e *memo.Engine) {
 	n.declareListenerSets(e)
 	n.listeners = memo.NewRule(e, "listeners", n.runListeners, deepEqual)
 	memo.Each(n.listeners, n.in.gateways)
-	n.claims = memo.NewFold[int32, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
-	memo.From(n.claims, n.listeners, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[int32, string], *listen.Claim)) {
+	n.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
+	memo.From(n.claims, n.listeners, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, string], *listen.Claim)) {
 		if g != nil {
-			for port, claim := range g.Claims() {
-				yield(memo.Place[int32, string]{Key: port, ID: claim.Name}, claim)
+			for at, claim := range g.Claims() {
+				yield(memo.Place[listen.Socket, string]{Key: at, ID: claim.Name}, claim)
 			}
 		}
 	}, deepEqual)
 	n.holders = memo.NewRule(e, "holders", n.runHolders, maps.Equal[map[string]string])
 	n.gateway = memo.NewRule(e, "gateway", n.runGateway, deepEqual)
 	memo.Each(n.gateway, n.in.gateways)
+}
+
+// declarePorts declares what needs the routes of streams as well.
+func (n *network) declarePorts(e *memo.Engine) {
 	n.listener = memo.NewRule(e, "listener", n.runListener, deepEqual)
 	memo.EachOf(n.listener, n.gateway, func(_ store.Key, g *listen.Gateway) []portKey {
 		var keys []portKey
 		if g != nil {
 			for _, port := range g.Ports() {
-				keys = append(keys, portKey{g.Name, int32(port.Port)})
+				keys = append(keys, portKey{g.Name, int32(port.Port), port.UDP})
 			}
 		}
 		return keys
 	})
+	n.losses = memo.NewFold[store.Key, lossKey](e, gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
+	memo.From(n.losses, n.listener, lossesOf, deepEqual)
 }
 
 func (n *network) runClass(c *memo.Ctx, name string) classOut {
@@ -101,23 +107,27 @@ func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {
 	if g == nil {
 		return nil
 	}
-	return g.WithHolders(func(port int32) string {
-		return n.holders.Get(c, port)[g.Name]
+	return g.WithHolders(func(at listen.Socket) string {
+		return n.holders.Get(c, at)[g.Name]
 	})
 }
 
 // runHolders judges the claims on a port once for all Gateways.
-func (n *network) runHolders(c *memo.Ctx, port int32) map[string]string {
-	claims, _ := n.claims.Get(c, port)
+func (n *network) runHolders(c *memo.Ctx, at listen.Socket) map[string]string {
+	claims, _ := n.claims.Get(c, at)
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
 func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
 	g := n.gateway.Get(c, ir.GatewayKey(key.Gateway))
 	for _, port := range g.Ports() {
-		if port.Port == uint32(key.Port) {
+		if port.Port == uint32(key.Port) && port.UDP == key.UDP {
 			port.Exclusive = n.ExclusivePorts
 			port.TrustedHops = n.TrustedHops
+			if len(port.Streams) > 0 {
+				claimants, _ := n.streams.Get(c, key)
+				listen.Assign(port, claimants.All())
+			}
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}
 	}

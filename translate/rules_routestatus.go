@@ -22,10 +22,15 @@ type outcome struct {
 	Unsupported []string
 	Closed      map[string]string
 	Resolved    listen.Verdict[gwv1.RouteConditionReason]
+	// Lost says, by Gateway, what older routes have there of what it asks for.
+	Lost map[string][]string
 }
 
 // outcome asks the rules of the route's kind.
 func (n *network) outcome(c *memo.Ctx, key store.Key) outcome {
+	if route.IsStream(key) {
+		return n.streamOutcome(c, key)
+	}
 	mount := n.mount.Get(c, key)
 	flat := mount.anyFlat()
 	return outcome{
@@ -67,6 +72,9 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 
 func (o outcome) conditions(parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Refused
+	if accepted.Good() {
+		accepted.Message = route.Several(o.Lost[parent.Gateway])
+	}
 	if accepted.Good() && o.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}
 	}

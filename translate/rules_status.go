@@ -23,6 +23,9 @@ func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 func (n *network) declareStatus(e *memo.Engine) {
 	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count[store.Key], identical[int])
+	memo.From(n.attached, n.stream, func(key store.Key, s *streamOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+		attachedTo(key, s.Attach, false, yield)
+	}, identical)
 	memo.From(n.attached, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
 		attachedTo(key, m.Attach, m.anyFlat().Whole, yield)
 	}, identical)
@@ -61,11 +64,12 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
+	problemsFrom(n.problems, "stream", n.stream, func(s *streamOut) []store.Problem { return s.Problems })
+	problemsFrom(n.problems, "losses", n.losses, lossProblems)
 	problemsFrom(n.problems, "overload", n.overload, overloadProblems)
 	problemsFrom(n.problems, "children", n.children, func(l *childrenOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
-	n.declareUnserved()
 }
 
 // statuses are the rules whose values are statuses.

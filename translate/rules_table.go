@@ -93,7 +93,7 @@ func markHosts(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, s
 
 // tableOf names the table of a place of a Gateway.
 func tableOf(gateway string, at listen.Place) tableKey {
-	return tableKey{chainKey{portKey{gateway, at.Port}, at.Chain}, at.Domain}
+	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }
 
 // withoutMarks leaves out the members that hold no rule.

@@ -29,7 +29,7 @@ func (n *network) declareViews(e *memo.Engine) {
 }
 
 func comparePortKeys(a, b portKey) int {
-	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port))
+	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
 }
 
 func compareHosts(a, b *hostOut) int {
@@ -37,7 +37,7 @@ func compareHosts(a, b *hostOut) int {
 }
 
 func comparePorts(a, b *portOut) int {
-	return cmp.Or(strings.Compare(a.Port.Gateway, b.Port.Gateway), cmp.Compare(a.Port.Port, b.Port.Port))
+	return cmp.Or(strings.Compare(a.Port.Gateway, b.Port.Gateway), cmp.Compare(a.Port.Port, b.Port.Port), ir.TrueFirst(!a.Port.UDP, !b.Port.UDP))
 }
 
 func compareClusters(a, b *clusterOut) int { return strings.Compare(a.Source.Name, b.Source.Name) }
@@ -60,7 +60,7 @@ func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut], clust
 			view.Gateways = append(view.Gateways, ir.GatewayView{Name: p.Port.Gateway})
 			last++
 		}
-		key := portKey{p.Port.Gateway, int32(p.Port.Port)}
+		key := portKey{p.Port.Gateway, int32(p.Port.Port), p.Port.UDP}
 		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key]})
 	}
 	return view

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,14 +33,21 @@ func explainCommand() *cobra.Command {
 			"what the back end receives, which rules came near and why they lost, and the problems that matter.\n" +
 			"It answers for what a folder would serve from a cold start; with --server, and without DIR, for what\n" +
 			"a running gatefold serves. The exit code is 0 for every answer, also for a 404.\n" +
+			"For a connection or a datagram leave METHOD out and ask for tcp://HOST:PORT, udp://HOST:PORT, or\n" +
+			"tls://NAME:PORT with the name that the client asks for in the handshake.\n" +
 			"docs/json.md describes the JSON.",
 		Example: "  gatefold explain ./folder GET http://shop.example.com:8080/cart -H 'x-env: prod'\n" +
+			"  gatefold explain ./folder tls://db.example.com:5432\n" +
 			"  gatefold explain --server 127.0.0.1:19000 GET http://shop.example.com:8080/cart",
 		Args: func(cmd *cobra.Command, args []string) error {
+			names := []string{"the folder", "the method of the request", "its URL"}
 			if o.server.address != "" {
-				return exactly("the method of the request", "its URL")(cmd, args)
+				names = names[1:]
 			}
-			return exactly("the folder", "the method of the request", "its URL")(cmd, args)
+			if n := len(args); n > 0 && explain.MethodFor("", args[n-1]) == "" {
+				names = slices.Replace(names, len(names)-2, len(names), "the URL of the connection")
+			}
+			return exactly(names...)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := o.explain(cmd.Context(), args)
@@ -64,7 +72,10 @@ func explainCommand() *cobra.Command {
 }
 
 func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
-	method, address := args[len(args)-2], args[len(args)-1]
+	method, address := "", args[len(args)-1]
+	if explain.MethodFor("", address) != "" {
+		method = args[len(args)-2]
+	}
 	query, err := explain.NewQuery(method, address, o.headers)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ const (
 // it is written.
 func explainText(r *explain.Report, color bool) []byte {
 	t := &explainPage{color: color}
-	fmt.Fprintf(&t.out, "%s %s\n", t.paint(bold, r.Request.Method), t.paint(bold, r.Request.URL))
+	fmt.Fprintln(&t.out, strings.TrimSpace(t.paint(bold, r.Request.Method)+" "+t.paint(bold, r.Request.URL)))
 	t.outcome(r)
 	t.listener(r.Listener)
 	if r.Route != nil {
@@ -116,6 +116,8 @@ func (t *explainPage) outcome(r *explain.Report) {
 		style, text = green, text+", "+r.Location
 	case explain.NoListener:
 		text = "no connection"
+	case explain.Closed:
+		text = "closed"
 	}
 	if r.Reason != "" {
 		text += ": " + r.Reason
@@ -132,7 +134,7 @@ func shares(backends []explain.BackendReport) []string {
 	for _, b := range backends {
 		target := b.Cluster
 		if target == "" {
-			target = fmt.Sprintf("answered %d", b.Status)
+			target = b.Refused()
 		}
 		if len(backends) > 1 {
 			target = percent(b.Percent) + " " + target
@@ -153,8 +155,14 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 		of = l.At.Object.String() + ", " + of
 	}
 	t.row("listener", fmt.Sprintf("%s of %s, port %d", cmp.Or(l.Name, l.Envoy), of, l.Port), l.At)
-	t.row("host", cmp.Or(l.VirtualHost, "nobody's"), explain.Source{})
 	path := l.Path
+	if path == "" { // of a connection
+		if l.VirtualHost != "" {
+			t.row("name", l.VirtualHost, explain.Source{})
+		}
+		return
+	}
+	t.row("host", cmp.Or(l.VirtualHost, "nobody's"), explain.Source{})
 	if l.Normalized {
 		path += " (normalized)"
 	}
@@ -200,7 +208,7 @@ func (t *explainPage) action(a explain.ActionReport) {
 
 func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Cluster == "" {
-		t.row("back end", fmt.Sprintf("%s answered %d: %s", percent(b.Percent), b.Status, b.Reason), b.At)
+		t.row("back end", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.Refused(), b.Reason), b.At)
 		return
 	}
 	t.row("back end", fmt.Sprintf("%s %s", percent(b.Percent), b.Cluster), b.At)
@@ -210,6 +218,10 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	endpoints := strings.Join(b.Endpoints[:min(len(b.Endpoints), 5)], ", ")
 	if more := len(b.Endpoints) - 5; more > 0 {
 		endpoints += fmt.Sprintf(" and %d more", more)
+	}
+	if b.Receives == nil {
+		t.row("", "  "+cmp.Or(endpoints, "no endpoint: this share is closed"), explain.Source{})
+		return
 	}
 	t.row("", "  "+cmp.Or(endpoints, "no endpoint: Envoy answers 503"), explain.Source{})
 	t.row("", fmt.Sprintf("  receives %s %s, host %s", b.Receives.Method, b.Receives.Path, b.Receives.Host), explain.Source{})

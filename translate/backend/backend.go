@@ -22,6 +22,8 @@ type Key struct {
 	// GRPC tells that it is spoken to by HTTP/2, whatever its appProtocol: a
 	// cluster of its own.
 	GRPC bool
+	// UDP tells that it gets datagrams: a part of the cluster of a UDPRoute.
+	UDP bool
 }
 
 // Cluster is the name of the back end's cluster, such as
@@ -34,6 +36,9 @@ func (k Key) Cluster() string {
 	if k.GRPC {
 		name += "/grpc"
 	}
+	if k.UDP && k.Object.Kind != "UDPRoute" {
+		name += "/udp"
+	}
 	return name
 }
 
@@ -42,7 +47,7 @@ func (k Key) String() string { return k.Cluster() }
 
 // CompareKeys orders keys by object, port and protocol.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC))
+	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP))
 }
 
 // Resolution is what a reference leads to. Reason is empty when it can be sent
@@ -66,6 +71,8 @@ type Reference struct {
 	Port int32
 	// GRPC tells that the reference is to a gRPC service.
 	GRPC bool
+	// UDP tells that datagrams are sent.
+	UDP bool
 }
 
 // Refer completes a reference made by from (Gateway API: group "", kind
@@ -199,12 +206,15 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
 	}
 	for _, port := range service.Spec.Ports {
-		if port.Port == r.Port {
-			return Resolution{Key: Key{r.To, r.Port, r.GRPC}}
+		if port.Port == r.Port && (!r.UDP || port.Protocol == corev1.ProtocolUDP) {
+			return Resolution{Key: Key{r.To, r.Port, r.GRPC, r.UDP}}
 		}
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName && len(service.Spec.Ports) == 0 {
-		return Resolution{Key: Key{r.To, r.Port, r.GRPC}}
+		return Resolution{Key: Key{r.To, r.Port, r.GRPC, r.UDP}}
+	}
+	if r.UDP {
+		return r.notFound(fmt.Sprintf("%s has no port %d of protocol UDP", r.To, r.Port), "its ports are: "+portList(service)+"; protocol is TCP unless it is written")
 	}
 	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
 }
@@ -219,7 +229,7 @@ func portList(service *corev1.Service) string {
 
 // ToBackend resolves a reference to an existing Backend object.
 func (r Reference) ToBackend() Resolution {
-	return Resolution{Key: Key{Object: r.To, GRPC: r.GRPC}}
+	return Resolution{Key: Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP}}
 }
 
 // FromBackend gives the cluster of a Backend object.

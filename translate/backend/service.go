@@ -18,7 +18,7 @@ import (
 // label kubernetes.io/service-name (design section 3).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []store.Key{key.Object}}
-	port := servicePort(service, key.Port)
+	port := servicePort(service, key)
 	if port.AppProtocol != nil {
 		cluster.HTTP2 = speaksHTTP2(*port.AppProtocol)
 	}
@@ -28,7 +28,7 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 		return cluster
 	}
 	for _, slice := range sliceList {
-		endpoints := sliceEndpoints(slice, port.Name)
+		endpoints := sliceEndpoints(slice, port.Name, key.UDP)
 		if len(endpoints) == 0 {
 			continue
 		}
@@ -40,9 +40,9 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 	return finish(cluster)
 }
 
-func servicePort(service *corev1.Service, number int32) corev1.ServicePort {
+func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	for _, port := range service.Spec.Ports {
-		if port.Port == number && overTCP(port.Protocol) {
+		if port.Port == key.Port && carries(port.Protocol, key.UDP) {
 			return port
 		}
 	}
@@ -52,10 +52,10 @@ func servicePort(service *corev1.Service, number int32) corev1.ServicePort {
 // sliceEndpoints gives the endpoints of a slice for the Service port of that
 // name. Conditions: an endpoint that is ready takes requests; one that
 // terminates but still serves drains; others are left out.
-func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string) []ir.Endpoint {
+func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
-		if port.Port == nil || zero(port.Name) != portName || port.Protocol != nil && !overTCP(*port.Protocol) {
+		if port.Port == nil || zero(port.Name) != portName || !carries(zero(port.Protocol), udp) {
 			continue
 		}
 		for _, endpoint := range slice.Endpoints {
@@ -80,9 +80,14 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	return ready && !terminating, serving && terminating
 }
 
-// overTCP tells whether HTTP can be sent to a port: a Service may have the same
-// number, or a slice the same name, for UDP as well. TCP is the default.
-func overTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }
+// carries tells whether a port is of TCP, or of UDP: a Service may have the same number,
+// and a slice the same name, for both. TCP is the default.
+func carries(p corev1.Protocol, udp bool) bool {
+	if udp {
+		return p == corev1.ProtocolUDP
+	}
+	return p == "" || p == corev1.ProtocolTCP
+}
 
 // speaksHTTP2 reads an appProtocol (Kubernetes KEP-3726, and gRPC which
 // implies it).

@@ -96,4 +96,4 @@ func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 }
 
 // PortName names the port of a Service that a cluster is for, "" for none.
-func PortName(service *corev1.Service, number int32) string { return servicePort(service, number).Name }
+func PortName(service *corev1.Service, key Key) string { return servicePort(service, key).Name }

@@ -9,11 +9,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/explain"
 )
 
 // Request is one line of requests:
 //
 //	METHOD URL [NAME:VALUE]... -> OUTCOME [| DETAIL]...
+//	URL [GATEWAY:NS/NAME] -> OUTCOME [| certificate n]
+//
+// The second is a connection, or a datagram: tcp://HOST:PORT, udp://HOST:PORT, or
+// tls://NAME:PORT with the name that the client asks for in the handshake. Its back ends
+// are those of HTTP; one that gets datagrams has a port of
+// protocol UDP. "closed" is a share that is closed, or dropped.
 //
 // BODY:N in place of a header sends a body of N bytes, BIG:N a header X-Big of N, and
 // PROXY:IP a PROXY header from that address first. GATEWAY:NS/NAME goes to the address
@@ -87,6 +95,9 @@ func parseRequest(line string) (Request, error) {
 	}
 	question, answer, ok := strings.Cut(line, " -> ")
 	words := strings.Fields(question)
+	if len(words) > 0 && strings.Contains(words[0], "://") {
+		words = slices.Insert(words, 0, "")
+	}
 	if !ok || len(words) < 2 {
 		return r, fmt.Errorf("want METHOD URL [NAME:VALUE]... -> OUTCOME, got %q", line)
 	}
@@ -232,6 +243,9 @@ func (r *Request) parseMirror(text string) (err error) {
 	}
 	return err
 }
+
+// Connection tells that the line is about a connection or datagram.
+func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
 
 // BackendNames gives the names of the outcome, sorted.
 func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Backends)) }

@@ -35,6 +35,9 @@ func Explain(f Facts, q Query) (*Report, error) {
 	if err := q.checkGateway(f.View); err != nil {
 		return nil, err
 	}
+	if q.ForConnection() {
+		return explainConnection(f, q)
+	}
 	a := Request(f.View, q)
 	if len(a.Candidates) > 0 {
 		return nil, fmt.Errorf("several Gateways listen on port %d for %s; choose one: --gateway %s",

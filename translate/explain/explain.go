@@ -103,6 +103,9 @@ func (a *Answer) search(host *ir.HostView, r *request) {
 
 func complete(query Query) Query {
 	query.Scheme = cmp.Or(strings.ToLower(query.Scheme), "http")
+	if query.ForConnection() {
+		return query
+	}
 	query.Method = cmp.Or(query.Method, http.MethodGet)
 	query.Path = cmp.Or(query.Path, "/")
 	if query.Port != 0 {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -25,8 +26,10 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 	switch {
 	case err != nil:
 		return Query{}, fmt.Errorf("the URL cannot be read: %w", err)
+	case u.Scheme == "tcp", u.Scheme == "tls", u.Scheme == "udp":
+		return connectionQuery(method, u, headers)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Query{}, fmt.Errorf("the URL %q needs a scheme: http://HOST[:PORT]/PATH", address)
+		return Query{}, fmt.Errorf("the URL %q needs a scheme: http://HOST[:PORT]/PATH, or tcp, tls or udp://HOST:PORT", address)
 	case u.Hostname() == "":
 		return Query{}, fmt.Errorf("the URL %q names no host", address)
 	case !isToken(method):
@@ -42,6 +45,28 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 		}
 	}
 	return q, nil
+}
+
+// MethodFor is the method of a question that may leave it out: GET, and none where the
+// URL is that of a connection.
+func MethodFor(method, address string) string {
+	scheme, _, _ := strings.Cut(address, "://")
+	if (Query{Scheme: scheme}).ForConnection() {
+		return method
+	}
+	return cmp.Or(method, http.MethodGet)
+}
+
+// connectionQuery reads a question without a request: no method, no header.
+func connectionQuery(method string, u *url.URL, headers []string) (Query, error) {
+	port, err := portOf(u)
+	switch {
+	case method != "" || len(headers) > 0:
+		return Query{}, fmt.Errorf("a connection has no method and no headers: ask for %s alone", u)
+	case u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "":
+		return Query{}, fmt.Errorf("the URL %q is not of the form %s://HOST:PORT", u, u.Scheme)
+	}
+	return Query{Scheme: u.Scheme, Host: u.Host, Port: port}, err
 }
 
 // target is the part behind the host, as written: "//" and ".." are part of the

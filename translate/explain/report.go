@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/gatefold/gatefold/store"
@@ -54,10 +55,12 @@ const (
 	NotFound   Kind = "not-found"   // no rule takes it: 404
 	Refused    Kind = "refused"     // Envoy takes no such request: 400 or 431
 	NoListener Kind = "no-listener" // nothing listens on the port
+	Closed     Kind = "closed"      // a connection is closed, a datagram dropped
 )
 
 // RequestReport is the question.
 type RequestReport struct {
+	// Method is "" for a connection: tcp://, tls:// or udp://.
 	Method  string      `json:"method"`
 	URL     string      `json:"url"`
 	Headers http.Header `json:"headers,omitempty"`
@@ -135,6 +138,14 @@ type BackendReport struct {
 	Endpoints []string `json:"endpoints,omitempty"`
 	// Receives is what the back end gets; nil for one without a cluster.
 	Receives *ReceivesReport `json:"receives,omitempty"`
+}
+
+// Refused says what becomes of a share without a cluster.
+func (b BackendReport) Refused() string {
+	if b.Status == 0 {
+		return "closed"
+	}
+	return fmt.Sprintf("answered %d", b.Status)
 }
 
 // ReceivesReport is a request as a back end receives it. Headers that Envoy adds

@@ -22,12 +22,17 @@ type Port struct {
 	// Addresses are the IP addresses to bind, never empty, sorted.
 	Addresses []string
 	Port      uint32
+	// UDP tells that the port takes datagrams; TCP has ports of its own.
+	UDP bool
 	// Exclusive has Envoy share the port with no other process.
 	Exclusive bool
 	Settings
-	// Chains are the filter chains: one without TLS, or one for each hostname that
-	// clients may name in the handshake (SNI).
+	// Chains are the filter chains of HTTP: one without TLS, or one for each hostname
+	// that clients may name in the handshake (SNI).
 	Chains []Chain
+	// Streams are what becomes of connections and datagrams that are handed on as
+	// they are. TLS streams may stand beside Chains with TLS.
+	Streams []Stream
 	// Listeners are those of the Gateway that serve here, in its order.
 	Listeners []Listener
 }
@@ -61,10 +66,18 @@ const (
 // Secure tells whether the port speaks TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
-// Scheme is that of its URLs.
+// Scheme is that of its URLs: http or https; tcp, udp or tls where nothing but
+// streams is served.
 func (p *Port) Scheme() string {
-	if p.Secure() {
+	switch {
+	case p.UDP:
+		return "udp"
+	case p.Secure():
 		return "https"
+	case len(p.Streams) > 0 && p.Streams[0].Domains != nil:
+		return "tls"
+	case len(p.Streams) > 0:
+		return "tcp"
 	}
 	return "http"
 }
@@ -72,7 +85,8 @@ func (p *Port) Scheme() string {
 // Chain is one filter chain of a port, with a table of its own.
 type Chain struct {
 	// Name is "" without TLS, else the hostname: "shop.example.com",
-	// "*.example.com", or "*" for every other and for no name at all.
+	// "*.example.com", or "*" for every other and for no name at all. No stream of
+	// the port has it.
 	Name string
 	// RouteConfig is the name of the RouteConfiguration served here.
 	RouteConfig string
@@ -119,6 +133,15 @@ type Listener struct {
 	// in spec.listeners there.
 	Object store.Key
 	Index  int
+}
+
+// ID names the listener within its Gateway: names may repeat from one ListenerSet to
+// the next.
+func (l Listener) ID() string {
+	if l.Object.Kind == "Gateway" {
+		return l.Name
+	}
+	return l.Object.String() + " " + l.Name
 }
 
 // PathKind is the way a path is compared. The order of the constants is the
@@ -404,4 +427,6 @@ type Endpoint struct {
 	Port uint32
 	// Draining keeps existing sessions but takes no new requests.
 	Draining bool
+	// Weight is its share among the endpoints of the cluster; 0 where all are equal.
+	Weight uint32
 }

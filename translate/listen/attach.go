@@ -27,9 +27,11 @@ func (r Route) groupKind() gwv1.RouteGroupKind {
 	return gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(r.Key.Kind)}
 }
 
-// Place is where rules of a route serve: a virtual host of a chain on a port.
+// Place is where rules of a route serve: a virtual host of a chain on a port, or a
+// stream's name in the handshake.
 type Place struct {
 	Port   int32
+	UDP    bool
 	Chain  string // as ir.Chain.Name
 	Domain string // "*" is every host
 }
@@ -92,10 +94,10 @@ func (g *Gateway) Attach(parent store.Key, ref gwv1.ParentReference, r Route) At
 			out.Listeners = append(out.Listeners, l.ID())
 		}
 		for _, domain := range domains {
-			switch owner := g.owner(l.Port, domain); {
+			switch owner := g.owner(l.socket(), domain); {
 			case !l.Serves():
 			case owner == l:
-				out.Places = append(out.Places, Place{l.Port, l.chain(), domain})
+				out.Places = append(out.Places, l.place(domain))
 			default:
 				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, owner.ID()))
 			}
@@ -236,14 +238,14 @@ func covers(a, b string) bool {
 
 // owner gives the listener of a port that serves a domain: the most specific
 // one (Gateway API, listener isolation).
-func (g *Gateway) owner(port int32, domain string) *Listener {
+func (g *Gateway) owner(at Socket, domain string) *Listener {
 	var best *Listener
 	host := domain
 	if domain == "*" {
 		host = ""
 	}
 	for _, l := range g.Listeners {
-		if l.Port != port || !l.Serves() || !covers(l.Hostname, host) {
+		if l.socket() != at || !l.Serves() || !covers(l.Hostname, host) {
 			continue
 		}
 		if best == nil || l.Hostname == host || best.Hostname != host && len(l.Hostname) > len(best.Hostname) {
@@ -253,12 +255,17 @@ func (g *Gateway) owner(port int32, domain string) *Listener {
 	return best
 }
 
-// OwnerName gives the ID of the listener that serves a domain on a port, "" for none.
+// OwnerName gives the ID of the listener that serves a domain on a TCP port, "" for none.
 func (g *Gateway) OwnerName(port int32, domain string) string {
-	if l := g.owner(port, domain); l != nil {
+	if l := g.owner(Socket{Port: port}, domain); l != nil {
 		return l.ID()
 	}
 	return ""
+}
+
+// place is that of a domain at the listener.
+func (l *Listener) place(domain string) Place {
+	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain}
 }
 
 // Places gives the virtual hosts that exist even when no route attaches: a host
@@ -266,8 +273,8 @@ func (g *Gateway) OwnerName(port int32, domain string) string {
 func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {
-		if l.Serves() {
-			out = append(out, Place{l.Port, l.chain(), domain(l.Hostname)})
+		if l.Serves() && l.speaksHTTP() {
+			out = append(out, l.place(domain(l.Hostname)))
 		}
 	}
 	return out

@@ -77,6 +77,8 @@ type Listener struct {
 	Hostname string // "" is every host
 	Port     int32
 	Protocol gwv1.ProtocolType
+	// Passthrough leaves TLS to the back ends.
+	Passthrough bool
 	// Kinds are the kinds of route that may attach.
 	Kinds []gwv1.RouteGroupKind
 	// Certificates are the Secrets of an HTTPS listener that can be used.
@@ -194,29 +196,33 @@ func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.Sec
 	if !g.Unusable.Good() {
 		l.Taken = g.unusable()
 	}
+	if from.TLS != nil && from.TLS.Mode != nil {
+		l.Passthrough = l.Protocol == gwv1.TLSProtocolType && *from.TLS.Mode == gwv1.TLSModePassthrough
+	}
 	field := l.field()
 	g.judgeProtocol(field, l)
 	g.judgeKinds(field, l, from.AllowedRoutes)
 	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
 		g.readNamespaces(field, l, from.AllowedRoutes.Namespaces)
 	}
-	if l.Protocol == gwv1.HTTPSProtocolType {
+	if l.endsTLS() {
 		g.readTLS(field+".tls", l, from.TLS, certificate)
 	}
 	return l
 }
 
+// judgeProtocol gives the listener the kinds of route that its protocol serves
+// (Gateway API, ProtocolType).
 func (g *Gateway) judgeProtocol(field string, l *Listener) {
-	l.Kinds = route.KindsOf(l.Protocol)
-	if l.speaksHTTP() {
+	if l.Kinds = route.KindsOf(l.Protocol); len(l.Kinds) > 0 {
 		return
 	}
-	message := fmt.Sprintf("protocol %s is not supported yet", l.Protocol)
+	message := fmt.Sprintf("protocol %s is not supported", l.Protocol)
 	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedProtocol, message}
-	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP or HTTPS; the other listeners of the Gateway are served")
+	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP, HTTPS, TLS, TCP or UDP; the other listeners of the Gateway are served")
 }
 
-// speaksHTTP tells whether the protocol is one that is served.
+// speaksHTTP tells whether requests are served, and not connections or datagrams.
 func (l *Listener) speaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
 }

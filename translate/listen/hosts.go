@@ -38,11 +38,11 @@ func (g *Gateway) Within(places []Place, hosts []string) (held, narrower []Place
 			switch {
 			case domain == p.Domain:
 				held = append(held, p)
-			case g.owner(p.Port, domain) == g.owner(p.Port, p.Domain):
+			case g.owner(p.socket(), domain) == g.owner(p.socket(), p.Domain):
 				held = append(held, p)
 				// A wildcard between them may be claimed by another route as well.
 				for name := domain; name != p.Domain; {
-					narrower = append(narrower, Place{p.Port, p.Chain, name})
+					narrower = append(narrower, Place{Port: p.Port, Chain: p.Chain, Domain: name})
 					_, rest, ok := strings.Cut(strings.TrimPrefix(name, "*."), ".")
 					if !ok {
 						break
@@ -54,6 +54,8 @@ func (g *Gateway) Within(places []Place, hosts []string) (held, narrower []Place
 	}
 	return held, narrower
 }
+
+func (p Place) socket() Socket { return Socket{p.Port, p.UDP} }
 
 // hostname is the inverse of domain.
 func hostname(domain string) string {

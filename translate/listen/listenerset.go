@@ -156,12 +156,7 @@ func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 
 // ID names the listener within its Gateway: names may repeat from one ListenerSet to
 // the next.
-func (l *Listener) ID() string {
-	if l.Owner.Kind == "Gateway" {
-		return l.Name
-	}
-	return fmt.Sprintf("%s %s", l.Owner, l.Name)
-}
+func (l *Listener) ID() string { return ir.Listener{Name: l.Name, Object: l.Owner}.ID() }
 
 // field is the place of the listener in its object.
 func (l *Listener) field() string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }

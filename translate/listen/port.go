@@ -22,12 +22,28 @@ type Claim struct {
 // CompareClaims orders claims by the rule of ties: the first keeps the port.
 func CompareClaims(a, b *Claim) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
+// Socket is a port number of TCP or of UDP, which do not know each other's.
+type Socket struct {
+	Port int32
+	UDP  bool
+}
+
+func (s Socket) String() string {
+	if s.UDP {
+		return fmt.Sprintf("%d/udp", s.Port)
+	}
+	return fmt.Sprint(s.Port)
+}
+
+// socket is what the listener binds.
+func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
+
 // Claims gives what a Gateway wants to bind, by port.
-func (g *Gateway) Claims() map[int32]*Claim {
-	claims := map[int32]*Claim{}
+func (g *Gateway) Claims() map[Socket]*Claim {
+	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
 		if l.Serves() {
-			claims[l.Port] = &Claim{Origin: g.Origin, Name: g.Name, Addresses: g.Addresses}
+			claims[l.socket()] = &Claim{Origin: g.Origin, Name: g.Name, Addresses: g.Addresses}
 		}
 	}
 	return claims
@@ -86,12 +102,12 @@ func unspecified(address string) bool {
 
 // WithHolders gives the Gateway after other Gateways have taken some of its
 // ports: holder tells which one holds a port.
-func (g *Gateway) WithHolders(holder func(port int32) string) *Gateway {
+func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
 	out.Problems = slices.Clone(g.Problems)
 	for _, l := range g.Listeners {
-		if by := holder(l.Port); l.Serves() && by != "" {
+		if by := holder(l.socket()); l.Serves() && by != "" {
 			copied := *l
 			copied.Taken = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable,
 				fmt.Sprintf("port %d is held by Gateway %s", l.Port, by)}
@@ -111,43 +127,51 @@ func (g *Gateway) Ports() []*ir.Port {
 	if !g.Unusable.Good() || len(g.Addresses) == 0 {
 		return nil
 	}
-	for number := range g.Claims() {
-		port := &ir.Port{Gateway: g.Name, Addresses: g.Addresses, Port: uint32(number), Settings: g.Settings}
-		g.fill(port)
+	for at := range g.Claims() {
+		port := &ir.Port{Gateway: g.Name, Addresses: g.Addresses, Port: uint32(at.Port), UDP: at.UDP, Settings: g.Settings}
+		g.fill(port, at)
 		ports = append(ports, port)
 	}
-	slices.SortFunc(ports, func(a, b *ir.Port) int { return cmp.Compare(a.Port, b.Port) })
+	slices.SortFunc(ports, func(a, b *ir.Port) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Name, b.Name))
+	})
 	return ports
 }
 
 // fill adds the listeners that serve on a port: they have one chain together, or
-// with TLS one each, as no two have one hostname.
-func (g *Gateway) fill(port *ir.Port) {
+// with TLS one each, as no two have one hostname. Streams have no routes yet.
+func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
-		if !l.Serves() || l.Port != int32(port.Port) {
+		if !l.Serves() || l.socket() != at {
 			continue
 		}
 		port.Listeners = append(port.Listeners, ir.Listener{Name: l.Name, Hostname: l.Hostname, Object: l.Owner, Index: l.Index})
-		if chain := l.chain(); chain != "" || len(port.Chains) == 0 {
-			port.Name = PortName(g.Name, l.Port, chain)
+		chain := l.chain()
+		port.Name = PortName(g.Name, l.Port, l.Protocol)
+		switch {
+		case !l.speaksHTTP():
+			port.Streams = append(port.Streams, l.stream())
+		case chain != "" || len(port.Chains) == 0:
 			port.Chains = append(port.Chains, ir.Chain{Name: chain, RouteConfig: RoutesName(g.Name, l.Port, chain), TLS: l.terminate()})
 		}
 	}
 	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PortName names the Envoy listener of a port that has a chain of this name.
-func PortName(gateway string, port int32, chain string) string {
-	if chain == "" {
-		return fmt.Sprintf("%s/http-%d", gateway, port)
-	}
-	return fmt.Sprintf("%s/https-%d", gateway, port)
+// PortName names the Envoy listener of a port with listeners of that protocol. HTTPS
+// and TLS share ports, and so the name: one that joins the other replaces nothing.
+func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
+	word := map[gwv1.ProtocolType]string{
+		gwv1.HTTPProtocolType: "http", gwv1.HTTPSProtocolType: "https", gwv1.TLSProtocolType: "https",
+		gwv1.TCPProtocolType: "tcp", gwv1.UDPProtocolType: "udp",
+	}[protocol]
+	return fmt.Sprintf("%s/%s-%d", gateway, word, port)
 }
 
 // RoutesName names the RouteConfiguration of a chain.
 func RoutesName(gateway string, port int32, chain string) string {
 	if chain == "" {
-		return PortName(gateway, port, chain)
+		return PortName(gateway, port, gwv1.HTTPProtocolType)
 	}
-	return PortName(gateway, port, chain) + "/" + chain
+	return PortName(gateway, port, gwv1.HTTPSProtocolType) + "/" + chain
 }

@@ -31,7 +31,9 @@ const (
 // readTLS takes the certificates that can be used: a broken one beside a sound one
 // keeps nobody from being served, and both are told apart in ResolvedRefs.
 func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
-	l.TLS = ir.TLS{ALPN: []string{"h2", "http/1.1"}}
+	if l.speaksHTTP() { // what else is inside, the client and the back end know
+		l.TLS.ALPN = []string{"h2", "http/1.1"}
+	}
 	if from == nil || len(from.CertificateRefs) == 0 {
 		g.unresolved(field+".certificateRefs", l, gwv1.ListenerReasonInvalidCertificateRef,
 			"the listener names no certificate", "name a Secret of type kubernetes.io/tls")
@@ -95,14 +97,20 @@ func (g *Gateway) Serving() iter.Seq[*Listener] {
 	}
 }
 
-// Certified tells whether the listener needs no certificate or has one.
-func (l *Listener) Certified() bool {
-	return l.Protocol != gwv1.HTTPSProtocolType || len(l.Certificates) > 0
+// endsTLS tells whether clients speak TLS with the listener.
+func (l *Listener) endsTLS() bool {
+	return l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType && !l.Passthrough
 }
 
-// chain names the ir.Chain that the listener has: its own, when it ends TLS.
+// Certified tells whether the listener needs no certificate or has one.
+func (l *Listener) Certified() bool {
+	return !l.endsTLS() || len(l.Certificates) > 0
+}
+
+// chain names what a client asks for in the handshake to come to the listener; ""
+// where there is no handshake.
 func (l *Listener) chain() string {
-	if l.Protocol != gwv1.HTTPSProtocolType {
+	if l.Protocol != gwv1.HTTPSProtocolType && l.Protocol != gwv1.TLSProtocolType {
 		return ""
 	}
 	return domain(l.Hostname)
@@ -110,7 +118,7 @@ func (l *Listener) chain() string {
 
 // terminate gives how the listener ends TLS, nil when it does not.
 func (l *Listener) terminate() *ir.TLS {
-	if l.Protocol != gwv1.HTTPSProtocolType {
+	if !l.endsTLS() {
 		return nil
 	}
 	out := l.TLS
@@ -130,7 +138,7 @@ func SecretName(key store.Key) string { return "Secret/" + key.Namespace + "/" +
 func (g *Gateway) Misdirected(port int32, chain string) []string {
 	var out []string
 	for _, l := range g.Listeners {
-		if l.Serves() && l.Port == port && l.chain() != chain {
+		if l.Serves() && l.Port == port && l.chain() != "" && l.chain() != chain {
 			out = append(out, l.chain())
 		}
 	}

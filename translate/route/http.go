@@ -146,7 +146,8 @@ func Rules(object *store.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// Matches counts the matches of such a route; a rule without one has one.
+// Matches counts the matches of a route; a rule without one has one, and so has a
+// route of streams.
 func Matches(object *store.Object) (matches int) {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
@@ -157,6 +158,8 @@ func Matches(object *store.Object) (matches int) {
 		for i := range route.Spec.Rules {
 			matches += max(1, len(route.Spec.Rules[i].Matches))
 		}
+	default:
+		matches = 1
 	}
 	return matches
 }

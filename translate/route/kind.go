@@ -27,6 +27,9 @@ func Kinds() []Kind {
 	return []Kind{
 		{Name: "HTTPRoute", Protocols: web, Tables: true, read: readHTTP},
 		{Name: "GRPCRoute", Protocols: web, Tables: true, read: readGRPC},
+		{Name: "TLSRoute", Protocols: []gwv1.ProtocolType{gwv1.TLSProtocolType}, read: readTLS},
+		{Name: "TCPRoute", Protocols: []gwv1.ProtocolType{gwv1.TCPProtocolType}, read: readTCP},
+		{Name: "UDPRoute", Protocols: []gwv1.ProtocolType{gwv1.UDPProtocolType}, read: readUDP},
 	}
 }
 
@@ -38,6 +41,21 @@ func readHTTP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 func readGRPC(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 	from, _ := store.As[*gwv1.GRPCRoute](o)
 	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
+}
+
+func readTLS(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := store.As[*gwv1.TLSRoute](o)
+	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
+}
+
+func readTCP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := store.As[*gwv1.TCPRoute](o)
+	return from.Spec.CommonRouteSpec, nil
+}
+
+func readUDP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := store.As[*gwv1.UDPRoute](o)
+	return from.Spec.CommonRouteSpec, nil
 }
 
 // KindOf finds a kind by the name that objects of it have; ok is false for one

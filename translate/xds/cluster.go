@@ -98,6 +98,9 @@ func lbEndpoint(e ir.Endpoint) *endpointv3.LbEndpoint {
 	if e.Draining {
 		endpoint.HealthStatus = corev3.HealthStatus_DRAINING
 	}
+	if e.Weight > 0 {
+		endpoint.LoadBalancingWeight = wrapperspb.UInt32(e.Weight)
+	}
 	return endpoint
 }
 

@@ -3,14 +3,11 @@ package xds
 import (
 	"time"
 
-	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
 	proxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/proxy_protocol/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -36,31 +33,44 @@ const (
 // and certificates by SDS on the same stream, so that an edit of a route and a new
 // certificate never touch it.
 func Listener(port *ir.Port) Resource {
-	listener := &listenerv3.Listener{
-		Name:                          port.Name,
-		Address:                       socketAddress(port.Addresses[0], port.Port),
-		StatPrefix:                    port.Name,
-		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
-		TrafficDirection:              corev3.TrafficDirection_INBOUND,
+	if port.UDP {
+		return newResource(listenerType, port.Name, marshal(udpListener(port)))
 	}
+	listener := listenerOf(port)
+	listener.PerConnectionBufferLimitBytes = wrapperspb.UInt32(bufferLimit)
 	if port.Exclusive {
 		listener.EnableReusePort = wrapperspb.Bool(false)
 	}
 	if port.ProxyProtocol { // it comes before the handshake
 		listener.ListenerFilters = append(listener.ListenerFilters, proxyProtocol())
 	}
-	if port.Secure() {
+	if scheme := port.Scheme(); scheme == "https" || scheme == "tls" {
 		listener.ListenerFilters = append(listener.ListenerFilters, tlsInspector())
 	}
 	for i := range port.Chains {
 		listener.FilterChains = append(listener.FilterChains, filterChain(port, &port.Chains[i]))
+	}
+	for i := range port.Streams {
+		listener.FilterChains = append(listener.FilterChains, streamChain(port, &port.Streams[i]))
+	}
+	return newResource(listenerType, port.Name, marshal(listener))
+}
+
+// listenerOf binds the addresses. A UDP port cannot be kept from others: with one
+// socket for several threads Envoy would not know whose a datagram is.
+func listenerOf(port *ir.Port) *listenerv3.Listener {
+	listener := &listenerv3.Listener{
+		Name:             port.Name,
+		Address:          socketAddress(port.Addresses[0], port.Port),
+		StatPrefix:       port.Name,
+		TrafficDirection: corev3.TrafficDirection_INBOUND,
 	}
 	// "::" without ipv4_compat takes IPv6 only and leaves room for "0.0.0.0".
 	for _, address := range port.Addresses[1:] {
 		listener.AdditionalAddresses = append(listener.AdditionalAddresses,
 			&listenerv3.AdditionalAddress{Address: socketAddress(address, port.Port)})
 	}
-	return newResource(listenerType, port.Name, marshal(listener))
+	return listener
 }
 
 // connectionManager holds what is the same for all routes of a chain. The Server
@@ -91,61 +101,6 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
-	}
-}
-
-// accessLogFields are the members of a line of the access log. The path has no
-// query: tokens are passed there.
-var accessLogFields = map[string]string{
-	"time":             "%START_TIME%",
-	"method":           "%REQ(:METHOD)%",
-	"host":             "%REQ(:AUTHORITY)%",
-	"path":             "%PATH(NQ:ORIG_OR_PATH)%",
-	"protocol":         "%PROTOCOL%",
-	"status":           "%RESPONSE_CODE%",
-	"route":            "%ROUTE_NAME%",
-	"duration_ms":      "%DURATION%",
-	"bytes_received":   "%BYTES_RECEIVED%",
-	"bytes_sent":       "%BYTES_SENT%",
-	"client":           "%DOWNSTREAM_REMOTE_ADDRESS%",
-	"upstream_host":    "%UPSTREAM_HOST%",
-	"upstream_cluster": "%UPSTREAM_CLUSTER_RAW%",
-	"attempts":         "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
-	"flags":            "%RESPONSE_FLAGS%",
-	"details":          "%RESPONSE_CODE_DETAILS%",
-	"request_id":       "%REQ(X-REQUEST-ID)%",
-	"user_agent":       "%REQ(USER-AGENT)%",
-}
-
-// textLog is a line of the access log for people.
-const textLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQ(:METHOD)% %REQ(:AUTHORITY)%%PATH(NQ:ORIG_OR_PATH)% " +
-	"%RESPONSE_CODE% %RESPONSE_FLAGS% %DURATION%ms %ROUTE_NAME% %UPSTREAM_CLUSTER_RAW%\n"
-
-func accessLogs(form ir.AccessLog) []*accesslogv3.AccessLog {
-	switch form {
-	case ir.LogOff:
-		return nil
-	case ir.LogText:
-		line := &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: textLog}}
-		return []*accesslogv3.AccessLog{stdout(&corev3.SubstitutionFormatString{
-			Format: &corev3.SubstitutionFormatString_TextFormatSource{TextFormatSource: line},
-		})}
-	}
-	fields := make(map[string]*structpb.Value, len(accessLogFields))
-	for name, command := range accessLogFields {
-		fields[name] = structpb.NewStringValue(command)
-	}
-	return []*accesslogv3.AccessLog{stdout(&corev3.SubstitutionFormatString{
-		Format: &corev3.SubstitutionFormatString_JsonFormat{JsonFormat: &structpb.Struct{Fields: fields}},
-	})}
-}
-
-func stdout(format *corev3.SubstitutionFormatString) *accesslogv3.AccessLog {
-	return &accesslogv3.AccessLog{
-		Name: "envoy.access_loggers.stdout",
-		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: pack(&streamv3.StdoutAccessLog{
-			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: format},
-		})},
 	}
 }
 

@@ -55,11 +55,15 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	if chain.Name != "*" {
 		out.FilterChainMatch.ServerNames = []string{chain.Name}
 	}
-	out.TransportSocket = &corev3.TransportSocket{
-		Name:       tlsSocket,
-		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: pack(downstreamTLS(chain.TLS))},
-	}
+	out.TransportSocket = downstreamSocket(chain.TLS)
 	return out
+}
+
+func downstreamSocket(terminate *ir.TLS) *corev3.TransportSocket {
+	return &corev3.TransportSocket{
+		Name:       tlsSocket,
+		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: pack(downstreamTLS(terminate))},
+	}
 }
 
 func downstreamTLS(terminate *ir.TLS) *tlsv3.DownstreamTlsContext {

@@ -1,0 +1,57 @@
+package envoytest
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// EchoUDP answers each datagram to "ip:port" with the name of the back end, until the
+// test ends.
+func EchoUDP(t testing.TB, name, address string) {
+	t.Helper()
+	socket, err := net.ListenPacket("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = socket.Close() })
+	go func() {
+		buffer := make([]byte, maxDatagram)
+		for {
+			_, from, err := socket.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			_, _ = socket.WriteTo([]byte(name), from)
+		}
+	}()
+}
+
+const maxDatagram = 1500
+
+// Sessions sends a datagram to "ip:port" from each of n sockets, and counts what is
+// answered within the time: an unanswered one counts under "".
+func Sessions(t testing.TB, address string, n int, within time.Duration) map[string]int {
+	t.Helper()
+	var sockets []net.Conn
+	for range n {
+		socket, err := net.Dial("udp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = socket.Close() }()
+		_, _ = socket.Write([]byte("hello")) // nobody may be there yet
+		sockets = append(sockets, socket)
+	}
+	answers, buffer := map[string]int{}, make([]byte, maxDatagram)
+	deadline := time.Now().Add(within)
+	for _, socket := range sockets {
+		_ = socket.SetReadDeadline(deadline)
+		size, err := socket.Read(buffer)
+		if err != nil {
+			size = 0
+		}
+		answers[string(buffer[:size])]++
+	}
+	return answers
+}

@@ -1,0 +1,87 @@
+package backend
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Part is one back end of a Blend.
+type Part struct {
+	// Cluster has its endpoints; nil for one that could not be resolved.
+	Cluster *ir.Cluster
+	Weight  uint32
+}
+
+// blackHole is an endpoint that swallows datagrams: nothing can bind port 0.
+var blackHole = ir.Endpoint{Host: "127.0.0.1", Port: 0}
+
+// Blend makes one cluster of several back ends, for what names one cluster alone: the
+// endpoints of each share its weight. The share of a part without endpoints is sent
+// where nobody is (Gateway API, UDPRouteRule.backendRefs: "Packet drops must respect
+// weight").
+func Blend(key Key, parts []Part) *ir.Cluster {
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
+	total := uint64(0)
+	for _, p := range parts {
+		total += uint64(p.Weight)
+	}
+	dead := uint64(0)
+	for _, p := range parts {
+		switch {
+		case p.Weight == 0:
+			continue
+		case p.Cluster == nil || len(p.Cluster.Endpoints) == 0:
+			dead += uint64(p.Weight)
+			continue
+		case p.Cluster.Discovery == ir.DNS:
+			cluster.Discovery = ir.DNS
+		}
+		cluster.Objects = append(cluster.Objects, p.Cluster.Objects...)
+		each := share(p, total)
+		for _, endpoint := range p.Cluster.Endpoints {
+			endpoint.Weight = each
+			cluster.Endpoints = append(cluster.Endpoints, endpoint)
+		}
+	}
+	if dead > 0 && len(cluster.Endpoints) > 0 {
+		hole := blackHole
+		hole.Weight = uint32(dead * scale(total))
+		cluster.Endpoints = append(cluster.Endpoints, hole)
+	}
+	cluster.Endpoints = joined(cluster.Endpoints)
+	return cluster
+}
+
+// scale is what weights are multiplied by, so that they can be divided among
+// endpoints: Envoy adds all of them up in 32 bits.
+func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
+
+// share is the weight of each endpoint of a part that takes new sessions.
+func share(p Part, total uint64) uint32 {
+	live := uint64(0)
+	for _, endpoint := range p.Cluster.Endpoints {
+		if !endpoint.Draining {
+			live++
+		}
+	}
+	return uint32(max(1, uint64(p.Weight)*scale(total)/max(1, live)))
+}
+
+// joined sorts endpoints and adds up the weights of one that several parts have.
+func joined(endpoints []ir.Endpoint) []ir.Endpoint {
+	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.Draining, !b.Draining))
+	})
+	var out []ir.Endpoint
+	for _, e := range endpoints {
+		if last := len(out) - 1; last >= 0 && out[last].Host == e.Host && out[last].Port == e.Port {
+			out[last].Weight += e.Weight
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}

@@ -1,0 +1,300 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// ForConnection tells whether the question is about a connection, or a datagram, in
+// place of a request: tcp://HOST:PORT, tls://NAME:PORT with the name that the client
+// asks for in the handshake, or udp://HOST:PORT.
+func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
+
+// ConnectionAnswer tells what happens to a connection or datagram.
+type ConnectionAnswer struct {
+	// Port and Candidates are as in Answer.
+	Port       *ir.Port
+	Candidates []string
+	// Stream is what takes it; nil where the port has none for the name.
+	Stream *ir.Stream
+	// Domain is the name of the Stream that fits, "" without TLS.
+	Domain string
+	// Backends share it; none where it is closed, or dropped.
+	Backends []Share
+}
+
+// Share is a back end's part of the connections.
+type Share struct {
+	Target  *ir.Backend
+	Percent float64
+}
+
+// Connection tells what Envoy does with a connection, or with the first datagram of a
+// session.
+func Connection(view *ir.View, query Query) ConnectionAnswer {
+	var fits []*ir.Port
+	for _, gateway := range view.Gateways {
+		if query.Gateway != "" && query.Gateway != gateway.Name {
+			continue
+		}
+		for _, port := range gateway.Ports {
+			if port.Port.Port == query.Port && port.Port.UDP == (query.Scheme == "udp") {
+				fits = append(fits, port.Port)
+			}
+		}
+	}
+	if len(fits) > 1 { // one of them may have the address to itself
+		own := slices.DeleteFunc(slices.Clone(fits), func(p *ir.Port) bool { return !bindsHost(p, query.Host) })
+		if len(own) > 0 {
+			fits = own
+		}
+	}
+	if len(fits) != 1 {
+		answer := ConnectionAnswer{}
+		for _, p := range fits {
+			answer.Candidates = append(answer.Candidates, p.Gateway)
+		}
+		return answer
+	}
+	answer := ConnectionAnswer{Port: fits[0]}
+	answer.Stream, answer.Domain = streamOf(fits[0], query)
+	if answer.Stream != nil && answer.Stream.Route.Live() {
+		answer.Backends = shareOut(answer.Stream.Route.Backends)
+	}
+	return answer
+}
+
+// bindsHost tells whether the host is an address that the port is bound to.
+func bindsHost(port *ir.Port, host string) bool {
+	ip, err := netip.ParseAddr(strings.Trim(hostname(host), "[]"))
+	return err == nil && slices.Contains(port.Addresses, ip.Unmap().String())
+}
+
+// streamOf finds the stream as Envoy does: with TLS the one of the most specific name.
+func streamOf(port *ir.Port, query Query) (stream *ir.Stream, domain string) {
+	if query.Scheme != "tls" {
+		i := slices.IndexFunc(port.Streams, func(s ir.Stream) bool { return s.Domains == nil })
+		if i < 0 {
+			return nil, ""
+		}
+		return &port.Streams[i], ""
+	}
+	i, found := mostSpecific(hostname(query.Host), func(pattern string) (int, bool) {
+		i := slices.IndexFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
+		if i >= 0 {
+			domain = pattern
+			return i, true
+		}
+		// The name is that of an HTTPS listener, which is more specific than what follows.
+		https := slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil && c.Name == pattern })
+		return -1, https
+	})
+	if !found || i < 0 {
+		return nil, ""
+	}
+	return &port.Streams[i], domain
+}
+
+func shareOut(backends []ir.Backend) []Share {
+	total := uint64(0)
+	for _, b := range backends {
+		total += uint64(b.Weight)
+	}
+	var out []Share
+	for i := range backends {
+		if b := &backends[i]; b.Weight > 0 {
+			out = append(out, Share{b, float64(b.Weight) * 100 / float64(total)})
+		}
+	}
+	return out
+}
+
+// explainConnection reports what happens to a connection.
+func explainConnection(f Facts, q Query) (*Report, error) {
+	a := Connection(f.View, q)
+	if len(a.Candidates) > 0 {
+		return nil, fmt.Errorf("several Gateways listen on port %d; choose one: --gateway %s", q.Port, strings.Join(a.Candidates, " or --gateway "))
+	}
+	b := &connectionReporter{reporter{facts: f, query: q, report: &Report{Request: RequestReport{URL: q.URL()}}}, a}
+	b.listener()
+	b.stream()
+	b.outcome()
+	b.problems()
+	if f.Places != nil {
+		b.report.locate(f.Places)
+	}
+	return b.report, nil
+}
+
+// connectionReporter builds the Report of one connection.
+type connectionReporter struct {
+	reporter
+	is ConnectionAnswer
+}
+
+func (b *connectionReporter) listener() {
+	port := b.is.Port
+	if port == nil {
+		return
+	}
+	l := &ListenerReport{
+		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: ir.GatewayKey(port.Gateway)}, VirtualHost: b.is.Domain,
+	}
+	if b.is.Stream != nil {
+		i := slices.IndexFunc(port.Listeners, func(l ir.Listener) bool { return l.ID() == b.is.Stream.Listener })
+		l.Name = port.Listeners[i].Name
+		l.At = Source{Object: port.Listeners[i].Object, Field: fmt.Sprintf("spec.listeners[%d]", port.Listeners[i].Index)}
+	}
+	b.report.Listener = l
+}
+
+// stream reports the route that has the stream, and those that lost it.
+func (b *connectionReporter) stream() {
+	stream := b.is.Stream
+	if stream == nil || stream.Route == nil {
+		return
+	}
+	key := stream.Route.Origin.Key
+	last := hop(key, 0, 0)
+	last.RuleName, last.MatchAt = stream.Route.Section, Source{Object: key, Field: "spec.parentRefs"}
+	if stream.Domains != nil {
+		last.MatchAt.Field = "spec.hostnames"
+	}
+	b.report.Route = &RouteReport{Name: b.is.Port.Name + "/" + stream.Name(), Match: streamWords(stream), Hops: []HopReport{last}}
+	for _, share := range b.is.Backends {
+		b.report.Backends = append(b.report.Backends, b.share(share))
+	}
+	for _, rival := range stream.Behind {
+		if rival.Domains != nil && !slices.Contains(rival.Domains, b.is.Domain) {
+			continue
+		}
+		b.report.Lost = append(b.report.Lost, LostReport{
+			Object: rival.Route, Match: streamWords(stream), Reason: "lower precedence: " + key.String() + " goes before it, by age or else by name",
+			At: Source{Object: rival.Route, Field: "spec.parentRefs"},
+		})
+	}
+}
+
+func streamWords(stream *ir.Stream) string {
+	if stream.Domains == nil {
+		return "all that comes to the listener"
+	}
+	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
+}
+
+func (b *connectionReporter) share(share Share) BackendReport {
+	out := BackendReport{
+		Cluster: share.Target.Cluster, Weight: share.Target.Weight, Percent: share.Percent,
+		At: Source{Object: b.is.Stream.Route.Origin.Key, Field: share.Target.Field},
+	}
+	cluster := b.facts.View.Clusters[share.Target.Cluster]
+	if cluster == nil {
+		out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+		return out
+	}
+	for _, object := range cluster.Objects {
+		out.Objects = append(out.Objects, Source{Object: object})
+	}
+	out.Endpoints = endpoints(cluster)
+	return out
+}
+
+// outcome names what is done, and why when it is nothing.
+func (b *connectionReporter) outcome() {
+	stream, gateway := b.is.Stream, "some Gateway"
+	if b.is.Port != nil {
+		gateway = b.is.Port.Gateway
+	}
+	switch {
+	case b.is.Port == nil:
+		b.report.Outcome = NoListener
+		b.report.Reason = fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, map[bool]string{true: "datagrams", false: "connections"}[b.query.Scheme == "udp"])
+		b.report.Instead = b.streams()
+	case stream == nil:
+		b.report.Outcome = NoListener
+		b.report.Reason = fmt.Sprintf("Gateway %s speaks %s on port %d", gateway, b.is.Port.Scheme(), b.query.Port)
+		if b.query.Scheme == "tls" && strings.HasPrefix(b.is.Port.Scheme(), "tls") {
+			b.report.Reason = fmt.Sprintf("no listener of Gateway %s on port %d has the hostname %s: the connection is closed", gateway, b.query.Port, hostname(b.query.Host))
+		}
+		b.report.Instead = b.streams()
+	case len(b.report.Backends) > 0:
+		b.report.Outcome = Forwarded
+	default:
+		b.report.Outcome = Closed
+		b.report.Reason = b.whyClosed(stream)
+	}
+}
+
+func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
+	if stream.Route == nil {
+		if b.query.Scheme == "tls" {
+			return fmt.Sprintf("no route of listener %s has the hostname %s", stream.Listener, hostname(b.query.Host))
+		}
+		return fmt.Sprintf("no route is attached to listener %s", stream.Listener)
+	}
+	messages := b.messages(func(p store.Problem) bool { return concerns(p, stream.Route.Origin.Key, "spec.rules[0]") })
+	return cmp.Or(messages, "all of its weights are 0")
+}
+
+// problems picks those of what takes part, and where nothing answers those of routes
+// that stand nowhere.
+func (b *connectionReporter) problems() {
+	part := map[store.Key]bool{}
+	if b.report.Listener != nil {
+		part[b.report.Listener.At.Object] = true
+	}
+	if b.report.Route != nil {
+		part[b.report.Route.Hops[0].Object] = true
+	}
+	for _, lost := range b.report.Lost {
+		part[lost.Object] = true
+	}
+	for _, backend := range b.report.Backends {
+		for _, object := range backend.Objects {
+			part[object.Object] = true
+		}
+	}
+	kind := map[string]string{"tcp": "TCPRoute", "tls": "TLSRoute", "udp": "UDPRoute"}[b.query.Scheme]
+	for _, p := range b.facts.Problems {
+		nowhere := len(b.report.Backends) == 0 && (p.Object.Kind == kind || p.Object.Kind == "Gateway" || p.Object == store.Key{})
+		switch {
+		case !part[p.Object] && !nowhere:
+		case len(b.report.Problems) == maxProblems:
+			b.report.MoreProblems++
+		default:
+			b.report.Problems = append(b.report.Problems, p)
+		}
+	}
+}
+
+// streams are URLs that lead somewhere.
+func (b *connectionReporter) streams() []string {
+	var urls []string
+	for _, gateway := range b.facts.View.Gateways {
+		if b.query.Gateway != "" && b.query.Gateway != gateway.Name {
+			continue
+		}
+		for _, port := range gateway.Ports {
+			for i := range port.Port.Streams {
+				urls = append(urls, streamURL(port.Port, &port.Port.Streams[i], hostname(b.query.Host)))
+			}
+		}
+	}
+	return nearest(b.query.URL(), unique(urls))
+}
+
+func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
+	switch {
+	case port.UDP:
+		return fmt.Sprintf("udp://%s:%d", host, port.Port)
+	case stream.Domains == nil:
+		return fmt.Sprintf("tcp://%s:%d", host, port.Port)
+	}
+	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
+}

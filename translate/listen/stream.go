@@ -1,0 +1,78 @@
+package listen
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Claimant is a route of streams, as the ports that it attaches to see it.
+type Claimant struct {
+	Route *ir.StreamRoute
+	// Places are its places on one port of one Gateway, sorted by chain and domain.
+	Places []Place
+}
+
+// stream is what the listener serves of its own: nothing, until routes claim it.
+func (l *Listener) stream() ir.Stream {
+	out := ir.Stream{Listener: l.ID(), Chain: l.chain(), TLS: l.terminate()}
+	if out.Chain != "" {
+		out.Domains = []string{out.Chain}
+	}
+	return out
+}
+
+// Assign gives the streams of a port to the routes that claim them, in the order of
+// the rule of ties: a hostname is that of the first that asks for it (Gateway API,
+// conflicts), and what nobody asks for stays the listener's, which closes it.
+func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
+	var out []ir.Stream
+	for _, own := range port.Streams {
+		taken := map[string]int{} // by domain, the index in out
+		first := len(out)
+		for c := range claimants {
+			out = c.claim(out, own, taken)
+		}
+		if _, gone := taken[domain(own.Chain)]; !gone {
+			out = append(out, own)
+		}
+		slices.SortFunc(out[first:], compareStreams)
+	}
+	port.Streams = out
+}
+
+// claim adds the stream that the route gets of a listener's, if any, and tells those
+// before it whose rival it is.
+func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
+	stream, lost := own, map[int][]string{}
+	stream.Route, stream.Domains = c.Route, nil
+	for _, place := range c.Places {
+		if place.Chain != own.Chain {
+			continue
+		}
+		if at, is := taken[place.Domain]; is {
+			lost[at] = append(lost[at], place.Domain)
+			continue
+		}
+		taken[place.Domain] = len(out)
+		stream.Domains = append(stream.Domains, place.Domain)
+	}
+	for at, domains := range lost {
+		if own.Domains == nil {
+			domains = nil
+		}
+		out[at].Behind = append(out[at].Behind, ir.Rival{Route: c.Route.Origin.Key, Domains: domains})
+	}
+	if len(stream.Domains) == 0 {
+		return out
+	}
+	if own.Domains == nil {
+		stream.Domains = nil
+	}
+	return append(out, stream)
+}
+
+// compareStreams orders the streams of a listener: an edit of one moves no other.
+func compareStreams(a, b ir.Stream) int { return cmp.Compare(a.Name(), b.Name()) }

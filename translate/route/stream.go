@@ -1,0 +1,84 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// StreamFlat is what a TCPRoute, TLSRoute or UDPRoute comes to, wherever it attaches.
+type StreamFlat struct {
+	Route *ir.StreamRoute
+	// Backends are those that can be sent to, sorted and unique; of a UDPRoute the one
+	// that stands for all of them.
+	Backends []backend.Key
+	Problems []store.Problem
+	// Unresolved is as in Flat.
+	Unresolved backend.Resolution
+}
+
+// IsStream tells whether a route's connections or datagrams are handed on as they are.
+func IsStream(key store.Key) bool {
+	kind, served := KindOf(key)
+	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)
+}
+
+// Stream reads the one rule of such a route; the schema admits no more. The share of a
+// reference that cannot be resolved is closed, or dropped (Gateway API,
+// TCPRouteRule.backendRefs).
+func Stream(object *store.Object, resolve Resolver) *StreamFlat {
+	out := &StreamFlat{Route: &ir.StreamRoute{Origin: OriginOf(object)}}
+	section, refs := streamRule(object)
+	if section != nil {
+		out.Route.Section = string(*section)
+	}
+	var words []string
+	for i, ref := range refs {
+		target := ir.Backend{Weight: 1, Field: fmt.Sprintf("spec.rules[0].backendRefs[%d]", i)}
+		if ref.Weight != nil {
+			target.Weight = uint32(*ref.Weight)
+		}
+		switch r := resolve(ref.BackendObjectReference); {
+		case r.OK():
+			target.Cluster = r.Key.Cluster()
+			out.Backends = append(out.Backends, r.Key)
+		default:
+			out.Problems = append(out.Problems, store.Problem{
+				Code: string(r.Reason), Severity: store.Error, Object: object.Key, Field: target.Field, Message: r.Message, Hint: r.Hint,
+			})
+			if out.Unresolved.OK() {
+				out.Unresolved = r
+			}
+			if !slices.Contains(words, r.Message) {
+				words = append(words, r.Message)
+			}
+		}
+		out.Route.Backends = append(out.Route.Backends, target)
+	}
+	out.Unresolved.Message = Several(words)
+	slices.SortFunc(out.Backends, backend.CompareKeys)
+	out.Backends = slices.Compact(out.Backends)
+	if object.Key.Kind == "UDPRoute" && out.Route.Live() {
+		all := backend.Key{Object: object.Key, UDP: true}
+		out.Backends, out.Route.Cluster = []backend.Key{all}, all.Cluster()
+	}
+	return out
+}
+
+func streamRule(object *store.Object) (name *gwv1.SectionName, refs []gwv1.BackendRef) {
+	if tcp, ok := store.As[*gwv1.TCPRoute](object); ok && len(tcp.Spec.Rules) > 0 {
+		return tcp.Spec.Rules[0].Name, tcp.Spec.Rules[0].BackendRefs
+	}
+	if tls, ok := store.As[*gwv1.TLSRoute](object); ok && len(tls.Spec.Rules) > 0 {
+		return tls.Spec.Rules[0].Name, tls.Spec.Rules[0].BackendRefs
+	}
+	if udp, ok := store.As[*gwv1.UDPRoute](object); ok && len(udp.Spec.Rules) > 0 {
+		return udp.Spec.Rules[0].Name, udp.Spec.Rules[0].BackendRefs
+	}
+	return nil, nil
+}

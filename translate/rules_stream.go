@@ -1,0 +1,180 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// streamOut is a TCPRoute, TLSRoute or UDPRoute, and where it attaches.
+type streamOut struct {
+	Attach *attachOut
+	*route.StreamFlat
+}
+
+func (n *network) declareStreams(e *memo.Engine) {
+	n.stream = memo.NewRule(e, "stream", n.runStream, deepEqual)
+	memo.EachOf(n.stream, n.in.routes, func(key store.Key, _ *store.Object) []store.Key {
+		if !route.IsStream(key) {
+			return nil
+		}
+		return []store.Key{key}
+	})
+	n.streams = memo.NewFold[portKey, store.Key](e, gather[store.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
+	memo.From(n.streams, n.stream, func(key store.Key, s *streamOut, yield func(memo.Place[portKey, store.Key], *listen.Claimant)) {
+		for at, places := range s.places() {
+			yield(memo.Place[portKey, store.Key]{Key: at, ID: key}, &listen.Claimant{Route: s.Route, Places: places})
+		}
+	}, deepEqual)
+}
+
+func compareClaimants(a, b *listen.Claimant) int {
+	return route.CompareOrigins(a.Route.Origin, b.Route.Origin)
+}
+
+// places gives the places of the route on each port, sorted and unique.
+func (s *streamOut) places() map[portKey][]listen.Place {
+	out := map[portKey][]listen.Place{}
+	for _, parent := range s.Attach.Parents {
+		for _, place := range parent.Places {
+			at := portKey{parent.Gateway, place.Port, place.UDP}
+			out[at] = append(out[at], place)
+		}
+	}
+	for at, places := range out {
+		slices.SortFunc(places, func(a, b listen.Place) int {
+			return cmp.Or(cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Domain, b.Domain))
+		})
+		out[at] = slices.Compact(places)
+	}
+	return out
+}
+
+func (n *network) runStream(c *memo.Ctx, key store.Key) *streamOut {
+	object, ok := n.in.routes.Get(c, key)
+	if !ok {
+		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
+	}
+	return &streamOut{Attach: n.where(c, key), StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+		return n.backend.Get(c, streamRefer(key, ref))
+	})}
+}
+
+func streamRefer(from store.Key, ref gwv1.BackendObjectReference) backend.Reference {
+	out := backend.Refer(from, ref)
+	out.UDP = from.Kind == "UDPRoute"
+	return out
+}
+
+// streamUses names the back ends that a route makes each of its Gateways need.
+func streamUses(key store.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
+	seen := map[useKey]bool{}
+	for at := range s.places() {
+		eachUse(tableKey{chainKey: chainKey{portKey: at}}, s.Backends, seen, func(use useKey) {
+			yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
+		})
+	}
+}
+
+// runBlend gives the cluster of a UDPRoute. Its back ends are clusters of their own
+// that no Envoy is sent.
+func (n *network) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
+	object, ok := n.in.routes.Get(c, key.Object)
+	if !ok {
+		return nil
+	}
+	var parts []backend.Part
+	flat := route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+		resolution := n.backend.Get(c, streamRefer(key.Object, ref))
+		part := backend.Part{}
+		if resolution.OK() {
+			if out := n.cluster.Get(c, resolution.Key); out != nil {
+				part.Cluster = out.Source
+			}
+		}
+		parts = append(parts, part)
+		return resolution
+	})
+	for i := range parts {
+		parts[i].Weight = flat.Route.Backends[i].Weight
+	}
+	return newCluster(backend.Blend(key, parts), nil)
+}
+
+// streamOutcome is what status tells of a route of streams. One that has lost what it
+// asks for to older ones is accepted all the same, and says so (Gateway API,
+// conflicts).
+func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
+	s := n.stream.Get(c, key)
+	out := outcome{Attach: s.Attach, Resolved: listen.Verdict[gwv1.RouteConditionReason]{
+		Reason: s.Unresolved.Reason, Message: s.Unresolved.Message,
+	}}
+	if lost, _ := n.losses.Get(c, key); lost.Len() > 0 {
+		out.Lost = map[string][]string{}
+		for l := range lost.All() {
+			out.Lost[l.Gateway] = append(out.Lost[l.Gateway], l.String())
+		}
+	}
+	return out
+}
+
+// lossKey is a stream that a route asked for in vain.
+type lossKey struct {
+	portKey
+	Listener string
+	Winner   store.Key
+}
+
+// loss is what a route does not get of it: Domains as in ir.Stream.
+type loss struct {
+	lossKey
+	Route   store.Key
+	Domains []string
+}
+
+func compareLosses(a, b *loss) int {
+	return cmp.Or(comparePortKeys(a.portKey, b.portKey), cmp.Compare(a.Listener, b.Listener), store.CompareKeys(a.Winner, b.Winner))
+}
+
+func (l *loss) String() string {
+	what := "all that comes to"
+	if l.Domains != nil {
+		what = route.Several(l.Domains) + " of"
+	}
+	return fmt.Sprintf("%s goes before it, by age or else by name, and has %s listener %s", l.Winner, what, l.Listener)
+}
+
+// lossesOf yields the losses on a port, by the route that lost.
+func lossesOf(at portKey, p *portOut, yield func(memo.Place[store.Key, lossKey], *loss)) {
+	for i := range p.Port.Streams {
+		stream := &p.Port.Streams[i]
+		for _, rival := range stream.Behind {
+			l := &loss{lossKey{at, stream.Listener, stream.Route.Origin.Key}, rival.Route, rival.Domains}
+			yield(memo.Place[store.Key, lossKey]{Key: rival.Route, ID: l.lossKey}, l)
+		}
+	}
+}
+
+// lossProblems tells the owner of a route.
+func lossProblems(lost memo.Ordered[*loss]) []store.Problem {
+	var out []store.Problem
+	for l := range lost.All() {
+		hint := "a listener of TCP or UDP serves one route: give this one a listener, and so a port, of its own"
+		if l.Domains != nil {
+			hint = "a hostname of a listener is one route's: take it out of one of them"
+		}
+		out = append(out, store.Problem{
+			Code: "OlderRouteWins", Severity: store.Warning, Object: l.Route, Field: "spec.parentRefs",
+			Message: fmt.Sprintf("on port %d of Gateway %s, %s", l.Port, l.Gateway, l), Hint: hint,
+		})
+	}
+	return out
+}
