@@ -166,7 +166,7 @@ func (g *Gateway) EnvoyNames(owner store.Key) map[string]string {
 	out := map[string]string{}
 	for _, l := range g.ListenersOf(owner) {
 		if l.Serves() {
-			out[l.Name] = PortName(g.Name, l.Port, l.chain())
+			out[l.Name] = PortName(g.Name, l.Port, l.Protocol)
 		}
 	}
 	return out
