@@ -89,7 +89,7 @@ func TestNoFieldCarriesWhatEnvoyRejects(t *testing.T) {
 				at.set(word)
 				run.take(folder.tree())
 				if run.rejected() {
-					t.Errorf("%s: Envoy rejects %s: %q\n%s", c.Name, field, word, strings.Join(run.audience("default/eg")[0].refusals("default/eg", nil), "\n"))
+					t.Errorf("%s: Envoy rejects %s: %q\n%s", c.Name, field, word, strings.Join(run.audience("default/eg")[0].refusals("default/eg", unbound{}), "\n"))
 				}
 			}
 			at.set(value)

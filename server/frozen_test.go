@@ -122,27 +122,13 @@ func TestABlackHoleIsLeft(t *testing.T) {
 	}
 }
 
-// A new Envoy accepts connections only when it can answer on all of them.
-func TestANewEnvoyOfManyClustersFailsNoRequest(t *testing.T) {
+// A new Envoy accepts connections only when it can answer on all of them; and when all
+// routes move to other clusters, it goes on to answer.
+func TestManyClustersFailNoRequest(t *testing.T) {
 	envoytest.Binary(t)
 	const clusters, requests = 2000, 4000
 	shop := newShop(t, Options{})
-	delta := []xds.Update{updateOf(xds.Listener(shop.port))}
-	var routes [][]byte
-	for i := range clusters {
-		name := fmt.Sprint("c", i)
-		delta = append(delta, shop.cluster(name, ir.EDS)...)
-		route, problems := xds.Route(&ir.Rule{
-			Name: name, Match: ir.Match{Path: ir.Path{Kind: ir.PathExact, Value: "/" + name}},
-			Action: ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: name, Weight: 1}}}},
-		})
-		if len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		routes = append(routes, route)
-	}
-	table := xds.RouteConfiguration(shop.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, routes)})
-	shop.Publish(translate.Result{Delta: append(delta, updateOf(table))})
+	shop.Publish(translate.Result{Delta: append(shop.crowd("old", clusters), updateOf(xds.Listener(shop.port)))})
 
 	ended := make(chan []string, 1)
 	go func() { ended <- fromTheFirst(t, shop.address, clusters, requests) }()
@@ -150,6 +136,44 @@ func TestANewEnvoyOfManyClustersFailsNoRequest(t *testing.T) {
 	if failed := <-ended; len(failed) > 0 {
 		t.Errorf("%d requests failed, the first: %s", len(failed), failed[0])
 	}
+
+	// A new Envoy asks for clusters first by itself; one that runs takes what it is sent.
+	var targets []envoytest.Target
+	for i := range 10 {
+		targets = append(targets, envoytest.Target{Name: "any", Request: envoytest.Request{Address: shop.address, Path: fmt.Sprint("/c", i*clusters/10)},
+			Check: func(r *envoytest.Response) error {
+				if r.Status != 200 {
+					return fmt.Errorf("status %d", r.Status)
+				}
+				return nil
+			}})
+	}
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 500, Targets: targets})
+	shop.Publish(translate.Result{Delta: shop.crowd("new", clusters)})
+	shop.until("all is accepted", func() bool { return shop.audience("shop/a")[0].state == state{idle: true, settled: true} })
+	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
+		t.Error(result)
+	}
+}
+
+// crowd makes clusters, and the table that leads the path /cN to the Nth.
+func (s *shopPort) crowd(prefix string, clusters int) (delta []xds.Update) {
+	s.t.Helper()
+	var routes [][]byte
+	for i := range clusters {
+		name := fmt.Sprint(prefix, i)
+		delta = append(delta, s.cluster(name, ir.EDS)...)
+		route, problems := xds.Route(&ir.Rule{
+			Name: name, Match: ir.Match{Path: ir.Path{Kind: ir.PathExact, Value: fmt.Sprint("/c", i)}},
+			Action: ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: name, Weight: 1}}}},
+		})
+		if len(problems) > 0 {
+			s.t.Fatal(problems)
+		}
+		routes = append(routes, route)
+	}
+	table := xds.RouteConfiguration(s.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, routes)})
+	return append(delta, updateOf(table))
 }
 
 // fromTheFirst sends requests to every cluster in turn, from the first connection
