@@ -38,12 +38,13 @@ type finding struct {
 	other int
 }
 
-// item is one sound object of a document.
+// item is one object of a document that may serve.
 type item struct {
 	object *Object
 	alone  []byte    // the object without what else the document holds, to be saved; nil where the document may be
 	at     fieldPath // leads to the object in the document; empty for the document itself
 	place  place     // of the object's name
+	twins  bool      // among its listeners: it serves where nothing better does
 }
 
 // foreign is an object of a kind that is none of ours.
@@ -181,10 +182,11 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.settleNamespace(at, object, k)
 	sound := true
 	check := d.schemas.Check
-	if d.sound {
+	if d.sound && !hasTwins(object) {
 		check = d.schemas.Recheck
 	}
-	for _, f := range check(gvk, object) {
+	findings := check(gvk, object)
+	for _, f := range findings {
 		p := Problem{Code: f.Code, Severity: Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
 		if f.Warning {
 			p.Severity = Warning
@@ -192,7 +194,8 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		sound = sound && f.Warning
 		d.report(at, object, p)
 	}
-	if !sound {
+	twins := onlyTwins(keyOf(object), findings)
+	if !sound && !twins {
 		if p, ok := k.untargeted(object); ok {
 			d.report(at, object, p)
 		}
@@ -205,7 +208,7 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		return
 	}
 	name := find(d.root, slices.Concat(at, parsePath("metadata.name")))
-	d.items = append(d.items, item{typed, alone, at, name})
+	d.items = append(d.items, item{typed, alone, at, name, twins})
 }
 
 // identify gives the object's kind, if it is one of the table. Otherwise the

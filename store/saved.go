@@ -174,7 +174,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	case saved.Key.Kind == kindSecret && (saved.Text == nil || !s.options.SaveSecrets):
 		s.absent[saved.Key] = saved.Path
 		return true
-	case r.broken || r.syntax != nil || len(r.items) != 1 || r.items[0].object.Key != saved.Key:
+	case r.syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:
 		return false
 	}
 	f := s.files[saved.Path]
@@ -182,7 +182,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 		f = &file{path: saved.Path}
 		s.files[saved.Path] = f
 	}
-	at := served{object: r.items[0].object, path: saved.Path}
+	at := served{object: r.items[0].object, path: saved.Path, twins: r.items[0].twins}
 	if !saved.Since.IsZero() {
 		at.since, at.text = saved.Since, saved.Text
 		s.served[saved.Key] = at

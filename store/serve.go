@@ -17,6 +17,7 @@ type served struct {
 	definition *definition // nil when it is kept: no definition is sound
 	since      time.Time   // when it began to be kept
 	text       []byte      // of a kept object, to be saved
+	twins      bool        // it has twins: no sound version is known
 }
 
 // take makes the edits the Store's own and gives what they change.
@@ -105,7 +106,7 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	slices.SortFunc(definitions, func(a, b *definition) int {
 		return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
 	})
-	inside := s.inside(key, definitions)
+	inside := s.candidates(key, s.inside(key, definitions))
 	delete(s.contested, key)
 	if len(inside) > 1 {
 		s.contested[key] = struct{}{}
@@ -120,7 +121,7 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 		} else {
 			change.Set = append(change.Set, object)
 		}
-		after := served{object: object, path: winner.file.path, definition: winner}
+		after := served{object: object, path: winner.file.path, definition: winner, twins: winner.twins}
 		if object != before.object || after.path != before.path || before.definition == nil {
 			s.changed(key)
 		}

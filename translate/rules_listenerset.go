@@ -96,7 +96,7 @@ func (n *network) runListenerSetStatus(c *memo.Ctx, key store.Key) *status.Updat
 		return update
 	}
 	update.Envoy = g.EnvoyNames(key)
-	for _, l := range g.ListenersOf(key) {
+	for _, l := range g.Named(key) {
 		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),

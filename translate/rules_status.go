@@ -149,7 +149,7 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 	if count, allowed := g.AttachedSets(); allowed {
 		out.AttachedListenerSets = &count
 	}
-	for _, l := range g.ListenersOf(key) {
+	for _, l := range g.Named(key) {
 		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),

@@ -10,7 +10,7 @@ import (
 
 // resolveConflicts marks listeners that cannot be told apart (spec 004,
 // Listener Compatibility; Gateway API, ListenerConditionConflicted): other
-// protocols on one port, or one hostname twice. Inside one object both are marked;
+// protocols on one port, one hostname twice, or one name twice in an object. Inside one object both are marked;
 // between objects the later one, and who is not accepted, or marked, takes
 // nothing from those behind.
 func resolveConflicts(listeners []*Listener) {
@@ -68,6 +68,10 @@ func conflict(l, other *Listener) Verdict[gwv1.ListenerConditionReason] {
 	case l.Hostname == other.Hostname:
 		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
 			fmt.Sprintf("%s has the same port %d, protocol and hostname %q", name, other.Port, cmp.Or(other.Hostname, "*"))}
+	}
+	if l.Owner == other.Owner && l.Name == other.Name {
+		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerConditionReason(gwv1.ListenerEntryReasonListenerConflict),
+			"another listener here has the name " + l.Name}
 	}
 	return Verdict[gwv1.ListenerConditionReason]{}
 }

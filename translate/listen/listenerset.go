@@ -141,6 +141,18 @@ func (g *Gateway) ListenersOf(owner store.Key) []*Listener {
 	return slices.DeleteFunc(slices.Clone(g.Listeners), func(l *Listener) bool { return l.Owner != owner })
 }
 
+// Named gives the listeners of one object by name, the first of each: status has one
+// entry for a name.
+func (g *Gateway) Named(owner store.Key) []*Listener {
+	var out []*Listener
+	for _, l := range g.ListenersOf(owner) {
+		if !slices.ContainsFunc(out, func(o *Listener) bool { return o.Name == l.Name }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // AttachedSets counts the ListenerSets of which at least one listener serves, when
 // the Gateway allows any (Gateway API, GatewayStatus.attachedListenerSets).
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
