@@ -17,6 +17,7 @@
 //	listenerset   ListenerSet          ListenerSet, Gateway, class, Namespace, certificate  its listeners, and whether the Gateway takes it
 //	joined        Gateway              ← listenerset                sets that it takes, in the order of precedence
 //	listeners     Gateway              Gateway, class, leased, certificate, authority, joined  its listeners and those of its sets, after conflicts among them
+//	client        Gateway              listeners                    the Secret that it shows to back ends (where it names one)
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
@@ -51,8 +52,6 @@
 //	hosts         Gateway, port, chain ← host                       virtual hosts by domain
 //	misdirected   Gateway, port, chain gateway                      hosts of other chains, which answer 421
 //	routeconfig   Gateway, port, chain hosts, misdirected           RouteConfiguration
-//	secret        Secret               Secret                       certificate and key, encoded
-//	pushsecret    Gateway, Secret      ← gateway, secret            the same, for each Gateway that uses it
 //	listener      Gateway, port        gateway                      Listener
 //	infra         Gateway              gateway                      addresses and ports that its Envoy needs
 //	uses          Gateway, back end    ← mount, graft               whether the Gateway needs the cluster
@@ -64,8 +63,10 @@
 //	tlstargets    BackendTLSPolicy     Service, Backend, backendtls what became of it at each target
 //	cluster       back end             Service, slices, Backend, backendconfig, backendtls  Cluster and ClusterLoadAssignment
 //	push          Gateway, back end    cluster                      the same, for each Gateway that uses it
+//	secret        Secret               Secret                       certificate and key, encoded
+//	pushsecret    Gateway, Secret      ← gateway, push, secret      the same, for each Gateway that uses it
 //	trust         name on the wire     ConfigMap, Secret            certificates of authorities, encoded
-//	pushtrust     Gateway, name        ← push, gateway, trust               the same, for each Gateway that uses them
+//	pushtrust     Gateway, name        ← push, gateway, trust       the same, for each Gateway that uses them
 //	users         Service or Backend   ← uses                       the Gateways that send to it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there

@@ -25,6 +25,7 @@ func provedBy() map[gwv1.FeatureName][2]string {
 		"GatewayAddressEmpty":           {"address-pool", "[{type: IPAddress}]"},
 		"ListenerSet":                   {"listener-sets", "kind: ListenerSet"},
 		"GatewayFrontendClientCertificateValidation":                 {"frontend-clients", "perPort"},
+		"GatewayBackendClientCertificate":                            {"backend-client", "clientCertificateRef"},
 		"GatewayFrontendClientCertificateValidationInsecureFallback": {"frontend-clients", "AllowInsecureFallback"},
 		"GatewayHTTPSListenerDetectMisdirectedRequests":              {"https", "-> 421"},
 		"ReferenceGrant":                            {"https-certificates", "kind: ReferenceGrant"},

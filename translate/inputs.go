@@ -30,6 +30,8 @@ type inputs struct {
 	policyIndex *memo.Index[store.Key, store.Key]
 
 	backendPolicyIndex *memo.Index[store.Key, store.Key]
+	// clientIndex lists Gateways that name a certificate for back ends.
+	clientIndex *memo.Index[store.Key, store.Key]
 	// tlsPolicyIndex lists BackendTLSPolicies by target.
 	tlsPolicyIndex *memo.Index[store.Key, store.Key]
 
@@ -67,6 +69,7 @@ func newInputs(e *memo.Engine) *inputs {
 	in.extensions = kind(api.Group, api.KindGatewayExtension)
 	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
 	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
+	in.clientIndex = memo.NewIndex(e, in.gateways, hasClient, store.CompareKeys)
 	in.tlsPolicyIndex = memo.NewIndex(e, in.tlsPolicies, tlsTargetsOf, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {

@@ -85,6 +85,7 @@ type network struct {
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
 	elsewhere   *memo.Rule[store.Key, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
+	client      *memo.Rule[store.Key, string]
 	certificate *memo.Rule[backend.Reference, listen.Certificate]
 	secretUses  *memo.Fold[secretUse, string, struct{}, int]
 	secret      *memo.Rule[store.Key, *secretOut]
@@ -171,7 +172,6 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareCertificates(e)
 	n.declareListeners(e)
 	n.declareInfra(e)
-	n.declareSecrets(e)
 	n.declareReferences(e)
 	n.declarePolicies(e)
 	n.declareHostPolicies(e)
@@ -184,6 +184,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareBackendPolicies(e)
 	n.declareBackendTLS(e)
 	n.declareBackends(e)
+	n.declareSecrets(e)
 	n.declareTrust(e)
 	n.declareTLSStatus(e)
 	n.declarePolicyStatus(e)

@@ -80,7 +80,7 @@ func (n *network) declareBackends(e *memo.Engine) {
 func usesOf(key store.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
-		eachUse(table, flat.Backends, seen, func(use useKey) {
+		eachUse(table, shownBackends(m.placed.Clients[table.Gateway], flat.Backends), seen, func(use useKey) {
 			yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
 		})
 	})
@@ -90,7 +90,7 @@ func usesOf(key store.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], 
 func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for _, table := range g.Tables {
-		eachUse(table, g.Backends, seen, func(use useKey) {
+		eachUse(table, shownBackends(g.placed.Clients[table.Gateway], g.Backends), seen, func(use useKey) {
 			yield(memo.Place[useKey, flatKey]{Key: use, ID: key}, struct{}{})
 		})
 	}
@@ -177,7 +177,7 @@ func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, port string, clust
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(n.sift(c, cluster), n.configOf(c, key.Object).Apply(cluster)...)
 	if policy := n.tlsOf(c, key.Object, port); policy != nil {
-		policy.Apply(cluster)
+		policy.Apply(cluster, key.Client)
 	}
 	return newCluster(cluster, problems)
 }

@@ -3,6 +3,7 @@ package translate
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -82,6 +83,10 @@ func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 	if out.Closed == nil {
 		out.Extras = out.Resolved.Extras()
 		out.Backends, _ = n.connect(c, out.Extras)
+		if client := n.clientOf(c, key.Gateway); client != "" {
+			out.Backends = shownBackends(client, out.Backends)
+			out.Extras = out.Extras.Renamed(func(cluster string) string { return backend.As(cluster, client) })
+		}
 	}
 	return out
 }
@@ -105,6 +110,8 @@ func (n *network) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
 type placed struct {
 	// Entries are those of the tables that have others than the node's own.
 	Entries map[tableKey][]*entry
+	// Clients are the Gateways that show back ends a certificate, and its Secret.
+	Clients map[string]string
 	// Closed says by Gateway why the rules answer 500 there.
 	Closed map[string]string
 }
@@ -118,7 +125,7 @@ func (p placed) in(table tableKey, own []*entry) []*entry {
 }
 
 func samePlaced(a, b placed) bool {
-	if len(a.Entries) != len(b.Entries) || !deepEqual(a.Closed, b.Closed) {
+	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) {
 		return false
 	}
 	for table, entries := range a.Entries {
@@ -131,24 +138,32 @@ func samePlaced(a, b placed) bool {
 }
 
 // place puts the entries of a route into tables under the policies of their
-// listeners.
+// listeners, and with the certificates of their Gateways.
 func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	refused, _ := n.in.quarantine.routes.Get(c, route)
 	done := map[listenerKey][]*entry{}
 	for table, own := range tables {
+		client := n.clientOf(c, table.Gateway)
 		at, policed := n.listenerOf(c, table)
-		if !policed {
+		if client != "" {
+			out.show(table.Gateway, client)
+			at.Gateway = table.Gateway
+		}
+		if !policed && client == "" {
 			continue
 		}
-		demand := n.hostDemand.Get(c, at)
+		demand := &hostDemand{}
+		if policed {
+			demand = n.hostDemand.Get(c, at)
+		}
 		if demand.Closed != nil {
 			out.close(table.Gateway, demand.Closed.Why)
 		}
 		entries, known := done[at]
 		if !known {
 			var words string
-			if entries, words = refused.admitAll(demand.place(own)); words != "" {
+			if entries, words = refused.admitAll(demand.place(shownBy(client, own))); words != "" {
 				out.close(table.Gateway, words)
 			}
 			done[at] = entries

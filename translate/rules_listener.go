@@ -44,6 +44,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 	n.declareListenerSets(e)
 	n.listeners = memo.NewRule(e, "listeners", n.runListeners, deepEqual)
 	memo.Each(n.listeners, n.in.gateways)
+	n.client = memo.NewRule(e, "client", n.runClient, identical)
 	n.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
 	memo.From(n.claims, n.listeners, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, string], *listen.Claim)) {
 		if g != nil {

@@ -57,6 +57,11 @@ func (n *network) declareCertificates(e *memo.Engine) {
 func (n *network) declareSecrets(e *memo.Engine) {
 	n.secretUses = memo.NewFold[secretUse, string](e, count[string], identical[int])
 	memo.From(n.secretUses, n.gateway, secretsOf, identical)
+	memo.From(n.secretUses, n.push, func(key useKey, c *clusterOut, yield func(memo.Place[secretUse, string], struct{})) {
+		if c != nil && c.Source.TLS != nil && c.Source.TLS.Client.Name != "" {
+			yield(memo.Place[secretUse, string]{Key: secretUse{key.Gateway, c.Source.TLS.Client}, ID: "cluster " + key.Backend.Cluster()}, struct{}{})
+		}
+	}, identical)
 	n.secret = memo.NewRule(e, "secret", n.runSecret, sameSecret)
 	n.pushSecret = memo.NewRule(e, "pushsecret", func(c *memo.Ctx, key secretUse) *secretOut {
 		return n.secret.Get(c, key.Secret)
@@ -70,7 +75,7 @@ func (n *network) declareSecrets(e *memo.Engine) {
 	}, identical)
 }
 
-// secretsOf names the Secrets of listeners that serve.
+// secretsOf names the Secrets of listeners that serve. Those of clusters come beside.
 func secretsOf(_ store.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
 	if g == nil {
 		return
@@ -139,7 +144,7 @@ func (n *network) runSecret(c *memo.Ctx, key store.Key) *secretOut {
 		return nil
 	}
 	return &secretOut{
-		Resource: xds.Secret(listen.SecretName(key), pair),
+		Resource: xds.Secret(ir.SecretName(key), pair),
 		Certificate: ir.Certificate{
 			Secret: key, Sum: pair.Sum(), Names: pair.Names(), NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
 		},

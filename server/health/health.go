@@ -95,9 +95,10 @@ var words = map[Reason]string{
 // Reasons gives every reason there is, sorted.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(words)) }
 
-// portOf is the last part of a Service's cluster name (backend.Key); 0 where there is none.
+// portOf is the part after the name in a Service's cluster name (backend.Key); 0 where there is none.
 func portOf(c *ir.Cluster) int {
 	text, _ := strings.CutPrefix(c.Name, c.Objects[0].Kind+"/"+c.Objects[0].Namespace+"/"+c.Objects[0].Name+"/")
+	text, _, _ = strings.Cut(text, "/")
 	port, _ := strconv.Atoi(text) // a name without a port is no number
 	return port
 }

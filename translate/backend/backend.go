@@ -24,10 +24,14 @@ type Key struct {
 	GRPC bool
 	// UDP tells that it gets datagrams: a part of the cluster of a UDPRoute.
 	UDP bool
+	// Client is "namespace/name" of the Secret whose certificate it is shown, where it
+	// speaks TLS: a cluster of its own. "" is none.
+	Client string
 }
 
 // Cluster is the name of the back end's cluster, such as
-// "Service/default/echo/8080" or "Backend/default/echo", with "/grpc" for a GRPC one.
+// "Service/default/echo/8080" or "Backend/default/echo", with "/grpc" for a GRPC one, and then
+// what As adds.
 func (k Key) Cluster() string {
 	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
 	if k.Port != 0 {
@@ -39,15 +43,25 @@ func (k Key) Cluster() string {
 	if k.UDP && k.Object.Kind != "UDPRoute" {
 		name += "/udp"
 	}
-	return name
+	return As(name, k.Client)
+}
+
+// As names the cluster for Gateways that show the certificate of a Secret,
+// "namespace/name"; "" is none.
+func As(cluster, client string) string {
+	if client == "" {
+		return cluster
+	}
+	return cluster + "/as/" + client
 }
 
 // String is the name of the cluster.
 func (k Key) String() string { return k.Cluster() }
 
-// CompareKeys orders keys by object, port and protocol.
+// CompareKeys orders keys by object, port, protocol and client.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP))
+	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP),
+		cmp.Compare(a.Client, b.Client))
 }
 
 // Resolution is what a reference leads to. Reason is empty when it can be sent
@@ -207,11 +221,11 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	}
 	for _, port := range service.Spec.Ports {
 		if port.Port == r.Port && (!r.UDP || port.Protocol == corev1.ProtocolUDP) {
-			return Resolution{Key: Key{r.To, r.Port, r.GRPC, r.UDP}}
+			return Resolution{Key: Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP}}
 		}
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName && len(service.Spec.Ports) == 0 {
-		return Resolution{Key: Key{r.To, r.Port, r.GRPC, r.UDP}}
+		return Resolution{Key: Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP}}
 	}
 	if r.UDP {
 		return r.notFound(fmt.Sprintf("%s has no port %d of protocol UDP", r.To, r.Port), "its ports are: "+portList(service)+"; protocol is TCP unless it is written")

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -68,11 +69,18 @@ func Contest(claims []Claim, tie func(a, b ir.Origin) int) *TLSTarget {
 	return out
 }
 
-// Apply has a cluster speak TLS, or closes it where the policy cannot be used.
-func (p *TLSPolicy) Apply(cluster *ir.Cluster) {
+// Apply has a cluster speak TLS, or closes it where the policy cannot be used. client is
+// Key.Client.
+func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	cluster.Objects = append(cluster.Objects, p.Origin.Key)
 	if p.TLS != nil {
-		cluster.TLS = p.TLS
+		tls := *p.TLS
+		cluster.Objects = append(cluster.Objects, tls.Authorities...)
+		if namespace, name, shown := strings.Cut(client, "/"); shown {
+			tls.Client = store.Key{Kind: "Secret", Namespace: namespace, Name: name}
+			cluster.Objects = append(cluster.Objects, tls.Client)
+		}
+		cluster.TLS = &tls
 		return
 	}
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = p.Closed, ir.Static, nil

@@ -115,6 +115,9 @@ type Clients struct {
 	Insecure bool
 }
 
+// SecretName names a Secret on the wire.
+func SecretName(key store.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
+
 // Certificate is what may be shown of a certificate in use.
 type Certificate struct {
 	Secret store.Key
@@ -417,7 +420,8 @@ type Cluster struct {
 	// Upstream is what policies set, nil when there are none.
 	Upstream *Upstream
 	// Objects are those it is made from: the Service or Backend first, then the
-	// EndpointSlices that give it endpoints, then the policies in force.
+	// EndpointSlices that give it endpoints, then the policies in force, and their
+	// certificates.
 	Objects []store.Key
 }
 

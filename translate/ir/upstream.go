@@ -115,6 +115,8 @@ type UpstreamTLS struct {
 	Authorities []store.Key
 	// Version13 refuses endpoints that speak TLS 1.2 at most.
 	Version13 bool
+	// Client is the Secret of the certificate that endpoints are shown, zero for none.
+	Client store.Key
 }
 
 // PeerName is a name in a certificate (subject alternative name).

@@ -123,13 +123,10 @@ func (l *Listener) terminate() *ir.TLS {
 	}
 	out := l.TLS
 	for _, secret := range l.Certificates {
-		out.Certificates = append(out.Certificates, SecretName(secret))
+		out.Certificates = append(out.Certificates, ir.SecretName(secret))
 	}
 	return &out
 }
-
-// SecretName names a Secret on the wire.
-func SecretName(key store.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
 
 // Misdirected gives the hosts of other listeners of a port, which answer 421 on a
 // connection that was opened for the chain: HTTP/2 clients send requests for all

@@ -16,6 +16,7 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportGRPCRouteNamedRouteRule,
 		features.SupportGateway,
 		features.SupportGatewayAddressEmpty,
+		features.SupportGatewayBackendClientCertificate,
 		features.SupportGatewayFrontendClientCertificateValidation,
 		features.SupportGatewayFrontendClientCertificateValidationInsecureFallback,
 		features.SupportGatewayHTTPListenerIsolation,

@@ -70,6 +70,9 @@ func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 		demand.MatchTypedSubjectAltNames = append(demand.MatchTypedSubjectAltNames, peerName(name))
 	}
 	common.ValidationContextType = trusting(c.TLS.Trust, demand)
+	if c.TLS.Client.Name != "" {
+		common.TlsCertificateSdsSecretConfigs = []*tlsv3.SdsSecretConfig{{Name: ir.SecretName(c.TLS.Client), SdsConfig: adsSource()}}
+	}
 	return &corev3.TransportSocket{
 		Name: tlsSocket,
 		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: pack(&tlsv3.UpstreamTlsContext{

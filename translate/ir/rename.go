@@ -1,0 +1,50 @@
+package ir
+
+import "slices"
+
+// Renamed gives the rule with other names of the clusters that it sends to and asks;
+// name is called for each that is not "".
+func (r *Rule) Renamed(name func(string) string) *Rule {
+	out := *r
+	rename := func(cluster *string) {
+		if *cluster != "" {
+			*cluster = name(*cluster)
+		}
+	}
+	if out.Action.Forward != nil {
+		forward := Forward{Backends: slices.Clone(out.Action.Forward.Backends)}
+		for i := range forward.Backends {
+			rename(&forward.Backends[i].Cluster)
+		}
+		out.Action.Forward = &forward
+	}
+	out.Action.Mirrors = slices.Clone(out.Action.Mirrors)
+	for i := range out.Action.Mirrors {
+		rename(&out.Action.Mirrors[i].Cluster)
+	}
+	out.Action.Extras = out.Action.Extras.Renamed(name)
+	return &out
+}
+
+// Renamed is that for extras; nil stays nil.
+func (e *Extras) Renamed(name func(string) string) *Extras {
+	if len(e.Extensions()) == 0 {
+		return e
+	}
+	out := *e
+	out.ExtAuth, out.GlobalLimit, out.ExtProc = copied(e.ExtAuth), copied(e.GlobalLimit), copied(e.ExtProc)
+	for _, use := range out.Extensions() {
+		extension := *use.Extension
+		extension.Service.Cluster = name(extension.Service.Cluster)
+		use.Extension = &extension
+	}
+	return &out
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	value := *p
+	return &value
+}
