@@ -101,9 +101,11 @@ func (s *stand) options(t *testing.T) suite.ConformanceOptions {
 		Client: c, Clientset: clientset, ClientOptions: clientOptions, RestConfig: connection,
 		ManifestFS: []fs.FS{&suitefiles.Manifests},
 		ConfigurableOptions: suite.ConfigurableOptions{
-			GatewayClassName:         className,
-			CleanupBaseResources:     true,
-			CleanupTestResources:     true,
+			GatewayClassName:     className,
+			CleanupBaseResources: true,
+			CleanupTestResources: true,
+			// Some tests grant what others want refused, which takes long waits to sort out.
+			DisableParallelTests:     !*record,
 			TimeoutConfig:            timeouts(),
 			Implementation:           implementation(t),
 			UsableNetworkAddresses:   address(usableAddress),
