@@ -157,22 +157,22 @@ func TestManyClustersFailNoRequest(t *testing.T) {
 }
 
 // crowd makes clusters, and the table that leads the path /cN to the Nth.
-func (s *shopPort) crowd(prefix string, clusters int) (delta []xds.Update) {
-	s.t.Helper()
+func (p *shopPort) crowd(prefix string, clusters int) (delta []xds.Update) {
+	p.t.Helper()
 	var routes [][]byte
 	for i := range clusters {
 		name := fmt.Sprint(prefix, i)
-		delta = append(delta, s.cluster(name, ir.EDS)...)
+		delta = append(delta, p.cluster(name, ir.EDS)...)
 		route, problems := xds.Route(&ir.Rule{
 			Name: name, Match: ir.Match{Path: ir.Path{Kind: ir.PathExact, Value: fmt.Sprint("/c", i)}},
 			Action: ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: name, Weight: 1}}}},
 		})
 		if len(problems) > 0 {
-			s.t.Fatal(problems)
+			p.t.Fatal(problems)
 		}
 		routes = append(routes, route)
 	}
-	table := xds.RouteConfiguration(s.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, routes)})
+	table := xds.RouteConfiguration(p.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, routes)})
 	return append(delta, updateOf(table))
 }
 

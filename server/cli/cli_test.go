@@ -30,7 +30,7 @@ func (g guest) Run() int {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(state)
+	defer func() { _ = os.RemoveAll(state) }()
 	for name, value := range map[string]string{"XDG_STATE_HOME": state, "STATE_DIRECTORY": ""} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
