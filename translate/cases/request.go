@@ -44,6 +44,10 @@ import (
 //	grpc N             the grpc-status of the answer, which is of status 200
 //	certificate n      the first name in the certificate that the client is shown
 //	only Envoy         what depends on what came before: explain is not asked
+//
+// explain knows where a request goes and as what; status, protocol, response and
+// certificate are seen on Envoy alone, as the answer and the connections are not in the
+// View.
 type Request struct {
 	Line    string
 	Method  string
