@@ -85,7 +85,7 @@ func admit(t *testing.T, claim string, peer net.Addr, socket string) health.Addr
 
 // Whatever is admitted on TCP is loopback.
 func FuzzAdmit(f *testing.F) {
-	for _, seed := range []string{"127.0.0.1:9901", "[::1]:1", "[::ffff:7f00:1]:1", "0177.0.0.1:1", "127.1:1", "unix:/run/gatefold/a"} {
+	for _, seed := range []string{"127.0.0.1:9901", "[::1]:1", "[::ffff:7f00:1]:1", "0177.0.0.1:1", "127.1:1", "unix:/run/gatefold/a", "10.1.2.3:9901", "0.0.0.0:1", "[::]:1", "169.254.169.254:80"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, claim string) {

@@ -41,7 +41,7 @@ func wantSound(t *testing.T, expr ir.Expr, depth int) {
 	t.Helper()
 	arguments := map[string]int{"": 0, funcHeader: 0, funcRequestHeader: 0, funcLower: 1, funcUpper: 1, funcDefault: 1}
 	want, known := arguments[expr.Func]
-	if !known || len(expr.Args) != want || depth > maxNesting+1 {
+	if !known || len(expr.Args) != want || depth > maxNesting {
 		t.Errorf("%+v at depth %d", expr, depth)
 	}
 	if (expr.Func == funcHeader || expr.Func == funcRequestHeader) && !readable.MatchString(expr.Text) {
