@@ -29,12 +29,14 @@
 //	hostpolicy    Gateway, listener    policy                       what policies say for all of its routes
 //	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
 //	elsewhere     kind, name           ← Gateway, routes            the first of the name in any namespace, for hints
-//	attach        HTTPRoute            HTTPRoute, gateway, Namespace  per parentRef: virtual hosts, or why not
+//	attach        route                route, gateway, Namespace  per parentRef: virtual hosts, or why not
+//	contest       Gateway, listener    ← attach                     routes that lose to one of the other kind, HTTPRoute or GRPCRoute
+//	admitted      route                attach, contest              attach, without what others hold
 //	flat          node                 HTTPRoute, backend, link, policies, extension, quarantine  rules with their encodings
-//	overload      -                    ← attach, flat, HTTPRoute    routes that would stand in too many tables
-//	mount         HTTPRoute            attach, flat, hostdemand     where which rules go
+//	overload      -                    ← admitted, flat, HTTPRoute  routes that would stand in too many tables
+//	mount         HTTPRoute, GRPCRoute admitted, flat, hostdemand     where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
-//	demand        root, port           ← fanout by level, attach    pairs that all of its nodes ask for
+//	demand        root, port           ← fanout by level, admitted    pairs that all of its nodes ask for
 //	cut           Gateway, port, host  ← demand                     which roots may not go all the way down
 //	budget        root, port           demand, cut                  how deep it may hand requests on
 //	wants         node                 flat, budget                 properties of the children it asks for
@@ -42,10 +44,10 @@
 //	link          node, candidate      points, HTTPRoute, Namespace under which of the node's rules the candidate may stand
 //	live          node's match         ← flat                       how many children stand under it
 //	refused       node                 ← link, flat                 candidates that do not stand, and why
-//	graft         node                 flat, attach, live, refused, hostdemand  what the node adds to which tables
+//	graft         node                 flat, admitted, live, refused, hostdemand  what the node adds to which tables
 //	binding       node, candidate      link, flat, graft            entry of the child's status
 //	bindings      HTTPRoute            ← binding                    all of its entries
-//	children      HTTPRoute            bindings, attach             entries of its status for routes above, and problems
+//	children      HTTPRoute            bindings, admitted           entries of its status for routes above, and problems
 //	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
@@ -71,8 +73,8 @@
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
 //	attached      Gateway, listener    ← mount                      number of accepted routes
-//	*status       object               gateway, attach, flat …      status
-//	problems      -                    ← listeners, attach, flat …  every problem
+//	*status       object               gateway, admitted, flat …      status
+//	problems      -                    ← listeners, admitted, flat …  every problem
 //
 // The host of a table stands in a chain of its port: with TLS, each listener has one.
 //

@@ -97,6 +97,8 @@ type network struct {
 	lost        *memo.Rule[store.Key, []targetOut]
 	fates       *memo.Fold[store.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
 	attach      *memo.Rule[store.Key, *attachOut]
+	contest     *memo.Rule[listenerKey, map[store.Key]listen.Loss]
+	admitted    *memo.Rule[store.Key, *attachOut]
 	overload    *memo.Rule[struct{}, map[store.Key]overload]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]

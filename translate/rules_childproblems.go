@@ -76,7 +76,7 @@ func (n *network) childProblems(c *memo.Ctx, object *store.Object, entries []chi
 			out = append(out, e.problem(key, e.Accepted, store.Warning))
 		}
 	}
-	if stands && len(n.attach.Get(c, key).Ports) == 0 {
+	if stands && len(n.admitted.Get(c, key).Ports) == 0 {
 		out = missedEverywhere(out, key, n.boundTo(c, key))
 	}
 	return out

@@ -220,7 +220,7 @@ func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf
 
 // standing tells whether a route is attached to a Gateway or stands under a route.
 func (n *network) standing(c *memo.Ctx, key store.Key) bool {
-	if len(n.attach.Get(c, key).Ports) > 0 {
+	if len(n.admitted.Get(c, key).Ports) > 0 {
 		return true
 	}
 	bindings, _ := n.bindings.Get(c, key)

@@ -240,7 +240,7 @@ func (n *network) narrow(c *memo.Ctx, key linkKey, object *store.Object, out *li
 
 // spans tells whether hosts hold all that the node's root serves on its port.
 func (n *network) spans(c *memo.Ctx, key flatKey, hosts []string) bool {
-	return !slices.ContainsFunc(n.attach.Get(c, key.root()).Parents, func(p parentOut) bool {
+	return !slices.ContainsFunc(n.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
 		return !listen.Spans(hosts, places)
 	})
@@ -300,7 +300,7 @@ func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
 // listener claims it: then the node is its guest. A child takes no host away
 // from the others of its root.
 func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, guests []tableKey) {
-	for _, parent := range n.attach.Get(c, key.root()).Parents {
+	for _, parent := range n.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
 		if g := n.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
 			held, narrower = g.Within(held, hosts)

@@ -22,6 +22,7 @@ import (
 
 // attachOut says where a route attaches, and why not elsewhere.
 type attachOut struct {
+	Origin  ir.Origin
 	Parents []parentOut
 	// Ports are those that the route serves on, sorted.
 	Ports    []int32
@@ -31,6 +32,7 @@ type attachOut struct {
 // parentOut is one parentRef.
 type parentOut struct {
 	Ref     gwv1.ParentReference
+	Index   int // in parentRefs
 	Gateway string
 	listen.Attachment
 }
@@ -91,6 +93,7 @@ func (n *network) declareRoutes(e *memo.Engine) {
 	n.declareElsewhere(e)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
 	memo.Each(n.attach, n.in.routes)
+	n.declareContest(e)
 	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)
 	n.declareSpread(e)
 	n.mount = memo.NewRule(e, "mount", n.runMount, sameMount)
@@ -110,7 +113,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	if !ok {
 		return &attachOut{}
 	}
-	from, out := route.Read(object), &attachOut{}
+	from, out := route.Read(object), &attachOut{Origin: route.OriginOf(object)}
 	for i, ref := range from.Parents {
 		switch {
 		case route.ToRoute(key, ref):
@@ -173,6 +176,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 	if !ours {
 		return
 	}
+	p.Index = i
 	if !p.Refused.Good() {
 		out.Problems = append(out.Problems, parentProblem(from.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
 	}
@@ -245,7 +249,7 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []st
 		s.Hosts = link.Hosts
 		return s, link.Hosts, len(link.Links) > 0
 	}
-	return s, nil, key.Port == 0 || slices.Contains(n.attach.Get(c, key.Route).Ports, key.Port)
+	return s, nil, key.Port == 0 || slices.Contains(n.admitted.Get(c, key.Route).Ports, key.Port)
 }
 
 // encode gives the entry of a rule. What Envoy would refuse, or has refused,

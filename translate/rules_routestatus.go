@@ -72,8 +72,8 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 
 func (o outcome) conditions(parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Refused
-	if accepted.Good() {
-		accepted.Message = route.Several(o.Lost[parent.Gateway])
+	if lost := o.Lost[parent.Gateway]; accepted.Good() && len(lost) > 0 {
+		accepted.Message = route.Several(lost)
 	}
 	if accepted.Good() && o.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}

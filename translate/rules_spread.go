@@ -66,7 +66,7 @@ func (n *network) declareSpread(e *memo.Engine) {
 	memo.From(spread, n.in.routes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
 		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: route.Matches(o)})
 	}, identical)
-	memo.From(spread, n.attach, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
+	memo.From(spread, n.admitted, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
 		if tables := a.tables(); tables > 0 {
 			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Route: key, Tables: tables, Ports: len(a.Ports)})
 		}
@@ -178,7 +178,7 @@ func overloadProblems(cut map[store.Key]overload) []store.Problem {
 
 // where says where a route attaches, without its places when they are too many.
 func (n *network) where(c *memo.Ctx, key store.Key) *attachOut {
-	attach := n.attach.Get(c, key)
+	attach := n.admitted.Get(c, key)
 	over, cut := n.overload.Get(c, struct{}{})[key]
 	if !cut {
 		return attach

@@ -63,7 +63,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "tlstargets", n.tlsTargets, tlsTargetProblems)
 	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
-	problemsFrom(n.problems, "attach", n.attach, func(a *attachOut) []store.Problem { return a.Problems })
+	problemsFrom(n.problems, "attach", n.admitted, func(a *attachOut) []store.Problem { return a.Problems })
 	problemsFrom(n.problems, "stream", n.stream, func(s *streamOut) []store.Problem { return s.Problems })
 	problemsFrom(n.problems, "losses", n.losses, lossProblems)
 	problemsFrom(n.problems, "overload", n.overload, overloadProblems)

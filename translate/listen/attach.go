@@ -34,6 +34,8 @@ type Place struct {
 	UDP    bool
 	Chain  string // as ir.Chain.Name
 	Domain string // "*" is every host
+	// Listener is the ID of the one whose place it is, "" where that is not told.
+	Listener string
 }
 
 // Attachment is what one parentRef to a Gateway comes to.
@@ -265,7 +267,7 @@ func (g *Gateway) OwnerName(port int32, domain string) string {
 
 // place is that of a domain at the listener.
 func (l *Listener) place(domain string) Place {
-	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain}
+	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID()}
 }
 
 // Places gives the virtual hosts that exist even when no route attaches: a host

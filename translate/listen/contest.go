@@ -1,0 +1,104 @@
+package listen
+
+import (
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Contender is a route with the hosts that it would serve on one listener.
+type Contender struct {
+	Origin  ir.Origin
+	Domains []string // as in Place
+}
+
+// Loss says who holds a host that a route asks for.
+type Loss struct {
+	By store.Key
+	// Domain is the host that both ask for, the narrower of their two.
+	Domain string
+}
+
+// Contest gives the routes that a listener does not take: of an HTTPRoute and a
+// GRPCRoute with a host in common the first is taken, and the other is not
+// (Gateway API, GRPCRouteSpec.hostnames). all are those of both kinds, in the order
+// of ties. A route that is not taken keeps nobody out.
+func Contest(all []*Contender) map[store.Key]Loss {
+	lost := map[store.Key]Loss{}
+	taken := map[string]*holdings{} // by kind
+	for _, c := range all {
+		if loss, lose := beaten(c, taken); lose {
+			lost[c.Origin.Key] = loss
+			continue
+		}
+		own := taken[c.Origin.Key.Kind]
+		if own == nil {
+			own = newHoldings()
+			taken[c.Origin.Key.Kind] = own
+		}
+		own.take(c)
+	}
+	return lost
+}
+
+func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
+	for kind, other := range taken {
+		if kind == c.Origin.Key.Kind {
+			continue
+		}
+		for _, domain := range c.Domains {
+			if loss, held := other.holder(domain); held {
+				return loss, true
+			}
+		}
+	}
+	return Loss{}, false
+}
+
+// holdings are the hosts of one kind: at a domain itself, and anywhere below a
+// wildcard, with the first route there and its domain.
+type holdings struct{ at, below map[string]Loss }
+
+func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
+
+func (h *holdings) take(c *Contender) {
+	for _, domain := range c.Domains {
+		if _, had := h.at[domain]; !had {
+			h.at[domain] = Loss{c.Origin.Key, domain}
+		}
+		for _, wider := range wildcards(domain) {
+			if _, had := h.below[wider]; !had {
+				h.below[wider] = Loss{c.Origin.Key, domain}
+			}
+		}
+	}
+}
+
+// holder gives a route with a host in common with domain.
+func (h *holdings) holder(domain string) (loss Loss, held bool) {
+	for _, at := range append(wildcards(domain), domain) {
+		if loss, held = h.at[at]; held {
+			return Loss{loss.By, domain}, true
+		}
+	}
+	loss, held = h.below[domain]
+	return loss, held
+}
+
+// wildcards are the patterns that cover a domain, and are not it: "*.example.com",
+// "*.com" and "*" of "a.example.com".
+func wildcards(domain string) []string {
+	var out []string
+	for rest := strings.TrimPrefix(domain, "*."); ; {
+		_, parent, more := strings.Cut(rest, ".")
+		if !more {
+			break
+		}
+		out, rest = append(out, "*."+parent), parent
+	}
+	if domain != "*" {
+		out = append(out, "*")
+	}
+	return out
+}

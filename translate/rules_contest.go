@@ -1,0 +1,146 @@
+package translate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// An HTTPRoute and a GRPCRoute with a host in common on one listener exclude each
+// other (listen.Contest). Whether a route is taken depends on all older ones of the
+// listener, so that a listener with both kinds is judged as a whole when a route
+// comes, goes, or changes its hosts, and at no other edit; a listener with one kind,
+// as most have, is never judged.
+
+// contenders are the routes that would attach to a listener.
+type contenders struct {
+	All   memo.Ordered[*listen.Contender]
+	Kinds map[string]int
+}
+
+func sameContenders(a, b contenders) bool { return a.All.Same(b.All) }
+
+func compareContenders(a, b *listen.Contender) int { return route.CompareOrigins(a.Origin, b.Origin) }
+
+func (n *network) declareContest(e *memo.Engine) {
+	step := gather[store.Key](compareContenders)
+	all := memo.NewFold[listenerKey, store.Key](e, func(value contenders, members []memo.Member[store.Key, *listen.Contender]) contenders {
+		out := contenders{All: step(value.All, members), Kinds: maps.Clone(value.Kinds)}
+		if out.Kinds == nil {
+			out.Kinds = map[string]int{}
+		}
+		for _, m := range members {
+			if m.Had {
+				out.Kinds[m.ID.Kind]--
+			}
+			if m.Has {
+				out.Kinds[m.ID.Kind]++
+			}
+		}
+		return out
+	}, sameContenders)
+	memo.From(all, n.attach, contendersOf, deepEqual)
+	mixed := memo.NewFold[listenerKey, struct{}](e, func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
+		return members[len(members)-1].New
+	}, sameContenders)
+	memo.From(mixed, all, func(key listenerKey, c contenders, yield func(memo.Place[listenerKey, struct{}], contenders)) {
+		if c.Kinds["HTTPRoute"] > 0 && c.Kinds["GRPCRoute"] > 0 {
+			yield(memo.Place[listenerKey, struct{}]{Key: key}, c)
+		}
+	}, sameContenders)
+	n.contest = memo.NewRule(e, "contest", func(c *memo.Ctx, key listenerKey) map[store.Key]listen.Loss {
+		of, _ := mixed.Get(c, key)
+		return listen.Contest(slices.Collect(of.All.All()))
+	}, maps.Equal[map[store.Key]listen.Loss])
+	n.admitted = memo.NewRule(e, "admitted", n.runAdmitted, deepEqual)
+	memo.Each(n.admitted, n.in.routes)
+}
+
+// contendersOf gives what a route asks for on each listener.
+func contendersOf(key store.Key, a *attachOut, yield func(memo.Place[listenerKey, store.Key], *listen.Contender)) {
+	if kind, _ := route.KindOf(key); !kind.Tables {
+		return
+	}
+	domains := map[listenerKey][]string{}
+	for _, parent := range a.Parents {
+		for _, place := range parent.Places {
+			at := listenerKey{parent.Gateway, place.Listener}
+			domains[at] = append(domains[at], place.Domain)
+		}
+	}
+	for at, list := range domains {
+		slices.Sort(list)
+		yield(memo.Place[listenerKey, store.Key]{Key: at, ID: key}, &listen.Contender{Origin: a.Origin, Domains: slices.Compact(list)})
+	}
+}
+
+// runAdmitted takes from where a route attaches what a route of the other kind
+// holds there.
+func (n *network) runAdmitted(c *memo.Ctx, key store.Key) *attachOut {
+	attach := n.attach.Get(c, key)
+	lost := map[listenerKey]listen.Loss{}
+	for _, parent := range attach.Parents {
+		for _, place := range parent.Places {
+			at := listenerKey{parent.Gateway, place.Listener}
+			if loss, lose := n.contest.Get(c, at)[key]; lose {
+				lost[at] = loss
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return attach
+	}
+	out := &attachOut{Origin: attach.Origin, Problems: slices.Clone(attach.Problems)}
+	for i, parent := range attach.Parents {
+		if left, refusal := parent.without(lost); refusal != "" {
+			problem := parentProblem(key, parent.Index, "HostnameConflict", refusal, "give the two routes hostnames, or listeners, of their own")
+			parent = left
+			out.Problems = append(out.Problems, problem)
+		}
+		out.Parents = append(out.Parents, parent)
+		for _, place := range out.Parents[i].Places {
+			out.Ports = append(out.Ports, place.Port)
+		}
+	}
+	slices.Sort(out.Ports)
+	out.Ports = slices.Compact(out.Ports)
+	return out
+}
+
+// reasonHostnameConflict refuses a route whose hosts another kind of route holds; the
+// Gateway API names no reason for it.
+const reasonHostnameConflict gwv1.RouteConditionReason = "HostnameConflict"
+
+// without leaves the listeners out that do not take the route; refusal says why,
+// and is "" where none did.
+func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, refusal string) {
+	var words []string
+	left = p
+	left.Places = slices.DeleteFunc(slices.Clone(p.Places), func(place listen.Place) bool {
+		_, gone := lost[listenerKey{p.Gateway, place.Listener}]
+		return gone
+	})
+	left.Listeners = slices.DeleteFunc(slices.Clone(p.Listeners), func(name string) bool {
+		loss, gone := lost[listenerKey{p.Gateway, name}]
+		if gone {
+			words = append(words, fmt.Sprintf("%s holds %s on listener %s, and comes first", loss.By, loss.Domain, name))
+		}
+		return gone
+	})
+	refusal = strings.Join(words, "; ")
+	if refusal != "" {
+		left.Refused.Message = refusal
+	}
+	if refusal != "" && len(left.Listeners) == 0 {
+		left.Refused.Reason = reasonHostnameConflict
+	}
+	return left, refusal
+}
