@@ -210,10 +210,13 @@ func version(t *testing.T) string {
 		return *release
 	}
 	described, err := describe()
-	if err != nil {
+	switch {
+	case err == nil:
+		return described
+	case *record:
 		t.Fatalf("git describe: %v; name the version by -release", err)
 	}
-	return described
+	return "unknown"
 }
 
 // describe asks once: the report of before, which is deleted, must not make the

@@ -145,7 +145,7 @@ const root = "../.."
 func buildGatefold(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "gatefold")
-	build := exec.Command("go", "build", "-ldflags", "-X github.com/gatefold/gatefold/server/cli.version="+version(t), "-o", binary, ".")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X github.com/gatefold/gatefold/server/cli.version="+version(t), "-o", binary, ".")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
