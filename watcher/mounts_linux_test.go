@@ -19,7 +19,9 @@ func isolated(t *testing.T) bool {
 	t.Helper()
 	const mark = "GATEFOLD_ISOLATED_TEST"
 	if os.Getenv(mark) == t.Name() {
-		must(t, syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
+		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+			t.Skipf("NOT TESTED: the namespace may not mount: %v", err)
+		}
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
