@@ -160,3 +160,28 @@ func (n *network) classProblems(c *memo.Ctx, key store.Key) []store.Problem {
 	}
 	return []store.Problem{problem}
 }
+
+// classVerdict refuses a class of ours that refers to parameters: no kind of them is
+// known. Its Gateways serve on, as without them.
+func classVerdict(object *store.Object) listen.Verdict[gwv1.GatewayClassConditionReason] {
+	class, ok := store.As[*gwv1.GatewayClass](object)
+	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {
+		return listen.Verdict[gwv1.GatewayClassConditionReason]{}
+	}
+	ref := class.Spec.ParametersRef
+	return listen.Verdict[gwv1.GatewayClassConditionReason]{
+		Reason:  gwv1.GatewayClassReasonInvalidParameters,
+		Message: fmt.Sprintf("parameters of kind %s of group %q are not supported", ref.Kind, ref.Group),
+	}
+}
+
+func parameterProblems(object *store.Object) []store.Problem {
+	bad := classVerdict(object)
+	if bad.Good() {
+		return nil
+	}
+	return []store.Problem{{
+		Code: string(bad.Reason), Severity: store.Error, Object: object.Key, Field: "spec.parametersRef",
+		Message: bad.Message, Hint: "remove it: gatefold takes no parameters; Gateways of the class are served as without it",
+	}}
+}

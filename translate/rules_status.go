@@ -47,6 +47,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	memo.Each(classless, n.in.gateways)
 	n.problems = memo.NewFold[struct{}, string, []store.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
+	problemsFrom(n.problems, "parameters", memo.Keyed[store.Key, *store.Object](n.in.classes), parameterProblems)
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
 	problemsFrom(n.problems, "listenerset", n.listenerSet, setProblems)
 	problemsFrom(n.problems, "extension", n.extension, func(x *extensionOut) []store.Problem { return x.Problems })
@@ -130,7 +131,7 @@ func (n *network) runClassStatus(c *memo.Ctx, key store.Key) *status.Update {
 	}
 	generation := object.Value.GetGeneration()
 	return &status.Update{Key: key, Generation: generation, Status: &gwv1.GatewayClassStatus{
-		Conditions:        []metav1.Condition{status.ClassAccepted(generation, listen.Verdict[gwv1.GatewayClassConditionReason]{})},
+		Conditions:        []metav1.Condition{status.ClassAccepted(generation, classVerdict(object))},
 		SupportedFeatures: status.Features(),
 	}}
 }

@@ -39,7 +39,8 @@ type Gateway struct {
 	frontend *frontend
 	// Client is the certificate that back ends are to be shown, nil for none.
 	Client *Client
-	// Unusable says why the addresses cannot be used; its zero value that they can.
+	// Unusable says why nothing can be served: the addresses cannot be used, or what it
+	// asks for is not known. Its zero value says that all is well.
 	Unusable Verdict[gwv1.GatewayConditionReason]
 	Problems []store.Problem
 }
@@ -113,6 +114,7 @@ func Read(object *store.Object, given []string, follow References) *Gateway {
 		Generation: gateway.Generation,
 	}
 	g.addresses(gateway.Spec.Addresses, given)
+	g.readParameters(gateway.Spec.Infrastructure)
 	g.readSettings(gateway.Annotations)
 	for i := range gateway.Spec.Listeners {
 		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], follow.Certificate))
@@ -182,8 +184,25 @@ func (g *Gateway) refuseAddress(field, message string) {
 	}
 }
 
-// unusable says of a listener that its Gateway has no address that can be used.
+// readParameters refuses a reference to parameters: no kind of them is known, and a
+// Gateway is not served otherwise than it asks to be.
+func (g *Gateway) readParameters(from *gwv1.GatewayInfrastructure) {
+	if from == nil || from.ParametersRef == nil {
+		return
+	}
+	message := fmt.Sprintf("parameters of kind %s of group %q are not supported", from.ParametersRef.Kind, from.ParametersRef.Group)
+	g.problem(string(gwv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", message, "remove it: gatefold takes no parameters; annotations of the Gateway set what there is")
+	if g.Unusable.Good() {
+		g.Unusable = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonInvalidParameters, message}
+	}
+}
+
+// unusable says of a listener that its Gateway cannot be served at all, mostly as it
+// has no address that can be used.
 func (g *Gateway) unusable() Verdict[gwv1.ListenerConditionReason] {
+	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
+		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalid, g.Unusable.Message}
+	}
 	return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable, g.Unusable.Message}
 }
 
