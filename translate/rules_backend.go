@@ -176,7 +176,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(n.sift(c, cluster), n.configOf(c, key.Object).Apply(cluster)...)
-	if policy := n.tlsOf(c, key.Object, port); policy != nil && !key.UDP {
+	if policy := n.tlsOf(c, key.Object, port); policy != nil && !key.UDP && !key.Raw {
 		policy.Apply(cluster, key.Client)
 	}
 	return newCluster(cluster, problems)

@@ -128,6 +128,7 @@ func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
 			if len(port.Streams) > 0 {
 				claimants, _ := n.streams.Get(c, key)
 				listen.Assign(port, claimants.All())
+				dress(port, n.clientOf(c, key.Gateway))
 			}
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}

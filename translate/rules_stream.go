@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -18,6 +19,8 @@ import (
 type streamOut struct {
 	Attach *attachOut
 	*route.StreamFlat
+	// Clients are the Gateways that show back ends a certificate, and its Secret.
+	Clients map[string]string
 }
 
 func (n *network) declareStreams(e *memo.Engine) {
@@ -63,9 +66,45 @@ func (n *network) runStream(c *memo.Ctx, key store.Key) *streamOut {
 	if !ok {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
 	}
-	return &streamOut{Attach: n.where(c, key), StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+	out := &streamOut{Attach: n.where(c, key), StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return n.backend.Get(c, streamRefer(key, ref))
-	})}
+	}), Clients: map[string]string{}}
+	for _, parent := range out.Attach.Parents {
+		if client := n.clientOf(c, parent.Gateway); client != "" {
+			out.Clients[parent.Gateway] = client
+		}
+	}
+	return out
+}
+
+// dress names the clusters of the streams of a TCP port: those that TLS goes through to
+// are spoken to as they are, others with the certificate of the Gateway.
+func dress(port *ir.Port, client string) {
+	for i := range port.Streams {
+		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
+			s.Route = s.Route.Renamed(func(cluster string) string {
+				if s.Raw() {
+					return backend.Raw(cluster)
+				}
+				return backend.As(cluster, client)
+			})
+		}
+	}
+}
+
+// dressed gives the back ends of a route as dress names them at a place.
+func (s *streamOut) dressed(gateway string, at listen.Place) []backend.Key {
+	switch {
+	case at.UDP:
+		return s.Backends
+	case !at.Raw:
+		return shownBackends(s.Clients[gateway], s.Backends)
+	}
+	out := slices.Clone(s.Backends)
+	for i := range out {
+		out[i].Raw = true
+	}
+	return out
 }
 
 func streamRefer(from store.Key, ref gwv1.BackendObjectReference) backend.Reference {
@@ -77,10 +116,12 @@ func streamRefer(from store.Key, ref gwv1.BackendObjectReference) backend.Refere
 // streamUses names the back ends that a route makes each of its Gateways need.
 func streamUses(key store.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
-	for at := range s.places() {
-		eachUse(tableKey{chainKey: chainKey{portKey: at}}, s.Backends, seen, func(use useKey) {
-			yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
-		})
+	for at, places := range s.places() {
+		for _, place := range places {
+			eachUse(tableKey{chainKey: chainKey{portKey: at}}, s.dressed(at.Gateway, place), seen, func(use useKey) {
+				yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
+			})
+		}
 	}
 }
 

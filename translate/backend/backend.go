@@ -24,6 +24,9 @@ type Key struct {
 	GRPC bool
 	// UDP tells that it gets datagrams: a part of the cluster of a UDPRoute.
 	UDP bool
+	// Raw tells that it gets TLS as clients speak it (TLSRoute, mode Passthrough), and
+	// none of Envoy's own: a cluster beside.
+	Raw bool
 	// Client is "namespace/name" of the Secret whose certificate it is shown, where it
 	// speaks TLS: a cluster of its own. "" is none.
 	Client string
@@ -31,7 +34,7 @@ type Key struct {
 
 // Cluster is the name of the back end's cluster, such as
 // "Service/default/echo/8080" or "Backend/default/echo", with "/grpc" for a GRPC one, and then
-// what As adds.
+// what Raw and As add.
 func (k Key) Cluster() string {
 	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
 	if k.Port != 0 {
@@ -43,8 +46,15 @@ func (k Key) Cluster() string {
 	if k.UDP && k.Object.Kind != "UDPRoute" {
 		name += "/udp"
 	}
+	if k.Raw {
+		name = Raw(name)
+	}
 	return As(name, k.Client)
 }
+
+// Raw names the cluster that is spoken to without TLS of Envoy's own, whatever policies
+// say.
+func Raw(cluster string) string { return cluster + "/raw" }
 
 // As names the cluster for Gateways that show the certificate of a Secret,
 // "namespace/name"; "" is none.
@@ -61,7 +71,7 @@ func (k Key) String() string { return k.Cluster() }
 // CompareKeys orders keys by object, port, protocol and client.
 func CompareKeys(a, b Key) int {
 	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP),
-		cmp.Compare(a.Client, b.Client))
+		ir.TrueFirst(!a.Raw, !b.Raw), cmp.Compare(a.Client, b.Client))
 }
 
 // Resolution is what a reference leads to. Reason is empty when it can be sent

@@ -41,6 +41,18 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
+// Renamed is that for a route of streams.
+func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
+	out := *r
+	out.Backends = slices.Clone(r.Backends)
+	for i := range out.Backends {
+		if cluster := &out.Backends[i].Cluster; *cluster != "" {
+			*cluster = name(*cluster)
+		}
+	}
+	return &out
+}
+
 func copied[T any](p *T) *T {
 	if p == nil {
 		return nil

@@ -32,6 +32,9 @@ func (s *Stream) Name() string {
 	return s.Listener + "/" + s.Route.Name()
 }
 
+// Raw tells that TLS goes through to the back end.
+func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
+
 // Rival is a route that lost domains of a Stream.
 type Rival struct {
 	Route   store.Key

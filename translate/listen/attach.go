@@ -36,6 +36,8 @@ type Place struct {
 	Domain string // "*" is every host
 	// Listener is the ID of the one whose place it is, "" where that is not told.
 	Listener string
+	// Raw tells that TLS goes through to the back ends.
+	Raw bool
 }
 
 // Attachment is what one parentRef to a Gateway comes to.
@@ -267,7 +269,7 @@ func (g *Gateway) OwnerName(port int32, domain string) string {
 
 // place is that of a domain at the listener.
 func (l *Listener) place(domain string) Place {
-	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID()}
+	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
 // Places gives the virtual hosts that exist even when no route attaches: a host
