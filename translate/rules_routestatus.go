@@ -22,8 +22,8 @@ type outcome struct {
 	Unsupported []string
 	Closed      map[string]string
 	Resolved    listen.Verdict[gwv1.RouteConditionReason]
-	// Lost says, by Gateway, what older routes have there of what it asks for.
-	Lost map[string][]string
+	// Lost says what older routes have of what it asks a listener for.
+	Lost map[listenerKey][]string
 }
 
 // outcome asks the rules of the route's kind.
@@ -72,8 +72,8 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 
 func (o outcome) conditions(parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Refused
-	if lost := o.Lost[parent.Gateway]; accepted.Good() && len(lost) > 0 {
-		accepted.Message = route.Several(lost)
+	if lost := o.lost(parent); accepted.Good() && lost != "" {
+		accepted.Message = lost
 	}
 	if accepted.Good() && o.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}
@@ -90,6 +90,15 @@ func (o outcome) conditions(parent parentOut, generation int64) []metav1.Conditi
 		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(why)))
 	}
 	return conditions
+}
+
+// lost says what others have of what the parentRef asks for, "" for nothing.
+func (o outcome) lost(parent parentOut) string {
+	var words []string
+	for _, name := range parent.Listeners {
+		words = append(words, o.Lost[listenerKey{parent.Gateway, name}]...)
+	}
+	return route.Several(words)
 }
 
 // attachedTo names the listeners that a route is attached to. A route that is not

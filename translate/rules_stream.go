@@ -159,9 +159,10 @@ func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
 		Reason: s.Unresolved.Reason, Message: s.Unresolved.Message,
 	}}
 	if lost, _ := n.losses.Get(c, key); lost.Len() > 0 {
-		out.Lost = map[string][]string{}
+		out.Lost = map[listenerKey][]string{}
 		for l := range lost.All() {
-			out.Lost[l.Gateway] = append(out.Lost[l.Gateway], l.String())
+			at := listenerKey{l.Gateway, l.Listener}
+			out.Lost[at] = append(out.Lost[at], l.String())
 		}
 	}
 	return out
