@@ -33,6 +33,9 @@
 //	contest       Gateway, listener    ← attach                     routes that lose to one of the other kind, HTTPRoute or GRPCRoute
 //	admitted      route                attach, contest              attach, without what others hold
 //	flat          node                 HTTPRoute, backend, link, policies, extension, quarantine  rules with their encodings
+//	stream        TCP, TLS, UDPRoute   admitted, backend            what is handed on, and to whom
+//	streams       Gateway, port        ← stream                     routes that ask for what comes to the port
+//	losses        TCP, TLS, UDPRoute   ← listener                   what older routes have of what it asks for
 //	overload      -                    ← admitted, flat, HTTPRoute  routes that would stand in too many tables
 //	mount         HTTPRoute, GRPCRoute admitted, flat, hostdemand     where which rules go
 //	fanout        node                 flat, who offers what        pairs that its rules ask for
@@ -54,9 +57,9 @@
 //	hosts         Gateway, port, chain ← host                       virtual hosts by domain
 //	misdirected   Gateway, port, chain gateway                      hosts of other chains, which answer 421
 //	routeconfig   Gateway, port, chain hosts, misdirected           RouteConfiguration
-//	listener      Gateway, port        gateway                      Listener
+//	listener      Gateway, port        gateway, streams             Listener
 //	infra         Gateway              gateway                      addresses and ports that its Envoy needs
-//	uses          Gateway, back end    ← mount, graft               whether the Gateway needs the cluster
+//	uses          Gateway, back end    ← mount, graft, stream       whether the Gateway needs the cluster
 //	backendpolicy BackendConfigPolicy  BackendConfigPolicy          one policy by itself
 //	backendconfig Service or Backend   backendpolicy                its policies, merged
 //	backendtargets BackendConfigPolicy Service, Backend, backendconfig  what became of it at each target
@@ -72,7 +75,7 @@
 //	users         Service or Backend   ← uses                       the Gateways that send to it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
-//	attached      Gateway, listener    ← mount                      number of accepted routes
+//	attached      Gateway, listener    ← mount, stream              number of accepted routes
 //	*status       object               gateway, admitted, flat …      status
 //	problems      -                    ← listeners, admitted, flat …  every problem
 //

@@ -57,6 +57,11 @@ func provedBy() map[gwv1.FeatureName][2]string {
 		"HTTPRouteRequestTimeout":                   {"timeouts-and-retries", "request:"},
 		"HTTPRouteResponseHeaderModification":       {"filter-response-headers", "responseHeaderModifier"},
 		"HTTPRouteRetry":                            {"timeouts-and-retries", "attempts:"},
+		"TCPRoute":                                  {"stream-tcp", "a=3 b=1"},
+		"TLSRoute":                                  {"stream-tls", "mode: Passthrough"},
+		"TLSRouteModeMixed":                         {"stream-tls", "tls://db.example.org:8443 -> plain"},
+		"TLSRouteModeTerminate":                     {"stream-tls", "mode: Terminate"},
+		"UDPRoute":                                  {"stream-udp", "a=2 b=1"},
 		"HTTPRouteSchemeRedirect":                   {"filter-redirect", "scheme: https"},
 	}
 }

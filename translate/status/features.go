@@ -52,6 +52,11 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportHTTPRouteSchemeRedirect,
 		features.SupportListenerSet,
 		features.SupportReferenceGrant,
+		features.SupportTCPRoute,
+		features.SupportTLSRoute,
+		features.SupportTLSRouteModeMixed,
+		features.SupportTLSRouteModeTerminate,
+		features.SupportUDPRoute,
 	} {
 		out = append(out, gwv1.SupportedFeature{Name: gwv1.FeatureName(name)})
 	}
