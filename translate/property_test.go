@@ -75,6 +75,7 @@ func randomEdit(r *rand.Rand, files map[string]string) {
 		randomGateway, randomListenerSet, randomListenerSet, randomRoute, randomRoute, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
 		randomTrust, randomTLSPolicy, randomTLSPolicy,
+		randomStream, randomStream, randomDatagrams,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {
@@ -133,7 +134,7 @@ func randomListenerSet(r *rand.Rand) (string, string) {
 func randomListeners(r *rand.Rand) (body string) {
 	places := []string{"80, protocol: HTTP", "8080, protocol: HTTP", `8080, protocol: HTTP, hostname: "*.example.com"`,
 		"8080, protocol: HTTP, hostname: a.example.com", "80, protocol: TCP", "80, protocol: HTTPS, tls: {certificateRefs: [{name: x}]}"}
-	places = append(places, randomHTTPS(r)...)
+	places = append(append(places, randomHTTPS(r)...), randomStreams(r)...)
 	r.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 	for i := range 1 + r.IntN(4) {
 		body += fmt.Sprintf("  - {name: l%d, port: %s", i, places[i])
@@ -288,7 +289,7 @@ func randomBackend(r *rand.Rand) (string, string) {
 
 func randomGrant(r *rand.Rand) (string, string) {
 	body := fmt.Sprintf("spec:\n  from: [{group: %s, namespace: %s}]\n  to: [%s]\n",
-		pick(r, "gateway.networking.k8s.io, kind: HTTPRoute", "gateway.kgateway.dev, kind: GatewayExtension",
+		pick(r, "gateway.networking.k8s.io, kind: HTTPRoute", "gateway.networking.k8s.io, kind: "+pick(r, "TCPRoute", "TLSRoute", "UDPRoute"), "gateway.kgateway.dev, kind: GatewayExtension",
 			"gateway.networking.k8s.io, kind: Gateway"), namespace(r),
 		pick(r, `{group: "", kind: Service}`, `{group: gateway.kgateway.dev, kind: Backend, name: s1}`, `{group: "", kind: Secret}`))
 	return document("gateway.networking.k8s.io/v1", "ReferenceGrant", namespace(r), pick(r, "g1", "g2"), body)
