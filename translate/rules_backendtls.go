@@ -106,6 +106,7 @@ func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
 		return &tlsPolicyOut{}
 	}
 	tls := backend.LowerTLS(&from.Spec)
+	tls.Policy = key
 	out := &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: route.OriginOf(object), TLS: tls}}
 	for i, ref := range from.Spec.Validation.CACertificateRefs {
 		to := store.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}

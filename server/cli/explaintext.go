@@ -215,6 +215,12 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	for _, object := range b.Objects {
 		t.row("", "  "+object.Object.String(), object)
 	}
+	if b.TLS != nil {
+		t.row("", "  "+b.TLS.Words(), explain.Source{})
+	}
+	if b.Closed != "" {
+		t.row("", "  gets nothing: "+b.Closed, explain.Source{})
+	}
 	endpoints := strings.Join(b.Endpoints[:min(len(b.Endpoints), 5)], ", ")
 	if more := len(b.Endpoints) - 5; more > 0 {
 		endpoints += fmt.Sprintf(" and %d more", more)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -194,6 +195,61 @@ func TestABrokenCertificateServesOn(t *testing.T) {
 	s.shown(s.rotate())
 }
 
+// showToBackends has the Gateway show a certificate to a back end, whose answer proves
+// that Envoy has its key.
+func (s *certified) showToBackends() {
+	s.t.Helper()
+	crt, key := s.authority.Issue("gateway.example.com")
+	s.keys = append(s.keys, secretWords(string(key))...)
+	back := envoytest.EchoTLS(s.t, "tls", "", &tls.Config{
+		Certificates: []tls.Certificate{s.authority.Pair("tls.example.com")}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: s.authority.Pool(),
+	})
+	indented := strings.ReplaceAll(strings.TrimSpace(string(s.authority.PEM)), "\n", "\n    ")
+	s.write("client.yaml", strings.Replace(tlsSecret(string(crt), string(key)), "name: web", "name: client", 1))
+	s.write("tls.yaml", fmt.Sprintf(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: trust}
+data:
+  ca.crt: |
+    %s
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: tls}
+spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: {name: tls}
+spec:
+  targetRefs: [{group: gateway.kgateway.dev, kind: Backend, name: tls}]
+  validation: {hostname: tls.example.com, caCertificateRefs: [{group: "", kind: ConfigMap, name: trust}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: tls}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - matches: [{path: {value: /tls}}]
+    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: tls}]
+`, indented, back.Port()))
+	gateway, err := os.ReadFile(filepath.Join(s.folder, "gateway.yaml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write("gateway.yaml", strings.Replace(string(gateway), "  listeners:", "  tls: {backend: {clientCertificateRef: {name: client}}}\n  listeners:", 1))
+	request := s.target("").Request
+	request.Path = "/tls"
+	envoytest.Wait(s.t, "the back end to see the certificate", func() error {
+		response, err := envoytest.Try(request)
+		if err == nil && response.Headers.Get(envoytest.ClientHeader) != "gateway.example.com" {
+			return fmt.Errorf("status %d: %s", response.Status, response.Body)
+		}
+		return err
+	})
+}
+
 // TestNoOutputShowsAKey looks for the lines of every key on all pages, in the metrics,
 // in the log, in the state, and in what commands print.
 func TestNoOutputShowsAKey(t *testing.T) {
@@ -207,6 +263,7 @@ func TestNoOutputShowsAKey(t *testing.T) {
 	s.change = func(o *serveOptions) { o.state.dir, o.log.level = state, "debug" }
 	s.start()
 	s.shown(s.rotate())
+	s.showToBackends()
 	s.write("broken.yaml", strings.Replace(tlsSecret("x", strings.Join(s.keys, "\n")), "name: web", "name: other", 1))
 	s.waitForProblem("broken.yaml")
 	var all strings.Builder
@@ -214,12 +271,13 @@ func TestNoOutputShowsAKey(t *testing.T) {
 		all.WriteString(s.page(t, "/api/v1/"+page))
 	}
 	all.WriteString(s.page(t, "/metrics"))
-	if !strings.Contains(all.String(), "Secret/default/web") || !strings.Contains(all.String(), "tls.crt") {
+	if !strings.Contains(all.String(), "Secret/default/web") || !strings.Contains(all.String(), "Secret/default/client") || !strings.Contains(all.String(), "tls.crt") {
 		t.Fatal("the pages tell neither of the Secret nor of the problem: nothing is proved")
 	}
 	for _, args := range [][]string{
 		{"validate", s.folder}, {"validate", "-o", "json", s.folder}, {"translate", s.folder}, {"tree", s.folder},
 		{"explain", s.folder, "GET", "https://" + httpsHost + s.secure[strings.LastIndex(s.secure, ":"):] + "/x"},
+		{"explain", s.folder, "-o", "json", "GET", "https://" + httpsHost + s.secure[strings.LastIndex(s.secure, ":"):] + "/tls"},
 	} {
 		Main(args, &all, &all)
 	}

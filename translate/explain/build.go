@@ -197,10 +197,7 @@ func (b *reporter) backends() {
 			}
 		}
 		if cluster := b.facts.View.Clusters[target.Cluster]; cluster != nil {
-			for _, object := range cluster.Objects {
-				out.Objects = append(out.Objects, Source{Object: object})
-			}
-			out.Endpoints = endpoints(cluster)
+			out.addCluster(cluster)
 		}
 		b.report.Backends = append(b.report.Backends, out)
 	}
@@ -252,6 +249,7 @@ func (b *reporter) outcome() {
 		b.report.Outcome = Redirected
 	case len(b.report.Backends) > 0:
 		b.report.Outcome = Forwarded
+		b.report.Reason = closedBackends(b.report.Backends)
 	default:
 		b.report.Outcome = Responded
 		b.report.Reason = b.whyResponds(rule)

@@ -198,10 +198,7 @@ func (b *connectionReporter) share(share Share) BackendReport {
 		out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
 		return out
 	}
-	for _, object := range cluster.Objects {
-		out.Objects = append(out.Objects, Source{Object: object})
-	}
-	out.Endpoints = endpoints(cluster)
+	out.addCluster(cluster)
 	return out
 }
 

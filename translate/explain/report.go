@@ -136,6 +136,10 @@ type BackendReport struct {
 	// Objects are those that give the endpoints, which are "address:port".
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
+	// TLS is nil for clear text.
+	TLS *TLSReport `json:"tls,omitempty"`
+	// Closed says why nothing is sent to it, "" when nothing is wrong: Envoy answers 503.
+	Closed string `json:"closed,omitempty"`
 	// Receives is what the back end gets; nil for one without a cluster.
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
@@ -207,6 +211,7 @@ func (r *Report) sources() []*Source {
 	for i := range r.Backends {
 		all = append(all, &r.Backends[i].At)
 		list(r.Backends[i].Objects)
+		all = append(all, r.Backends[i].TLS.sources()...)
 	}
 	for i := range r.Lost {
 		all = append(all, &r.Lost[i].At)

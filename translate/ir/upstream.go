@@ -103,6 +103,8 @@ type Breakers struct {
 
 // UpstreamTLS is how Envoy speaks TLS to the endpoints of a Cluster.
 type UpstreamTLS struct {
+	// Policy is the BackendTLSPolicy that says so.
+	Policy store.Key
 	// Hostname is what the handshake asks for (SNI).
 	Hostname string
 	// Names are those of which the certificate of an endpoint must have one; never empty.

@@ -1,0 +1,90 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// TLSReport is how Envoy speaks TLS to a back end.
+type TLSReport struct {
+	// Policy is the BackendTLSPolicy that says so.
+	Policy Source `json:"policy"`
+	// Hostname is asked for in the handshake (SNI). Names are those of which the
+	// certificate must have one, such as "DNS cart.example.com" and "URI spiffe://…".
+	Hostname string   `json:"hostname"`
+	Names    []string `json:"names"`
+	// Authorities are the objects with the certificates that must have signed it; none
+	// for those of the system that Envoy runs on.
+	Authorities []Source `json:"authorities,omitempty"`
+	// Client is the Secret of the certificate that the back end is shown, nil for none.
+	Client *Source `json:"client,omitempty"`
+}
+
+// addCluster tells what a target's cluster is made of, and how it is spoken to.
+func (r *BackendReport) addCluster(cluster *ir.Cluster) {
+	for _, object := range cluster.Objects {
+		r.Objects = append(r.Objects, Source{Object: object})
+	}
+	r.Endpoints, r.Closed = endpoints(cluster), cluster.Closed
+	if cluster.TLS == nil {
+		return
+	}
+	tls := cluster.TLS
+	r.TLS = &TLSReport{Hostname: tls.Hostname, Policy: Source{Object: tls.Policy}}
+	for _, name := range tls.Names {
+		kind := "DNS "
+		if name.URI {
+			kind = "URI "
+		}
+		r.TLS.Names = append(r.TLS.Names, kind+name.Value)
+	}
+	for _, key := range tls.Authorities {
+		r.TLS.Authorities = append(r.TLS.Authorities, Source{Object: key})
+	}
+	if tls.Client != (store.Key{}) {
+		r.TLS.Client = &Source{Object: tls.Client}
+	}
+}
+
+// closedBackends says why none of the targets gets requests, "" when one does.
+func closedBackends(all []BackendReport) string {
+	for _, b := range all {
+		if b.Closed == "" {
+			return ""
+		}
+	}
+	return "Envoy answers 503: " + all[0].Closed
+}
+
+// Words tells it in a line.
+func (r *TLSReport) Words() string {
+	signed := "one of Envoy's system"
+	if len(r.Authorities) > 0 {
+		var words []string
+		for _, a := range r.Authorities {
+			words = append(words, a.Object.String())
+		}
+		signed = strings.Join(words, " or ")
+	}
+	names := strings.Join(r.Names, " or ")
+	out := "speaks TLS: asks for " + r.Hostname + ", wants a certificate for " + names + ", signed by " + signed
+	if r.Client != nil {
+		out += "; shows " + r.Client.Object.String()
+	}
+	return out
+}
+
+// sources yields every Source of the report.
+func (r *TLSReport) sources() []*Source {
+	if r == nil {
+		return nil
+	}
+	out := []*Source{&r.Policy}
+	for i := range r.Authorities {
+		out = append(out, &r.Authorities[i])
+	}
+	return slices.DeleteFunc(append(out, r.Client), func(s *Source) bool { return s == nil })
+}
