@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	confv1 "sigs.k8s.io/gateway-api/conformance/apis/v1"
+	"sigs.k8s.io/gateway-api/conformance/tests"
 	"sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/gateway-api/pkg/consts"
 	"sigs.k8s.io/yaml"
@@ -39,9 +40,7 @@ func TestReadme(t *testing.T) {
 	want := "" // nothing was recorded
 	if path != "" {
 		claimed := claims(t)
-		for _, profile := range report.ProfileReports {
-			checkClaims(t, profile, claimed)
-		}
+		checkClaims(t, report, claimed)
 		want = table(filepath.Join("envoy", "conformance", path), report)
 	}
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -118,22 +117,52 @@ func claims(t *testing.T) map[string]bool {
 	return claimed
 }
 
-// checkClaims wants a profile's extended features to be those that are claimed.
-func checkClaims(t *testing.T, profile confv1.ProfileReport, claimed map[string]bool) {
+// checkClaims wants the features that were tested to be those that are claimed.
+func checkClaims(t *testing.T, report confv1.ConformanceReport, claimed map[string]bool) {
 	t.Helper()
-	if profile.Extended == nil {
-		return
+	tested := map[string]bool{}
+	for feature := range unlisted(t) {
+		tested[string(feature)] = true
 	}
-	for _, feature := range profile.Extended.SupportedFeatures {
-		if !claimed[feature] {
-			t.Errorf("%s: the report has %s, which no GatewayClass claims any more", profile.Name, feature)
+	for _, profile := range report.ProfileReports {
+		if profile.Extended == nil {
+			continue
+		}
+		for _, feature := range profile.Extended.SupportedFeatures {
+			tested[feature] = true
+			if !claimed[feature] {
+				t.Errorf("%s: the report has %s, which no GatewayClass claims any more", profile.Name, feature)
+			}
 		}
 	}
-	for _, feature := range profile.Extended.UnsupportedFeatures {
-		if claimed[feature] {
-			t.Errorf("%s: %s is claimed and was not tested; run make conformance", profile.Name, feature)
+	for feature := range claimed {
+		if !tested[feature] {
+			t.Errorf("%s is claimed and was not tested; run make conformance", feature)
 		}
 	}
+}
+
+// unlisted gives the features that reports do not list: those that every
+// implementation of a profile must support, and those that tests ask for and no
+// profile has.
+func unlisted(t *testing.T) suite.FeaturesSet {
+	t.Helper()
+	all, extended := suite.FeaturesSet{}, suite.FeaturesSet{}
+	for _, test := range tests.ConformanceTests {
+		all.Insert(test.Features...)
+	}
+	found := suite.FeaturesSet{}
+	for _, profile := range []suite.ConformanceProfile{
+		suite.GatewayHTTPConformanceProfile, suite.GatewayGRPCConformanceProfile, suite.GatewayTLSConformanceProfile,
+		suite.GatewayTCPConformanceProfile, suite.GatewayUDPConformanceProfile,
+	} {
+		if !slices.Contains(profiles(), profile.Name) {
+			t.Fatalf("profile %s is not run", profile.Name)
+		}
+		found = found.Union(profile.CoreFeatures)
+		extended = extended.Union(profile.ExtendedFeatures)
+	}
+	return found.Union(all.Difference(extended))
 }
 
 // table is the report for people. What is not supported is named.
