@@ -144,7 +144,7 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 	out := &gwv1.GatewayStatus{Conditions: []metav1.Condition{status.GatewayAccepted(g), status.GatewayProgrammed(g)}}
 	out.Conditions = append(out.Conditions, status.GatewayTLS(g)...)
 	kind := gwv1.IPAddressType
-	for _, address := range g.Addresses {
+	for _, address := range g.Bound() {
 		out.Addresses = append(out.Addresses, gwv1.GatewayStatusAddress{Type: &kind, Value: address})
 	}
 	if count, allowed := g.AttachedSets(); allowed {

@@ -10,10 +10,11 @@ import (
 
 // resolveConflicts marks listeners that cannot be told apart (spec 004,
 // Listener Compatibility; Gateway API, ListenerConditionConflicted): other
-// protocols on one port, one hostname twice, or one name twice in an object. Inside one object both are marked;
-// between objects the later one, and who is not accepted, or marked, takes
-// nothing from those behind.
+// protocols on one port, one hostname twice, or one name twice in an object. Inside
+// one object both are marked; between objects the later one, and who is not accepted,
+// or marked, takes nothing from those behind.
 func resolveConflicts(listeners []*Listener) {
+	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
 		end := begin
 		for end < len(listeners) && listeners[end].Owner == listeners[begin].Owner {
@@ -21,15 +22,48 @@ func resolveConflicts(listeners []*Listener) {
 		}
 		own := listeners[begin:end]
 		for _, l := range own {
-			for _, before := range listeners[:begin] {
-				if before.Accepted.Good() && before.Conflicted.Good() && l.Conflicted.Good() {
-					l.Conflicted = conflict(l, before)
-				}
-			}
+			l.Conflicted = standing.conflict(l)
 		}
 		resolveWithin(own)
+		standing.add(own)
 		begin = end
 	}
+}
+
+// standing are the listeners of earlier objects that hold their place: the first of
+// each port, whose protocol the others have, and by hostname.
+type standing struct {
+	ports map[Socket]*Listener
+	hosts map[Place]*Listener
+}
+
+func (s standing) conflict(l *Listener) Verdict[gwv1.ListenerConditionReason] {
+	for _, before := range []*Listener{s.ports[l.socket()], s.hosts[l.claim()]} {
+		if before == nil {
+			continue
+		}
+		if v := conflict(l, before); !v.Good() {
+			return v
+		}
+	}
+	return Verdict[gwv1.ListenerConditionReason]{}
+}
+
+func (s standing) add(own []*Listener) {
+	for _, l := range own {
+		if !l.Accepted.Good() || !l.Conflicted.Good() {
+			continue
+		}
+		if s.ports[l.socket()] == nil {
+			s.ports[l.socket()] = l
+		}
+		s.hosts[l.claim()] = l
+	}
+}
+
+// claim is what no other listener may have.
+func (l *Listener) claim() Place {
+	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
 }
 
 // resolveWithin marks what conflicts inside one object; what lost to another object

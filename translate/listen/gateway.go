@@ -29,6 +29,7 @@ type Gateway struct {
 	// Listeners are its own, then those of its ListenerSets, in the order of
 	// precedence.
 	Listeners []*Listener
+	spans     map[store.Key]span
 	// allowsSets tells that it takes ListenerSets of any namespace.
 	allowsSets bool
 	// Settings are what its annotations say.
@@ -167,6 +168,15 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	}
 	slices.Sort(g.Addresses)
 	g.Addresses = slices.Compact(g.Addresses)
+}
+
+// Bound are the addresses that the Gateway is to be reached at, none for one that
+// cannot be served.
+func (g *Gateway) Bound() []string {
+	if !g.Unusable.Good() {
+		return nil
+	}
+	return g.Addresses
 }
 
 func (g *Gateway) refuseLease() {

@@ -132,13 +132,32 @@ func (g *Gateway) Join(sets []*Set) {
 		}
 	}
 	g.frontend.ask(g.Listeners)
+	g.index()
 	resolveConflicts(g.Listeners)
 	g.reportConflicts()
 }
 
-// ListenersOf gives those of one object: of the Gateway, or of a ListenerSet.
+// ListenersOf gives those of one object: of the Gateway, or of a ListenerSet. They must
+// not be changed.
 func (g *Gateway) ListenersOf(owner store.Key) []*Listener {
-	return slices.DeleteFunc(slices.Clone(g.Listeners), func(l *Listener) bool { return l.Owner != owner })
+	span := g.spans[owner]
+	return g.Listeners[span.begin:span.end:span.end]
+}
+
+// span is where the listeners of one object stand among all of the Gateway.
+type span struct{ begin, end int }
+
+// index notes where each object's listeners stand.
+func (g *Gateway) index() {
+	g.spans = map[store.Key]span{}
+	for i, l := range g.Listeners {
+		at, known := g.spans[l.Owner]
+		if !known {
+			at.begin = i
+		}
+		at.end = i + 1
+		g.spans[l.Owner] = at
+	}
 }
 
 // Named gives the listeners of one object by name, the first of each: status has one
