@@ -231,6 +231,9 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	}
 	for _, port := range service.Spec.Ports {
 		if port.Port == r.Port && (!r.UDP || port.Protocol == corev1.ProtocolUDP) {
+			if r.GRPC && port.AppProtocol != nil && speaksWebSocket(*port.AppProtocol) {
+				return r.noCalls(*port.AppProtocol)
+			}
 			return Resolution{Key: Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP}}
 		}
 	}
@@ -241,6 +244,16 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 		return r.notFound(fmt.Sprintf("%s has no port %d of protocol UDP", r.To, r.Port), "its ports are: "+portList(service)+"; protocol is TCP unless it is written")
 	}
 	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
+}
+
+// noCalls refuses a port that says not to speak HTTP/2, which gRPC is (Gateway API,
+// GRPCBackendRef: UnsupportedProtocol).
+func (r Reference) noCalls(protocol string) Resolution {
+	return Resolution{
+		Reason:  gwv1.RouteReasonUnsupportedProtocol,
+		Message: fmt.Sprintf("port %d of %s has appProtocol %s, which takes no gRPC", r.Port, r.To, protocol),
+		Hint:    "refer to a port that speaks gRPC, or correct its appProtocol: kubernetes.io/h2c",
+	}
 }
 
 func portList(service *corev1.Service) string {
