@@ -193,7 +193,7 @@ func (b *reporter) backends() {
 			out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
 		} else {
 			out.Receives = &ReceivesReport{
-				Method: b.query.Method, Host: b.answer.Outcome.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,
+				Method: b.query.Method, Host: target.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,
 			}
 		}
 		if cluster := b.facts.View.Clusters[target.Cluster]; cluster != nil {

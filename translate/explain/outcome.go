@@ -31,6 +31,8 @@ type Backend struct {
 	Status  uint32
 	// Target is the back end in the rule's Forward.
 	Target *ir.Backend
+	// Host is what it receives: the Outcome's, unless the reference rewrites it.
+	Host string
 	// Percent of the requests go here.
 	Percent float64
 	// Headers are the request's headers after all changes of the rule and of the
@@ -108,6 +110,12 @@ func forward(rule *ir.Rule, r *request) Outcome {
 			result.Host = rewrite.Hostname
 		}
 		result.Path = changePath(rewrite.Path, r.path) + r.search
+	}
+	for i := range result.Backends {
+		b := &result.Backends[i]
+		if b.Host = result.Host; b.Target.Rewrite != nil {
+			b.Host = b.Target.Rewrite.Hostname
+		}
 	}
 	return result
 }

@@ -302,6 +302,8 @@ type Backend struct {
 	Weight          uint32
 	RequestHeaders  HeaderMods
 	ResponseHeaders HeaderMods
+	// Rewrite is of the host alone, for one of several back ends; nil for none.
+	Rewrite *Rewrite
 	// Field is the path of the reference inside the Rule's Source, such as
 	// "spec.rules[0].backendRefs[1]".
 	Field string

@@ -42,6 +42,8 @@ func backendFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
 		return requestHeaders
 	case gwv1.HTTPRouteFilterResponseHeaderModifier:
 		return responseHeaders
+	case gwv1.HTTPRouteFilterURLRewrite:
+		return rewrite
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -334,6 +335,7 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 		a.action.Respond = a.closed()
 		return
 	}
+	a.rewriteFor(forward.Backends)
 	a.action.Forward = forward
 }
 
@@ -348,7 +350,35 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 		target.Cluster = ""
 	}
 	target.RequestHeaders, target.ResponseHeaders = own.action.RequestHeaders, own.action.ResponseHeaders
+	target.Rewrite = own.action.Rewrite
 	return target
+}
+
+// rewriteFor sees to the back ends' own rewrites. Envoy rewrites a host for each of
+// several, and a path for the rule alone: so the rule takes over what its one back end
+// asks for, and a path of one among several closes that one.
+func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
+	several := len(backends) > 1
+	for i := range backends {
+		own := backends[i].Rewrite
+		switch {
+		case own == nil:
+		case !several:
+			joined := ir.Rewrite{}
+			if a.action.Rewrite != nil {
+				joined = *a.action.Rewrite
+			}
+			joined.Hostname = cmp.Or(own.Hostname, joined.Hostname)
+			if own.Path != nil {
+				joined.Path = own.Path
+			}
+			a.part(string(gwv1.HTTPRouteFilterURLRewrite), backends[i].Field+".filters")
+			a.action.Rewrite, backends[i].Rewrite = &joined, nil
+		case own.Path != nil:
+			a.unsupported(backends[i].Field+".filters", "URLRewrite of the path for one of several back ends")
+			backends[i].Cluster, backends[i].Rewrite = "", nil
+		}
+	}
 }
 
 // cluster resolves a reference to a cluster's name, "" when that fails.

@@ -68,7 +68,7 @@ func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 		if backend.Weight == 0 {
 			continue
 		}
-		plain = plain && backend.RequestHeaders.IsZero() && backend.ResponseHeaders.IsZero()
+		plain = plain && backend.Rewrite == nil && backend.RequestHeaders.IsZero() && backend.ResponseHeaders.IsZero()
 		weighted.Clusters = append(weighted.Clusters, clusterWeight(backend))
 	}
 	if len(weighted.Clusters) == 1 && plain {
@@ -83,7 +83,7 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	if name == "" {
 		name = NoCluster
 	}
-	return &routev3.WeightedCluster_ClusterWeight{
+	weight := &routev3.WeightedCluster_ClusterWeight{
 		Name:                    name,
 		Weight:                  wrapperspb.UInt32(backend.Weight),
 		RequestHeadersToAdd:     headersToAdd(backend.RequestHeaders),
@@ -91,6 +91,10 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 		ResponseHeadersToAdd:    headersToAdd(backend.ResponseHeaders),
 		ResponseHeadersToRemove: backend.ResponseHeaders.Remove,
 	}
+	if backend.Rewrite != nil {
+		weight.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: backend.Rewrite.Hostname}
+	}
+	return weight
 }
 
 // timeouts gives the limit of the whole exchange and, where the listener's idle

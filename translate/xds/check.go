@@ -211,6 +211,9 @@ func (c *checker) backends(backends []ir.Backend) {
 		filters := c.place(false, fmt.Sprintf("backendRefs[%d].filters", i))
 		c.headers(filters, backend.RequestHeaders)
 		c.headers(filters, backend.ResponseHeaders)
+		if backend.Rewrite != nil {
+			c.text(filters, backend.Rewrite.Hostname)
+		}
 	}
 	if total > math.MaxUint32 {
 		c.refuse(c.place(false, "backendRefs"),

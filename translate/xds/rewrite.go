@@ -2,6 +2,7 @@ package xds
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -60,6 +61,23 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	default:
 		action.PrefixRewrite, action.RegexRewrite = prefixRewrite(match, rewrite.Path)
 	}
+}
+
+// pushHosts gives each back end the rule's host where one has its own: in Envoy the
+// route's goes before the back end's.
+func pushHosts(action ir.Action) ir.Action {
+	if action.Forward == nil || action.Rewrite == nil || action.Rewrite.Hostname == "" ||
+		!slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil }) {
+		return action
+	}
+	backends := slices.Clone(action.Forward.Backends)
+	for i := range backends {
+		if backends[i].Rewrite == nil {
+			backends[i].Rewrite = &ir.Rewrite{Hostname: action.Rewrite.Hostname}
+		}
+	}
+	action.Forward, action.Rewrite = &ir.Forward{Backends: backends}, &ir.Rewrite{Path: action.Rewrite.Path}
+	return action
 }
 
 func fullPath(change *ir.PathChange) string {

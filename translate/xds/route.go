@@ -36,7 +36,7 @@ func Closed(rule *ir.Rule) *ir.Rule {
 }
 
 func newRoute(rule *ir.Rule) *routev3.Route {
-	action := pushDown(withExtras(rule.Action))
+	action := pushHosts(pushDown(withExtras(rule.Action)))
 	route := &routev3.Route{
 		Name:                    rule.Name,
 		Match:                   routeMatch(&rule.Match),
