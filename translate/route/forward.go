@@ -1,0 +1,95 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// forward spreads requests over the references by weight. The share of one that
+// cannot be resolved answers 500; if that is all, the rule does (Gateway API,
+// HTTPRouteRule.backendRefs).
+func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
+	forward := &ir.Forward{}
+	total := uint32(0)
+	for i := range refs {
+		if a.toRoutes(refs[i]) {
+			continue
+		}
+		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", at, i), &refs[i])
+		if target.Cluster != "" {
+			total += target.Weight
+		}
+		forward.Backends = append(forward.Backends, target)
+	}
+	if total == 0 {
+		a.action.Respond = a.closed()
+		return
+	}
+	a.rewriteFor(forward.Backends)
+	a.action.Forward = forward
+}
+
+func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
+	target := ir.Backend{Weight: 1, Field: field}
+	if ref.Weight != nil {
+		target.Weight = uint32(*ref.Weight)
+	}
+	target.Cluster = a.cluster(field, ref.BackendObjectReference)
+	own := &actionBuilder{builder: a.builder}
+	if !own.filters(field+".filters", ref.Filters, backendFilters) {
+		target.Cluster = ""
+	}
+	target.RequestHeaders, target.ResponseHeaders = own.action.RequestHeaders, own.action.ResponseHeaders
+	target.Rewrite = own.action.Rewrite
+	return target
+}
+
+// rewriteFor sees to the back ends' own rewrites. Envoy rewrites a host for each of
+// several, and a path for the rule alone: so the rule takes over what its one back end
+// asks for, and a path of one among several closes that one.
+func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
+	several := len(backends) > 1
+	for i := range backends {
+		own := backends[i].Rewrite
+		switch {
+		case own == nil:
+		case !several:
+			joined := ir.Rewrite{}
+			if a.action.Rewrite != nil {
+				joined = *a.action.Rewrite
+			}
+			joined.Hostname = cmp.Or(own.Hostname, joined.Hostname)
+			if own.Path != nil {
+				joined.Path = own.Path
+			}
+			a.part(string(gwv1.HTTPRouteFilterURLRewrite), backends[i].Field+".filters")
+			a.action.Rewrite, backends[i].Rewrite = &joined, nil
+		case own.Path != nil:
+			a.unsupported(backends[i].Field+".filters", "URLRewrite of the path for one of several back ends")
+			backends[i].Cluster, backends[i].Rewrite = "", nil
+		}
+	}
+}
+
+// cluster resolves a reference to a cluster's name, "" when that fails.
+func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) string {
+	resolution := a.resolve(ref)
+	if resolution.OK() {
+		a.flat.Backends = append(a.flat.Backends, resolution.Key)
+		return resolution.Key.Cluster()
+	}
+	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
+	if a.flat.Unresolved.OK() {
+		a.flat.Unresolved = resolution
+	}
+	if !slices.Contains(a.unresolved, resolution.Message) {
+		a.unresolved = append(a.unresolved, resolution.Message)
+	}
+	return ""
+}
