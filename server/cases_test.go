@@ -64,8 +64,8 @@ type caseRun struct {
 	nacks      int // that rejected has told of
 }
 
-// startCase starts gatefold with the options of a case, and an Envoy.
-func startCase(t *testing.T, c *cases.Case) *caseRun {
+// startCase starts gatefold with the options of a case, and an Envoy with arguments.
+func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	t.Helper()
 	options := c.Options
 	s, err := store.New(store.Options{})
@@ -82,7 +82,7 @@ func startCase(t *testing.T, c *cases.Case) *caseRun {
 		translator: translate.New(options),
 		network:    network,
 	}
-	run.envoy = envoytest.Start(t, envoytest.Options{XDSAddress: run.xds.String()})
+	run.envoy = envoytest.Start(t, envoytest.Options{XDSAddress: run.xds.String(), Args: args})
 	return run
 }
 

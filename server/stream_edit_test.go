@@ -1,0 +1,159 @@
+package server
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/examples/echo/handler"
+	"github.com/gatefold/gatefold/translate/cases"
+)
+
+// streamFolder serves connections by their names, and datagrams. one and three are
+// the back ends of the routes a and c.
+func streamFolder(one, three string) cases.Step {
+	const routes = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners:
+  - {name: tls, port: 8443, protocol: TLS, tls: {mode: Passthrough}}
+  - {name: udp, port: 8443, protocol: UDP}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: TLSRoute
+metadata: {name: a}
+spec: {parentRefs: [{name: eg}], hostnames: [a.example.com], rules: [{backendRefs: [ONE]}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: TLSRoute
+metadata: {name: b}
+spec: {parentRefs: [{name: eg}], hostnames: [b.example.com], rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: two}]}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: UDPRoute
+metadata: {name: c}
+spec: {parentRefs: [{name: eg}], rules: [{backendRefs: [THREE]}]}
+`
+	files := map[string]string{"routes.yaml": strings.NewReplacer("ONE", one, "THREE", three).Replace(routes)}
+	for i, name := range []string{"one", "two", "other"} {
+		files[name+".yaml"] = fmt.Sprintf("apiVersion: gateway.kgateway.dev/v1alpha1\nkind: Backend\nmetadata: {name: %s}\nspec: {type: Static, static: {hosts: [{host: 127.9.0.%d, port: 443}]}}\n", name, i+1)
+		files[name+"-udp.yaml"] = fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %[1]s}\nspec: {ports: [{port: 53, protocol: UDP}]}\n---\n"+
+			"apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: %[1]s, labels: {kubernetes.io/service-name: %[1]s}}\naddressType: IPv4\n"+
+			"ports: [{port: 53, protocol: UDP}]\nendpoints: [{addresses: [127.9.1.%[2]d]}]\n", name, i+1)
+	}
+	return cases.Step{Files: files}
+}
+
+// An edit of a route of streams touches its own connections alone, which Envoy closes
+// when its time to drain ends: those of another route of the listener go on, and so does a session of datagrams while its route gets
+// another back end.
+func TestAnEditOfAStreamLeavesOthersAlone(t *testing.T) {
+	backends := map[string]cases.TLSBackend{}
+	for i := range 3 {
+		backends[fmt.Sprintf("127.9.0.%d:443", i+1)] = cases.TLSBackend{Authority: "one", Names: []string{"x.example"}}
+	}
+	run := startCase(t, &cases.Case{TLS: backends}, "--drain-time-s", "1")
+	const toOne, toOther = "{group: gateway.kgateway.dev, kind: Backend, name: one}", "{group: gateway.kgateway.dev, kind: Backend, name: other}"
+	run.apply(streamFolder(toOne, "{name: one, port: 53}"))
+	at := run.address + ":8443"
+	a, b, c := run.open(at, "a.example.com"), run.open(at, "b.example.com"), dialUDP(t, at)
+	run.leadTo(a, "one")
+	run.leadTo(b, "two")
+	envoytest.Wait(t, "an answer of one", c.answers("one"))
+	run.apply(streamFolder(toOther, "{name: one, port: 53, weight: 1}, {name: other, port: 53, weight: 99}"))
+	envoytest.Wait(t, "new connections to reach other", func() error {
+		answer, err := envoytest.Try(envoytest.Request{Address: at, TLS: &envoytest.TLS{ServerName: "a.example.com"}})
+		if err == nil && answer.Backend != "other" {
+			err = fmt.Errorf("%s answers", answer.Backend)
+		}
+		return err
+	})
+	envoytest.Wait(t, "new sessions to reach other", func() error {
+		if seen := envoytest.Sessions(t, at, 50, requestLimit); seen["other"] == 0 {
+			return fmt.Errorf("answers: %v", seen)
+		}
+		return nil
+	})
+	if _, err := a.reader.ReadByte(); err == nil { // it is of the chain that changed, and drained
+		t.Error("a sends something by itself")
+	}
+	run.leadTo(b, "two")
+	if err := c.answers("one")(); err != nil {
+		t.Error(err)
+	}
+}
+
+// kept is a connection that stays open.
+type kept struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+// open opens a connection for a name.
+func (run *caseRun) open(address, name string) *kept {
+	run.t.Helper()
+	run.envoy.WaitListener(address)
+	var c *tls.Conn
+	envoytest.Wait(run.t, "a handshake for "+name, func() (err error) {
+		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: name, InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+		return err
+	})
+	run.t.Cleanup(func() { _ = c.Close() })
+	return &kept{c, bufio.NewReader(c)}
+}
+
+// leadTo sends a request on the connection, which a back end has to answer.
+func (run *caseRun) leadTo(c *kept, name string) {
+	run.t.Helper()
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		run.t.Fatal(err)
+	}
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		run.t.Fatalf("the connection to %s: %v", name, err)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if got := response.Header.Get(handler.BackendHeader); got != name {
+		run.t.Errorf("%s answers, not %s", got, name)
+	}
+}
+
+// session is a socket that sends datagrams.
+type session struct{ net.Conn }
+
+func dialUDP(t *testing.T, address string) session {
+	t.Helper()
+	c, err := net.Dial("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return session{c}
+}
+
+// requestLimit bounds the wait for a datagram.
+const requestLimit = 5 * time.Second
+
+// answers asks the session's back end for its name.
+func (s session) answers(want string) func() error {
+	return func() error {
+		_, _ = io.WriteString(s, "hello") // nobody may be there yet
+		_ = s.SetReadDeadline(time.Now().Add(requestLimit))
+		buffer := make([]byte, 100)
+		n, err := s.Read(buffer)
+		if err == nil && string(buffer[:n]) != want {
+			err = fmt.Errorf("%s answers, not %s", buffer[:n], want)
+		}
+		return err
+	}
+}
