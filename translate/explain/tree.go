@@ -14,7 +14,7 @@ import (
 )
 
 // TreeNode is a line of the tree of what serves: a Gateway's port, a virtual
-// host, a route, or one match of a rule.
+// host or a stream, a route, or one match of a rule.
 type TreeNode struct {
 	Kind  TreeKind    `json:"kind"`
 	Name  string      `json:"name"`
@@ -49,6 +49,9 @@ func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []
 			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: store.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
 				node.Below = append(node.Below, hostTree(port.Port, host, refused))
+			}
+			for i := range port.Port.Streams {
+				node.Below = append(node.Below, streamTree(port.Port, &port.Port.Streams[i]))
 			}
 			out = append(out, node)
 		}

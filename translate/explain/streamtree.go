@@ -1,0 +1,47 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// streamTree lays out a stream: what comes to it, and the route that has it, with
+// those that asked for the same in vain.
+func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
+	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", ")}
+	switch {
+	case port.UDP:
+		node.Name = "datagrams"
+	case stream.Domains == nil:
+		node.Name = "connections"
+	}
+	if stream.Route == nil {
+		node.Name += " → closed, no route of listener " + stream.Listener + " has it"
+		return node
+	}
+	key := stream.Route.Origin.Key
+	at := node.child(RouteNode, store.Field{Object: key})
+	at.Name = key.String()
+	at.child(RuleNode, store.Field{Object: key, Path: "spec.rules[0]"}).Name = "→ " + handedTo(stream.Route)
+	for _, rival := range stream.Behind {
+		lost := at.child(RefusedNode, store.Field{Object: rival.Route, Path: "spec.parentRefs"})
+		lost.Name = rival.Route.String() + ": goes behind " + key.String() + ", by age or else by name"
+	}
+	return node
+}
+
+func handedTo(route *ir.StreamRoute) string {
+	var names []string
+	for _, b := range route.Backends {
+		name := cmp.Or(b.Cluster, "closed")
+		if len(route.Backends) > 1 {
+			name += fmt.Sprintf(" (%d)", b.Weight)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
