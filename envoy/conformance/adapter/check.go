@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -21,7 +22,7 @@ import (
 type check struct {
 	structural *schema.Structural
 	values     validation.SchemaValidator
-	rules      *cel.Validator
+	rules      func() *cel.Validator // gives nil where the schema has none
 }
 
 // complete gives a copy of content without unknown fields and with defaults.
@@ -60,14 +61,15 @@ func (c *check) obey(wrong field.ErrorList, full, before map[string]any, options
 			return append(wrong, field.Invalid(nil, nil, "the rules were not checked: mend the other errors first"))
 		}
 	}
-	if c.rules == nil {
+	rules := c.rules()
+	if rules == nil {
 		return wrong
 	}
 	var old any
 	if before != nil {
 		old = before
 	}
-	broken, _ := c.rules.Validate(context.Background(), nil, c.structural, full, old, celconfig.RuntimeCELCostBudget, options...)
+	broken, _ := rules.Validate(context.Background(), nil, c.structural, full, old, celconfig.RuntimeCELCostBudget, options...)
 	return append(wrong, broken...)
 }
 
@@ -77,7 +79,7 @@ func (c *check) status(full map[string]any) error {
 	wrong := validation.ValidateCustomResource(nil, full, c.values)
 	wrong = append(wrong, listtype.ValidateListSetsAndMaps(nil, c.structural, full)...)
 	for _, w := range wrong {
-		if len(w.Field) >= len("status") && w.Field[:len("status")] == "status" {
+		if strings.HasPrefix(w.Field, "status") {
 			return fmt.Errorf("the published status is not valid: %w", w)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -111,11 +112,12 @@ func newCheck(v1schema *apiextensionsv1.CustomResourceValidation) (*check, error
 	return &check{
 		structural: structural,
 		values:     values,
-		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		// Compiled when the first object comes: most of the time of a start.
+		rules: sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) }),
 	}, nil
 }
 
-// crdList gives the CRDs as a client lists them.
+// crd gives one CRD as a client reads it.
 func (a *Adapter) crd(name string) (map[string]any, bool) {
 	at := slices.IndexFunc(a.crds, func(c map[string]any) bool { return metadataOf(c)["name"] == name })
 	if at < 0 {
