@@ -16,7 +16,9 @@ type Part struct {
 }
 
 // blackHole is an endpoint that swallows datagrams: nothing can bind port 0.
-var blackHole = ir.Endpoint{Host: "127.0.0.1", Port: 0}
+func blackHole(weight uint32) ir.Endpoint {
+	return ir.Endpoint{Host: "127.0.0.1", Port: 0, Weight: weight}
+}
 
 // Blend makes one cluster of several back ends, for what names one cluster alone: the
 // endpoints of each share its weight. The share of a part without endpoints is sent
@@ -47,9 +49,7 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 		}
 	}
 	if dead > 0 && len(cluster.Endpoints) > 0 {
-		hole := blackHole
-		hole.Weight = uint32(dead * scale(total))
-		cluster.Endpoints = append(cluster.Endpoints, hole)
+		cluster.Endpoints = append(cluster.Endpoints, blackHole(uint32(dead*scale(total))))
 	}
 	cluster.Endpoints = joined(cluster.Endpoints)
 	return cluster

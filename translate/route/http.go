@@ -146,24 +146,6 @@ func Rules(object *store.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// Matches counts the matches of a route; a rule without one has one, and so has a
-// route of streams.
-func Matches(object *store.Object) (matches int) {
-	switch route := object.Value.(type) {
-	case *api.HTTPRoute:
-		for i := range route.Spec.Rules {
-			matches += max(1, len(route.Spec.Rules[i].Matches))
-		}
-	case *gwv1.GRPCRoute:
-		for i := range route.Spec.Rules {
-			matches += max(1, len(route.Spec.Rules[i].Matches))
-		}
-	default:
-		matches = 1
-	}
-	return matches
-}
-
 // rule flattens one rule, and notes when it cannot do what it says.
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)

@@ -1,8 +1,6 @@
 package xds
 
 import (
-	"maps"
-
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
@@ -43,18 +41,21 @@ func accessLogs(form ir.AccessLog) []*accesslogv3.AccessLog {
 }
 
 // streamLogFields are the members of a line for a connection, when it ends, or for a
-// session of datagrams.
-var streamLogFields = map[string]string{
-	"time":             "%START_TIME%",
-	"sni":              "%REQUESTED_SERVER_NAME%",
-	"duration_ms":      "%DURATION%",
-	"bytes_received":   "%BYTES_RECEIVED%",
-	"bytes_sent":       "%BYTES_SENT%",
-	"client":           "%DOWNSTREAM_REMOTE_ADDRESS%",
-	"upstream_host":    "%UPSTREAM_HOST%",
-	"upstream_cluster": "%UPSTREAM_CLUSTER_RAW%",
-	"flags":            "%RESPONSE_FLAGS%",
-	"details":          "%CONNECTION_TERMINATION_DETAILS%",
+// session of datagrams of a route.
+func streamLogFields(route string) map[string]string {
+	return map[string]string{
+		"route":            route,
+		"time":             "%START_TIME%",
+		"sni":              "%REQUESTED_SERVER_NAME%",
+		"duration_ms":      "%DURATION%",
+		"bytes_received":   "%BYTES_RECEIVED%",
+		"bytes_sent":       "%BYTES_SENT%",
+		"client":           "%DOWNSTREAM_REMOTE_ADDRESS%",
+		"upstream_host":    "%UPSTREAM_HOST%",
+		"upstream_cluster": "%UPSTREAM_CLUSTER_RAW%",
+		"flags":            "%RESPONSE_FLAGS%",
+		"details":          "%CONNECTION_TERMINATION_DETAILS%",
+	}
 }
 
 // textStreamLog is the same for people.
@@ -67,9 +68,7 @@ func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	if stream.Route != nil {
 		route = stream.Route.Name()
 	}
-	fields := maps.Clone(streamLogFields)
-	fields["route"] = route
-	return logs(form, fields, textStreamLog+route+" %UPSTREAM_CLUSTER_RAW%\n")
+	return logs(form, streamLogFields(route), textStreamLog+route+" %UPSTREAM_CLUSTER_RAW%\n")
 }
 
 func logs(form ir.AccessLog, commands map[string]string, text string) []*accesslogv3.AccessLog {
