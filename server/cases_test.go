@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,10 @@ func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	address := envoytest.LoopbackAddress()
 	network := fmt.Sprintf("127.%d.", 100+os.Getpid()%100)
 	options.Bind, options.AddressPool = []string{address}, cases.Pool(options.AddressPool, network)
+	if c.SystemCA != "" {
+		options.SystemCA = filepath.Join(t.TempDir(), "ca.crt")
+		envoytest.Replace(t, options.SystemCA, envoytest.FixedAuthority(t, c.SystemCA).PEM)
+	}
 	run := &caseRun{
 		running: start(t, Options{}), t: t, store: s, address: address,
 		extensions: map[string]bool{}, speakTLS: c.TLS,

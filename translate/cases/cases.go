@@ -15,7 +15,8 @@
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N,
-//	                    address-pool CIDR in the network of back ends (only where present)
+//	                    address-pool CIDR in the network of back ends, system-ca AUTHORITY
+//	                    (that of the system that Envoy runs on; only where present)
 //
 //	tls                 back ends that speak TLS, a line each:
 //	                    ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY]
@@ -58,6 +59,8 @@ type Case struct {
 	Steps []Step
 	// Options are what the archive asks for; a test adds its own.
 	Options translate.Options
+	// SystemCA is the authority of the system that Envoy runs on, "" for what it is.
+	SystemCA string
 	// TLS are the back ends that speak TLS, by address as the case writes it.
 	TLS     map[string]TLSBackend
 	path    string
@@ -146,6 +149,8 @@ func (c *Case) readOptions() error {
 				return fmt.Errorf("options: trusted-hops: %w", err)
 			}
 			c.Options.TrustedHops = uint32(hops)
+		case "system-ca":
+			c.SystemCA = value
 		case "address-pool":
 			pool, err := netip.ParsePrefix(value)
 			if err != nil {
