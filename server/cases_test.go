@@ -78,7 +78,9 @@ func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	options.Bind, options.AddressPool = []string{address}, cases.Pool(options.AddressPool, network)
 	if c.SystemCA != "" {
 		options.SystemCA = filepath.Join(t.TempDir(), "ca.crt")
-		envoytest.Replace(t, options.SystemCA, envoytest.FixedAuthority(t, c.SystemCA).PEM)
+		if c.SystemCA != "missing" {
+			envoytest.Replace(t, options.SystemCA, envoytest.FixedAuthority(t, c.SystemCA).PEM)
+		}
 	}
 	run := &caseRun{
 		running: start(t, Options{}), t: t, store: s, address: address,

@@ -2,12 +2,9 @@ package keypair
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"fmt"
-	"time"
 )
 
 // Authorities is the key of CA certificates in the data of a ConfigMap or Secret.
@@ -58,21 +55,4 @@ func (b *Bundle) PEM() []byte {
 		out.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
 	}
 	return out.Bytes()
-}
-
-// Sum begins the hex SHA-256 of the bundle.
-func (b *Bundle) Sum() string {
-	sum := sha256.Sum256(b.PEM())
-	return hex.EncodeToString(sum[:])[:sumPrefix]
-}
-
-// Lasts is when the last of the certificates begins and ends: while one of them
-// holds, what it signed is believed.
-func (b *Bundle) Lasts() (from, until time.Time) {
-	for _, c := range b.certificates {
-		if c.NotAfter.After(until) {
-			from, until = c.NotBefore, c.NotAfter
-		}
-	}
-	return from, until
 }

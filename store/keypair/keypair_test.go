@@ -157,9 +157,6 @@ func TestReadBundle(t *testing.T) {
 			if got := bundle.PEM(); bytes.Count(got, []byte("BEGIN")) != test.count || bytes.Contains(got, []byte("PRIVATE")) {
 				t.Errorf("%s; want %d certificates and nothing else", got, test.count)
 			}
-			if _, until := bundle.Lasts(); !until.Equal(later.Add(time.Hour)) {
-				t.Errorf("it lasts until %s, want that of the last one to end", until)
-			}
 		})
 	}
 }

@@ -44,6 +44,9 @@ func TestCoreFindings(t *testing.T) {
 		{"config value", doc("v1", "ConfigMap", "data: {a: 1}"), WrongType, "data[a]"},
 		{"config twice", doc("v1", "ConfigMap", "data: {a: b}\nbinaryData: {a: YQ==}"), DuplicateEntry, "binaryData[a]"},
 		{"config binary", doc("v1", "ConfigMap", "binaryData: {a: '#'}"), InvalidValue, "binaryData[a]"},
+		{"authorities", doc("v1", "ConfigMap", "data: {ca.crt: junk}"), InvalidValue, "data[ca.crt]"},
+		{"authorities of a Secret", doc("v1", "Secret", "data: {ca.crt: anVuaw==}"), InvalidValue, "data[ca.crt]"},
+		{"authorities in plain text", doc("v1", "Secret", "stringData: {ca.crt: junk}"), InvalidValue, "stringData[ca.crt]"},
 		{"namespace name", "{apiVersion: v1, kind: Namespace, metadata: {name: A}}", InvalidValue, "metadata.name"},
 		{"time", "{apiVersion: v1, kind: Namespace, metadata: {name: a, creationTimestamp: today}}", InvalidValue, "metadata.creationTimestamp"},
 	} {

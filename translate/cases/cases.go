@@ -16,7 +16,8 @@
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N,
 //	                    address-pool CIDR in the network of back ends, system-ca AUTHORITY
-//	                    (that of the system that Envoy runs on; only where present)
+//	                    (that of the system that Envoy runs on, missing for a system
+//	                    without; only where present)
 //
 //	tls                 back ends that speak TLS, a line each:
 //	                    ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY]

@@ -63,25 +63,6 @@ const (
 	LogOff  AccessLog = "off"
 )
 
-// Secure tells whether the port speaks TLS.
-func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
-
-// Scheme is that of its URLs: http or https; tcp, udp or tls where nothing but
-// streams is served.
-func (p *Port) Scheme() string {
-	switch {
-	case p.UDP:
-		return "udp"
-	case p.Secure():
-		return "https"
-	case len(p.Streams) > 0 && p.Streams[0].Domains != nil:
-		return "tls"
-	case len(p.Streams) > 0:
-		return "tcp"
-	}
-	return "http"
-}
-
 // Chain is one filter chain of a port, with a table of its own.
 type Chain struct {
 	// Name is "" without TLS, else the hostname: "shop.example.com",
@@ -91,41 +72,6 @@ type Chain struct {
 	// RouteConfig is the name of the RouteConfiguration served here.
 	RouteConfig string
 	TLS         *TLS // nil for plain HTTP
-}
-
-// TLS is how a chain ends TLS.
-type TLS struct {
-	// Certificates are names of Secrets on the wire, never empty. A client gets
-	// the first that fits what it asked for.
-	Certificates []string
-	// Version13 refuses clients that speak TLS 1.2 at most.
-	Version13 bool
-	// ALPN are the protocols to offer, in order.
-	ALPN []string
-	// Clients is nil where clients need no certificate.
-	Clients *Clients
-}
-
-// Clients is how clients prove who they are by a certificate.
-type Clients struct {
-	// Trust names the certificates of authorities on the wire, of which one must have
-	// signed the client's.
-	Trust string
-	// Insecure lets those in, too, who have none or another.
-	Insecure bool
-}
-
-// SecretName names a Secret on the wire.
-func SecretName(key store.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
-
-// Certificate is what may be shown of a certificate in use.
-type Certificate struct {
-	Secret store.Key
-	// Sum begins the hex SHA-256 of the certificate.
-	Sum string
-	// Names are the DNS names and IP addresses that it is for.
-	Names               []string
-	NotBefore, NotAfter time.Time
 }
 
 // Listener is a listener of a Gateway.

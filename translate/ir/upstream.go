@@ -1,10 +1,6 @@
 package ir
 
-import (
-	"time"
-
-	"github.com/gatefold/gatefold/store"
-)
+import "time"
 
 // Upstream is how Envoy connects to the endpoints of a Cluster, chooses among them
 // and watches them. Parts that are nil are left as they are.
@@ -99,32 +95,4 @@ type Breakers struct {
 	Connections, Pending, Requests, Retries *uint32
 	// Remaining counts what is left in Envoy's statistics.
 	Remaining bool
-}
-
-// UpstreamTLS is how Envoy speaks TLS to the endpoints of a Cluster.
-type UpstreamTLS struct {
-	// Policy is the BackendTLSPolicy that says so.
-	Policy store.Key
-	// Hostname is what the handshake asks for (SNI).
-	Hostname string
-	// Names are those of which the certificate of an endpoint must have one; never empty.
-	Names []PeerName
-	// Trust names the certificates of authorities on the wire, of which one must have
-	// signed it.
-	Trust string
-	// Authorities are the objects that Trust is read from; none stands for those of the
-	// system that Envoy runs on.
-	Authorities []store.Key
-	// Version13 refuses endpoints that speak TLS 1.2 at most.
-	Version13 bool
-	// Client is the Secret of the certificate that endpoints are shown, zero for none.
-	Client store.Key
-}
-
-// PeerName is a name in a certificate (subject alternative name).
-type PeerName struct {
-	// URI tells that it is a URI and not a DNS name.
-	URI bool
-	// Value is in lower case for a DNS name; "*.example.com" is every name below.
-	Value string
 }
