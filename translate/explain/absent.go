@@ -64,6 +64,9 @@ func (b *reporter) otherwise() string {
 			if port.Scheme() != b.query.Scheme {
 				return fmt.Sprintf("; Gateway %s speaks %s there", gateway.Name, port.Scheme())
 			}
+			if stream, _ := streamOf(port, Query{Scheme: "tls", Host: b.query.Host}); stream != nil {
+				return fmt.Sprintf("; listener %s there hands on whole connections: ask for tls://%s:%d", stream.Listener, hostname(b.query.Host), port.Port)
+			}
 			var names []string
 			for _, chain := range port.Chains {
 				names = append(names, chain.Name)

@@ -166,12 +166,18 @@ func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	}
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
 		i := slices.IndexFunc(port.Chains, func(c ir.Chain) bool { return c.Name == pattern })
-		return i, i >= 0
+		return i, i >= 0 || streams(port, pattern)
 	})
-	if !found {
+	if !found || i < 0 {
 		return "", false
 	}
 	return port.Chains[i].Name, true
+}
+
+// streams tells whether a name in the handshake is that of a stream, which goes before
+// chains of wider names.
+func streams(port *ir.Port, pattern string) bool {
+	return slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
 }
 
 // findHost gives the virtual host of a name, nil without one.
