@@ -79,6 +79,9 @@ type Listener struct {
 	Hostname string // "" is every host
 	Port     int32
 	Protocol gwv1.ProtocolType
+	// rank is by what it contends with other Gateways for its port: its object's origin,
+	// and not before that of its Gateway.
+	rank ir.Origin
 	// Passthrough leaves TLS to the back ends.
 	Passthrough bool
 	// Kinds are the kinds of route that may attach.
@@ -218,7 +221,7 @@ func (g *Gateway) unusable() Verdict[gwv1.ListenerConditionReason] {
 
 // listener runs the validators over one listener.
 func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
-	l := &Listener{Owner: g.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, From: gwv1.NamespacesFromSame}
+	l := &Listener{Owner: g.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: g.Origin, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
 	}

@@ -125,6 +125,7 @@ func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {
 			joined := *l
+			joined.rank = slices.MaxFunc([]ir.Origin{g.Origin, l.rank}, route.CompareOrigins)
 			if !g.Unusable.Good() {
 				joined.Taken = g.unusable()
 			}

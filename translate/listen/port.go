@@ -14,8 +14,8 @@ import (
 
 // Claim is the wish of a Gateway to bind one port.
 type Claim struct {
-	Origin    ir.Origin
-	Name      string // the Gateway's
+	Origin    ir.Origin // of what asks first: the Gateway, or else a ListenerSet
+	Name      string    // the Gateway's
 	Addresses []string
 }
 
@@ -38,12 +38,13 @@ func (s Socket) String() string {
 // socket is what the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims gives what a Gateway wants to bind, by port.
+// Claims gives what a Gateway wants to bind, by port. A ListenerSet that comes later
+// than another Gateway takes no port from that, however old its own Gateway is.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
-		if l.Serves() {
-			claims[l.socket()] = &Claim{Origin: g.Origin, Name: g.Name, Addresses: g.Addresses}
+		if _, asked := claims[l.socket()]; l.Serves() && !asked {
+			claims[l.socket()] = &Claim{Origin: l.rank, Name: g.Name, Addresses: g.Addresses}
 		}
 	}
 	return claims
