@@ -38,7 +38,7 @@ var kinds = []kind{
 	{gatewayGroup, "TCPRoute", []string{"v1", "v1alpha2"}, false, func() metav1.Object { return new(gwv1.TCPRoute) }},
 	{gatewayGroup, "UDPRoute", []string{"v1", "v1alpha2"}, false, func() metav1.Object { return new(gwv1.UDPRoute) }},
 	{gatewayGroup, "ReferenceGrant", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.ReferenceGrant) }},
-	{gatewayGroup, "BackendTLSPolicy", []string{"v1", "v1alpha3"}, false, func() metav1.Object { return new(gwv1.BackendTLSPolicy) }},
+	{gatewayGroup, kindBackendTLSPolicy, []string{"v1", "v1alpha3"}, false, func() metav1.Object { return new(gwv1.BackendTLSPolicy) }},
 	{api.Group, api.KindBackend, []string{api.Version}, false, func() metav1.Object { return new(api.Backend) }},
 	{api.Group, api.KindTrafficPolicy, []string{api.Version}, false, func() metav1.Object { return new(api.TrafficPolicy) }},
 	{api.Group, api.KindBackendConfigPolicy, []string{api.Version}, false, func() metav1.Object { return new(api.BackendConfigPolicy) }},

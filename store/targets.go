@@ -10,12 +10,15 @@ import (
 // maxTargets is how many targets of a policy a message names.
 const maxTargets = 5
 
+// kindBackendTLSPolicy is the one policy of the Gateway API's own group.
+const kindBackendTLSPolicy = "BackendTLSPolicy"
+
 // untargeted warns of a policy that is not taken: nothing else shows its targets
 // that they have lost it. ok is false for what is no policy, or names no target.
 func (k *kind) untargeted(object map[string]any) (p Problem, ok bool) {
 	spec, _ := object["spec"].(map[string]any)
 	refs, _ := spec["targetRefs"].([]any)
-	if k.group != api.Group || len(refs) == 0 {
+	if k.group != api.Group && k.name != kindBackendTLSPolicy || len(refs) == 0 {
 		return p, false
 	}
 	var targets []string
@@ -26,8 +29,11 @@ func (k *kind) untargeted(object map[string]any) (p Problem, ok bool) {
 		targets = append(targets, fmt.Sprintf("%d more", more))
 	}
 	hint := "mend it"
-	if k.name == api.KindTrafficPolicy {
+	switch k.name {
+	case api.KindTrafficPolicy:
 		hint += "; a rule that names a missing policy by ExtensionRef is closed, one that is a target serves without it"
+	case kindBackendTLSPolicy:
+		hint += "; back ends that miss it are sent clear text"
 	}
 	return Problem{
 		Code: "PolicyNotInForce", Severity: Warning, Field: "spec.targetRefs",
