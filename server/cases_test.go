@@ -137,6 +137,7 @@ func (run *caseRun) startEchoes(object *store.Object) {
 		}
 		for _, host := range b.Spec.Static.Hosts {
 			start(b.Name, host.Host, host.Port)
+			run.startUDP(b.Name, host.Host, host.Port)
 		}
 	}
 	if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {

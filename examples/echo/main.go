@@ -92,6 +92,12 @@ func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 		server := &http.Server{Handler: handler.Echo(b.name), ReadHeaderTimeout: 10 * time.Second}
 		go func() { failed <- server.Serve(listener) }()
 		defer shutDown(server)
+		socket, err := net.ListenPacket("udp", listener.Addr().String())
+		if err != nil {
+			return err
+		}
+		go answerDatagrams(socket, b.name)
+		defer socket.Close()
 		fmt.Fprintf(stdout, "echo: %s listens on %s\n", b.name, listener.Addr())
 	}
 	select {
@@ -99,6 +105,18 @@ func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 		return nil
 	case err := <-failed:
 		return err
+	}
+}
+
+// answerDatagrams answers each with the name of the back end, until the socket closes.
+func answerDatagrams(socket net.PacketConn, name string) {
+	buffer := make([]byte, 1500)
+	for {
+		_, from, err := socket.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		_, _ = socket.WriteTo([]byte(name+"\n"), from)
 	}
 }
 
