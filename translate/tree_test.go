@@ -41,7 +41,7 @@ func TestTreesEqualCold(t *testing.T) {
 					t.Fatalf("in tree %d", number)
 				}
 			}
-			if deepest < 3 {
+			if deepest < 3 && !testing.Short() { // few trees may all be flat
 				t.Errorf("no chain is longer than %d: the edits prove little", deepest)
 			}
 		})
