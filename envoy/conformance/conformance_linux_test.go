@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +68,9 @@ func TestConformance(t *testing.T) {
 	options := s.options(t)
 	results := &tally{}
 	options.Hook = func(t *testing.T, test suite.ConformanceTest, _ *suite.ConformanceTestSuite) {
+		if t.Skipped() && !notForUs(test) {
+			t.Errorf("%s was skipped, and gatefold is said to pass all but meshes and %s", test.ShortName, features.SupportGatewayInfrastructure)
+		}
 		results.count(t, test.ShortName)
 		s.explain(t, test)
 	}
@@ -78,6 +82,13 @@ func TestConformance(t *testing.T) {
 		options.ReportOutputPath = reportPath(t)
 	}
 	suitefiles.RunConformanceWithOptions(t, options)
+}
+
+// notForUs tells the tests that may be skipped: those of meshes, and those of
+// Kubernetes objects that an implementation generates. No other may, whatever
+// features are claimed.
+func notForUs(test suite.ConformanceTest) bool {
+	return slices.Contains(test.Features, features.SupportMesh) || slices.Contains(test.Features, features.SupportGatewayInfrastructure)
 }
 
 // options are those of the suite.

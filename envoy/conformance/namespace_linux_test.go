@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,13 +26,18 @@ const (
 	envoyVariable    = "GATEFOLD_ENVOY"
 )
 
+// exitUnusable is how the process in the namespace ends where that is of no use,
+// as in sandboxes that give namespaces but no rights in them. go test has 0 to 2.
+const exitUnusable = 3
+
 // inside tells whether this process is the one that runs the suite. If not, it
 // has run that one, with the same flags, or has said why it cannot.
 func inside(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideVariable) != "" {
 		if err := raiseLoopback(); err != nil {
-			t.Fatalf("the loopback interface of the namespace: %v", err)
+			fmt.Fprintln(os.Stderr, "the loopback interface of the namespace:", err)
+			os.Exit(exitUnusable)
 		}
 		return true
 	}
@@ -60,7 +66,8 @@ func inside(t *testing.T) bool {
 	return false
 }
 
-var errNoNamespace = errors.New("no network namespace of its own, which ports below 1024 on many addresses need")
+var errNoNamespace = errors.New("ports below 1024 on many loopback addresses: neither a network namespace of its own " +
+	"nor the right to bind them here (as root, or by sysctl net.ipv4.ip_unprivileged_port_start=0)")
 
 // namespaces gives the ways to a network namespace, the simplest first.
 func namespaces() []*syscall.SysProcAttr {
@@ -79,12 +86,42 @@ func namespaces() []*syscall.SysProcAttr {
 func reenter(attributes *syscall.SysProcAttr) error {
 	command := exec.Command(os.Args[0], innerArgs(os.Args[1:])...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
-	attributes.Pdeathsig = syscall.SIGKILL
 	command.SysProcAttr = attributes
-	if err := command.Start(); err != nil {
+	ended, err := startTied(command)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errNoNamespace, err)
 	}
-	return command.Wait()
+	<-ended
+	switch state := command.ProcessState; {
+	case state.Success():
+		return nil
+	case state.ExitCode() == exitUnusable:
+		return fmt.Errorf("%w: the namespace has no loopback interface", errNoNamespace)
+	default:
+		return &exec.ExitError{ProcessState: state}
+	}
+}
+
+// startTied starts a process that ends, at the latest, with this one; the channel
+// is closed when it has, and command.ProcessState tells how. The kernel ends it with
+// the thread that started it, so that thread waits for it and does nothing else.
+func startTied(command *exec.Cmd) (<-chan struct{}, error) {
+	if command.SysProcAttr == nil {
+		command.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(ended)
+		err := command.Start()
+		started <- err
+		if err == nil {
+			_ = command.Wait() // its ProcessState says the same
+		}
+	}()
+	return ended, <-started
 }
 
 // innerArgs are the flags of this process, for TestConformance alone. The log
@@ -141,10 +178,16 @@ func raiseLoopback() error {
 // root is the folder of the repository.
 const root = "../.."
 
-// buildGatefold builds the real binary from the sources around this module.
+// buildGatefold builds the real binary from the sources around this module, where
+// go test builds its own: files elsewhere may not be executable.
 func buildGatefold(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "gatefold")
+	folder, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "gatefold") //nolint:usetesting // that one knows TMPDIR alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // nothing follows from what stays
+	binary := filepath.Join(folder, "gatefold")
 	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X github.com/gatefold/gatefold/server/cli.version="+version(t), "-o", binary, ".")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {

@@ -126,15 +126,10 @@ func (s *stand) start(name, binary string, args ...string) {
 	defer log.Close()
 	command := exec.Command(binary, args...)
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
+	ended, err := startTied(command)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait() // how it ended is in its log
-		close(ended)
-	}()
 	s.t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGTERM)
 		select {
@@ -156,7 +151,7 @@ func tail(path string) string {
 		return err.Error()
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool {
-		return strings.HasPrefix(line, `{"attempts"`) // Envoy's access log
+		return strings.HasPrefix(line, `{"`) && strings.Contains(line, `"duration_ms"`) // Envoy's access log
 	})
 	return strings.Join(lines[max(0, len(lines)-shownLines):], "")
 }
