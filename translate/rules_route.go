@@ -136,12 +136,12 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 
 // strangeParent refuses a parentRef to what no route of its kind stands under.
 func strangeParent(key store.Key, i int, ref gwv1.ParentReference) store.Problem {
-	kind, kinds, hint := "", []string{"Gateway"}, fmt.Sprintf("a %s stands under a Gateway", key.Kind)
+	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
 		kind = string(*ref.Kind)
 	}
 	if key.Kind == "HTTPRoute" {
-		kinds, hint = []string{"HTTPRoute", "Gateway"}, "an HTTPRoute stands under a Gateway or another HTTPRoute"
+		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute stands under a Gateway, a ListenerSet or another HTTPRoute"
 	}
 	if like := schema.Nearest(kind, kinds); like != "" {
 		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)

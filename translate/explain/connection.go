@@ -216,7 +216,7 @@ func (b *connectionReporter) outcome() {
 	case stream == nil:
 		b.report.Outcome = NoListener
 		b.report.Reason = fmt.Sprintf("Gateway %s speaks %s on port %d", gateway, b.is.Port.Scheme(), b.query.Port)
-		if b.query.Scheme == "tls" && strings.HasPrefix(b.is.Port.Scheme(), "tls") {
+		if b.query.Scheme == "tls" && endsByName(b.is.Port) && !isHTTPS(b.is.Port, hostname(b.query.Host)) {
 			b.report.Reason = fmt.Sprintf("no listener of Gateway %s on port %d has the hostname %s: the connection is closed", gateway, b.query.Port, hostname(b.query.Host))
 		}
 		b.report.Instead = b.streams()
@@ -294,4 +294,18 @@ func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 		return fmt.Sprintf("tcp://%s:%d", host, port.Port)
 	}
 	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
+}
+
+// endsByName tells whether the port has listeners that the name in the handshake finds.
+func endsByName(port *ir.Port) bool {
+	return slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil }) ||
+		slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Domains != nil })
+}
+
+// isHTTPS tells whether the name is that of an HTTPS listener of the port.
+func isHTTPS(port *ir.Port, name string) bool {
+	_, found := mostSpecific(name, func(pattern string) (int, bool) {
+		return 0, slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil && c.Name == pattern })
+	})
+	return found
 }

@@ -96,9 +96,14 @@ func conflict(l, other *Listener) Verdict[gwv1.ListenerConditionReason] {
 	}
 	switch {
 	case l.Port != other.Port || layer(l.Protocol) != layer(other.Protocol):
+	case l.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol || other.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol:
+		// A protocol that nobody serves takes no port: a slip in it hurts its own listener alone.
 	case family(l.Protocol) != family(other.Protocol):
 		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonProtocolConflict,
 			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port)}
+	case l.Hostname == other.Hostname && l.Protocol != other.Protocol:
+		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
+			fmt.Sprintf("%s, of protocol %s, has the same port %d and hostname %q", name, other.Protocol, other.Port, cmp.Or(other.Hostname, "*"))}
 	case l.Hostname == other.Hostname:
 		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
 			fmt.Sprintf("%s has the same port %d, protocol and hostname %q", name, other.Port, cmp.Or(other.Hostname, "*"))}

@@ -13,6 +13,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -251,7 +252,11 @@ func (g *Gateway) judgeProtocol(field string, l *Listener) {
 	}
 	message := fmt.Sprintf("protocol %s is not supported", l.Protocol)
 	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedProtocol, message}
-	g.problem("UnsupportedProtocol", field+".protocol", message, "use HTTP, HTTPS, TLS, TCP or UDP; the other listeners of the Gateway are served")
+	hint := "use HTTP, HTTPS, TLS, TCP or UDP; the other listeners of the Gateway are served"
+	if like := schema.Nearest(string(l.Protocol), []string{"HTTP", "HTTPS", "TLS", "TCP", "UDP"}); like != "" {
+		hint = "did you mean " + like + "? The other listeners of the Gateway are served"
+	}
+	g.problem("UnsupportedProtocol", field+".protocol", message, hint)
 }
 
 // speaksHTTP tells whether requests are served, and not connections or datagrams.
