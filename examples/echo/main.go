@@ -97,7 +97,7 @@ func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 			return err
 		}
 		go answerDatagrams(socket, b.name)
-		defer socket.Close()
+		defer func() { _ = socket.Close() }() // it only receives
 		fmt.Fprintf(stdout, "echo: %s listens on %s\n", b.name, listener.Addr())
 	}
 	select {
