@@ -142,13 +142,16 @@ func samePlaced(a, b placed) bool {
 func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	refused, _ := n.in.quarantine.routes.Get(c, route)
-	done := map[listenerKey][]*entry{}
+	type place struct { // a node's entries are the same in all tables of a port
+		portKey
+		listener string
+	}
+	done := map[place][]*entry{}
 	for table, own := range tables {
 		client := n.clientOf(c, table.Gateway)
 		at, policed := n.listenerOf(c, table)
 		if client != "" {
 			out.show(table.Gateway, client)
-			at.Gateway = table.Gateway
 		}
 		if !policed && client == "" {
 			continue
@@ -160,13 +163,14 @@ func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey,
 		if demand.Closed != nil {
 			out.close(table.Gateway, demand.Closed.Why)
 		}
-		entries, known := done[at]
+		where := place{table.portKey, at.Listener}
+		entries, known := done[where]
 		if !known {
 			var words string
 			if entries, words = refused.admitAll(demand.place(shownBy(client, own))); words != "" {
 				out.close(table.Gateway, words)
 			}
-			done[at] = entries
+			done[where] = entries
 		}
 		if slices.Equal(entries, own) {
 			continue
