@@ -205,7 +205,7 @@ func TestConflicts(t *testing.T) {
 	stale.Spec.Listeners[0].Port = 82
 	c.refused(c.Update(context.Background(), stale), metav1.StatusReasonConflict)
 	stale.ResourceVersion = ""
-	c.must(c.Update(context.Background(), stale)) // unconditional
+	c.refused(c.Update(context.Background(), stale), metav1.StatusReasonInvalid) // unconditional
 	lost := gateway("eg", 80)
 	lost.Namespace = "nowhere"
 	c.refused(c.Create(context.Background(), lost), metav1.StatusReasonNotFound)

@@ -69,12 +69,21 @@ func (a *Adapter) outlive(c call) error {
 	return nil
 }
 
-// update replaces an object.
+// update replaces an object. As in an API server, an update of a CRD's kind says
+// which version of the object it replaces.
 func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err
 	}
-	return a.change(c, func(before *object) (map[string]any, error) { return c.replace(before, body) })
+	return a.change(c, func(before *object) (map[string]any, error) {
+		content, err := c.replace(before, body)
+		version, _ := metadataOf(body)["resourceVersion"].(string)
+		if err == nil && version == "" && c.resource.checks != nil {
+			wrong := field.Invalid(field.NewPath("metadata", "resourceVersion"), version, "must be specified for an update")
+			err = apierrors.NewInvalid(c.resource.groupKind(), c.name, field.ErrorList{wrong})
+		}
+		return content, err
+	})
 }
 
 // patch merges a patch into an object (RFC 7386).
