@@ -18,9 +18,12 @@ import (
 const maxBindRetry = 30 * time.Second
 
 // bindFailed tells from Envoy's words that it could not bind a listener's
-// address (Envoy notes, section 8). Unlike other rejections that one can end
-// without an edit: the port becomes free, or the address appears.
-func bindFailed(words string) bool { return strings.Contains(words, "cannot bind") }
+// address (Envoy notes, section 8), or that another listener of its own has it.
+// Unlike other rejections that one can end without an edit: the port becomes free, the
+// address appears, or the other listener, too, is about to move.
+func bindFailed(words string) bool {
+	return strings.Contains(words, "cannot bind") || strings.Contains(words, "has duplicate address")
+}
 
 // isUnbound tells of a table whether the address of its listener could not be bound:
 // nothing asks for it then. It begins with the name of the listener (listen.RoutesName).

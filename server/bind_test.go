@@ -39,6 +39,21 @@ func TestAListenerWhoseBindFailedIsSentAgain(t *testing.T) {
 	c.barrier(r, "Cluster x@1") // nothing more
 }
 
+// An address that one listener leaves and another takes may be asked for too early:
+// Envoy takes the listeners of a response one after the other.
+func TestAListenerWhoseAddressIsStillAnothersIsSentAgain(t *testing.T) {
+	r := start(t, Options{BindRetry: time.Millisecond})
+	r.publish("Listener a@1", "Listener b@1")
+	c := r.connect("shop/a")
+	c.ask(lds)
+	c.take("Listener a@1 b@1")
+	r.publish("Listener a@2", "Listener b@2")
+	c.nack(c.want("Listener a@2 b@2"), "Error adding/updating listener(s) a: error adding listener: 'a' has duplicate address '127.0.0.1:80' as existing listener")
+	c.take("Listener b@2")
+	c.take("Listener a@2")
+	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 0 })
+}
+
 // An edit takes the place of what was to be sent again.
 func TestAnEditOfAListenerWhoseBindFailedIsSentAtOnce(t *testing.T) {
 	r := start(t, Options{BindRetry: time.Hour})
