@@ -166,6 +166,7 @@ type network struct {
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 
 	allSecrets *memo.Fold[struct{}, store.Key, *secretOut, memo.Ordered[*secretOut]]
+	allTrusts  *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
 }
 
 // newNetwork declares everything, in the order in which it is read.

@@ -30,12 +30,16 @@ type Result struct {
 	View func() *ir.View
 	// Certificates are those that Envoys are given, sorted by Secret.
 	Certificates []ir.Certificate
+	// Authorities are the objects by whose certificates Envoys know back ends and
+	// clients, sorted.
+	Authorities []ir.Authorities
 	// Rebuilt names the rules that ran, when Options.Trace is set.
 	Rebuilt []string
 }
 
-// Expired gives a warning for each certificate in use that no client accepts at a time.
-// It serves on: whether a client minds is the client's affair.
+// Expired gives a warning for each certificate in use that no client accepts at a time;
+// it serves on: whether a client minds is the client's affair. So it does for each bundle of
+// authorities that has ended as a whole: what they signed is refused.
 func (r *Result) Expired(now time.Time) []store.Problem {
 	var problems []store.Problem
 	for _, c := range r.Certificates {
@@ -51,6 +55,15 @@ func (r *Result) Expired(now time.Time) []store.Problem {
 			continue
 		}
 		problems = append(problems, p)
+	}
+	for _, a := range r.Authorities {
+		if now.After(a.NotAfter) {
+			problems = append(problems, store.Problem{
+				Code: "AuthoritiesExpired", Severity: store.Warning, Object: a.Object, Field: "data[" + string(keypair.Authorities) + "]",
+				Message: "the last certificate of an authority ended on " + a.NotAfter.UTC().Format(time.DateOnly) + ": what they signed is refused",
+				Hint:    "renew them",
+			})
+		}
 	}
 	return problems
 }

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -24,9 +26,11 @@ type trustUse struct{ Gateway, Trust string }
 
 func (k trustUse) String() string { return k.Gateway + " " + k.Trust }
 
-// trustOut is a bundle as Envoy gets it.
+// trustOut is a bundle as Envoy gets it, and what may be shown of the objects that it
+// is read from; none for those of the system.
 type trustOut struct {
-	Resource xds.Resource
+	Resource    xds.Resource
+	Authorities []ir.Authorities
 }
 
 func (o *trustOut) resource() *xds.Resource {
@@ -59,6 +63,13 @@ func (n *network) declareTrust(e *memo.Engine) {
 		return n.trust.Get(c, key.Trust)
 	}, identical)
 	memo.Each(n.pushTrust, uses)
+	byName := func(a, b *trustOut) int { return cmp.Compare(a.Resource.Name, b.Resource.Name) }
+	n.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, gather[string](byName), memo.Ordered[*trustOut].Same)
+	memo.From(n.allTrusts, n.trust, func(name string, t *trustOut, yield func(memo.Place[struct{}, string], *trustOut)) {
+		if t != nil {
+			yield(memo.Place[struct{}, string]{ID: name}, t)
+		}
+	}, identical)
 }
 
 // runAuthority judges the reference first: who may not see an object is not told
@@ -113,16 +124,17 @@ func (n *network) runTrust(c *memo.Ctx, name string) *trustOut {
 		return &trustOut{Resource: xds.SystemTrust(name, n.SystemCA)}
 	}
 	all := &keypair.Bundle{}
-	found := false
+	out := &trustOut{}
 	for _, key := range listen.TrustedBy(name) {
 		text, _ := n.authorityText(c, key)
 		if bundle, fault := keypair.ReadBundle(text); fault == nil {
 			all.Add(bundle)
-			found = true
+			out.Authorities = append(out.Authorities, ir.Authorities{Object: key, NotAfter: bundle.NotAfter()})
 		}
 	}
-	if !found {
+	if len(out.Authorities) == 0 {
 		return nil
 	}
-	return &trustOut{Resource: xds.Trust(name, all)}
+	out.Resource = xds.Trust(name, all)
+	return out
 }

@@ -137,6 +137,7 @@ func (t *Translator) Apply(change store.Change) Result {
 		Rebuilt:  rebuilt,
 
 		Certificates: t.last.inUse,
+		Authorities:  t.last.trusted,
 	}
 }
 
@@ -217,7 +218,8 @@ type lastView struct {
 	problems []store.Problem
 	stale    bool
 
-	inUse []ir.Certificate
+	inUse   []ir.Certificate
+	trusted []ir.Authorities
 }
 
 func (l *lastView) watch(net *network) {
@@ -225,6 +227,7 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
 	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
 	memo.Watch(net.allSecrets, l.setSecrets)
+	memo.Watch(net.allTrusts, l.setTrusts)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
@@ -247,6 +250,17 @@ func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 	for s := range secrets.All() {
 		l.inUse = append(l.inUse, s.Certificate)
 	}
+}
+
+// setTrusts lists the objects whose authorities are trusted, once they changed. One may
+// stand in several trusts.
+func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
+	l.trusted = nil
+	for t := range trusts.All() {
+		l.trusted = append(l.trusted, t.Authorities...)
+	}
+	slices.SortFunc(l.trusted, func(a, b ir.Authorities) int { return store.CompareKeys(a.Object, b.Object) })
+	l.trusted = slices.Compact(l.trusted)
 }
 
 // view gives a function that builds the View of this moment once.

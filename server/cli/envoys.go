@@ -11,7 +11,7 @@ import (
 )
 
 // noEndpoint says why a back end may have no endpoint at all.
-const noEndpoint = "it has no endpoint: no EndpointSlice gives one, or its name is not resolved"
+const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
 // printEnvoys prints one row per Envoy, one per endpoint that it does not use, and one
 // per back end without any.

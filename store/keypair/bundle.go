@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"time"
 )
 
 // Authorities is the key of CA certificates in the data of a ConfigMap or Secret.
@@ -19,10 +20,10 @@ type Bundle struct {
 }
 
 // ReadBundle reads the PEM of a bundle. It gives a Fault, and no Bundle, for what
-// Envoy would refuse: no certificate in PEM, or one that cannot be read.
+// Envoy would refuse: no certificate in PEM, or one that cannot be read or is cut off.
 func ReadBundle(text []byte) (*Bundle, *Fault) {
 	const hint = "write the certificates of the authorities in PEM"
-	bundle := &Bundle{}
+	bundle, begun := &Bundle{}, bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
@@ -42,11 +43,24 @@ func ReadBundle(text []byte) (*Bundle, *Fault) {
 	if len(bundle.certificates) == 0 {
 		return nil, &Fault{Authorities, "there is no certificate in PEM", hint}
 	}
+	if n := len(bundle.certificates); begun > n { // the decoder passes over what is no PEM
+		return nil, &Fault{Authorities, fmt.Sprintf("%d of %d certificates are cut off, or are not in PEM", begun-n, begun), hint}
+	}
 	return bundle, nil
 }
 
 // Add puts the certificates of another bundle behind those of b.
 func (b *Bundle) Add(other *Bundle) { b.certificates = append(b.certificates, other.certificates...) }
+
+// NotAfter is when the last of the certificates ends.
+func (b *Bundle) NotAfter() (last time.Time) {
+	for _, c := range b.certificates {
+		if c.NotAfter.After(last) {
+			last = c.NotAfter
+		}
+	}
+	return last
+}
 
 // PEM is the bundle, and nothing that stood between.
 func (b *Bundle) PEM() []byte {

@@ -141,6 +141,7 @@ func TestReadBundle(t *testing.T) {
 		"nothing":                {"", "no certificate in PEM", 0},
 		"a key":                  {pkcs8(key), "no certificate in PEM", 0},
 		"garbage behind":         {one + encode("CERTIFICATE", []byte("x")), "certificate 2 cannot be read", 0},
+		"one cut off":            {one + two[:len(two)/2], "1 of 2 certificates are cut off", 0},
 		"too many":               {strings.Repeat(one, maxAuthorities+1), "more than 500 certificates", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,6 +60,13 @@ type Certificate struct {
 	NotBefore, NotAfter time.Time
 }
 
+// Authorities is what may be shown of the certificates of authorities in one object.
+type Authorities struct {
+	Object store.Key
+	// NotAfter is when the last of them ends.
+	NotAfter time.Time
+}
+
 // UpstreamTLS is how Envoy speaks TLS to the endpoints of a Cluster.
 type UpstreamTLS struct {
 	// Policy is the BackendTLSPolicy that says so.

@@ -78,10 +78,9 @@ func downstreamTLS(terminate *ir.TLS) *tlsv3.DownstreamTlsContext {
 	out := &tlsv3.DownstreamTlsContext{CommonTlsContext: common}
 	if clients := terminate.Clients; clients != nil {
 		demand := &tlsv3.CertificateValidationContext{}
+		out.RequireClientCertificate = wrapperspb.Bool(!clients.Insecure)
 		if clients.Insecure {
 			demand.TrustChainVerification = tlsv3.CertificateValidationContext_ACCEPT_UNTRUSTED
-		} else {
-			out.RequireClientCertificate = wrapperspb.Bool(true)
 		}
 		common.ValidationContextType = trusting(clients.Trust, demand)
 	}
