@@ -109,7 +109,7 @@ type statusPart struct {
 func (o objectStatus) parts() []statusPart {
 	var parts []statusPart
 	if len(o.Status.Conditions) > 0 {
-		parts = append(parts, statusPart{"", o.Status.Conditions})
+		parts = append(parts, statusPart{o.listensOn(), o.Status.Conditions})
 	}
 	for _, l := range o.Status.Listeners {
 		parts = append(parts, statusPart{fmt.Sprintf("listener %s (routes: %d)", l.Name, l.AttachedRoutes), l.Conditions})
@@ -121,6 +121,18 @@ func (o objectStatus) parts() []statusPart {
 		parts = append(parts, statusPart{"at " + parentName(a.AncestorRef), a.Conditions})
 	}
 	return parts
+}
+
+// listensOn names a Gateway's addresses: one of a pool stands nowhere else.
+func (o objectStatus) listensOn() string {
+	var values []string
+	for _, a := range o.Status.Addresses {
+		values = append(values, a.Value)
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return "on " + strings.Join(values, ", ")
 }
 
 func parentName(ref gwv1.ParentReference) string {
