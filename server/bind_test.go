@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -52,6 +53,22 @@ func TestAListenerWhoseAddressIsStillAnothersIsSentAgain(t *testing.T) {
 	c.take("Listener b@2")
 	c.take("Listener a@2")
 	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 0 })
+}
+
+// The same with a real Envoy, in a case that is no one's neighbour: the tests that go
+// from any folder to any other count rejections.
+func TestAnAddressMovesFromOneGatewayToAnother(t *testing.T) {
+	moves, err := cases.Load("testdata")
+	if err != nil || len(moves) != 1 {
+		t.Fatal(len(moves), err)
+	}
+	run := startCase(t, moves[0])
+	for _, step := range moves[0].Steps {
+		run.apply(step)
+		for _, request := range step.Requests {
+			run.send(step.Prefix, request)
+		}
+	}
 }
 
 // An edit takes the place of what was to be sent again.

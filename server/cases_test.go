@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -83,7 +84,7 @@ func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 		}
 	}
 	run := &caseRun{
-		running: start(t, Options{}), t: t, store: s, address: address,
+		running: start(t, Options{BindRetry: 50 * time.Millisecond}), t: t, store: s, address: address,
 		extensions: map[string]bool{}, speakTLS: c.TLS,
 		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options),
