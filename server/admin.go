@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 )
 
 // admin makes the pages: JSON but for the metrics, GET only but for the reload
@@ -120,19 +119,7 @@ func (s *Server) problemsPage(w http.ResponseWriter, _ *http.Request) {
 // statusList is a v1 List, as kubectl prints it.
 type statusList struct {
 	metav1.TypeMeta `json:",inline"`
-	Items           []statusObject `json:"items"`
-}
-
-type statusObject struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        statusMeta `json:"metadata"`
-	Status          any        `json:"status"`
-}
-
-type statusMeta struct {
-	Name       string `json:"name"`
-	Namespace  string `json:"namespace,omitempty"`
-	Generation int64  `json:"generation,omitempty"`
+	Items           []ObjectStatus `json:"items"`
 }
 
 func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
@@ -149,8 +136,7 @@ func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// statuses lists the objects that want names, sorted by key. All kinds that
-// have a status are shown in version v1.
+// statuses lists the objects that want names, sorted by key.
 func (s *Server) statuses(want func(store.Key) bool) statusList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,23 +146,10 @@ func (s *Server) statuses(want func(store.Key) bool) statusList {
 			keys = append(keys, key)
 		}
 	}
-	items := make([]statusObject, len(keys))
+	items := make([]ObjectStatus, len(keys))
 	slices.SortFunc(keys, store.CompareKeys)
 	for i, key := range keys {
-		o := s.board.objects[key]
-		items[i] = statusObject{
-			TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
-			Metadata: statusMeta{Name: key.Name, Namespace: key.Namespace, Generation: o.update.Generation},
-			Status:   o.shown,
-		}
+		items[i] = s.board.objects[key].at(key)
 	}
 	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
-}
-
-// apiVersion is the version that objects of a group are read as.
-func apiVersion(group string) string {
-	if group == api.Group {
-		return group + "/" + api.Version
-	}
-	return group + "/v1"
 }

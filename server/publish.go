@@ -134,6 +134,7 @@ func (s *Server) Publish(result translate.Result) {
 	s.metrics.ends.set(result.Certificates)
 	if !s.published {
 		s.published = true
+		s.board.feed.note()
 		s.setServing()
 	}
 }

@@ -29,6 +29,7 @@ type board struct {
 	// judged are the objects that a verdict is joined with, by Gateway: itself, and its
 	// ListenerSets.
 	judged map[string]map[store.Key]struct{}
+	feed   *StatusFeed // nil where nobody follows
 }
 
 // object is one object's status. Neither part is changed once it is stored.
@@ -61,6 +62,7 @@ func (b *board) set(u status.Update) {
 		}
 	}
 	if u.Status == nil {
+		b.feed.note(u.Key)
 		delete(b.objects, u.Key)
 		if gateway, ok := gatewayOf(u.Key); ok {
 			delete(b.verdicts, gateway)
@@ -104,6 +106,7 @@ func (b *board) show(key store.Key) {
 	}
 	stamp(fresh, o.shown, time.Now())
 	o.shown = fresh
+	b.feed.note(key)
 }
 
 // join replaces the conditions that only Envoy can decide.

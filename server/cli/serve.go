@@ -26,6 +26,7 @@ type serveOptions struct {
 	access transportOptions
 	envoys hostOptions
 	state  stateOptions
+	status statusDirOptions
 	log    logOptions
 	strict bool
 	watch  string
@@ -54,6 +55,7 @@ func serveCommand() *cobra.Command {
 	o.access.register(flags)
 	o.envoys.register(flags)
 	o.state.register(flags)
+	o.status.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
 	return cmd
@@ -72,6 +74,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		return err
 	}
 	if err := o.envoys.apply(ctx, &o.server, &o.folder.routes, log); err != nil {
+		return err
+	}
+	if err := o.status.check(dir, o.folder.secrets); err != nil {
 		return err
 	}
 	dirErr := watchable(dir)
@@ -150,6 +155,7 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	}
 	group.Go(func() error { return told.run(ctx, srv) })
 	kept.begin(p, srv)
+	defer o.status.start(ctx, srv, log)()
 	group.Go(func() error { return srv.Run(ctx) })
 	group.Go(func() error {
 		select {

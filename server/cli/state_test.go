@@ -52,6 +52,9 @@ func (r *restarted) start() {
 	o := serveOptions{watch: "auto", log: logOptions{format: "json", level: "error"}, state: stateOptions{dir: r.state}}
 	o.folder.tree = watcher.DefaultLimits()
 	o.server.XDSAddress, o.server.AdminAddress = r.xds, r.admin
+	if r.change != nil {
+		r.change(&o)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- o.run(ctx, r.folder, io.Discard) }()

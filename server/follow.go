@@ -1,0 +1,107 @@
+package server
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// ObjectStatus is an object with its status, as the admin pages give it. It is never
+// changed.
+type ObjectStatus struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        ObjectMeta `json:"metadata"`
+	Status          any        `json:"status"`
+}
+
+// ObjectMeta is what of an object's metadata is shown with its status.
+type ObjectMeta struct {
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+// at is the object of this key, as it is shown. All kinds that have a status are shown
+// in version v1.
+func (o *object) at(key store.Key) ObjectStatus {
+	return ObjectStatus{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
+		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: o.update.Generation},
+		Status:   o.shown,
+	}
+}
+
+// apiVersion is the version that objects of a group are read as.
+func apiVersion(group string) string {
+	if group == api.Group {
+		return group + "/" + api.Version
+	}
+	return group + "/v1"
+}
+
+// StatusFeed tells one reader which objects have another status than when it last
+// asked. Nobody waits for the reader: of changes in between it gets the newest.
+type StatusFeed struct {
+	server  *Server
+	wake    chan struct{}
+	changed map[store.Key]struct{} // guarded by Server.mu
+}
+
+// StatusChange is an object whose status changed.
+type StatusChange struct {
+	Key store.Key
+	Now *ObjectStatus // nil when the object is gone, or has no status any more
+}
+
+// FollowStatus begins the one feed. It is called before Run and Publish.
+func (s *Server) FollowStatus() *StatusFeed {
+	f := &StatusFeed{server: s, wake: make(chan struct{}, 1), changed: map[store.Key]struct{}{}}
+	s.locked(func() { s.board.feed = f })
+	return f
+}
+
+// Changed has a value when there is something to Take, the first time after the first
+// Publish, even of nothing.
+func (f *StatusFeed) Changed() <-chan struct{} { return f.wake }
+
+// Take gives what changed since the last call or, with all, every object that has a
+// status beside it; sorted by key.
+func (f *StatusFeed) Take(all bool) []StatusChange {
+	s := f.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all {
+		for key := range s.board.objects {
+			f.changed[key] = struct{}{}
+		}
+	}
+	changes := make([]StatusChange, 0, len(f.changed))
+	for key := range f.changed {
+		change := StatusChange{Key: key}
+		if o := s.board.objects[key]; o != nil {
+			now := o.at(key)
+			change.Now = &now
+		}
+		changes = append(changes, change)
+	}
+	clear(f.changed)
+	slices.SortFunc(changes, func(a, b StatusChange) int { return store.CompareKeys(a.Key, b.Key) })
+	return changes
+}
+
+// note books that the status of objects is another. A nil feed has no reader.
+func (f *StatusFeed) note(keys ...store.Key) {
+	if f == nil {
+		return
+	}
+	for _, key := range keys {
+		f.changed[key] = struct{}{}
+	}
+	select {
+	case f.wake <- struct{}{}:
+	default: // it knows that there is something
+	}
+}
