@@ -43,15 +43,22 @@ func Sessions(t testing.TB, address string, n int, within time.Duration) map[str
 		_, _ = socket.Write([]byte("hello")) // nobody may be there yet
 		sockets = append(sockets, socket)
 	}
-	answers, buffer := map[string]int{}, make([]byte, maxDatagram)
-	deadline := time.Now().Add(within)
+	// Each is read by itself: past the deadline nothing is read, not even what is there.
+	read := make(chan string)
 	for _, socket := range sockets {
-		_ = socket.SetReadDeadline(deadline)
-		size, err := socket.Read(buffer)
-		if err != nil {
-			size = 0
-		}
-		answers[string(buffer[:size])]++
+		_ = socket.SetReadDeadline(time.Now().Add(within))
+		go func() {
+			buffer := make([]byte, maxDatagram)
+			size, err := socket.Read(buffer)
+			if err != nil {
+				size = 0
+			}
+			read <- string(buffer[:size])
+		}()
+	}
+	answers := map[string]int{}
+	for range sockets {
+		answers[<-read]++
 	}
 	return answers
 }
