@@ -46,7 +46,7 @@ func TestDocsNameMetricsThatExist(t *testing.T) {
 // with it.
 func TestAlarmsHaveTheirMetrics(t *testing.T) {
 	s := newServed(t, "a")
-	s.change = func(o *serveOptions) { o.state.dir = t.TempDir() }
+	s.change = func(o *serveOptions) { o.state.dir, o.status.dir = t.TempDir(), t.TempDir() }
 	host, _, _ := net.SplitHostPort(s.address)
 	s.serve(host)
 	s.waitFor("a", "a")
