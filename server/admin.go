@@ -33,6 +33,7 @@ func (s *Server) admin(address net.Addr) http.Handler {
 	pages.HandleFunc("/api/v1/status/{kind}/{name}", s.statusPage) // cluster-scoped
 	pages.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", s.statusPage)
 	pages.HandleFunc(reloadPath, s.reloadPage)
+	s.addProfiles(pages, address)
 	pages.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusNotFound, word{Error: "there is no page " + r.URL.Path})
 	})
@@ -50,11 +51,7 @@ type word struct {
 // must not read this host's configuration, also where all interfaces are served.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !ok {
-			reached = address
-		}
-		tcp, ok := reached.(*net.TCPAddr)
+		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
 		switch {
 		case ok && tcp.IP.IsLoopback() && !namesAddress(r.Host):
 			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
@@ -65,6 +62,21 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 			pages.ServeHTTP(w, r)
 		}
 	})
+}
+
+// reachedAt gives the address that a request came in by, which is more than the
+// listener's where that one serves all interfaces.
+func reachedAt(r *http.Request, listener net.Addr) net.Addr {
+	if reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return reached
+	}
+	return listener
+}
+
+// fromBrowser tells whether a browser sent the request: it sends the Origin of the page
+// that it shows, or says for whose sake it asks.
+func fromBrowser(r *http.Request) bool {
+	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
 // namesAddress tells whether a Host header is an address or localhost, neither

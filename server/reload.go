@@ -7,11 +7,11 @@ const reloadPath = "/api/v1/reload"
 
 // reloadPage applies the folder again: POST, with allow-empty=true also when
 // that ends a hold by removing everything. It answers when the folder is
-// published, or 409 with the reason when it is still held. A browser sends the
-// Origin of the page it shows, and no page has business here.
+// published, or 409 with the reason when it is still held. No page of a browser has
+// business here.
 func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
+	case fromBrowser(r):
 		answer(w, http.StatusForbidden, word{Error: "a browser may not reload"})
 		return
 	case r.Method != http.MethodPost:

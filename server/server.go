@@ -49,6 +49,8 @@ type Options struct {
 	// XDSInsecure allows XDSAddress to be more than loopback or a unix socket
 	// without TLS: whoever connects can read the Gateway's secrets.
 	XDSInsecure bool
+	// Profile adds /debug/pprof to the admin pages, for this host alone.
+	Profile bool
 	// SocketMode is the mode of unix sockets; 0 means 0600.
 	SocketMode fs.FileMode
 	// TLS, where a file is named, asks every xDS client for a certificate, and

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +20,20 @@ func TestMain(m *testing.M) {
 	testscript.Main(guest{m}, map[string]func(){
 		"gatefold": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 		"measured": measured,
+		"page":     page,
 	})
+}
+
+// page PATH asks for an admin page of the gatefold that GATEFOLD_ADMIN_ADDRESS names, and
+// prints its status code.
+func page() {
+	asked := client{address: os.Getenv("GATEFOLD_ADMIN_ADDRESS"), timeout: patience}
+	code, _, err := asked.get(context.Background(), os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	fmt.Println(code)
 }
 
 // guest runs tests without writing into the home of who runs them, where serve keeps
