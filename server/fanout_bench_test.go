@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// BenchmarkFanout is one edit of a table, from Publish to the last client's ACK.
+// The server is a process of its own: CPU and memory are its own. The peak is of the edits.
+func BenchmarkFanout(b *testing.B) {
+	for _, streams := range []int{100, 1000} {
+		for _, size := range []int{300_000, 5_000_000} {
+			b.Run(fmt.Sprintf("streams=%d/table=%dKB", streams, size/1000), func(b *testing.B) {
+				server := startFanout(b, "127.0.0.1:0")
+				server.order(order{Table: size, Version: 1})
+				alone := server.measure()
+				clients := newFleet(b, server.address, 0)
+				received := clients.received[rds]
+				received.Add(streams)
+				clients.join(streams, 0)
+				received.Wait()
+				before := server.measure()
+				b.SetBytes(int64(streams * size))
+				edits := 0
+				for b.Loop() {
+					received.Add(streams)
+					server.order(order{Table: size, Version: edits + 2})
+					received.Wait()
+					edits++
+				}
+				after := server.peak()
+				b.ReportMetric((after.CPU-before.CPU).Seconds()*1000/float64(edits), "cpu-ms/op")
+				b.ReportMetric(float64(after.Peak)/(1<<20), "peak-MiB")
+				b.ReportMetric(float64(before.Heap-alone.Heap)/float64(streams)/1024, "heap-KiB/stream")
+				b.ReportMetric(float64(before.RSS-alone.RSS)/float64(streams)/1024, "rss-KiB/stream")
+			})
+		}
+	}
+}
+
+// BenchmarkHeld is the memory that a settled stream takes whose Envoy holds so many
+// clusters and their endpoints. An operation is that all connect, once new and once as
+// after a restart of the server, with one table that changed meanwhile.
+func BenchmarkHeld(b *testing.B) {
+	for _, streams := range []int{100, 1000} {
+		for _, clusters := range []int{0, 1000, 10_000} {
+			b.Run(fmt.Sprintf("streams=%d/clusters=%d", streams, clusters), func(b *testing.B) {
+				for b.Loop() {
+					benchmarkHeld(b, streams, clusters)
+				}
+			})
+		}
+	}
+}
+
+func benchmarkHeld(b *testing.B, streams, clusters int) {
+	server := startFanout(b, "127.0.0.1:0")
+	server.order(order{Clusters: clusters, Table: 1000, Version: 1})
+	alone := server.measure()
+	clients := newFleet(b, server.address, clusters)
+	all := func(clusters int) {
+		clients.received[cds].Add(streams * clusters)
+		clients.received[eds].Add(streams * clusters)
+		clients.received[lds].Add(streams * min(1, clusters))
+		clients.received[rds].Add(streams)
+	}
+	wait := func() {
+		for _, received := range clients.received {
+			received.Wait()
+		}
+	}
+	report := func(name string, began time.Time, before figures) {
+		peak, now := server.peak(), server.measure()
+		b.ReportMetric(float64(peak.Peak)/(1<<20), name+"-peak-MiB")
+		b.ReportMetric(time.Since(began).Seconds(), name+"-s")
+		b.ReportMetric((peak.CPU - before.CPU).Seconds(), name+"-cpu-s")
+		b.ReportMetric(float64(now.Heap-alone.Heap)/float64(streams)/1024, name+"-heap-KiB/stream")
+		b.ReportMetric(float64(now.RSS-alone.RSS)/float64(streams)/1024, name+"-rss-KiB/stream")
+	}
+	began := time.Now()
+	all(clusters)
+	clients.join(streams, 0)
+	wait()
+	report("new", began, alone)
+}

@@ -1,0 +1,249 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// asFanoutServer is set in the environment of a process that is to be a server
+// for benchmarks, so that its memory and CPU are its own.
+const asFanoutServer = "GATEFOLD_TEST_FANOUT_SERVER"
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv(asFanoutServer); address != "" {
+		if err := serveFanout(address); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// fanoutProfile names the file for a CPU profile of that process, and with ".heap" for
+// one of what lives at its last collection.
+const fanoutProfile = "GATEFOLD_TEST_FANOUT_PROFILE"
+
+// profile begins a CPU profile; the function that it gives ends it.
+func profile(path string) func() {
+	file, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(file)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return func() { pprof.StopCPUProfile(); _ = file.Close() }
+}
+
+// order is what the server process is told: to publish this and to measure.
+type order struct {
+	Clusters int // all of so many clusters, each with endpoints; 0 for none
+	Table    int // a new form of the table, of so many bytes; 0 for none
+	Version  int // of what is published
+}
+
+// figures are what it answers.
+type figures struct {
+	Address   string
+	Heap, RSS int           // live heap after a collection, and resident, in bytes
+	Peak      int           // most resident since the answer before
+	CPU       time.Duration // of the process
+	Published time.Duration // that Publish took
+}
+
+// serveFanout serves xDS on address and obeys the orders on its standard input.
+func serveFanout(address string) error {
+	bound := make(chan string, 1)
+	if path := os.Getenv(fanoutProfile); path != "" {
+		defer profile(path)()
+	}
+	s := New(Options{XDSAddress: address, AdminAddress: "127.0.0.1:0", Listening: func(xds, _ net.Addr) { bound <- xds.String() }}, zerolog.Nop())
+	go func() {
+		if err := s.Run(context.Background()); err != nil {
+			panic(err)
+		}
+	}()
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	now := figures{Address: <-bound}
+	for {
+		if err := out.Encode(now); err != nil {
+			return err
+		}
+		var o order
+		switch err := in.Decode(&o); {
+		case errors.Is(err, io.EOF): // the benchmark has ended
+			return nil
+		case err != nil:
+			return err
+		}
+		began := time.Now()
+		if delta := o.delta(); len(delta) > 0 {
+			began = time.Now()
+			s.Publish(translate.Result{Delta: delta})
+		}
+		now = figures{Published: time.Since(began)}
+		if err := now.measure(o); err != nil {
+			return err
+		}
+	}
+}
+
+// delta gives the resources that are ordered.
+func (o order) delta() (delta []xds.Update) {
+	set := func(typ, name string, body []byte) {
+		delta = append(delta, xds.Update{Gateway: "shop/a", Type: typ, Name: name,
+			Resource: &xds.Resource{Type: typ, Name: name, Version: versionOf(strconv.Itoa(o.Version), nil), Body: body}})
+	}
+	for i := range o.Clusters {
+		name := clusterName(i)
+		set(cds, name, resource(cds, name, "x").Body)
+		set(eds, name, resource(eds, name, "x").Body)
+	}
+	if o.Clusters > 0 {
+		set(lds, "http", resource(lds, "http", "x").Body)
+	}
+	if o.Table > 0 {
+		body := make([]byte, o.Table)
+		random := rand.New(rand.NewPCG(1, uint64(o.Version)))
+		for i := range body {
+			body[i] = byte(random.Uint32())
+		}
+		set(rds, "r", body)
+	}
+	return delta
+}
+
+// clusterName is as long as one of a Service.
+func clusterName(i int) string { return fmt.Sprintf("Service/team-%d/back-end-%d:8080", i/100, i) }
+
+// measure fills in the rest. Only where nothing was ordered the heap is collected.
+func (f *figures) measure(o order) error {
+	if o == (order{}) {
+		debug.FreeOSMemory()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		f.Heap = int(m.HeapAlloc)
+		if path := os.Getenv(fanoutProfile); path != "" {
+			var live bytes.Buffer
+			if err := errors.Join(pprof.WriteHeapProfile(&live), os.WriteFile(path+".heap", live.Bytes(), 0o600)); err != nil {
+				return err
+			}
+		}
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(status)) {
+		name, rest, _ := strings.Cut(line, ":")
+		value, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		switch name {
+		case "VmRSS":
+			f.RSS, _ = strconv.Atoi(value)
+			f.RSS <<= 10
+		case "VmHWM":
+			f.Peak, _ = strconv.Atoi(value)
+			f.Peak <<= 10
+		}
+	}
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	f.CPU = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins anew
+}
+
+// fanout is a server process.
+type fanout struct {
+	t       testing.TB
+	address string
+	in      *json.Encoder
+	out     *json.Decoder
+	end     func()
+}
+
+// startFanout starts one on address; port 0 takes a free one.
+func startFanout(t testing.TB, address string) *fanout {
+	t.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), asFanoutServer+"="+address)
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f := &fanout{t: t, in: json.NewEncoder(stdin), out: json.NewDecoder(stdout)}
+	ended := false
+	f.end = func() {
+		if ended {
+			return
+		}
+		ended = true
+		_ = stdin.Close()
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = command.Wait()
+	}
+	t.Cleanup(f.end)
+	f.address = f.answer().Address
+	return f
+}
+
+func (f *fanout) answer() (now figures) {
+	f.t.Helper()
+	if err := f.out.Decode(&now); err != nil {
+		f.t.Fatal(err)
+	}
+	return now
+}
+
+// order gives the figures after the order is carried out.
+func (f *fanout) order(o order) figures {
+	f.t.Helper()
+	if err := f.in.Encode(o); err != nil {
+		f.t.Fatal(err)
+	}
+	return f.answer()
+}
+
+// measure gives the figures of a server that has collected its garbage.
+func (f *fanout) measure() figures {
+	f.t.Helper()
+	return f.order(order{})
+}
+
+// peak gives the figures without a collection: its Peak is of what happened since the
+// answer before.
+func (f *fanout) peak() figures {
+	f.t.Helper()
+	return f.order(order{Version: 1})
+}
