@@ -68,7 +68,7 @@ func (p *shopPort) table(cluster string) xds.Update {
 	if len(problems) > 0 {
 		p.t.Fatal(problems)
 	}
-	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, [][]byte{route})}))
+	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, []xds.Host{xds.VirtualHost("*", nil, [][]byte{route})}))
 }
 
 func updateOf(r xds.Resource) xds.Update {
@@ -158,7 +158,7 @@ func (p *shopPort) tableOf(routes ...*routev3.Route) xds.Update {
 	for _, route := range routes {
 		encoded = append(encoded, encode(route))
 	}
-	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, encoded)}))
+	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, []xds.Host{xds.VirtualHost("*", nil, encoded)}))
 }
 
 // exactly gives a route for one path that answers with a status.

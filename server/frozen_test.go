@@ -172,7 +172,7 @@ func (p *shopPort) crowd(prefix string, clusters int) (delta []xds.Update) {
 		}
 		routes = append(routes, route)
 	}
-	table := xds.RouteConfiguration(p.port.Chains[0].RouteConfig, [][]byte{xds.VirtualHost("*", nil, routes)})
+	table := xds.RouteConfiguration(p.port.Chains[0].RouteConfig, []xds.Host{xds.VirtualHost("*", nil, routes)})
 	return append(delta, updateOf(table))
 }
 

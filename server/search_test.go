@@ -18,7 +18,7 @@ import (
 // after the sign what they say, which stands in their match; "~" before it puts
 // it into their answer.
 func tableOfText(text string) *entry {
-	var hosts [][]byte
+	var hosts []xds.Host
 	for line := range strings.SplitSeq(text, "\n") {
 		host, routes, _ := strings.Cut(strings.TrimSpace(line), ":")
 		var encoded [][]byte
@@ -34,7 +34,7 @@ func tableOfText(text string) *entry {
 		}
 		name, _, _ := strings.Cut(host, "=")
 		body := append(encode(&routev3.VirtualHost{Name: name, Domains: []string{host}}), encode(&routev3.VirtualHost{Routes: decodeRoutes(encoded)})...)
-		hosts = append(hosts, body)
+		hosts = append(hosts, xds.HostOf(body))
 	}
 	r := xds.RouteConfiguration("r", hosts)
 	return newEntry(&r)

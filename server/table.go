@@ -2,13 +2,10 @@ package server
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -28,9 +25,8 @@ const (
 // table is a RouteConfiguration taken apart into what Envoy can refuse by
 // itself. Its bytes are those of the encoding.
 type table struct {
-	name          string
-	before, after []byte // the fields around the virtual hosts
-	hosts         []host
+	name  string
+	hosts []host
 }
 
 // host is a virtual host; frame is all of it but its routes.
@@ -51,8 +47,7 @@ type unit struct{ host, route string }
 // that are none are a mistake of ours.
 func readTable(e *entry) *table {
 	t := &table{name: e.Name}
-	var hosts [][]byte
-	t.before, hosts, t.after = split(e.Body, tableHosts)
+	_, hosts, _ := split(e.Body, tableHosts)
 	for _, body := range hosts {
 		t.hosts = append(t.hosts, readHost(body))
 	}
@@ -115,19 +110,18 @@ func split(body []byte, field protowire.Number) (before []byte, elements [][]byt
 	return before, elements, after
 }
 
-// entry encodes the table.
+// entry encodes the table, under the version that translate gives to it.
 func (t *table) entry() *entry {
-	body := slices.Clone(t.before)
-	for _, h := range t.hosts {
+	hosts := make([]xds.Host, len(t.hosts))
+	for i, h := range t.hosts {
 		inner := slices.Clone(h.frame)
 		for _, r := range h.routes {
 			inner = appendMessage(inner, hostRoutes, r.body)
 		}
-		body = appendMessage(body, tableHosts, inner)
+		hosts[i] = xds.HostOf(inner)
 	}
-	body = append(body, t.after...)
-	sum := sha256.Sum256(body)
-	return newEntry(&xds.Resource{Type: resourcev3.RouteType, Name: t.name, Version: hex.EncodeToString(sum[:16]), Body: body})
+	r := xds.RouteConfiguration(t.name, hosts)
+	return newEntry(&r)
 }
 
 func appendMessage(to []byte, field protowire.Number, body []byte) []byte {

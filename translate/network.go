@@ -126,7 +126,7 @@ type network struct {
 	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
-	misdirected *memo.Rule[chainKey, []string]
+	misdirected *memo.Rule[chainKey, []xds.Host]
 	routeConfig *memo.Rule[chainKey, xds.Resource]
 	stream      *memo.Rule[store.Key, *streamOut]
 	streams     *memo.Fold[portKey, store.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]

@@ -161,7 +161,7 @@ func (n *network) refusalOf(c *memo.Ctx, key tableKey, extras *ir.Extras) (refus
 	if len(all) == 0 {
 		return Refusal{}, false
 	}
-	frame := xds.VirtualHost(key.Domain, extras, nil)
+	frame := xds.VirtualHost(key.Domain, extras, nil).Bytes()
 	refusal, refused = all[RefusedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]
 	return refusal, refused
 }

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -15,14 +14,14 @@ import (
 // hostOut is one virtual host.
 type hostOut struct {
 	Key     tableKey
-	Encoded []byte
+	Encoded xds.Host
 	Table   memo.Ordered[*entry]
 	// Policy holds for the routes that say nothing themselves, nil for none.
 	Policy *hostPolicy
 }
 
 func sameHost(a, b *hostOut) bool {
-	return a == b || a != nil && b != nil && a.Policy == b.Policy && a.Table.Same(b.Table) && bytes.Equal(a.Encoded, b.Encoded)
+	return a == b || a != nil && b != nil && a.Policy == b.Policy && a.Table.Same(b.Table) && a.Encoded.Same(b.Encoded)
 }
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
@@ -71,7 +70,7 @@ func (n *network) declareTables(e *memo.Engine) {
 			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)
 		}
 	}, identical)
-	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, slices.Equal[[]string])
+	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, sameHosts)
 	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameResource)
 	memo.Each(n.routeConfig, n.hosts)
 }
@@ -125,23 +124,25 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 }
 
 // runMisdirected gives the hosts that answer 421 in a chain with TLS.
-func (n *network) runMisdirected(c *memo.Ctx, key chainKey) []string {
+func (n *network) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
 	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
-		return g.Misdirected(key.Port, key.Chain)
+		for _, host := range g.Misdirected(key.Port, key.Chain) {
+			hosts = append(hosts, xds.Misdirected(host))
+		}
 	}
-	return nil
+	return hosts
 }
+
+func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
 func (n *network) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
 	hosts, _ := n.hosts.Get(c, key)
-	encoded := make([][]byte, 0, hosts.Len())
+	encoded := make([]xds.Host, 0, hosts.Len())
 	for host := range hosts.All() {
 		encoded = append(encoded, host.Encoded)
 	}
 	if key.Chain != "" {
-		for _, host := range n.misdirected.Get(c, key) {
-			encoded = append(encoded, xds.Misdirected(host))
-		}
+		encoded = append(encoded, n.misdirected.Get(c, key)...)
 	}
 	return xds.RouteConfiguration(listen.RoutesName(key.Gateway, key.Port, key.Chain), encoded)
 }

@@ -102,7 +102,7 @@ func (c *client) send(query explain.Query) reply {
 // put into the listener.
 func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client {
 	t.Helper()
-	var hosts [][]byte
+	var hosts []xds.Host
 	for _, host := range view.Hosts {
 		var routes [][]byte
 		for rule := range host.Rules {

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"fmt"
+	"slices"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -19,26 +20,65 @@ const (
 	perEntryOverhead                                = 8 // tag and length
 )
 
-// VirtualHost encodes the envoy.config.route.v3.VirtualHost of one domain, such
+// Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts, so that
+// those that an edit left alone are neither copied nor hashed before the table is joined.
+type Host struct {
+	parts [][]byte
+	sum   Sum
+}
+
+// HostOf makes a Host of an encoded message.
+func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(body)} }
+
+// Same tells whether both are the same bytes.
+func (h Host) Same(other Host) bool { return h.sum == other.sum }
+
+// Bytes joins the parts to the message.
+func (h Host) Bytes() []byte { return slices.Concat(h.parts...) }
+
+func (h Host) size() (size int) {
+	for _, part := range h.parts {
+		size += len(part)
+	}
+	return size
+}
+
+// VirtualHost encodes the virtual host of one domain, such
 // as "shop.example.com", "*.example.com" or "*". routes are encodings from
 // Route in the order in which they are tried; none at all is a domain that
 // answers 404. extras hold for every route that does not replace them; nil is
 // none, and of them the host takes what HeldByHost names. Only the frame is
 // encoded here: the routes are copied, so that an edit of one route encodes one
 // route.
-func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) []byte {
-	frame := &routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, onHost)}
-	return appendRepeated(marshal(frame), virtualHostRoutes, routes)
+func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
+	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }
 
-// RouteConfiguration joins encodings from VirtualHost to the resource of that
+// hostFrame is a virtual host without its routes.
+func hostFrame(domain string, extras *ir.Extras) []byte {
+	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, onHost)})
+}
+
+// RouteConfiguration joins virtual hosts to the resource of that
 // name. Hosts are compared without their port and clusters are
-// not validated: their removal must never reject a table.
-func RouteConfiguration(name string, virtualHosts [][]byte) Resource {
-	body := marshal(&routev3.RouteConfiguration{Name: name})
-	body = appendRepeated(body, routeConfigurationVirtualHosts, virtualHosts)
-	body = append(body, marshal(routeSettings())...)
-	return newResource(routeType, name, body)
+// not validated: their removal must never reject a table. The version is made of the
+// sums of the parts.
+func RouteConfiguration(name string, hosts []Host) Resource {
+	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
+	size := len(head) + len(tail)
+	sums := newSums("RouteConfiguration", head, tail)
+	for _, host := range hosts {
+		size += host.size() + perEntryOverhead
+		sums.add(host.sum)
+	}
+	body := append(make([]byte, 0, size), head...)
+	for _, host := range hosts {
+		body = appendHeader(body, routeConfigurationVirtualHosts, host.size())
+		for _, part := range host.parts {
+			body = append(body, part...)
+		}
+	}
+	return Resource{Type: routeType, Name: name, Version: sums.sum().String(), Body: append(body, tail...)}
 }
 
 // routeSettings are the fields that follow the virtual hosts on the wire.
@@ -57,10 +97,14 @@ func appendRepeated(body []byte, field protowire.Number, elements [][]byte) []by
 	}
 	grown := append(make([]byte, 0, size), body...)
 	for _, element := range elements {
-		grown = protowire.AppendTag(grown, field, protowire.BytesType)
-		grown = protowire.AppendBytes(grown, element)
+		grown = append(appendHeader(grown, field, len(element)), element...)
 	}
 	return grown
+}
+
+// appendHeader appends what stands before an encoded message of that size.
+func appendHeader(body []byte, field protowire.Number, size int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
 }
 
 // marshal encodes a message of our own making: equal messages, equal bytes. Text

@@ -36,7 +36,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		GlobalLimit: &ir.GlobalLimit{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Limiter: &ir.LimitService{}}}},
 	}
 	route, host := decodeRoute(t, prefixRule("/", action)), &routev3.VirtualHost{}
-	decode(t, VirtualHost("*", action.Extras, nil), host)
+	decode(t, VirtualHost("*", action.Extras, nil).Bytes(), host)
 	for _, configs := range []map[string]*anypb.Any{route.TypedPerFilterConfig, host.TypedPerFilterConfig} {
 		if len(configs) != len(httpFilters()) {
 			t.Errorf("%d filters, configured are %d", len(httpFilters()), len(configs))

@@ -1,11 +1,6 @@
 package xds
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-)
+import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
 // NoCluster is the cluster of a back end that could not be resolved. It is
 // never defined, so that its share of the traffic is answered with 500 (Gateway
@@ -20,9 +15,7 @@ const (
 	assignmentType = resourcev3.EndpointType
 )
 
-// newResource wraps an encoded message. The version is the hex of the first 16
-// bytes of the content's SHA-256 (design section 7).
+// newResource wraps an encoded message, under its sum as version (design section 7).
 func newResource(typeURL, name string, body []byte) Resource {
-	sum := sha256.Sum256(body)
-	return Resource{Type: typeURL, Name: name, Version: hex.EncodeToString(sum[:16]), Body: body}
+	return Resource{Type: typeURL, Name: name, Version: sumOf(body).String(), Body: body}
 }

@@ -90,10 +90,10 @@ func downstreamTLS(terminate *ir.TLS) *tlsv3.DownstreamTlsContext {
 // Misdirected encodes a virtual host that answers 421: the host is another
 // listener's, and the client should ask for it over a connection of its own (RFC
 // 9110, section 15.5.20).
-func Misdirected(domain string) []byte {
-	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, Routes: []*routev3.Route{{
+func Misdirected(domain string) Host {
+	return HostOf(marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, Routes: []*routev3.Route{{
 		Name:   "misdirected",
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
 		Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 421}},
-	}}})
+	}}}))
 }

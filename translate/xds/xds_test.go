@@ -55,7 +55,7 @@ func decode(t *testing.T, body []byte, message interface {
 func TestRouteConfigurationEqualsTheWholeMessage(t *testing.T) {
 	whole := routeSettings()
 	whole.Name = "n/g/http"
-	var hosts [][]byte
+	var hosts []Host
 	for _, domain := range []string{"*", "empty.test"} {
 		host := &routev3.VirtualHost{Name: domain, Domains: []string{domain}}
 		var routes [][]byte

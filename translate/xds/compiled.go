@@ -1,0 +1,85 @@
+package xds
+
+import (
+	"slices"
+
+	cncfcorev3 "github.com/cncf/xds/go/xds/core/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Field numbers of a compiled virtual host that are appended by hand: the leaves are
+// kept encoded, and Envoy's message is a map, which no encoder joins from kept bytes.
+const (
+	virtualHostMatcher protowire.Number = 21 // envoy.config.route.v3.VirtualHost
+	matcherTree        protowire.Number = 2  // xds.type.matcher.v3.Matcher
+	treeInput          protowire.Number = 1  // Matcher.MatcherTree
+	treePrefixes       protowire.Number = 3
+	prefixEntries      protowire.Number = 1 // Matcher.MatcherTree.MatchMap
+	entryKey           protowire.Number = 1 // of every map
+	entryValue         protowire.Number = 2
+	onMatchAction      protowire.Number = 2 // Matcher.OnMatch
+	extensionName      protowire.Number = 1 // xds.core.v3.TypedExtensionConfig
+	extensionConfig    protowire.Number = 2
+	anyTypeURL         protowire.Number = 1 // google.protobuf.Any
+	anyValue           protowire.Number = 2
+	routeListRoutes    protowire.Number = 1 // envoy.config.route.v3.RouteList
+
+	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
+)
+
+// Leaf is one entry of a compiled virtual host: the routes for the paths that begin
+// with its key, and with no longer one.
+type Leaf struct {
+	body []byte
+	sum  Sum
+}
+
+// Len is the size of the encoding in bytes.
+func (l *Leaf) Len() int { return len(l.body) }
+
+// NewLeaf encodes an entry. routes are encodings from Route in the order in which they
+// are tried: where none of them matches, the answer is 404, whatever shorter keys have.
+func NewLeaf(key string, routes [][]byte) *Leaf {
+	list := appendRepeated(nil, routeListRoutes, routes)
+	config := append(text(anyTypeURL, routeListURL), wrap(anyValue, list)...)
+	action := append(text(extensionName, "routes"), wrap(extensionConfig, config)...)
+	entry := append(text(entryKey, key), wrap(entryValue, wrap(onMatchAction, action))...)
+	body := wrap(prefixEntries, entry)
+	return &Leaf{body: body, sum: sumOf(body)}
+}
+
+// CompiledHost is VirtualHost with the routes in leaves, of which each has a key of its
+// own: Envoy goes by the longest key that the request's path begins with.
+func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
+	size := 0
+	for _, leaf := range leaves {
+		size += len(leaf.body)
+	}
+	input := wrap(treeInput, marshal(&cncfcorev3.TypedExtensionConfig{
+		Name: "path", TypedConfig: pack(&matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":path"}),
+	}))
+	prefixes := appendHeader(nil, treePrefixes, size)
+	tree := appendHeader(nil, matcherTree, len(input)+len(prefixes)+size)
+	matcher := appendHeader(nil, virtualHostMatcher, len(tree)+len(input)+len(prefixes)+size)
+	head := slices.Concat(hostFrame(domain, extras), matcher, tree, input, prefixes)
+
+	host := Host{parts: append(make([][]byte, 0, 1+len(leaves)), head)}
+	sums := newSums("compiled VirtualHost", head)
+	for _, leaf := range leaves {
+		host.parts = append(host.parts, leaf.body)
+		sums.add(leaf.sum)
+	}
+	host.sum = sums.sum()
+	return host
+}
+
+// wrap encodes a message as the field of another.
+func wrap(field protowire.Number, body []byte) []byte {
+	out := make([]byte, 0, len(body)+perEntryOverhead)
+	return append(appendHeader(out, field, len(body)), body...)
+}
+
+func text(field protowire.Number, value string) []byte { return wrap(field, []byte(value)) }

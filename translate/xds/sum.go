@@ -1,0 +1,35 @@
+package xds
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+)
+
+// Sum stands for encoded content: equal sums, equal content. It is the first 16 bytes
+// of a SHA-256.
+type Sum [16]byte
+
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+func sumOf(body []byte) Sum {
+	sum := sha256.Sum256(body)
+	return Sum(sum[:16])
+}
+
+// sums makes one sum of the sums of parts, in their order: what an edit leaves alone is
+// not hashed again. kind keeps apart what is made of the same parts.
+type sums struct{ hash hash.Hash }
+
+func newSums(kind string, frames ...[]byte) sums {
+	s := sums{sha256.New()}
+	s.add(sumOf([]byte(kind)))
+	for _, frame := range frames {
+		s.add(sumOf(frame))
+	}
+	return s
+}
+
+func (s sums) add(part Sum) { s.hash.Write(part[:]) }
+
+func (s sums) sum() Sum { return Sum(s.hash.Sum(nil)[:16]) }
