@@ -9,6 +9,8 @@ FUZZTIME ?= 5000x
 GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # A module of its own: what the conformance suite needs stays out of the server.
 SUITE     = envoy/conformance
+# How much `make bench` measures: quick takes about 3 minutes, usual 15, full an hour.
+BENCH    ?= usual
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION))
 
@@ -54,8 +56,8 @@ fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 fuzz-long: ## Run each fuzz test on a million inputs: a night's work
 	@.ci/fuzz 1000000x
 
-bench: ## Run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: envoy ## Measure edits, starts, memory, fan-out and lookup: one table of ratios (BENCH=quick, usual or full)
+	cd envoy/bench && $(GO) vet . && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -run TestBench -size=$(BENCH)
 
 clean: ## Remove what was built and the scratch copy of `make run`
 	rm -rf bin .cache

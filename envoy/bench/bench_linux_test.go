@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The roles that this program takes when it starts itself again.
+const (
+	roleVariable = "GATEFOLD_BENCH_ROLE"
+	jobVariable  = "GATEFOLD_BENCH_JOB"
+
+	roleFloor = "floor"
+	roleParse = "parse"
+)
+
+var sizeFlag = flag.String("size", "tiny", "how much is measured: tiny (a test, no figures), quick, usual or full")
+
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	if err := play(role, []byte(os.Getenv(jobVariable))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func play(role string, job []byte) error {
+	switch role {
+	case roleFloor:
+		var j floorJob
+		if err := json.Unmarshal(job, &j); err != nil {
+			return err
+		}
+		return runFloor(j)
+	case roleParse:
+		var j parseJob
+		if err := json.Unmarshal(job, &j); err != nil {
+			return err
+		}
+		return runParse(j)
+	}
+	return fmt.Errorf("there is no role %q", role)
+}
+
+// size is how much a run measures.
+type size struct {
+	// edits are numbers of routes for the edits, editCount how often each is edited.
+	edits     []int
+	editCount int
+	// starts is how often each start is made.
+	startRoutes, starts int
+	// The heap is compared after the first number of edits and the second.
+	memoryRoutes int
+	memoryEdits  [2]int
+}
+
+func sizes() map[string]size {
+	return map[string]size{
+		"tiny": {
+			edits: []int{150}, editCount: 3, startRoutes: 50, starts: 1,
+			memoryRoutes: 50, memoryEdits: [2]int{50, 100},
+		},
+		"quick": {
+			edits: []int{1000, 10_000}, editCount: 20, startRoutes: 10_000, starts: 1,
+			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 2000},
+		},
+		"usual": {
+			edits: []int{1000, 10_000}, editCount: 60, startRoutes: 10_000, starts: 3,
+			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 20_000},
+		},
+		"full": {
+			edits: []int{1000, 10_000, 100_000}, editCount: 60, startRoutes: 10_000, starts: 3,
+			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 100_000},
+		},
+	}
+}
+
+// run is one run of the benchmark.
+type run struct {
+	size
+	table *table
+}
+
+// parts are what a run measures, in the order of the table.
+func parts() []struct {
+	name    string
+	measure func(*testing.T, *run)
+} {
+	return []struct {
+		name    string
+		measure func(*testing.T, *run)
+	}{
+		{"edit", measureEdits},
+		{"start", measureStart},
+		{"memory", measureMemory},
+	}
+}
+
+// TestBench measures all parts and prints the table. `-run TestBench/edit` takes one.
+func TestBench(t *testing.T) {
+	chosen, ok := sizes()[*sizeFlag]
+	if !ok {
+		t.Fatalf("-size %q: must be tiny, quick, usual or full", *sizeFlag)
+	}
+	r := &run{chosen, &table{}}
+	for _, part := range parts() {
+		before := len(r.table.rows)
+		t.Run(part.name, func(t *testing.T) {
+			began := time.Now()
+			part.measure(t, r)
+			for _, row := range r.table.rows[before:] {
+				if !row.sound() {
+					t.Errorf("nothing was measured: %+v", row)
+				}
+			}
+			if len(r.table.rows) == before {
+				t.Error("no rows")
+			}
+			progress("%s took %v", part.name, time.Since(began).Round(time.Second))
+		})
+	}
+	if *sizeFlag != "tiny" || testing.Verbose() {
+		fmt.Println()
+		r.table.write(os.Stdout)
+	}
+}
+
+// progress tells who waits what is done.
+func progress(format string, values ...any) {
+	if *sizeFlag != "tiny" {
+		fmt.Fprintf(os.Stderr, format+"\n", values...)
+	}
+}
+
+// build makes the program that is measured, once.
+func build(t testing.TB) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "gatefold-bench-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "gatefold")
+	said, err := exec.Command("go", "build", "-o", path, "github.com/gatefold/gatefold").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, said)
+	}
+	return path, nil
+})
+
+// ownCPU is the CPU time of this process.
+func ownCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// median gives the middle one, in milliseconds.
+func median(of []time.Duration) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return ms(sorted[len(sorted)/2])
+}
+
+// mean gives the average, in milliseconds.
+func mean(of []time.Duration) float64 {
+	var sum time.Duration
+	for _, d := range of {
+		sum += d
+	}
+	return ms(sum) / float64(len(of))
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func tableName(address string) string {
+	_, port, _ := strings.Cut(address, ":")
+	return "default/eg/http-" + port
+}
