@@ -1,0 +1,67 @@
+package translate_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+)
+
+// editShapes are what the cost of an edit is measured on. GATEFOLD_LARGE adds those of
+// 100,000 routes.
+func editShapes() []cases.Shape {
+	sizes := []int{1000, 10_000}
+	if os.Getenv("GATEFOLD_LARGE") != "" {
+		sizes = append(sizes, 100_000)
+	}
+	var out []cases.Shape
+	for _, n := range sizes {
+		out = append(out, cases.Shape{Routes: n, Hosts: 1}, cases.Shape{Routes: n, Hosts: 100}, cases.Shape{Routes: n, Hosts: 1, Delegated: true})
+		if n >= 10_000 {
+			out = append(out, cases.Shape{Routes: n, Hosts: 10_000})
+		}
+	}
+	return out
+}
+
+// made gives a Translator that was told of a shape, and the Changes of its middle route
+// to and fro.
+func made(t testing.TB, s cases.Shape, options translate.Options) (*translate.Translator, [2]store.Change) {
+	t.Helper()
+	all, route, err := s.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	translator := translate.New(options)
+	result := translator.Apply(store.Change{Set: all})
+	if len(result.Problems) > 0 {
+		t.Fatalf("of %s: %v", s, result.Problems[0])
+	}
+	var edits [2]store.Change
+	for i := range edits {
+		edits[i].Set = []*store.Object{route(s.Routes/2, i+1)}
+	}
+	return translator, edits
+}
+
+// BenchmarkShapeEdit measures one edited leaf from store.Change to Result in every shape.
+func BenchmarkShapeEdit(b *testing.B) {
+	for _, s := range editShapes() {
+		b.Run(s.String(), func(b *testing.B) {
+			translator, edits := made(b, s, translate.Options{})
+			for _, edit := range edits {
+				translator.Apply(edit)
+			}
+			b.ReportAllocs()
+			begin := cpuTime(b)
+			for i := 0; b.Loop(); i++ {
+				if result := translator.Apply(edits[i%2]); len(result.Delta) != 1 {
+					b.Fatalf("%d resources changed", len(result.Delta))
+				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-begin).Microseconds())/float64(b.N), "cpu-µs/op")
+		})
+	}
+}
