@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/listen"
+)
+
+// shaped is a server with a shape published, and a Result for each of two forms of its
+// middle route.
+type shaped struct {
+	*Server
+	edits [2]translate.Result
+}
+
+// editShapes are what the cost of an edit is measured on. GATEFOLD_LARGE adds those of
+// 100,000 routes.
+func editShapes() []cases.Shape {
+	sizes := []int{1000, 10_000}
+	if os.Getenv("GATEFOLD_LARGE") != "" {
+		sizes = append(sizes, 100_000)
+	}
+	var out []cases.Shape
+	for _, n := range sizes {
+		out = append(out, cases.Shape{Routes: n, Hosts: 1}, cases.Shape{Routes: n, Hosts: 100})
+		if n >= 10_000 {
+			out = append(out, cases.Shape{Routes: n, Hosts: 10_000})
+		}
+	}
+	return out
+}
+
+func publishShape(t testing.TB, s cases.Shape, edit func(i int, r *translate.Result)) *shaped {
+	t.Helper()
+	all, route, err := s.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &shaped{Server: start(t, Options{}).Server}
+	translator := translate.New(translate.Options{})
+	out.Publish(translator.Apply(store.Change{Set: all}))
+	for i := range out.edits {
+		out.edits[i] = translator.Apply(store.Change{Set: []*store.Object{route(s.Routes/2, i+1)}})
+		edit(i, &out.edits[i])
+	}
+	return out
+}
+
+// pipe is a wire in this process: its other end takes and acknowledges all it gets, but
+// reads no resource.
+type pipe struct {
+	ctx      context.Context
+	requests chan *deltaRequest
+	sent     chan int // bytes of each response
+}
+
+func newPipe(ctx context.Context) *pipe {
+	ctx = peer.NewContext(ctx, &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
+	p := &pipe{ctx, make(chan *deltaRequest, 64), make(chan int, 64)}
+	for i, typ := range servedTypes()[1:] {
+		first := &deltaRequest{TypeUrl: typ}
+		if i == 0 {
+			first.Node = &corev3.Node{Id: "bench", Cluster: "default/eg"}
+		}
+		if typ == rds {
+			first.ResourceNamesSubscribe = []string{listen.RoutesName("default/eg", 8080, "")}
+		}
+		p.requests <- first
+	}
+	return p
+}
+
+// Context implements wire.
+func (p *pipe) Context() context.Context { return p.ctx }
+
+// Recv implements wire.
+func (p *pipe) Recv() (*deltaRequest, error) {
+	select {
+	case r := <-p.requests:
+		return r, nil
+	case <-p.ctx.Done():
+		return nil, p.ctx.Err()
+	}
+}
+
+// SendMsg implements wire: the nonce and type are in the last buffer.
+func (p *pipe) SendMsg(message any) error {
+	f := message.(frame)
+	answer := &deltaRequest{}
+	rest := f.buffers[len(f.buffers)-1].ReadOnlyData()
+	for len(rest) > 0 {
+		number, _, tag := protowire.ConsumeTag(rest)
+		value, n := protowire.ConsumeBytes(rest[tag:])
+		switch number {
+		case responseTypeURL:
+			answer.TypeUrl = string(value)
+		case responseNonce:
+			answer.ResponseNonce = string(value)
+		}
+		rest = rest[tag+n:]
+	}
+	p.requests <- answer
+	p.sent <- f.buffers.Len()
+	return nil
+}
+
+// BenchmarkShapeEdit measures one edited leaf from Result to the bytes that a stream is
+// handed, and their ACK; gRPC is not in it. The last shapes have a hundred streams,
+// or a problem for each route.
+func BenchmarkShapeEdit(b *testing.B) {
+	for _, s := range editShapes() {
+		b.Run(s.String(), func(b *testing.B) { benchmarkEdit(b, s, 1, func(int, *translate.Result) {}) })
+	}
+	for _, n := range []int{1000, 10_000} {
+		s := cases.Shape{Routes: n, Hosts: 100}
+		b.Run(s.String()+"/streams=100", func(b *testing.B) { benchmarkEdit(b, s, 100, func(int, *translate.Result) {}) })
+		b.Run(s.String()+"/problems", func(b *testing.B) {
+			problems := make([]store.Problem, n)
+			for i := range problems {
+				problems[i] = store.Problem{Code: "Any", Severity: store.Warning, Object: store.Key{Kind: "HTTPRoute", Name: fmt.Sprint(i)}}
+			}
+			benchmarkEdit(b, s, 1, func(_ int, r *translate.Result) { r.Problems = problems })
+		})
+	}
+}
+
+func benchmarkEdit(b *testing.B, s cases.Shape, streams int, edit func(int, *translate.Result)) {
+	w := publishShape(b, s, edit)
+	pipes := make([]*pipe, streams)
+	for i := range pipes {
+		pipes[i] = newPipe(b.Context())
+		go func() {
+			if err := w.discover(pipes[i], nil); b.Context().Err() == nil {
+				b.Error(err)
+			}
+		}()
+	}
+	w.settle(streams)
+	for _, p := range pipes {
+		for len(p.sent) > 0 {
+			<-p.sent
+		}
+	}
+	settled := func() {
+		for _, p := range pipes {
+			<-p.sent
+		}
+	}
+	b.ReportAllocs()
+	begin := cpuTime(b)
+	for i := 0; b.Loop(); i++ {
+		w.Publish(w.edits[i%2])
+		settled()
+	}
+	b.ReportMetric(float64((cpuTime(b)-begin).Microseconds())/float64(b.N), "cpu-µs/op")
+}
+
+// settle waits until so many streams hold what is published.
+func (w *shaped) settle(streams int) {
+	for held := -1; held < streams; time.Sleep(time.Millisecond) {
+		held = 0
+		w.locked(func() {
+			for st := range w.scopes["default/eg"].streams {
+				held += int(number(st.state.settled))
+			}
+		})
+	}
+}
+
+// cpuTime is what the process has used so far, on all cores.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
