@@ -65,6 +65,11 @@ type size struct {
 	// The heap is compared after the first number of edits and the second.
 	memoryRoutes int
 	memoryEdits  [2]int
+	// lookups are the numbers of routes of the tables that are asked, each for a time in
+	// every round.
+	lookups      []int
+	lookupRounds int
+	lookupTime   time.Duration
 }
 
 func sizes() map[string]size {
@@ -72,18 +77,22 @@ func sizes() map[string]size {
 		"tiny": {
 			edits: []int{150}, editCount: 3, startRoutes: 50, starts: 1,
 			memoryRoutes: 50, memoryEdits: [2]int{50, 100},
+			lookups: []int{10, 150}, lookupRounds: 1, lookupTime: 20 * time.Millisecond,
 		},
 		"quick": {
 			edits: []int{1000, 10_000}, editCount: 20, startRoutes: 10_000, starts: 1,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 2000},
+			lookups: []int{10, 1000, 10_000}, lookupRounds: 3, lookupTime: 300 * time.Millisecond,
 		},
 		"usual": {
 			edits: []int{1000, 10_000}, editCount: 60, startRoutes: 10_000, starts: 3,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 20_000},
+			lookups: []int{10, 1000, 10_000, 50_000}, lookupRounds: 9, lookupTime: 400 * time.Millisecond,
 		},
 		"full": {
 			edits: []int{1000, 10_000, 100_000}, editCount: 60, startRoutes: 10_000, starts: 3,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 100_000},
+			lookups: []int{10, 1000, 10_000, 50_000}, lookupRounds: 9, lookupTime: 400 * time.Millisecond,
 		},
 	}
 }
@@ -106,6 +115,7 @@ func parts() []struct {
 		{"edit", measureEdits},
 		{"start", measureStart},
 		{"memory", measureMemory},
+		{"lookup", measureLookup},
 	}
 }
 

@@ -19,13 +19,16 @@ type row struct {
 	Against string
 	// MaxRatio bounds Value/Base, Max the Value; 0 where there is no goal.
 	MaxRatio, Max float64
+	// MaxAbove bounds how much Value is above Base.
+	MaxAbove float64
 }
 
 func (r row) ratio() float64 { return r.Value / r.Base }
 
 // met tells whether the goals of the row are reached.
 func (r row) met() bool {
-	return (r.MaxRatio == 0 || r.ratio() <= r.MaxRatio) && (r.Max == 0 || r.Value <= r.Max)
+	return (r.MaxRatio == 0 || r.ratio() <= r.MaxRatio) && (r.Max == 0 || r.Value <= r.Max) &&
+		(r.MaxAbove == 0 || r.Value-r.Base <= r.MaxAbove)
 }
 
 // sound tells whether something was measured at all.
@@ -39,12 +42,14 @@ func (r row) cells() []string {
 	if r.Against != "" {
 		cells[4], cells[5] = figure(r.Base)+" ("+r.Against+")", figure(r.ratio())
 	}
-	switch goal := max(r.MaxRatio, r.Max); {
-	case goal == 0:
-	case r.met():
-		cells[6] = "≤ " + figure(goal)
-	default:
-		cells[6] = "≤ " + figure(goal) + " **missed**"
+	switch {
+	case r.MaxAbove > 0:
+		cells[6] = "≤ " + figure(r.MaxAbove) + " above"
+	case r.MaxRatio > 0 || r.Max > 0:
+		cells[6] = "≤ " + figure(max(r.MaxRatio, r.Max))
+	}
+	if !r.met() {
+		cells[6] += " **missed**"
 	}
 	return cells
 }
