@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +32,9 @@ func (r received) table() []byte { return r.response.Resources[0].Resource.Value
 type client struct {
 	t      testing.TB
 	tables chan received // of routes
-	others chan received // of clusters and listeners
+
+	mu   sync.Mutex
+	held map[string]map[string][]byte // what it has, encoded, by type and name
 }
 
 // connect subscribes to clusters, listeners and the named route table.
@@ -57,7 +60,7 @@ func connect(t testing.TB, address, table string) *client {
 			t.Fatal(err)
 		}
 	}
-	c := &client{t: t, tables: make(chan received, 64), others: make(chan received, 64)}
+	c := &client{t: t, tables: make(chan received, 64), held: map[string]map[string][]byte{}}
 	go c.receive(stream)
 	return c
 }
@@ -73,11 +76,21 @@ func (c *client) receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggr
 			return // next fails, for want of a response
 		}
 		_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: r.response.TypeUrl, ResponseNonce: r.response.Nonce})
+		c.keep(r.response)
 		if r.response.TypeUrl == resourcev3.RouteType && len(r.response.Resources) > 0 {
 			c.tables <- r
-		} else {
-			c.others <- r
 		}
+	}
+}
+
+func (c *client) keep(response *discoveryv3.DeltaDiscoveryResponse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held[response.TypeUrl] == nil {
+		c.held[response.TypeUrl] = map[string][]byte{}
+	}
+	for _, resource := range response.Resources {
+		c.held[response.TypeUrl][resource.Name] = resource.Resource.Value
 	}
 }
 
@@ -94,7 +107,6 @@ func (c *client) next(text string) received {
 			if strings.Contains(string(r.table()), text) {
 				return r
 			}
-		case <-c.others:
 		case <-limit:
 			c.t.Fatalf("no table with %q came within %v", text, patience)
 		}

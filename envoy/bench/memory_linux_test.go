@@ -40,8 +40,9 @@ func measureMemory(t *testing.T, r *run) {
 // started is a gatefold that serves a shape to a client.
 type started struct {
 	*gatefold
-	shape  shape
-	client *client
+	shape   shape
+	client  *client
+	address string // of its Gateway
 }
 
 func startedOn(t *testing.T, s shape) *started {
@@ -52,7 +53,7 @@ func startedOn(t *testing.T, s shape) *started {
 	c := connect(t, g.xds, tableName(address+":10000"))
 	c.next(s.envoyName(s.Routes - 1))
 	g.rest()
-	return &started{g, s, c}
+	return &started{g, s, c, address}
 }
 
 // edits makes the edits of these numbers and returns the live heap after them.
