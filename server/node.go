@@ -10,12 +10,15 @@ const oldestMajor, oldestMinor = 1, 40
 
 // tooOld tells that an Envoy is older than that; one that does not tell its
 // version is given the benefit of the doubt.
-func tooOld(version string) bool {
+func tooOld(version string) bool { return olderThan(version, oldestMajor, oldestMinor) }
+
+// olderThan compares a version that an Envoy tells; false when it tells none.
+func olderThan(version string, thanMajor, thanMinor int) bool {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 {
 		return false
 	}
-	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
+	return major < thanMajor || major == thanMajor && minor < thanMinor
 }
 
 // tellOld says that an Envoy is older than gatefold supports. It is served: what
@@ -29,6 +32,10 @@ func (s *Server) tellOld(st *stream) {
 	s.metrics.old.Inc()
 	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
 		Msgf("an Envoy is older than %d.%d, which gatefold supports: it is served, and routes that it rejects answer 500 there", oldestMajor, oldestMinor)
+	if !readsTrees(st.version) {
+		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
+			Msgf("an Envoy older than %d.%d cannot read compiled route tables: it is given linear ones, in which it tries route by route", treesMajor, treesMinor)
+	}
 }
 
 // envoyVersion gives "1.40.0", or what the node calls itself.

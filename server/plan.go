@@ -46,6 +46,7 @@ type plan struct {
 	// tells that bad routes are searched for, which only Envoy can stand.
 	tables   map[string]*tableState
 	searches bool
+	treeless bool  // no table goes to it compiled: see linear.go
 	world    world // nil for the incremental protocol
 }
 
@@ -198,7 +199,7 @@ func (p *plan) fill(l *ledger) *response {
 		if !ok {
 			break
 		}
-		e := p.shape(l.typ, name, p.scope.entry(l.typ, name))
+		e := p.shape(l.typ, name, p.target(l.typ, name))
 		does := l.decide(name, e, p.ordered)
 		alone := (does == set || does == remove) && l.goesAlone(name)
 		if alone && r.names() > 0 {

@@ -67,7 +67,7 @@ func (s *Server) taken(st *stream, found *conviction) bool {
 				continue
 			}
 			seen[t.accepted] = true
-			if body := readTable(t.accepted).find(found.unit); body != nil && found.part.covers(body) {
+			if body := readTable(t.accepted.linear()).find(found.unit); body != nil && found.part.covers(body) {
 				return true
 			}
 		}
@@ -118,7 +118,7 @@ func (s *Server) forgive() {
 	forget := func(c *scope) {
 		for st := range c.streams {
 			for name, t := range st.tables {
-				if t.hopeless != "" || len(t.refused) > 0 {
+				if t.hopeless != "" || len(t.refused) > 0 || t.treeless {
 					st.tables[name] = &tableState{accepted: t.accepted, refused: map[unit]*refusedPart{}}
 					delete(st.ledgers[resourcev3.RouteType].rejected, name)
 					st.mark(resourcev3.RouteType, name)
@@ -158,11 +158,15 @@ func (u unit) String() string {
 	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(u.route, "HTTPRoute/"), u.host)
 }
 
-// logConviction tells which part an Envoy does not take.
-func (s *Server) logConviction(st *stream, found *conviction) {
-	if found == nil || found.part.match {
-		return
+// logFindings tells what an answer to a table taught: which part the Envoy does not
+// take, or that it takes the linear form alone.
+func (s *Server) logFindings(st *stream, r *response) {
+	if r.treeless {
+		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", r.set[0].Name).
+			Msg("an Envoy rejects a compiled route table and takes its linear form: it is given that from now on, in which it tries route by route")
 	}
-	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", found.table).Stringer("part", found.unit).
-		Str("envoy", found.part.words).Msg("an Envoy rejects a part of a table: it answers 500, the table goes on without it")
+	if found := r.found; found != nil && !found.part.match {
+		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", found.table).Stringer("part", found.unit).
+			Str("envoy", found.part.words).Msg("an Envoy rejects a part of a table: it answers 500, the table goes on without it")
+	}
 }

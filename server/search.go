@@ -2,10 +2,13 @@ package server
 
 import (
 	"crypto/sha256"
+	"maps"
 	"slices"
 	"strings"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Envoy refuses a table for one bad route, and seldom says which (Envoy notes,
@@ -16,6 +19,10 @@ import (
 // several, probes halve the suspects (see table.probe). A part is convicted only
 // when the table up to it is refused for a reason of its own and the table
 // before it is not. Probes never change what the Envoy serves.
+//
+// The search knows linear tables only (see linear.go); what is served in the end is
+// compiled again. When a compiled table is refused and no part of it is bad, its
+// linear form is tried: an innocent table must not stay rejected.
 
 // tableState is what a stream knows of one of its tables.
 type tableState struct {
@@ -24,6 +31,11 @@ type tableState struct {
 	search   *search // nil when there is nothing to be found
 	// amended is the table without its refused parts, of the target amendedOf.
 	amended, amendedOf *entry
+	// trial is the target whose compiled form was refused and has no bad part: it is
+	// sent in its linear form. treeless tells that this was accepted, and is so sent
+	// from then on.
+	trial    *entry
+	treeless bool
 	// hopeless is the version in which no bad part could be found.
 	hopeless string
 }
@@ -43,10 +55,10 @@ func (r *refusedPart) covers(body []byte) bool { return r != nil && r.sum == sha
 
 // search looks for the first bad part of a table that was refused.
 type search struct {
-	version string // that was refused
-	table   *table
-	units   []unit // suspects, in the order in which Envoy reads
-	all     bool   // all parts are suspects
+	of    *entry // that was refused
+	table *table // its linear form
+	units []unit // suspects, in the order in which Envoy reads
+	all   bool   // all parts are suspects
 	// The bad part is after units[low], and is units[high] or before; low is -1
 	// for what comes before the first. clean and faulty tell whether the two
 	// were tried.
@@ -64,8 +76,8 @@ type conviction struct {
 	part  *refusedPart
 }
 
-func newSearch(version string, wanted *table, units []unit, all bool, words string) *search {
-	s := &search{version: version, table: wanted, units: units, all: all, low: -1, high: len(units) - 1, words: words}
+func newSearch(of *entry, wanted *table, units []unit, all bool, words string) *search {
+	s := &search{of: of, table: wanted, units: units, all: all, low: -1, high: len(units) - 1, words: words}
 	s.next()
 	return s
 }
@@ -134,22 +146,36 @@ func (t *tableState) amend(e *entry) *entry {
 	if t.amendedOf == e {
 		return t.amended
 	}
-	whole := readTable(e)
 	t.amended, t.amendedOf = e, e
-	if rest := whole.without(t.refused); rest != whole {
-		t.amended = rest.entry()
-	}
+	whole := readTable(e.linear())
 	// What is not in the target any more, in this form, is forgotten.
-	present := map[unit]bool{}
+	present := map[unit]*refusedPart{}
 	for u, body := range whole.units {
-		present[u] = t.refused[u].covers(body)
-	}
-	for u := range t.refused {
-		if !present[u] {
-			delete(t.refused, u)
+		if fault := t.refused[u]; fault.covers(body) {
+			present[u] = fault
 		}
 	}
+	if t.refused = present; len(present) > 0 {
+		t.amended = e.without(maps.Clone(present))
+	}
 	return t.amended
+}
+
+// without gives the table e without refused parts, each of which it has. It is
+// compiled when e is, unless that would not answer as the linear form does.
+func (e *entry) without(refused map[unit]*refusedPart) *entry {
+	line := func() xds.Resource { return *newStriker(refused).table(readTable(e.linear())).entry().Resource }
+	if e.Linear != nil {
+		s := newStriker(refused)
+		out := s.table(readTable(e)).entry()
+		if out.Linear, out.of = line, e.source(); !s.torn && len(s.struck) == len(refused) {
+			return out
+		}
+	}
+	r := line()
+	out := newEntry(&r)
+	out.of = e.source()
+	return out
 }
 
 // probes tells whether what is sent of a table is a probe.
@@ -172,7 +198,7 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 	}
 	if !nack {
 		for _, e := range r.set {
-			p.tableOf(e.Name).accepted = e
+			r.treeless = p.tableOf(e.Name).accept(e) || r.treeless
 		}
 		return nil
 	}
@@ -184,21 +210,31 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 		return nil
 	}
 	var found *conviction
-	switch t := p.tableOf(e.Name); {
+	t := p.tableOf(e.Name)
+	before := t.trial
+	switch {
 	case t.search != nil && t.search.probe.Version == e.Version:
 		found = t.narrow(words)
 	case t.search == nil && t.hopeless != e.Version:
 		t.begin(e, words)
 	}
-	p.resend(l, e.Name, found != nil)
+	p.resend(l, e.Name, found != nil || t.trial != before)
 	return found
 }
 
-// resend has a table sent that is searched or was amended. One in which nothing
-// can be found stays rejected.
-func (p *plan) resend(l *ledger, name string, amended bool) {
+// accept notes what the Envoy serves. It tells when it is found that it takes the
+// linear form of a table alone.
+func (t *tableState) accept(e *entry) (treeless bool) {
+	treeless = t.trial != nil && t.trial == e.source()
+	t.accepted, t.trial, t.treeless = e, nil, t.treeless || treeless
+	return treeless
+}
+
+// resend has a table sent that is searched, was amended or is tried in its linear
+// form. One in which nothing can be found stays rejected.
+func (p *plan) resend(l *ledger, name string, another bool) {
 	t := p.tables[name]
-	if t.search == nil && !amended {
+	if t.search == nil && !another {
 		if r := l.rejected[name]; r.version != t.hopeless {
 			l.rejected[name] = rejection{version: t.hopeless, words: r.words, times: 1}
 		}
@@ -211,18 +247,18 @@ func (p *plan) resend(l *ledger, name string, amended bool) {
 
 // begin starts the search in a table that was refused.
 func (t *tableState) begin(e *entry, words string) {
-	wanted := readTable(e)
+	wanted := readTable(e.linear())
 	units, all := wanted.news(nil), true
 	if t.accepted != nil {
-		if news := wanted.news(readTable(t.accepted)); len(news) > 0 {
+		if news := wanted.news(readTable(t.accepted.linear())); len(news) > 0 {
 			units, all = news, false
 		}
 	}
 	if len(units) == 0 {
-		t.hopeless = e.Version
+		t.giveUp(e)
 		return
 	}
-	t.search = newSearch(e.Version, wanted, units, all, words)
+	t.search = newSearch(e, wanted, units, all, words)
 }
 
 // narrow goes on with the search after a probe was answered.
@@ -235,11 +271,22 @@ func (t *tableState) narrow(words string) *conviction {
 		t.search = nil
 		return t.convict(s)
 	case s.all:
-		t.search, t.hopeless = nil, s.version
+		t.search = nil
+		t.giveUp(s.of)
 		return nil
 	}
-	t.search = newSearch(s.version, s.table, s.table.news(nil), true, s.words)
+	t.search = newSearch(s.of, s.table, s.table.news(nil), true, s.words)
 	return nil
+}
+
+// giveUp is for a table that is refused though no part of it is bad. The linear
+// form is tried of one that is compiled; else it is left as it is.
+func (t *tableState) giveUp(e *entry) {
+	if e.Linear != nil {
+		t.trial = e.source()
+		return
+	}
+	t.hopeless = e.Version
 }
 
 // convict books the part that was found. The second time it is its match.
@@ -248,7 +295,7 @@ func (t *tableState) convict(s *search) *conviction {
 	part := &refusedPart{sum: sha256.Sum256(s.table.find(u)), words: s.words}
 	if before := t.refused[u]; before != nil {
 		if before.match {
-			t.hopeless = s.version
+			t.giveUp(s.of)
 			return nil
 		}
 		part = &refusedPart{sum: before.sum, match: true, local: before.local, words: before.words}

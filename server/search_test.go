@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func reads(e *entry) string {
 		if strings.Contains(h.Domains[0], "bad") {
 			return h.Domains[0]
 		}
-		for _, r := range h.Routes {
+		for _, r := range slices.Concat(slices.Collect(maps.Values(listsOf(h)))...) {
 			for _, says := range []string{r.GetMatch().GetPath(), r.StatPrefix, r.GetMatch().GetSafeRegex().GetRegex()} {
 				if strings.Contains(says, "bad") || strings.Contains(says, probeMark) {
 					return "missing ): " + says
@@ -76,7 +77,8 @@ func reads(e *entry) string {
 // searched is a plan whose Envoy answers as reads does.
 type searched struct {
 	*planned
-	held   string // what it holds
+	says   func(*entry) string // what its Envoy says of a table
+	held   string              // what it holds
 	nacks  int
 	probes int
 }
@@ -85,7 +87,7 @@ func newSearched(t *testing.T) *searched {
 	p := newPlanned(t)
 	p.ledgers = map[string]*ledger{rds: newLedger(rds)}
 	p.ledgers[rds].wildcard = true
-	return &searched{planned: p}
+	return &searched{planned: p, says: reads}
 }
 
 // serve makes a table the target and answers until nothing is sent any more.
@@ -98,7 +100,7 @@ func (s *searched) serve(e *entry) {
 		if r == nil {
 			return
 		}
-		words := reads(r.set[0])
+		words := s.says(r.set[0])
 		s.book(s.ledgers[rds], r.nonce, words != "", words)
 		switch {
 		case words == "" && r.probe:
@@ -123,7 +125,7 @@ func tableText(e *entry) string {
 	var lines []string
 	for _, h := range config.VirtualHosts {
 		line := h.Name + ":"
-		for _, r := range h.Routes {
+		for _, r := range slices.Concat(slices.Collect(maps.Values(listsOf(h)))...) {
 			line += " " + strings.TrimPrefix(r.GetMatch().GetPath()+r.GetMatch().GetPrefix(), "/")
 			if r.StatPrefix != "" {
 				line += "~" + r.StatPrefix

@@ -103,7 +103,7 @@ func showWorld(r *discoveryv3.DiscoveryResponse) string {
 	text := shortType(r.TypeUrl)
 	for _, any := range r.Resources {
 		found := false
-		for _, content := range []string{"1", "2", "3"} {
+		for _, content := range []string{"1", "2", "3", "1line", "2line"} {
 			for _, name := range []string{"old", "new", "web", "api", "x", "http", "bad", "r1", "r2"} {
 				if resource(r.TypeUrl, name, content) == nil || any.TypeUrl != r.TypeUrl {
 					continue

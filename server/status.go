@@ -320,7 +320,7 @@ func (s *Server) verdict(gateway string) verdict {
 		v.unbound = unbound.words()
 		return v
 	}
-	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration." + oldOnes(streams), unbound.words()}
+	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration." + oldOnes(streams) + linearOnes(streams), unbound.words()}
 }
 
 // oldOnes tells of Envoys that are older than gatefold supports.

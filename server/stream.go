@@ -162,6 +162,7 @@ func receive(ctx context.Context, wire wire) (<-chan *deltaRequest, <-chan error
 			select {
 			case requests <- request:
 			case <-ctx.Done():
+				failed <- ctx.Err()
 				return
 			}
 		}
@@ -193,7 +194,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy",
+			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy", treeless: !readsTrees(envoyVersion(first)),
 		},
 	}
 	unknown := s.join(st)
@@ -271,7 +272,7 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 	if nack {
 		s.logRejection(st, answered, request)
 	}
-	s.logConviction(st, answered.found)
+	s.logFindings(st, answered)
 }
 
 // warnUnserved tells once of a stream that it asks in vain.

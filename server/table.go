@@ -29,11 +29,13 @@ type table struct {
 	hosts []host
 }
 
-// host is a virtual host; frame is all of it but its routes.
+// host is a virtual host; frame is all of it but its routes. It has a list of them
+// or, when it is compiled, a matcher.
 type host struct {
 	name, frame []byte
 	domains     []byte // the field
 	routes      []piece
+	matcher     []byte
 }
 
 // piece is a route.
@@ -55,26 +57,39 @@ func readTable(e *entry) *table {
 }
 
 func readHost(body []byte) host {
-	before, routes, after := split(body, hostRoutes)
-	h := host{frame: append(slices.Clip(before), after...)}
-	fields(h.frame, func(number protowire.Number, field, value []byte) {
+	var h host
+	var routes [][]byte
+	fields(body, func(number protowire.Number, field, value []byte) {
 		switch number {
+		case hostRoutes:
+			routes = append(routes, value)
+			return
+		case hostMatcher:
+			h.matcher = value
+			return
 		case hostName:
 			h.name = value
 		case hostDomains:
 			h.domains = append(h.domains, field...)
 		}
+		h.frame = append(h.frame, field...)
 	})
-	for _, route := range routes {
-		p := piece{body: route}
+	h.routes = pieces(routes)
+	return h
+}
+
+// pieces finds the names of routes.
+func pieces(routes [][]byte) []piece {
+	all := make([]piece, len(routes))
+	for i, route := range routes {
+		all[i].body = route
 		fields(route, func(number protowire.Number, _, value []byte) {
 			if number == routeName {
-				p.name = value
+				all[i].name = value
 			}
 		})
-		h.routes = append(h.routes, p)
 	}
-	return h
+	return all
 }
 
 // fields gives every field of a message, whole and its value; the value of one
@@ -117,6 +132,9 @@ func (t *table) entry() *entry {
 		inner := slices.Clone(h.frame)
 		for _, r := range h.routes {
 			inner = appendMessage(inner, hostRoutes, r.body)
+		}
+		if h.matcher != nil {
+			inner = appendMessage(inner, hostMatcher, h.matcher)
 		}
 		hosts[i] = xds.HostOf(inner)
 	}
@@ -167,40 +185,6 @@ func (t *table) find(u unit) []byte {
 		}
 	}
 	return nil
-}
-
-// without gives the table in which refused units are replaced: a route by one
-// that answers 500 to the same requests, or none when its match is at fault, and
-// a host by one that answers 500. It gives t when there is nothing to replace.
-func (t *table) without(refused map[unit]*refusedPart) *table {
-	out, changed := *t, false
-	out.hosts = make([]host, 0, len(t.hosts))
-	for _, h := range t.hosts {
-		if fault := refused[unit{host: string(h.name)}]; fault.covers(h.frame) {
-			changed = true
-			if !fault.match {
-				out.hosts = append(out.hosts, h.closed())
-			}
-			continue
-		}
-		routes := h.routes[:0:0]
-		for _, r := range h.routes {
-			switch fault := refused[unit{string(h.name), string(r.name)}]; {
-			case !fault.covers(r.body):
-				routes = append(routes, r)
-				continue
-			case !fault.match:
-				routes = append(routes, r.closed())
-			}
-			changed = true
-		}
-		h.routes = routes
-		out.hosts = append(out.hosts, h)
-	}
-	if !changed {
-		return t
-	}
-	return &out
 }
 
 // closed gives the host that answers 500 to everything.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"weak"
+
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that newFrameCodec wraps
 	"google.golang.org/grpc/mem"
@@ -31,6 +33,10 @@ const (
 type entry struct {
 	*xds.Resource
 	head []byte
+	// of is the target that this form of a table was made of, nil for a target;
+	// straight is its linear form while somebody has it.
+	of       *entry
+	straight weak.Pointer[entry]
 }
 
 func newEntry(r *xds.Resource) *entry {
@@ -63,6 +69,9 @@ type response struct {
 	probe   bool     // it is made to be rejected: see table.probe
 	// found is what its answer told of a bad part of a table, nil for nothing.
 	found *conviction
+	// treeless tells that its answer told that the Envoy takes a table of it in its
+	// linear form alone.
+	treeless bool
 	// world and version are what it states of the whole type, for a stream of the
 	// state-of-the-world protocol.
 	world   []*entry
