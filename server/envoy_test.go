@@ -35,9 +35,13 @@ func startShop(t *testing.T, options Options) *shopPort {
 // newShop is startShop before there is an Envoy.
 func newShop(t *testing.T, options Options) *shopPort {
 	t.Helper()
-	r := start(t, options)
-	number := envoytest.FreePort(t)
-	echo := envoytest.Echo(t, "echo", "")
+	return shopOn(start(t, options))
+}
+
+func shopOn(r *running) *shopPort {
+	r.t.Helper()
+	number := envoytest.FreePort(r.t)
+	echo := envoytest.Echo(r.t, "echo", "")
 	return &shopPort{
 		running: r, address: fmt.Sprintf("127.0.0.1:%d", number),
 		port: &ir.Port{
