@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -21,23 +22,24 @@ func oneFile() watcher.Tree {
 	return treeOf(map[string]string{"all.yaml": b.String()})
 }
 
-func manyFiles() watcher.Tree {
+func manyFiles() watcher.Tree { return filesOfRoutes(benchRoutes) }
+
+func filesOfRoutes(n int) watcher.Tree {
 	files := map[string]string{}
-	for i := range benchRoutes {
+	for i := range n {
 		files[fmt.Sprintf("%02d/r%d.yaml", i%100, i)] = route(fmt.Sprintf("r%d", i), fmt.Sprintf("/%d", i))
 	}
 	return treeOf(files)
 }
 
-// edited is the Tree with the route r5000 leading elsewhere.
+// edited is the Tree with the route r500 leading elsewhere.
 func edited(tree watcher.Tree) watcher.Tree {
-	files := append([]watcher.File(nil), tree.Files...)
-	for i, f := range files {
-		if text := strings.Replace(string(f.Content), "{value: /5000}", "{value: /new}", 1); text != string(f.Content) {
-			files[i].Content, files[i].Hash = []byte(text), sha256.Sum256([]byte(text))
+	for f := range tree.Files.All() {
+		if text := bytes.Replace(f.Content, []byte("{value: /500}"), []byte("{value: /new}"), 1); !bytes.Equal(text, f.Content) {
+			f.Content, f.Hash = text, sha256.Sum256(text)
+			tree.Files = tree.Files.With([]watcher.File{f}, nil)
 		}
 	}
-	tree.Files = files
 	return tree
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
@@ -102,7 +103,7 @@ func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
 		}
 	}
 	parallel(len(unread), func(i int) { unread[i].result = s.reader.read(unread[i].text) })
-	stats := Stats{Files: len(tree.Files), FilesChanged: len(edits), Documents: len(unread)}
+	stats := Stats{Files: tree.Files.Len(), FilesChanged: len(edits), Documents: len(unread)}
 	for _, d := range unread {
 		stats.Parse += d.parse
 		stats.Validate += d.validate
@@ -118,23 +119,19 @@ func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
 // compare finds the files that differ, and gives the contents of those to read.
 func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
 	contents = map[string][]byte{}
-	known := 0
-	for _, f := range tree.Files {
+	changed, gone := tree.Files.Since(s.taken.Files)
+	for _, f := range changed {
 		before := s.files[f.Path]
-		if before != nil {
-			known++
-		}
 		if before != nil && before.hash == f.Hash && before.skipped.Reason == "" {
 			continue
 		}
 		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash}})
 		contents[f.Path] = f.Content
 	}
+	skipped := map[string]bool{}
 	for _, skip := range tree.Skipped {
+		skipped[skip.Path] = true
 		before := s.files[skip.Path]
-		if before != nil {
-			known++
-		}
 		if before != nil && before.skipped == skip {
 			continue
 		}
@@ -144,28 +141,26 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 		}
 		edits = append(edits, edit{skip.Path, before, after})
 	}
-	if known < len(s.files) {
-		edits = append(edits, s.gone(tree)...)
+	for _, path := range append(gone, s.elsewhere()...) {
+		if _, present := tree.Files.Get(path); !present && !skipped[path] {
+			edits = append(edits, edit{path, s.files[path], nil})
+		}
 	}
 	return edits, contents
 }
 
-// gone gives the edits for files that the Tree has no more.
-func (s *Store) gone(tree watcher.Tree) []edit {
-	present := make(map[string]struct{}, len(tree.Files))
-	for _, f := range tree.Files {
-		present[f.Path] = struct{}{}
+// elsewhere gives the files of the Store that were not among the files of the Tree
+// before: they were skipped there, or the Store was restored and there was none.
+func (s *Store) elsewhere() (paths []string) {
+	if s.taken.Files.Len() == 0 {
+		return slices.Collect(maps.Keys(s.files))
 	}
-	for _, f := range tree.Skipped {
-		present[f.Path] = struct{}{}
-	}
-	var edits []edit
-	for path, f := range s.files {
-		if _, ok := present[path]; !ok {
-			edits = append(edits, edit{path, f, nil})
+	for _, skip := range s.taken.Skipped {
+		if s.files[skip.Path] != nil {
+			paths = append(paths, skip.Path)
 		}
 	}
-	return edits
+	return paths
 }
 
 // split finds the file's documents; those whose text stood in the file before

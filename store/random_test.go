@@ -15,6 +15,7 @@ type folder struct {
 	random *rand.Rand
 	files  map[string][]string // documents by path
 	place  map[string]string   // path by name of the object
+	last   watcher.Files
 }
 
 // edit adds, changes, moves, deletes or comments an object, and thereby files.
@@ -53,7 +54,18 @@ func nameIn(document string) string {
 	return name.Value
 }
 
+// tree is the folder as it is now. Mostly it shares with the Tree before what did
+// not change, as those of a Watch do.
 func (f *folder) tree() watcher.Tree {
+	tree := f.fresh()
+	if f.random.IntN(4) > 0 {
+		tree.Files = f.last.With(tree.Files.Since(f.last))
+	}
+	f.last = tree.Files
+	return tree
+}
+
+func (f *folder) fresh() watcher.Tree {
 	files := map[string]string{}
 	for path, documents := range f.files {
 		for i, document := range documents {
@@ -71,7 +83,7 @@ func (f *folder) tree() watcher.Tree {
 // set that did not change.
 func TestWarmIsFresh(t *testing.T) {
 	for seed := range uint64(4) {
-		f := &folder{rand.New(rand.NewPCG(seed, 1)), map[string][]string{}, map[string]string{}}
+		f := &folder{rand.New(rand.NewPCG(seed, 1)), map[string][]string{}, map[string]string{}, watcher.Files{}}
 		warm := newStore(t, Options{})
 		held := map[Key]*Object{}
 		for range 30 {
@@ -84,7 +96,7 @@ func TestWarmIsFresh(t *testing.T) {
 			c := warm.Apply(f.tree())
 			apply(t, held, c)
 			fresh := map[Key]*Object{}
-			apply(t, fresh, newStore(t, Options{}).Apply(f.tree()))
+			apply(t, fresh, newStore(t, Options{}).Apply(f.fresh()))
 			compare(t, held, fresh)
 			if len(c.Problems) > 0 {
 				t.Fatal(c.Problems)

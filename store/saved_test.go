@@ -152,16 +152,17 @@ func TestAHoldAfterARestartEnds(t *testing.T) {
 // the Store must not differ from one that never was restarted.
 func TestRestartAtRandom(t *testing.T) {
 	for seed := range uint64(6) {
-		f := &folder{rand.New(rand.NewPCG(seed, 2)), map[string][]string{}, map[string]string{}}
+		f := &folder{rand.New(rand.NewPCG(seed, 2)), map[string][]string{}, map[string]string{}, watcher.Files{}}
 		warm, other, saved := newStore(t, saving), newStore(t, saving), ledger{}
 		held, heldByOther := map[Key]*Object{}, map[Key]*Object{}
 		for range 60 {
 			f.edit()
 			tree := f.tree()
-			if n := len(tree.Files); n > 0 && f.random.IntN(2) == 0 {
-				broken := &tree.Files[f.random.IntN(n)]
+			if n := tree.Files.Len(); n > 0 && f.random.IntN(2) == 0 {
+				broken := slices.Collect(tree.Files.All())[f.random.IntN(n)]
 				broken.Content = append([]byte("a: [\n---\n"), broken.Content[len(broken.Content)/2:]...)
 				broken.Hash[0]++
+				tree.Files = tree.Files.With([]watcher.File{broken}, nil)
 			}
 			if f.random.IntN(3) == 0 {
 				other, heldByOther = saved.restart(t, saving), map[Key]*Object{}

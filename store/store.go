@@ -44,6 +44,7 @@ type Store struct {
 	options Options
 	reader  reader
 
+	taken  watcher.Tree // the last that was not held, of which files was made
 	files  map[string]*file
 	flawed map[string]*file // those files that have problems or foreign kinds
 	tally  tally            // of all files
@@ -86,8 +87,8 @@ func New(options Options) (*Store, error) {
 // AllowEmpty lets the next Tree be taken even when it removes every object.
 func (s *Store) AllowEmpty() { s.allowEmpty = true }
 
-// Apply takes a Tree and gives what it changed. Only files whose hash changed
-// are split, and only documents whose text changed are read; that uses all
+// Apply takes a Tree and gives what it changed. Only files that the Tree before
+// does not share are compared, only those whose hash changed are split, and only documents whose text changed are read; that uses all
 // cores, and is done when Apply returns. What serves afterwards depends, for a
 // folder without problems, on the last Tree alone.
 func (s *Store) Apply(tree watcher.Tree) Change {
@@ -108,7 +109,7 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 		return Change{Set: set, Restored: len(set) > 0, Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
 	}
 	change := s.take(edits, tree.Noticed)
-	s.tally = next
+	s.taken, s.tally = tree, next
 	stats.Objects = len(s.served)
 	change.Stats = stats
 	change.Problems = s.problems()

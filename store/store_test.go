@@ -3,8 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,10 +16,12 @@ import (
 // treeOf makes a Tree of file contents by path.
 func treeOf(files map[string]string) watcher.Tree {
 	tree := watcher.Tree{Root: "conf", Noticed: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		content := []byte(files[path])
-		tree.Files = append(tree.Files, watcher.File{Path: path, Content: content, Hash: sha256.Sum256(content)})
+	var all []watcher.File
+	for path, text := range files {
+		content := []byte(text)
+		all = append(all, watcher.File{Path: path, Content: content, Hash: sha256.Sum256(content)})
 	}
+	tree.Files = watcher.FilesOf(all...)
 	return tree
 }
 

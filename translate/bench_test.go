@@ -1,10 +1,10 @@
 package translate_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -60,8 +60,10 @@ spec: {type: Static, static: {hosts: [{host: 10.0.0.%d, port: 80}]}}
 	}
 	before = cases.Tree(files)
 	edited := s.routes / 2
-	files[fmt.Sprintf("route-%05d.yaml", edited)] = s.route(edited, 1)
-	return before, cases.Tree(files)
+	name, text := fmt.Sprintf("route-%05d.yaml", edited), s.route(edited, 1)
+	after = before
+	after.Files = before.Files.With([]watcher.File{{Path: name, Content: text, Hash: sha256.Sum256(text)}}, nil)
+	return before, after
 }
 
 // BenchmarkEdit measures one edited route from Tree to Result: split, parse,
@@ -137,8 +139,7 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: eg}]
   ` + value + "\n")}
 				tree := trees[0]
-				tree.Files, tree.Hash = append(slices.Clone(tree.Files), policy), policy.Hash
-				slices.SortFunc(tree.Files, func(a, b watcher.File) int { return strings.Compare(a.Path, b.Path) })
+				tree.Files = tree.Files.With([]watcher.File{policy}, nil)
 				changes[i] = w.store.Apply(tree)
 				w.translator.Apply(changes[i])
 			}

@@ -15,7 +15,7 @@ import (
 // happens: the CPU time of a fallback scan and, with the rest that follows it,
 // the share of one core (design section 3: at most 1 %); and the memory kept.
 func BenchmarkAtRest(b *testing.B) {
-	root := crowd(b, 10_000)
+	root := crowd(b, 10_000, 100)
 	heap := heapInUse()
 	w, err := newWatch(Options{Root: root}.withDefaults(), zerolog.Nop())
 	must(b, err)
@@ -68,8 +68,8 @@ func TestNothingGrows(t *testing.T) {
 			replaceFile(t, fmt.Sprint(n, i, strings.Repeat("x", 1<<16)), current, "sub", fmt.Sprint(i%7, ".yaml"))
 			w.settle.force()
 			w.pass(true)
-			if tree := (<-w.out).tree; len(tree.Files) != 1+min(i%10+1, 7) {
-				t.Fatalf("%d files after %d edits of a fresh tree", len(tree.Files), i%10+1)
+			if tree := (<-w.out).tree; tree.Files.Len() != 1+min(i%10+1, 7) {
+				t.Fatalf("%d files after %d edits of a fresh tree", tree.Files.Len(), i%10+1)
 			}
 		}
 		open, err := filepath.Glob("/proc/self/fd/*") // none where there is no such folder

@@ -24,7 +24,22 @@ type signature struct {
 // node is a directory as it was last listed.
 type node struct {
 	id      identity
-	entries []entry // sorted by path
+	entries []*entry // sorted by path
+	// links names all symbolic links here: what they lead to may change with
+	// any other name, a hidden one too.
+	links map[string]bool
+}
+
+// linked notes whether the name is a symbolic link.
+func (n *node) linked(name string, is bool) {
+	switch {
+	case !is:
+		delete(n.links, name)
+	case n.links == nil:
+		n.links = map[string]bool{name: true}
+	default:
+		n.links[name] = true
+	}
 }
 
 // entry is one thing in a directory: a loadable file, a directory, or
@@ -33,7 +48,7 @@ type entry struct {
 	// path is relative to the root. A directory's ends in "/", so that the
 	// order of entries is the order of the files below them.
 	path string
-	// link is the identity of the symbolic link, when the entry is one.
+	// link is the identity of the symbolic link, when the name is one.
 	link identity
 	// sig is of the file itself; a link is followed.
 	sig signature
@@ -53,13 +68,15 @@ func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip
 }
 
-// entry judges one name; ok is false for what is none of our business.
-func (s *scan) entry(dir string, d fs.DirEntry) (e entry, ok bool) {
-	name := d.Name()
+// entry judges one name, of which look tells what the system knows; ok is false
+// for what is none of our business, and then e tells no more than whether it is
+// a link.
+func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
 	}
-	info, err := d.Info()
+	s.stats++
+	info, err := look()
 	if err != nil {
 		return entry{}, false // vanished; its event follows
 	}

@@ -159,9 +159,25 @@ func (e *events) signal() {
 	}
 }
 
+// where names directories to look at, and in each the names; nil is all of them.
+type where map[identity]map[string]bool
+
+// add adds one name of the directory.
+func (w where) add(dir identity, name string) {
+	names, known := w[dir]
+	if known && names == nil {
+		return
+	}
+	if !known {
+		names = map[string]bool{}
+		w[dir] = names
+	}
+	names[name] = true
+}
+
 // hints is where to look.
 type hints struct {
-	dirs  map[identity]bool
+	dirs  where
 	names map[string]fsnotify.Op // what happened to which path, as far as it is known
 	root  bool                   // the way to the root may have changed
 	full  bool
@@ -175,10 +191,10 @@ func (e *events) take() hints {
 	names, full := e.names, e.full
 	e.names, e.full = map[string]fsnotify.Op{}, false
 	e.mu.Unlock()
-	h := hints{dirs: map[identity]bool{}, names: names, full: full}
+	h := hints{dirs: where{}, names: names, full: full}
 	for name, op := range names {
 		if id, ok := e.watched[filepath.Dir(name)]; ok {
-			h.dirs[id] = true
+			h.dirs.add(id, filepath.Base(name))
 		}
 		h.root = h.root || e.via[name]
 		id, self := e.watched[name]
@@ -186,7 +202,7 @@ func (e *events) take() hints {
 		case self && op.Has(fsnotify.Remove|fsnotify.Rename):
 			h.full = true // its watch is gone
 		case self:
-			h.dirs[id] = true
+			h.dirs[id] = nil
 		}
 	}
 	return h

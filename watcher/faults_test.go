@@ -275,7 +275,7 @@ func TestForeignFileSystem(t *testing.T) {
 		w.settle.opt.Quiet = time.Nanosecond
 		w.pass(false)
 		tree := (<-w.out).tree
-		seen := string(tree.Files[1].Content) == fmt.Sprint("2", mode)
+		seen := string(file(tree, 1).Content) == fmt.Sprint("2", mode)
 		if foreign := mode == Auto; seen != foreign || opt.Stats.Announced.Load() == foreign || countLines(log.String()) != map[bool]int{true: 1}[foreign] {
 			t.Errorf("%s: the whole folder was looked at: %t, announced %t; the log:\n%s", mode, seen, opt.Stats.Announced.Load(), log)
 		}

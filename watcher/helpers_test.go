@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,3 +41,6 @@ func step(t *testing.T, root string) *watch {
 	t.Cleanup(func() { w.events.close(); <-done })
 	return w
 }
+
+// file is the nth file of a Tree.
+func file(tree Tree, n int) File { return slices.Collect(tree.Files.All())[n] }

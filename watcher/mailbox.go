@@ -25,16 +25,16 @@ func (m mailbox) put(p parcel) {
 // deliver calls fn with each Tree that differs from the one before or was
 // asked for, until ctx ends.
 func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
-	var last *Hash
+	var last *Tree
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case p := <-m:
-			if last == nil || *last != p.tree.Hash || len(p.asked) > 0 {
+			if last == nil || !p.tree.Same(last) || len(p.asked) > 0 {
 				fn(p.tree)
 			}
-			last = &p.tree.Hash
+			last = &p.tree
 			for _, done := range p.asked {
 				close(done)
 			}

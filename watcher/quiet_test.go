@@ -71,7 +71,7 @@ func TestWatchLetsGoOfWhatVanished(t *testing.T) {
 		replaceFile(t, fmt.Sprint(i), root, "other.yaml")
 		time.Sleep(10 * time.Millisecond)
 	}
-	if w.next(); len(w.last.Files) != 1 {
+	if w.next(); w.last.Files.Len() != 1 {
 		t.Errorf("the Tree has %v", contents(w.last))
 	}
 }

@@ -1,13 +1,11 @@
 package watcher
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 )
 
@@ -78,36 +76,47 @@ type reader struct {
 	enter func(dir string, id identity)
 	// known counts directories and files below top, against the limits.
 	known scanned
-	// reads counts the files that were opened, files those of the last Tree.
-	reads, files int
+	// paths leads from a directory to where it was listed.
+	paths map[identity][]string
+	last  madeOf
+	// reads counts the files that were opened, stats the names of which the
+	// system was asked.
+	reads, stats int
 }
 
 func newReader(opt Options) *reader {
-	return &reader{name: opt.Root, limits: opt.Limits, takes: opt.Takes, kept: map[string]*loaded{}}
+	return &reader{
+		name: opt.Root, limits: opt.Limits, takes: opt.Takes, kept: map[string]*loaded{},
+		last: madeOf{whole: true},
+	}
 }
 
 // look compares the folder with what is known and returns what changed. dirs
-// names the directories to list; nil means all, and so does a root that is
-// another directory than before. stale asks for another look at everything.
-func (r *reader) look(root *os.Root, at place, dirs map[identity]bool) (changes []change, stale bool, err error) {
-	before, was := r.top, r.at
+// says where to look; nil means everywhere, and so does a root that is another
+// directory than before. stale asks for another look at everything.
+func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
 	s := &scan{limits: r.limits, takes: r.takes, root: root, kept: r.kept, enter: r.enter}
-	s.deep = dirs == nil || before == nil || !at.same(was)
-	r.at = at
-	if !s.deep && len(dirs) == 0 {
-		return nil, false, nil
+	defer func() {
+		r.stats += s.stats
+		r.last.note(changes, s.refused)
+	}()
+	if dirs == nil || r.top == nil || !at.same(r.at) {
+		return r.lookEverywhere(s, at)
 	}
-	if !s.deep {
-		s.scanned = r.known
-		r.top, err = s.relist("", nil, r.top, dirs)
-		r.known = s.scanned
-		return s.changes, err != nil || s.stale, nil
-	}
+	s.scanned, s.paths = r.known, r.paths
+	err = s.revisit(r.top, dirs)
+	r.known = s.scanned
+	return s.changes, err != nil || s.stale, nil
+}
+
+func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
+	before, was := r.top, r.at
+	s.deep, s.paths, r.at = true, map[identity][]string{}, at
 	top, err := s.list("", nil, before)
 	if err != nil {
 		return s.changes, false, err
 	}
-	r.top, r.known = top, s.scanned
+	r.top, r.known, r.paths = top, s.scanned, s.paths
 	for _, path := range r.failed {
 		s.change(path, reread)
 	}
@@ -128,11 +137,11 @@ func (r *reader) lose() []change {
 		return nil
 	}
 	s := &scan{kept: r.kept}
-	for i := range r.top.entries {
-		s.gone(&r.top.entries[i])
+	for _, e := range r.top.entries {
+		s.gone(e)
 	}
 	s.change("", removed)
-	r.top = nil
+	r.top, r.last.whole = nil, true
 	return s.changes
 }
 
@@ -142,35 +151,9 @@ func (r *reader) refuse(err error) []change {
 		return nil
 	}
 	r.top = r.top.skipped(Unreadable, reason(err).Error())
+	r.last.whole = true
 	r.at = place{} // look at everything when it can be read again
 	return []change{{"", written}}
-}
-
-// loading says what of a Tree is not as it was found.
-type loading struct {
-	// keep adds what vanished a moment ago.
-	keep bool
-	// hold names the files that are taken as they were; nil is none.
-	hold func(path string) bool
-}
-
-// tree makes a Tree of what the last look found and reads what changed.
-// moving names the files that change at this very moment; they are in the
-// Tree with their content before.
-func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
-	l := &loader{limits: r.limits, root: root, hold: as.hold}
-	l.tree = Tree{Root: r.name, Revision: r.at.revision, Missing: r.top == nil, Files: make([]File, 0, r.files)}
-	if r.top != nil {
-		l.walk(r.top)
-	}
-	if as.keep {
-		l.keep(r.kept)
-	}
-	slices.SortFunc(l.tree.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
-	l.tree.Hash = l.tree.sum()
-	r.failed = l.failed
-	r.reads, r.files = r.reads+l.reads, len(l.tree.Files)
-	return l.tree, l.moving
 }
 
 // missing tells whether err means that the root is not there or no directory.

@@ -46,7 +46,7 @@ func TestReadSortsByPath(t *testing.T) {
 	slices.Sort(want)
 	tree := readAll(t, root)
 	var got []string
-	for _, f := range tree.Files {
+	for f := range tree.Files.All() {
 		got = append(got, f.Path)
 	}
 	if !slices.Equal(got, want) {
@@ -185,8 +185,8 @@ func TestReadBoundsLinkFarms(t *testing.T) {
 		}
 	}
 	tree := readAll(t, root, func(o *Options) { o.Limits.Dirs = 200 })
-	if len(tree.Files) == 0 || len(tree.Files) > 200 {
-		t.Errorf("%d files, want at most one for each of 200 directories", len(tree.Files))
+	if tree.Files.Len() == 0 || tree.Files.Len() > 200 {
+		t.Errorf("%d files, want at most one for each of 200 directories", tree.Files.Len())
 	}
 }
 
@@ -202,7 +202,7 @@ func TestReadLinkedRoot(t *testing.T) {
 	}
 }
 
-func TestHashCoversWhatATreeSays(t *testing.T) {
+func TestSameSeesWhatATreeSays(t *testing.T) {
 	base := t.TempDir()
 	put(t, "1", base, "rev1", "a.yaml")
 	put(t, "1", base, "rev2", "a.yaml")
@@ -211,21 +211,25 @@ func TestHashCoversWhatATreeSays(t *testing.T) {
 	relink(t, "rev1", base, "link1")
 	relink(t, "rev2", base, "link2")
 
-	hash := func(name string) Hash { return readAll(t, filepath.Join(base, name)).Hash }
-	plain := hash("rev1")
-	if hash("rev2") != plain {
-		t.Error("equal content, another hash")
+	read := func(name string) *Tree {
+		tree := readAll(t, filepath.Join(base, name))
+		return &tree
+	}
+	plain := read("rev1")
+	same := func(name string) bool { return read(name).Same(plain) }
+	if !same("rev2") {
+		t.Error("equal content, another Tree")
 	}
 	for _, name := range []string{"rev3", "rev4", "link1"} {
-		if hash(name) == plain {
-			t.Errorf("%s: other content, path or revision, and the same hash", name)
+		if same(name) {
+			t.Errorf("%s: other content, path or revision, and the same Tree", name)
 		}
 	}
-	if hash("link1") == hash("link2") {
-		t.Error("another revision, and the same hash")
+	if read("link1").Same(read("link2")) {
+		t.Error("another revision, and the same Tree")
 	}
 	must(t, os.Symlink("/", filepath.Join(base, "rev2", "x.yaml")))
-	if hash("rev2") == plain {
-		t.Error("a skipped file, and the same hash")
+	if same("rev2") {
+		t.Error("a skipped file, and the same Tree")
 	}
 }

@@ -54,12 +54,12 @@ func (s save) try(t *testing.T, change func(*Options)) {
 // wantWhole wants the file to be there with one of the texts.
 func wantWhole(t *testing.T, tree Tree, path string, texts ...string) {
 	t.Helper()
-	i := slices.IndexFunc(tree.Files, func(f File) bool { return f.Path == path })
-	if i < 0 {
+	f, found := tree.Files.Get(path)
+	if !found {
 		t.Fatalf("a Tree without %s: %v", path, contents(tree))
 	}
-	if !slices.Contains(texts, string(tree.Files[i].Content)) {
-		t.Fatalf("%s was seen as %q", path, tree.Files[i].Content)
+	if !slices.Contains(texts, string(f.Content)) {
+		t.Fatalf("%s was seen as %q", path, f.Content)
 	}
 }
 
@@ -219,11 +219,11 @@ func TestGitOnALiveTree(t *testing.T) {
 	run(t, root, "git", "reset", "-q", "--hard", "r1")
 	age()
 	w := start(t, root, func(o *Options) { o.Quiet, o.MaxAdd = time.Second, 20*time.Second })
-	before := len(w.last.Files)
+	before := w.last.Files.Len()
 	for _, step := range [][]string{{"checkout", "-q", "r2"}, {"reset", "-q", "--hard", "r1"}, {"checkout", "-q", "r2"}} {
 		run(t, root, append([]string{"git"}, step...)...)
 		rev := step[len(step)-1][1:]
-		for w.next(); string(w.last.Files[0].Content) != rev; w.next() {
+		for w.next(); string(file(w.last, 0).Content) != rev; w.next() {
 			wantOneRevision(t, w.last, before)
 		}
 		wantOneRevision(t, w.last, before)
@@ -233,12 +233,12 @@ func TestGitOnALiveTree(t *testing.T) {
 // wantOneRevision wants n files of one content.
 func wantOneRevision(t *testing.T, tree Tree, n int) {
 	t.Helper()
-	if len(tree.Files) != n {
-		t.Fatalf("%d files, want %d", len(tree.Files), n)
+	if tree.Files.Len() != n {
+		t.Fatalf("%d files, want %d", tree.Files.Len(), n)
 	}
-	for _, f := range tree.Files {
-		if string(f.Content) != string(tree.Files[0].Content) {
-			t.Fatalf("a mixture: %s is of %q and %s of %q", tree.Files[0].Path, tree.Files[0].Content, f.Path, f.Content)
+	for f := range tree.Files.All() {
+		if string(f.Content) != string(file(tree, 0).Content) {
+			t.Fatalf("a mixture: %s is of %q and %s of %q", file(tree, 0).Path, file(tree, 0).Content, f.Path, f.Content)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package watcher
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -22,8 +21,14 @@ type scan struct {
 	enter func(dir string, id identity)
 	// deep lists known directories too.
 	deep bool
+	// paths holds the paths of every directory that enter was told.
+	paths map[identity][]string
 
 	changes []change
+	// refused tells that a directory could not be walked, or can be again.
+	refused bool
+	// stats counts the names of which the system was asked.
+	stats int
 	// stale tells that something vanished while it was looked at.
 	stale bool
 	scanned
@@ -48,14 +53,14 @@ func (s *scan) list(dir string, up []identity, old *node) (*node, error) {
 	if slices.Contains(up, n.id) {
 		return nil, errLoop
 	}
-	if s.enter != nil && (s.deep || old == nil || old.id != n.id) {
-		s.enter(dir, n.id)
+	if s.deep || old == nil || old.id != n.id {
+		s.note(dir, n.id)
 	}
-	found, err := s.read(f, dir)
+	found, err := s.read(f, dir, n)
 	if err != nil {
 		return nil, err
 	}
-	var before []entry
+	var before []*entry
 	if old != nil {
 		before = old.entries
 	}
@@ -65,6 +70,16 @@ func (s *scan) list(dir string, up []identity, old *node) (*node, error) {
 	}
 	n.entries = s.merge(append(slices.Clip(up), n.id), before, found)
 	return n, nil
+}
+
+// note tells of a directory before it is listed.
+func (s *scan) note(dir string, id identity) {
+	if s.enter != nil {
+		s.enter(dir, id)
+	}
+	if !slices.Contains(s.paths[id], dir) {
+		s.paths[id] = append(s.paths[id], dir)
+	}
 }
 
 // The reasons not to walk a directory that are ours and not the system's.
@@ -81,8 +96,9 @@ func rootName(dir string) string {
 	return strings.TrimSuffix(dir, "/")
 }
 
-// read returns the entries of a directory, sorted, without what is below.
-func (s *scan) read(f *os.File, dir string) ([]entry, error) {
+// read returns the entries of a directory, sorted, without what is below, and
+// notes the links in n.
+func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 	if s.dirs++; s.dirs > s.limits.Dirs {
 		return nil, errTooMany
 	}
@@ -90,11 +106,13 @@ func (s *scan) read(f *os.File, dir string) ([]entry, error) {
 	for {
 		batch, err := f.ReadDir(1024)
 		for _, d := range batch {
-			if e, ok := s.entry(dir, d); ok {
+			e, ok := s.entry(dir, d.Name(), d.Info)
+			if ok {
 				found = append(found, e)
 			}
+			n.linked(d.Name(), e.link != identity{})
 		}
-		if s.files+len(found) > s.limits.Files+s.limits.Dirs {
+		if s.crowded(len(found)) {
 			return nil, errTooMany
 		}
 		if errors.Is(err, io.EOF) {
@@ -109,28 +127,34 @@ func (s *scan) read(f *os.File, dir string) ([]entry, error) {
 	return found, nil
 }
 
+// crowded tells whether more files would be too many.
+func (s *scan) crowded(more int) bool { return s.files+more > s.limits.Files+s.limits.Dirs }
+
 // merge compares the entries of a directory with those before, carries over
 // what is still true, and walks the directories that are new.
-func (s *scan) merge(up []identity, before, found []entry) []entry {
-	out := found[:0]
+func (s *scan) merge(up []identity, before []*entry, found []entry) []*entry {
+	out := make([]*entry, 0, len(found))
 	for _, e := range found {
 		for len(before) > 0 && before[0].path < e.path {
-			s.gone(&before[0])
+			s.gone(before[0])
 			before = before[1:]
 		}
 		var was *entry
 		if len(before) > 0 && before[0].path == e.path {
-			was, before = &before[0], before[1:]
+			was, before = before[0], before[1:]
 		}
 		if !e.isDir() {
 			s.compare(&e, was)
 		} else if !s.descend(&e, was, up) {
 			continue
 		}
-		out = append(out, e)
+		if was == nil || *was != e {
+			was = &e
+		}
+		out = append(out, was)
 	}
-	for i := range before {
-		s.gone(&before[i])
+	for _, e := range before {
+		s.gone(e)
 	}
 	return out
 }
@@ -183,6 +207,7 @@ func (s *scan) descend(e, was *entry, up []identity) bool {
 		s.refuse(e, was, err)
 		return true
 	}
+	s.refused = s.refused || was != nil && was.skip != ""
 	if was != nil && was.link != (identity{}) && e.link != (identity{}) && was.link != e.link {
 		s.collapse(seen, e.path)
 	}
@@ -192,6 +217,7 @@ func (s *scan) descend(e, was *entry, up []identity) bool {
 // refuse keeps a directory that cannot be walked as it was known, all of it
 // skipped: what cannot be read is not deleted.
 func (s *scan) refuse(e, was *entry, err error) {
+	s.refused = true
 	e.skip, e.detail = Unreadable, reason(err).Error()
 	if errors.Is(err, errTooMany) {
 		e.skip = TreeTooLarge
@@ -206,13 +232,14 @@ func (s *scan) refuse(e, was *entry, err error) {
 
 // skipped returns a copy of n in which every file is skipped.
 func (n *node) skipped(why SkipReason, detail string) *node {
-	c := &node{id: n.id, entries: slices.Clone(n.entries)}
-	for i := range c.entries {
-		e := &c.entries[i]
+	c := &node{id: n.id, links: n.links, entries: make([]*entry, len(n.entries))}
+	for i, e := range n.entries {
+		e := *e
 		e.skip, e.detail = why, detail
 		if e.sub != nil {
 			e.sub = e.sub.skipped(why, detail)
 		}
+		c.entries[i] = &e
 	}
 	return c
 }
@@ -229,8 +256,8 @@ func (s *scan) collapse(seen int, path string) {
 // gone notes the removal of e and of everything below, and keeps the content.
 func (s *scan) gone(e *entry) {
 	if e.sub != nil {
-		for i := range e.sub.entries {
-			s.gone(&e.sub.entries[i])
+		for _, below := range e.sub.entries {
+			s.gone(below)
 		}
 	}
 	if e.isDir() && e.skip == "" {
@@ -244,32 +271,4 @@ func (s *scan) gone(e *entry) {
 
 func (s *scan) change(path string, k kind) {
 	s.changes = append(s.changes, change{path, k})
-}
-
-// relist lists the directories of n's tree whose identity is in dirs, and
-// nothing else. It returns an error when one is not what it was.
-func (s *scan) relist(dir string, up []identity, n *node, dirs map[identity]bool) (*node, error) {
-	if dirs[n.id] {
-		fresh, err := s.list(dir, up, n)
-		if err != nil {
-			return n, err
-		}
-		if fresh.id != n.id {
-			return n, fmt.Errorf("%s: another directory took its place", dir)
-		}
-		n = fresh
-	}
-	up = append(slices.Clip(up), n.id)
-	for i := range n.entries {
-		e := &n.entries[i]
-		if e.sub == nil || e.skip != "" {
-			continue
-		}
-		sub, err := s.relist(e.path, up, e.sub, dirs)
-		if err != nil {
-			return n, err
-		}
-		e.sub = sub
-	}
-	return n, nil
 }

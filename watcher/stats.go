@@ -13,6 +13,9 @@ type Stats struct {
 	// Scans counts the scans of the whole tree, and ScanTime the nanoseconds of
 	// CPU time that they took.
 	Scans, ScanTime atomic.Int64
+	// Names counts the names of which the system was asked, Reads the files that
+	// were opened: an edit of one file should add one to each.
+	Names, Reads atomic.Int64
 	// Lost counts how often the system dropped events (an overflow); the whole
 	// tree was scanned in their place.
 	Lost atomic.Int64

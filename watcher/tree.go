@@ -8,22 +8,20 @@ import "time"
 type Hash [32]byte
 
 // Tree is one consistent reading of the folder. It is never changed after it
-// was handed out: sorted, bounded by Options.Limits, and hashed.
+// was handed out: sorted and bounded by Options.Limits.
 type Tree struct {
 	// Root is the folder as the user named it.
 	Root string
 	// Revision is the last element of what Root points to when Root is a
 	// symbolic link (git-sync publishes its revision there), else "".
 	Revision string
-	// Files holds every loadable file, sorted by Path.
-	Files []File
+	// Files holds every loadable file.
+	Files Files
 	// Skipped holds what looked loadable and was not read, sorted by Path.
 	// A skipped file is not a deleted one: its objects stay.
 	Skipped []Skip
 	// Missing tells that Root is not there or not a directory.
 	Missing bool
-	// Hash covers Revision, Files, Skipped and Missing.
-	Hash Hash
 	// Scan is the time that listing and reading took.
 	Scan time.Duration
 	// Noticed is when the first difference from the Tree before was seen.

@@ -176,6 +176,7 @@ func (w *watch) pass(force bool) time.Time {
 	if force {
 		w.settle.force()
 	}
+	w.opt.Stats.Names.Store(int64(w.reader.stats))
 	w.busy += time.Since(start)
 	if hinted || w.stale {
 		w.lookAgain = time.Now().Add(time.Since(start))
@@ -195,7 +196,7 @@ func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 
 // survey opens the root and compares the folder with what is known, everywhere
 // or in dirs. It returns no root when that is missing or cannot be read.
-func (w *watch) survey(now time.Time, full bool, dirs map[identity]bool) (root *os.Root, at place, changes []change) {
+func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at place, changes []change) {
 	var err error
 	for range rootTries {
 		if root, at, err = w.open(); err == nil {
@@ -225,7 +226,7 @@ func (w *watch) open() (*os.Root, place, error) {
 }
 
 // look compares the folder with what is known, everywhere or in dirs.
-func (w *watch) look(root *os.Root, at place, full bool, dirs map[identity]bool) ([]change, error) {
+func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
 		w.stale = stale || err != nil
@@ -308,6 +309,7 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 		as.hold = func(path string) bool { return w.settle.unfinished(start, path) }
 	}
 	t, moving := w.reader.tree(root, as)
+	w.opt.Stats.Reads.Store(int64(w.reader.reads))
 	w.busy += time.Since(start)
 	restless := w.stale || len(moving) > 0
 	restless = restless && (!w.stands(at) || v == quiet && w.patient(start))
@@ -325,7 +327,7 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 		clear(w.reader.kept)
 	}
 	w.confess()
-	w.settle.given(len(t.Files) + len(t.Skipped))
+	w.settle.given(t.Files.Len() + len(t.Skipped))
 	t.Noticed, t.Scan = first, w.busy
 	w.busy, w.restless = 0, time.Time{}
 	p := parcel{tree: t}

@@ -71,7 +71,7 @@ func (w *watching) until(want ...string) {
 
 func contents(t Tree) []string {
 	out := []string{}
-	for _, f := range t.Files {
+	for f := range t.Files.All() {
 		out = append(out, f.Path+"="+string(f.Content))
 	}
 	return out
@@ -261,7 +261,7 @@ func TestWatchRootSwappedByRenames(t *testing.T) {
 func TestWatchLateRoot(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "not", "yet")
 	w := start(t, root)
-	if !w.last.Missing || len(w.last.Files) > 0 {
+	if !w.last.Missing || w.last.Files.Len() > 0 {
 		t.Fatalf("first Tree = %+v, want a missing one", w.last)
 	}
 	put(t, "1", root, "a.yaml")

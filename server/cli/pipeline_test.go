@@ -50,8 +50,8 @@ func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
 func tree(content string) watcher.Tree {
 	sum := sha256.Sum256([]byte(content))
 	return watcher.Tree{
-		Root: "folder", Hash: sum, Noticed: time.Now(),
-		Files: []watcher.File{{Path: "a.yaml", Content: []byte(content), Hash: sum}},
+		Root: "folder", Noticed: time.Now(),
+		Files: watcher.FilesOf(watcher.File{Path: "a.yaml", Content: []byte(content), Hash: sum}),
 	}
 }
 

@@ -146,7 +146,7 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 		skip.Path = path.Join(tree.Root, path.Dir(skip.Path))
 		skipped[skip.Path] = skip
 	}
-	for _, file := range tree.Files {
+	for file := range tree.Files.All() {
 		dir, name := path.Join(tree.Root, path.Dir(file.Path)), path.Base(file.Path)
 		if strings.Count(file.Path, "/") != 2 {
 			skipped[dir] = watcher.Skip{Path: dir, Reason: "NotASecret", Detail: "the file of a Secret stands at NAMESPACE/NAME/" + name}
@@ -157,14 +157,16 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 		}
 		data[dir][name] = file.Content
 	}
-	tree.Files, tree.Skipped = nil, nil
+	tree.Files, tree.Skipped = watcher.Files{}, nil
 	for _, dir := range slices.Sorted(maps.Keys(skipped)) {
 		delete(data, dir)
 		tree.Skipped = append(tree.Skipped, skipped[dir])
 	}
-	for _, dir := range slices.Sorted(maps.Keys(data)) {
-		tree.Files = append(tree.Files, secretDocument(dir, data[dir]))
+	var files []watcher.File
+	for dir, entries := range data {
+		files = append(files, secretDocument(dir, entries))
 	}
+	tree.Files = watcher.FilesOf(files...)
 	return tree
 }
 

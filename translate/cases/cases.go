@@ -264,13 +264,9 @@ func Pool(pool netip.Prefix, network string) netip.Prefix {
 
 // Tree makes a Tree of files by path.
 func Tree(files map[string][]byte) watcher.Tree {
-	tree := watcher.Tree{Root: "."}
-	sum := sha256.New()
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		file := watcher.File{Path: path, Content: files[path], Hash: sha256.Sum256(files[path])}
-		tree.Files = append(tree.Files, file)
-		fmt.Fprintf(sum, "%q %x\n", path, file.Hash)
+	var all []watcher.File
+	for path, content := range files {
+		all = append(all, watcher.File{Path: path, Content: content, Hash: sha256.Sum256(content)})
 	}
-	sum.Sum(tree.Hash[:0])
-	return tree
+	return watcher.Tree{Root: ".", Files: watcher.FilesOf(all...)}
 }

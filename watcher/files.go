@@ -1,0 +1,229 @@
+package watcher
+
+import (
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// chunkSize is how many files a chunk has about. An edit copies one chunk and
+// the list of all chunks, which is shortest together where both are equal.
+const chunkSize = 256
+
+// Files are the files of a Tree, sorted by path. It is a value: With gives
+// another one, which shares with this one what did not change. So an edit of
+// one of 100,000 files copies a few hundred, and two Trees are compared
+// without looking at what they share. The zero value has none.
+type Files struct {
+	chunks []*chunk // none is empty
+	len    int
+	bytes  int64
+}
+
+// chunk is a piece of the list. It is never changed.
+type chunk struct{ files []File }
+
+// FilesOf gives files, sorted; of two with one path, the last counts.
+func FilesOf(files ...File) Files {
+	sorted := slices.Clone(files)
+	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.Reverse(sorted)
+	sorted = slices.CompactFunc(sorted, func(a, b File) bool { return a.Path == b.Path })
+	slices.Reverse(sorted)
+	return sortedFiles(sorted)
+}
+
+// sortedFiles takes over files that are sorted.
+func sortedFiles(files []File) (f Files) {
+	for piece := range slices.Chunk(files, chunkSize) {
+		f.add(piece)
+	}
+	return f
+}
+
+// add appends a chunk, unless it would be empty.
+func (f *Files) add(files []File) {
+	if len(files) == 0 {
+		return
+	}
+	f.chunks = append(f.chunks, &chunk{files})
+	f.len += len(files)
+	f.bytes += bytesOf(files)
+}
+
+func bytesOf(files []File) (sum int64) {
+	for i := range files {
+		sum += int64(len(files[i].Content))
+	}
+	return sum
+}
+
+// Len is how many files there are.
+func (f Files) Len() int { return f.len }
+
+// Bytes is how many bytes the files have together.
+func (f Files) Bytes() int64 { return f.bytes }
+
+// All gives the files in order of their paths.
+func (f Files) All() iter.Seq[File] {
+	return func(yield func(File) bool) {
+		for _, c := range f.chunks {
+			for _, file := range c.files {
+				if !yield(file) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Get gives the file of a path.
+func (f Files) Get(path string) (File, bool) {
+	c := f.chunkOf(path)
+	if c < 0 {
+		return File{}, false
+	}
+	files := f.chunks[c].files
+	i, found := find(files, path)
+	if !found {
+		return File{}, false
+	}
+	return files[i], true
+}
+
+// chunkOf gives the chunk in which a path lies or would lie; -1 without chunks.
+func (f Files) chunkOf(path string) int {
+	after := sort.Search(len(f.chunks), func(i int) bool { return f.chunks[i].files[0].Path > path })
+	return min(max(after-1, 0), len(f.chunks)-1)
+}
+
+func find(files []File, path string) (int, bool) {
+	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+}
+
+// With gives the files with those of set, in the place of files with their
+// paths, and without those of gone. No path may be in both.
+func (f Files) With(set []File, gone []string) Files {
+	if len(f.chunks) == 0 {
+		return FilesOf(set...)
+	}
+	edits := map[int][]edit{} // by chunk
+	for i := range set {
+		c := f.chunkOf(set[i].Path)
+		edits[c] = append(edits[c], edit{set[i].Path, &set[i]})
+	}
+	for _, path := range gone {
+		c := f.chunkOf(path)
+		edits[c] = append(edits[c], edit{path, nil})
+	}
+	out := Files{chunks: make([]*chunk, 0, len(f.chunks)+1), len: f.len, bytes: f.bytes}
+	for i, c := range f.chunks {
+		if len(edits[i]) == 0 {
+			out.chunks = append(out.chunks, c)
+			continue
+		}
+		out.len -= len(c.files)
+		out.bytes -= bytesOf(c.files)
+		out.addAll(edited(c.files, edits[i]))
+	}
+	return out
+}
+
+// edit puts a file in the place of the one with its path, or removes that.
+type edit struct {
+	path string
+	file *File
+}
+
+// edited gives a copy of files with edits.
+func edited(files []File, edits []edit) []File {
+	files = append(make([]File, 0, len(files)+len(edits)), files...)
+	for _, e := range edits {
+		i, found := find(files, e.path)
+		switch {
+		case e.file == nil && found:
+			files = slices.Delete(files, i, i+1)
+		case e.file != nil && found:
+			files[i] = *e.file
+		case e.file != nil:
+			files = slices.Insert(files, i, *e.file)
+		}
+	}
+	return files
+}
+
+// addAll appends files as chunks that are neither too long nor, beside the one
+// before, too short.
+func (f *Files) addAll(files []File) {
+	if last := len(f.chunks) - 1; last >= 0 && len(f.chunks[last].files)+len(files) <= chunkSize {
+		before := f.chunks[last].files
+		f.chunks = f.chunks[:last]
+		f.len -= len(before)
+		f.bytes -= bytesOf(before)
+		files = slices.Concat(before, files)
+	}
+	for len(files) > 2*chunkSize {
+		f.add(files[:chunkSize:chunkSize])
+		files = files[chunkSize:]
+	}
+	f.add(files)
+}
+
+// Since gives the files that before does not have with that content, and the
+// paths that it has and f has not; both are sorted. What both share is not
+// looked at.
+func (f Files) Since(before Files) (changed []File, gone []string) {
+	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
+	for {
+		for a.at == 0 && b.at == 0 && len(a.chunks) > 0 && len(b.chunks) > 0 && a.chunks[0] == b.chunks[0] {
+			a.chunks, b.chunks = a.chunks[1:], b.chunks[1:]
+		}
+		x, y := a.file(), b.file()
+		switch {
+		case x == nil && y == nil:
+			return changed, gone
+		case y == nil || x != nil && x.Path < y.Path:
+			changed = append(changed, *x)
+			a.next()
+		case x == nil || y.Path < x.Path:
+			gone = append(gone, y.Path)
+			b.next()
+		default:
+			if x.Hash != y.Hash {
+				changed = append(changed, *x)
+			}
+			a.next()
+			b.next()
+		}
+	}
+}
+
+// cursor walks over chunks file by file.
+type cursor struct {
+	chunks []*chunk
+	at     int
+}
+
+func (c *cursor) file() *File {
+	if len(c.chunks) == 0 {
+		return nil
+	}
+	return &c.chunks[0].files[c.at]
+}
+
+func (c *cursor) next() {
+	if c.at++; c.at == len(c.chunks[0].files) {
+		c.chunks, c.at = c.chunks[1:], 0
+	}
+}
+
+// Same tells whether both Trees say the same of the folder; when and how they
+// were read does not count.
+func (t *Tree) Same(other *Tree) bool {
+	if t.Missing != other.Missing || t.Revision != other.Revision || !slices.Equal(t.Skipped, other.Skipped) {
+		return false
+	}
+	changed, gone := t.Files.Since(other.Files)
+	return len(changed)+len(gone) == 0
+}

@@ -1,0 +1,153 @@
+package watcher
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// crowdShare is the share of a directory's entries, one in so many, from which on
+// it is cheaper to list it than to look at names one by one.
+const crowdShare = 8
+
+// revisit looks at what dirs names, and at nothing else. It returns an error
+// when a directory is not what it was.
+func (s *scan) revisit(top *node, dirs where) error {
+	var paths []string
+	for id := range dirs {
+		paths = append(paths, s.paths[id]...)
+	}
+	slices.Sort(paths) // what is above goes first
+	for _, dir := range paths {
+		n, up := top.down(dir)
+		if n == nil {
+			continue // it went, as the directory above showed
+		}
+		names, hinted := dirs[n.id]
+		if !hinted {
+			continue // another one took its place, and was listed
+		}
+		visit := s.lookAt
+		if names == nil || (len(names)+len(n.links))*crowdShare > len(n.entries) {
+			visit = s.relist
+		}
+		if err := visit(dir, up, n, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// down gives the directory at a path below n, and those above it; nil when it
+// is not known.
+func (n *node) down(dir string) (found *node, up []identity) {
+	for at := 0; at < len(dir); {
+		at += strings.IndexByte(dir[at:], '/') + 1
+		i, known := n.index(dir[:at])
+		if !known || n.entries[i].sub == nil || n.entries[i].skip != "" {
+			return nil, nil
+		}
+		up = append(up, n.id)
+		n = n.entries[i].sub
+	}
+	return n, up
+}
+
+// find gives the entry of a file below n; nil when it has none.
+func (n *node) find(path string) *entry {
+	if n, _ = n.down(path[:strings.LastIndexByte(path, '/')+1]); n == nil {
+		return nil
+	}
+	if i, known := n.index(path); known {
+		return n.entries[i]
+	}
+	return nil
+}
+
+// index gives the place of a path among n's entries.
+func (n *node) index(path string) (int, bool) {
+	return sort.Find(len(n.entries), func(i int) int { return strings.Compare(path, n.entries[i].path) })
+}
+
+// relist lists the directory dir once more.
+func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
+	fresh, err := s.list(dir, up, n)
+	if err != nil {
+		return err
+	}
+	if fresh.id != n.id {
+		return otherDir(dir)
+	}
+	*n = *fresh
+	return nil
+}
+
+func otherDir(dir string) error { return fmt.Errorf("%s: another directory took its place", dir) }
+
+// lookAt looks at names in the directory dir, and at its links: what else it holds
+// is as it was, or another event says so.
+func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
+	here, err := s.root.OpenRoot(rootName(dir))
+	if err != nil {
+		return err
+	}
+	defer here.Close()
+	info, err := here.Stat(".")
+	if err != nil {
+		return err
+	}
+	if signatureOf(info).identity != n.id {
+		return otherDir(dir)
+	}
+	up = append(slices.Clip(up), n.id)
+	all := maps.Clone(n.links)
+	if all == nil {
+		all = names
+	}
+	maps.Copy(all, names)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var found []entry
+		e, ok := s.entry(dir, name, func() (fs.FileInfo, error) { return here.Lstat(name) })
+		if ok {
+			found = append(found, e)
+		}
+		n.linked(name, e.link != identity{})
+		if s.crowded(len(found)) {
+			return errTooMany
+		}
+		before := n.named(dir + name)
+		s.files += len(found) - len(before)
+		n.replace(before, s.merge(up, before, found))
+	}
+	return nil
+}
+
+// named gives the entries of a name, be it a file or a directory.
+func (n *node) named(path string) (named []*entry) {
+	for _, path := range []string{path, path + "/"} {
+		if i, known := n.index(path); known {
+			named = append(named, n.entries[i])
+		}
+	}
+	return named
+}
+
+// replace puts entries in the place of those before.
+func (n *node) replace(before, entries []*entry) {
+	if len(before) == 1 && len(entries) == 1 && before[0].path == entries[0].path {
+		i, _ := n.index(entries[0].path)
+		n.entries[i] = entries[0]
+		return
+	}
+	for _, e := range before {
+		i, _ := n.index(e.path)
+		n.entries = slices.Delete(n.entries, i, i+1)
+	}
+	for _, e := range entries {
+		i, _ := n.index(e.path)
+		n.entries = slices.Insert(n.entries, i, e)
+	}
+}
