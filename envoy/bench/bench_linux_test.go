@@ -67,6 +67,8 @@ type size struct {
 	// The heap is compared after the first number of edits and the second.
 	memoryRoutes int
 	memoryEdits  [2]int
+	// fanoutStreams is how many clients there are for fanoutEdits edits.
+	fanoutStreams, fanoutEdits int
 	// lookups are the numbers of routes of the tables that are asked, each for a time in
 	// every round.
 	lookups      []int
@@ -79,21 +81,25 @@ func sizes() map[string]size {
 		"tiny": {
 			edits: []int{150}, editCount: 3, effectRoutes: 150, startRoutes: 50, starts: 1,
 			memoryRoutes: 50, memoryEdits: [2]int{50, 100},
+			fanoutStreams: 100, fanoutEdits: 1,
 			lookups: []int{10, 150}, lookupRounds: 1, lookupTime: 20 * time.Millisecond,
 		},
 		"quick": {
 			edits: []int{1000, 10_000}, editCount: 20, effectRoutes: 10_000, startRoutes: 10_000, starts: 1,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 2000},
+			fanoutStreams: 1000, fanoutEdits: 3,
 			lookups: []int{10, 1000, 10_000}, lookupRounds: 3, lookupTime: 300 * time.Millisecond,
 		},
 		"usual": {
 			edits: []int{1000, 10_000}, editCount: 60, effectRoutes: 10_000, startRoutes: 10_000, starts: 3,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 20_000},
+			fanoutStreams: 1000, fanoutEdits: 3,
 			lookups: []int{10, 1000, 10_000, 50_000}, lookupRounds: 9, lookupTime: 400 * time.Millisecond,
 		},
 		"full": {
 			edits: []int{1000, 10_000, 100_000}, editCount: 60, effectRoutes: 10_000, startRoutes: 10_000, starts: 3,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 100_000},
+			fanoutStreams: 1000, fanoutEdits: 3,
 			lookups: []int{10, 1000, 10_000, 50_000}, lookupRounds: 9, lookupTime: 400 * time.Millisecond,
 		},
 	}
@@ -118,6 +124,7 @@ func parts() []struct {
 		{"effect", measureEffect},
 		{"start", measureStart},
 		{"memory", measureMemory},
+		{"fanout", measureFanout},
 		{"lookup", measureLookup},
 	}
 }

@@ -30,12 +30,16 @@ func launch(t testing.TB, command *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, command: command}
 	command.Stderr = &p.stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	command.SysProcAttr = dieWithParent()
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.stop)
 	return p
+}
+
+func dieWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
 // stop ends the program and waits for its end. A second call does nothing.
