@@ -119,7 +119,7 @@ type network struct {
 	binding     *memo.Rule[linkKey, *bindingOut]
 	children    *memo.Rule[store.Key, *childrenOut]
 	bindings    *memo.Fold[store.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
-	table       *memo.Fold[tableKey, string, *entry, memo.Ordered[*entry]]
+	table       *memo.Fold[tableKey, string, *entry, table]
 	claimed     *memo.Fold[tableKey, string, struct{}, int]
 	host        *memo.Rule[tableKey, *hostOut]
 	owner       *memo.Rule[tableKey, string]

@@ -72,7 +72,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 // and miss each other.
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
-		randomGateway, randomListenerSet, randomListenerSet, randomRoute, randomRoute, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
+		randomGateway, randomGateway, randomListenerSet, randomListenerSet, randomRoute, randomRoute, randomLong, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
 		randomTrust, randomTLSPolicy, randomTLSPolicy,
 		randomStream, randomStream, randomDatagrams,
@@ -175,6 +175,22 @@ func randomRoute(r *rand.Rand) (string, string) {
 		body += randomAction(r)
 	}
 	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "r1", "r2", "r3", "r4"), body)
+}
+
+// randomLong gives a route of up to 96 matches: with others, its hosts have tables that
+// are compiled, and some that come and go around the length from which they are.
+func randomLong(r *rand.Rand) (string, string) {
+	body := randomAge(r) + "spec:\n  parentRefs: [{name: one}, {name: two}, {name: one, namespace: shop}]\n  rules:\n"
+	for i := range 4 + r.IntN(12) {
+		body += fmt.Sprintf("  - name: s%d\n    matches:\n", i)
+		for range 6 {
+			body += "    - path: " + pick(r, "{type: PathPrefix, value: %s}", "{type: PathPrefix, value: %s}", "{type: Exact, value: %s}", `{type: RegularExpression, value: "%s[0-9]+"}`) + "\n"
+			body = strings.Replace(body, "%s", fmt.Sprintf("/%s%s%d", pick(r, "", "a/", "a/b/"), pick(r, "x", "y", "team-"), r.IntN(40)), 1)
+			body += pick(r, "", "", "      method: GET\n", "      headers: [{name: X-Env, value: a}]\n")
+		}
+		body += randomAction(r)
+	}
+	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "l1", "l2"), body)
 }
 
 // randomLink gives a route that delegates, includes or is a child, or all of

@@ -33,8 +33,11 @@ func (w *world) parts(t testing.TB) []translate.RefusedPart {
 		if u.Type != resourcev3.RouteType {
 			continue
 		}
-		config := &routev3.RouteConfiguration{}
-		if err := proto.Unmarshal(u.Resource.Body, config); err != nil {
+		config, body := &routev3.RouteConfiguration{}, u.Resource.Body
+		if u.Resource.Linear != nil {
+			body = u.Resource.Linear().Body
+		}
+		if err := proto.Unmarshal(body, config); err != nil {
 			t.Fatal(err)
 		}
 		for _, host := range config.VirtualHosts {

@@ -15,7 +15,9 @@ import (
 type hostOut struct {
 	Key     tableKey
 	Encoded xds.Host
-	Table   memo.Ordered[*entry]
+	// Compiled tells that Encoded is no list of the routes.
+	Compiled bool
+	Table    memo.Ordered[*entry]
 	// Policy holds for the routes that say nothing themselves, nil for none.
 	Policy *hostPolicy
 }
@@ -29,10 +31,7 @@ func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.
 func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
 
 func (n *network) declareTables(e *memo.Engine) {
-	step := gather[string](compareEntries)
-	n.table = memo.NewFold[tableKey, string, *entry](e, func(set memo.Ordered[*entry], members []memo.Member[string, *entry]) memo.Ordered[*entry] {
-		return step(set, withoutMarks(members))
-	}, memo.Ordered[*entry].Same)
+	n.table = memo.NewFold[tableKey, string, *entry](e, n.tableStep(), sameTable)
 	memo.From(n.table, n.mount, func(route store.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range m.placed.in(key, flat.Entries) {
@@ -95,11 +94,6 @@ func tableOf(gateway string, at listen.Place) tableKey {
 	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }
 
-// withoutMarks leaves out the members that hold no rule.
-func withoutMarks(members []memo.Member[string, *entry]) []memo.Member[string, *entry] {
-	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return strings.HasPrefix(m.ID, mark) })
-}
-
 // runHost gives nil for a host that has guests alone (see tablesOf): no virtual
 // host may take its requests away from a wider one.
 func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
@@ -107,20 +101,34 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 		return nil
 	}
 	table, _ := n.table.Get(c, key)
-	out := &hostOut{Key: key, Table: table, Policy: n.hostPolicyOf(c, key)}
-	var extras *ir.Extras
-	if out.Policy != nil {
-		extras = out.Policy.Extras
+	out := &hostOut{Key: key, Table: table.rules, Policy: n.hostPolicyOf(c, key)}
+	leaves := table.leaves()
+	if refusal, refused := n.refusalOf(c, key, out.extras()); refused {
+		out.Table, out.Policy, leaves = closedTable(key.Gateway, refusal.Words), nil, nil
 	}
-	if refusal, refused := n.refusalOf(c, key, extras); refused {
-		out.Table, out.Policy, extras = closedTable(key.Gateway, refusal.Words), nil, nil
+	if out.Compiled = leaves != nil; out.Compiled {
+		out.Encoded = xds.CompiledHost(key.Domain, out.extras(), leaves)
+	} else {
+		out.Encoded = out.linear()
 	}
-	routes := make([][]byte, 0, out.Table.Len())
-	for e := range out.Table.All() {
+	return out
+}
+
+// extras are those that the host holds for its routes.
+func (h *hostOut) extras() *ir.Extras {
+	if h.Policy == nil {
+		return nil
+	}
+	return h.Policy.Extras
+}
+
+// linear encodes the host with its routes as one list.
+func (h *hostOut) linear() xds.Host {
+	routes := make([][]byte, 0, h.Table.Len())
+	for e := range h.Table.All() {
 		routes = append(routes, e.Encoded)
 	}
-	out.Encoded = xds.VirtualHost(key.Domain, extras, routes)
-	return out
+	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
 // runMisdirected gives the hosts that answer 421 in a chain with TLS.
@@ -136,13 +144,31 @@ func (n *network) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
 func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
 func (n *network) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
-	hosts, _ := n.hosts.Get(c, key)
-	encoded := make([]xds.Host, 0, hosts.Len())
-	for host := range hosts.All() {
-		encoded = append(encoded, host.Encoded)
+	set, _ := n.hosts.Get(c, key)
+	hosts := make([]*hostOut, 0, set.Len())
+	encoded := make([]xds.Host, 0, set.Len())
+	compiled := false
+	for host := range set.All() {
+		hosts, encoded, compiled = append(hosts, host), append(encoded, host.Encoded), compiled || host.Compiled
 	}
 	if key.Chain != "" {
 		encoded = append(encoded, n.misdirected.Get(c, key)...)
 	}
-	return xds.RouteConfiguration(listen.RoutesName(key.Gateway, key.Port, key.Chain), encoded)
+	resource := xds.RouteConfiguration(listen.RoutesName(key.Gateway, key.Port, key.Chain), encoded)
+	if compiled {
+		resource.Linear = func() xds.Resource { return linearTable(resource.Name, hosts, encoded) }
+	}
+	return resource
+}
+
+// linearTable is a table with the compiled ones of its hosts as lists. encoded has hosts,
+// and others behind them.
+func linearTable(name string, hosts []*hostOut, encoded []xds.Host) xds.Resource {
+	encoded = slices.Clone(encoded)
+	for i, host := range hosts {
+		if host.Compiled {
+			encoded[i] = host.linear()
+		}
+	}
+	return xds.RouteConfiguration(name, encoded)
 }

@@ -100,7 +100,7 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 		case resourcev3.ListenerType:
 			routes := &routev3.RouteConfiguration{}
 			envoytest.Decode(t, s.resources[update.Gateway+" "+resourcev3.RouteType+" "+update.Name].Resource.Body, routes)
-			nameRoutes(routes)
+			nameRoutes(t, routes)
 			listener := static.AddListener(t, update.Resource.Body, routes)
 			listener.Name = fmt.Sprintf("%d %s", s.number, listener.Name)
 		case resourcev3.ClusterType:
@@ -112,14 +112,13 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 	}
 }
 
-func nameRoutes(routes *routev3.RouteConfiguration) {
-	for _, host := range routes.VirtualHosts {
-		for _, route := range host.Routes {
-			route.ResponseHeadersToAdd = append(route.ResponseHeadersToAdd, &corev3.HeaderValueOption{
-				Header: &corev3.HeaderValue{Key: "x-rule", Value: route.Name}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
-			})
-		}
-	}
+func nameRoutes(t *testing.T, routes *routev3.RouteConfiguration) {
+	t.Helper()
+	envoytest.EachRoute(t, routes, func(_ *routev3.VirtualHost, route *routev3.Route) {
+		route.ResponseHeadersToAdd = append(route.ResponseHeadersToAdd, &corev3.HeaderValueOption{
+			Header: &corev3.HeaderValue{Key: "x-rule", Value: route.Name}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+		})
+	})
 }
 
 // answers is what has come of all requests.

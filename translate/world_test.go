@@ -221,8 +221,16 @@ func (w *world) checkCold(t testing.TB) {
 // equals compares everything published, byte for byte.
 func (s *state) equals(other *state) bool {
 	return maps.EqualFunc(s.resources, other.resources, func(a, b xds.Update) bool {
-		return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version
+		return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version && bytes.Equal(linearBody(a.Resource), linearBody(b.Resource))
 	}) && reflect.DeepEqual(s.statuses, other.statuses) && reflect.DeepEqual(s.infra, other.infra) && slices.Equal(s.problems, other.problems) && sameView(s.view(), other.view())
+}
+
+// linearBody gives the linear form of a compiled table, else nil.
+func linearBody(r *xds.Resource) []byte {
+	if r.Linear == nil {
+		return nil
+	}
+	return r.Linear().Body
 }
 
 // sameView compares Views whose rules differ in where they lie in memory.

@@ -1,0 +1,141 @@
+package bucket
+
+import (
+	"cmp"
+	"slices"
+)
+
+// settle chooses the keys and makes the leaves that are not there yet. It costs the
+// nodes that an edit made, and all below one whose own items it changed.
+func (t *Tree[T, L]) settle() {
+	root, fresh := t.settled(t.root.node, t.top)
+	t.root.node = root
+	if fresh {
+		t.root.leaf = t.leaf(t.root, t.top)
+	}
+}
+
+// settled gives the node below up; fresh tells that it is not the one that it was.
+func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
+	switch n.above {
+	case up:
+		return n, false
+	case nil:
+	default:
+		n = n.unsettled() // other trees have it
+	}
+	n.settlement = settlement[T]{above: up, below: t.below(n, up), rest: len(n.items)}
+	if n.children == nil {
+		return n, true
+	}
+	changed := make([]bool, len(n.children))
+	for i := range n.children {
+		c := &n.children[i]
+		c.node, changed[i] = t.settled(c.node, n.below)
+		n.rest += c.rest
+		n.keys += c.keys
+	}
+	isKey := n.choose()
+	for i := range n.children {
+		switch c := &n.children[i]; {
+		case !isKey[i]:
+			c.leaf = nil
+		case changed[i] || c.leaf == nil:
+			c.leaf = t.leaf(*c, n.below)
+		}
+	}
+	return n, true
+}
+
+// below gives what is above the children of n: the same as before, where it is.
+func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
+	switch old := n.settlement.below; {
+	case n.children == nil || len(n.items) == 0:
+		return up
+	case old != nil && old.up == up && same(old.items, n.items):
+		return old
+	}
+	single := func(it item[T]) bool { return t.shape.Single(it.value) }
+	return &above[T]{up: up, items: n.items, count: up.count + len(n.items), single: up.single || slices.ContainsFunc(n.items, single)}
+}
+
+// choose tells which children become keys: the heaviest first, by the rules in the
+// package's comment. It takes what they have out of n's rest.
+func (n *node[T, L]) choose() (isKey []bool) {
+	isKey = make([]bool, len(n.children))
+	if n.rest <= Full || n.below.single {
+		return isKey
+	}
+	order := make([]int, len(n.children))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(n.children[b].rest-n.children[a].rest, a-b) })
+	for _, i := range order {
+		least := max(1, n.below.count)
+		if n.rest <= 2*Full {
+			least = max(light, least)
+		}
+		if n.rest <= Full || n.children[i].rest < least {
+			break
+		}
+		isKey[i] = true
+		n.rest -= n.children[i].rest
+		n.keys++
+	}
+	return isKey
+}
+
+// leaf gives the leaf of a key: the one that it has, where its list is the same, and
+// none where nothing is left for it.
+func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
+	own := c.own(nil)
+	switch {
+	case len(own) == 0:
+		return nil
+	case c.leaf != nil && c.leaf.above == up && slices.EqualFunc(c.leaf.own, own, same):
+		return c.leaf
+	}
+	key, lists := shared(own, 0), slices.Clone(own)
+	for a := up; a != nil; a = a.up {
+		lists = append(lists, a.items)
+	}
+	list := make([]T, 0, c.rest+up.count)
+	for _, it := range t.sorted(lists) {
+		if list = append(list, it.value); t.shape.Covers(it.value, key) {
+			break
+		}
+	}
+	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
+}
+
+// own appends the slices of items here and below that no key has.
+func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
+	if len(n.items) > 0 {
+		lists = append(lists, n.items)
+	}
+	for _, c := range n.children {
+		if c.leaf == nil {
+			lists = c.own(lists)
+		}
+	}
+	return lists
+}
+
+// shared is the longest prefix of all items, whose first known bytes are the same.
+func shared[T any](lists [][]item[T], known int) string {
+	key := lists[0][0].prefix
+	for _, items := range lists {
+		for _, it := range items {
+			n := known
+			for n < min(len(key), len(it.prefix)) && key[n] == it.prefix[n] {
+				n++
+			}
+			key = key[:n]
+		}
+	}
+	return key
+}
+
+// same tells whether two slices, which nobody changes, are one.
+func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -1,0 +1,83 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/bucket"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// table is the value of the fold of that name: the rules of a virtual host.
+type table struct {
+	rules memo.Ordered[*entry]
+	// tree has the same rules in short lists, encoded; nil while one list is short enough.
+	tree *bucket.Tree[*entry, *xds.Leaf]
+}
+
+func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
+
+// leaves are the lists of a compiled host, nil for one that is a list.
+func (t table) leaves() []*xds.Leaf {
+	if t.tree == nil {
+		return nil
+	}
+	return t.tree.Leaves()
+}
+
+// tableStep gives the step of the fold. A tree is made anew rather than edited where
+// many of its rules change, which makes no difference to what it is.
+func (n *network) tableStep() func(table, []memo.Member[string, *entry]) table {
+	order, shape := gather[string](compareEntries), n.treeShape()
+	return func(old table, members []memo.Member[string, *entry]) table {
+		members = withoutMarks(members)
+		out := table{rules: order(old.rules, members)}
+		switch {
+		case out.rules.Len() <= bucket.Full:
+		case old.tree == nil || len(members) > out.rules.Len()/8:
+			out.tree = bucket.New(shape, slices.AppendSeq(make([]*entry, 0, out.rules.Len()), out.rules.All()))
+		default:
+			out.tree = old.tree.Edit(moved(members))
+		}
+		return out
+	}
+}
+
+// moved gives what the members come to: one that changed twice has gone once.
+func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
+	last := make(map[string]*entry, len(members))
+	for _, m := range members {
+		if _, again := last[m.ID]; m.Had && !again {
+			gone = append(gone, m.Old)
+		}
+		last[m.ID] = m.New
+	}
+	for _, e := range last {
+		if e != nil {
+			come = append(come, e)
+		}
+	}
+	return gone, come
+}
+
+func (n *network) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
+	return &bucket.Shape[*entry, *xds.Leaf]{
+		Compare: compareEntries,
+		Prefix:  func(e *entry) string { return xds.Prefix(&e.Rule.Match) },
+		Covers:  func(e *entry, key string) bool { return xds.Covers(&e.Rule.Match, key) },
+		Single:  func(e *entry) bool { return xds.Counts(&e.Rule.Action) },
+		Leaf: func(key string, list []*entry) *xds.Leaf {
+			routes := make([][]byte, len(list))
+			for i, e := range list {
+				routes[i] = e.Encoded
+			}
+			return xds.NewLeaf(key, routes)
+		},
+	}
+}
+
+// withoutMarks leaves out the members that hold no rule.
+func withoutMarks(members []memo.Member[string, *entry]) []memo.Member[string, *entry] {
+	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return strings.HasPrefix(m.ID, mark) })
+}

@@ -1,0 +1,67 @@
+package translate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestRandomFoldersAreCompiled guards TestIncrementalEqualsCold against edits that never
+// make a table long enough for leaves, or shorter again.
+func TestRandomFoldersAreCompiled(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 7))
+	w, files := newWorld(t), map[string]string{}
+	compiled, moves := map[string]bool{}, map[bool]int{}
+	for range 600 {
+		randomEdit(r, files)
+		w.apply(tree(files))
+		for at, update := range w.resources {
+			if is := update.Resource.Linear != nil; is != compiled[at] {
+				compiled[at] = is
+				moves[is]++
+			}
+		}
+	}
+	if moves[true] < 5 || moves[false] < 5 {
+		t.Fatalf("%d tables have come to be compiled, and %d lists again: the random edits prove nothing", moves[true], moves[false])
+	}
+}
+
+// A table that grows over the length from which it is compiled, and shrinks again, is at
+// each length what a cold start makes of it.
+func TestTheLengthOfAList(t *testing.T) {
+	w, files := newWorld(t), map[string]string{}
+	name, text := document("gateway.networking.k8s.io/v1", "Gateway", "", "eg", "spec:\n  gatewayClassName: gatefold\n  listeners: [{name: http, port: 8080, protocol: HTTP}]\n")
+	files[name] = text
+	set := func(i int, present bool) {
+		name, text := document("gateway.networking.k8s.io/v1", "HTTPRoute", "", fmt.Sprintf("r%d", i),
+			fmt.Sprintf("spec:\n  parentRefs: [{name: eg}]\n  rules: [{matches: [{path: {value: /r%d}}], filters: [{type: RequestRedirect, requestRedirect: {hostname: x.com}}]}]\n", i))
+		if files[name] = text; !present {
+			delete(files, name)
+		}
+		w.apply(tree(files))
+		w.checkCold(t)
+	}
+	for i := range 70 {
+		set(i, true)
+		if length := i + 1; (length > 64) != w.compiled() {
+			t.Errorf("compiled with %d routes: %v", length, w.compiled())
+		}
+	}
+	for i := range 20 {
+		set(i, false)
+		if length := 69 - i; (length > 64) != w.compiled() {
+			t.Errorf("compiled with %d routes: %v", length, w.compiled())
+		}
+	}
+}
+
+// compiled tells whether any table is.
+func (w *world) compiled() bool {
+	for _, update := range w.resources {
+		if update.Resource.Linear != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+package xds
+
+import (
+	"regexp/syntax"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Prefix gives what the path of every request begins with that Route's match takes, as
+// the request names it, with its query: "/foo" for a prefix /foo, which takes "/foo?x" as
+// well; "" where nothing is sure. It is the other face of routeMatch.
+func Prefix(match *ir.Match) string {
+	prefix := match.Path.Value
+	if match.Path.Kind == ir.PathRegex {
+		prefix = regexPrefix(prefix)
+	}
+	if len(match.Within) > len(prefix) { // both hold, so that one begins with the other, or nothing matches
+		return match.Within
+	}
+	return prefix
+}
+
+// Covers tells whether a match surely takes every request whose path begins with key: it
+// has no condition but a prefix that ends a segment within key.
+func Covers(match *ir.Match, key string) bool {
+	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
+		len(match.Hosts)+len(match.Headers)+len(match.Query) > 0 {
+		return false
+	}
+	segment := strings.TrimSuffix(match.Path.Value, "/") + "/"
+	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // where the path ends
+}
+
+// Counts tells whether an action counts its requests in the Envoy route itself: repeated,
+// the route would count each part of them alone.
+func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
+
+// regexPrefix gives the text that everything begins with that a regular expression
+// matches as a whole.
+func regexPrefix(pattern string) string {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	prefix, _ := leading(parsed)
+	return prefix
+}
+
+// leading gives the text that an expression's matches begin with; whole tells that it is
+// all of them, so that what follows goes on from there.
+func leading(re *syntax.Regexp) (prefix string, whole bool) {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:
+		return "", true
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return string(re.Rune), true
+		}
+	case syntax.OpCapture:
+		return leading(re.Sub[0])
+	case syntax.OpConcat:
+		for _, part := range re.Sub {
+			more, whole := leading(part)
+			if prefix += more; !whole {
+				return prefix, false
+			}
+		}
+		return prefix, true
+	}
+	return "", false
+}
