@@ -7,8 +7,12 @@ import "time"
 type Change struct {
 	// Set holds added and changed objects, sorted by key.
 	Set []*Object
-	// Gone holds the keys of removed objects, sorted.
+	// Gone holds the keys of removed objects, sorted: of those that serve no more, and
+	// of those that are told of as Invalid no more, unless they are in Set.
 	Gone []Key
+	// Invalid holds added and changed objects that their schema refuses and that nothing
+	// serves for, sorted by key. One that served is in Gone beside.
+	Invalid []*Invalid
 	// Problems holds every problem that stands now, new or old, in the order
 	// of SortProblems.
 	Problems []Problem

@@ -22,6 +22,7 @@ import (
 // text: lines count from the text's first, and no file is named.
 type result struct {
 	items    []item
+	refused  []refused
 	foreign  []foreign
 	problems []finding
 	unlisted int   // problems beside those
@@ -45,6 +46,12 @@ type item struct {
 	at     fieldPath // leads to the object in the document; empty for the document itself
 	place  place     // of the object's name
 	twins  bool      // among its listeners: it serves where nothing better does
+}
+
+// refused is an object that its schema refuses.
+type refused struct {
+	invalid *Invalid
+	place   place // of the object's name
 }
 
 // foreign is an object of a kind that is none of ours.
@@ -199,6 +206,9 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		if p, ok := k.untargeted(object); ok {
 			d.report(at, object, p)
 		}
+		if i := invalid(object, findings); i != nil {
+			d.refused = append(d.refused, refused{i, d.nameAt(at)})
+		}
 		return
 	}
 	alone := d.alone(at, object)
@@ -207,8 +217,12 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
 		return
 	}
-	name := find(d.root, slices.Concat(at, parsePath("metadata.name")))
-	d.items = append(d.items, item{typed, alone, at, name, twins})
+	d.items = append(d.items, item{typed, alone, at, d.nameAt(at), twins})
+}
+
+// nameAt is the place of the name of the object that at leads to.
+func (d *documentReader) nameAt(at fieldPath) place {
+	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
 
 // identify gives the object's kind, if it is one of the table. Otherwise the

@@ -79,6 +79,9 @@ func (s *Store) raise(touched map[Key]struct{}) {
 	for key := range s.found {
 		judge(key)
 	}
+	for key := range s.refusals {
+		judge(key)
+	}
 	for _, keys := range s.kept {
 		for key := range keys {
 			judge(key)

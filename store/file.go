@@ -25,7 +25,8 @@ type file struct {
 
 	documents   []*document
 	definitions []*definition
-	problems    []Problem // at their places in the file
+	refusals    []*refusal // where the schema refuses what stands there
+	problems    []Problem  // at their places in the file
 	foreign     []foreign
 	tally       tally
 }
@@ -241,6 +242,9 @@ func (f *file) finish() {
 			if _, fences := fenceOf(i.object); fences {
 				f.tally.fences++
 			}
+		}
+		for _, i := range d.refused {
+			f.refusals = append(f.refusals, &refusal{i.invalid, i.place, f, d})
 		}
 		if d.broken {
 			f.tally.broken++

@@ -24,7 +24,8 @@ type Place struct {
 }
 
 // Places finds where fields are written, one Place for each. What an object
-// leaves out is at the last key or item on the way there, as it is for a Problem.
+// leaves out is at the last key or item on the way there, as it is for a Problem; of an
+// object that is Invalid, its name alone is found.
 // It costs reading the documents of the objects again, each once.
 func (s *Store) Places(fields []Field) []Place {
 	places := make([]Place, len(fields))
@@ -32,6 +33,7 @@ func (s *Store) Places(fields []Field) []Place {
 	for i, field := range fields {
 		at, ok := s.served[field.Object]
 		if !ok {
+			places[i] = s.placeOfInvalid(field.Object)
 			continue
 		}
 		places[i].File = at.path

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ func TestWarmIsFresh(t *testing.T) {
 	for seed := range uint64(4) {
 		f := &folder{rand.New(rand.NewPCG(seed, 1)), map[string][]string{}, map[string]string{}, watcher.Files{}}
 		warm := newStore(t, Options{})
-		held := map[Key]*Object{}
+		held := newHeld()
 		for range 30 {
 			for range f.random.IntN(4) + 1 {
 				f.edit()
@@ -95,7 +96,7 @@ func TestWarmIsFresh(t *testing.T) {
 			}
 			c := warm.Apply(f.tree())
 			apply(t, held, c)
-			fresh := map[Key]*Object{}
+			fresh := newHeld()
 			apply(t, fresh, newStore(t, Options{}).Apply(f.fresh()))
 			compare(t, held, fresh)
 			if len(c.Problems) > 0 {
@@ -105,33 +106,53 @@ func TestWarmIsFresh(t *testing.T) {
 	}
 }
 
-func apply(t *testing.T, held map[Key]*Object, c Change) {
+// held is what Changes add up to.
+type held struct {
+	objects map[Key]*Object
+	invalid map[Key]*Invalid
+}
+
+func newHeld() held { return held{map[Key]*Object{}, map[Key]*Invalid{}} }
+
+func apply(t *testing.T, held held, c Change) {
 	t.Helper()
-	if !slices.IsSortedFunc(c.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) }) || !slices.IsSortedFunc(c.Gone, CompareKeys) {
+	if !slices.IsSortedFunc(c.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) }) || !slices.IsSortedFunc(c.Gone, CompareKeys) ||
+		!slices.IsSortedFunc(c.Invalid, compareInvalid) {
 		t.Fatal("not sorted")
 	}
 	for _, key := range c.Gone {
-		if held[key] == nil {
+		if held.objects[key] == nil && held.invalid[key] == nil {
 			t.Fatalf("%v is gone and was not there", key)
 		}
-		delete(held, key)
+		delete(held.objects, key)
+		delete(held.invalid, key)
 	}
 	for _, o := range c.Set {
-		if old := held[o.Key]; old != nil && old.Hash == o.Hash {
+		if old := held.objects[o.Key]; old != nil && old.Hash == o.Hash {
 			t.Fatalf("%v is set and did not change", o.Key)
 		}
-		held[o.Key] = o
+		held.objects[o.Key] = o
+		delete(held.invalid, o.Key)
+	}
+	for _, i := range c.Invalid {
+		if held.objects[i.Key] != nil || reflect.DeepEqual(held.invalid[i.Key], i) {
+			t.Fatalf("%v is told of as invalid, and serves or did not change", i.Key)
+		}
+		held.invalid[i.Key] = i
 	}
 }
 
-func compare(t *testing.T, warm, fresh map[Key]*Object) {
+func compare(t *testing.T, warm, fresh held) {
 	t.Helper()
-	if len(warm) != len(fresh) {
-		t.Fatalf("%d objects, a fresh store has %d", len(warm), len(fresh))
+	if len(warm.objects) != len(fresh.objects) {
+		t.Fatalf("%d objects, a fresh store has %d", len(warm.objects), len(fresh.objects))
 	}
-	for key, o := range fresh {
-		if warm[key] == nil || warm[key].Hash != o.Hash {
+	for key, o := range fresh.objects {
+		if warm.objects[key] == nil || warm.objects[key].Hash != o.Hash {
 			t.Fatalf("%v differs from a fresh store's", key)
 		}
+	}
+	if !reflect.DeepEqual(warm.invalid, fresh.invalid) {
+		t.Fatalf("invalid are %v, of a fresh store %v", warm.invalid, fresh.invalid)
 	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -154,7 +155,7 @@ func TestRestartAtRandom(t *testing.T) {
 	for seed := range uint64(6) {
 		f := &folder{rand.New(rand.NewPCG(seed, 2)), map[string][]string{}, map[string]string{}, watcher.Files{}}
 		warm, other, saved := newStore(t, saving), newStore(t, saving), ledger{}
-		held, heldByOther := map[Key]*Object{}, map[Key]*Object{}
+		held, heldByOther, invalid := newHeld(), newHeld(), 0
 		for range 60 {
 			f.edit()
 			tree := f.tree()
@@ -163,14 +164,23 @@ func TestRestartAtRandom(t *testing.T) {
 				broken.Content = append([]byte("a: [\n---\n"), broken.Content[len(broken.Content)/2:]...)
 				broken.Hash[0]++
 				tree.Files = tree.Files.With([]watcher.File{broken}, nil)
+			} else if n > 0 {
+				broken := slices.Collect(tree.Files.All())[f.random.IntN(n)]
+				broken.Content = bytes.ReplaceAll(broken.Content, []byte("rules:"), []byte("rulez:"))
+				broken.Hash[0] += 2
+				tree.Files = tree.Files.With([]watcher.File{broken}, nil)
 			}
 			if f.random.IntN(3) == 0 {
-				other, heldByOther = saved.restart(t, saving), map[Key]*Object{}
+				other, heldByOther = saved.restart(t, saving), newHeld()
 			}
 			apply(t, held, warm.Apply(tree))
 			apply(t, heldByOther, other.Apply(tree))
 			compare(t, heldByOther, held)
+			invalid += len(held.invalid)
 			saved.take(other)
+		}
+		if invalid == 0 {
+			t.Errorf("seed %d has no object that is invalid", seed)
 		}
 	}
 }
@@ -278,11 +288,11 @@ func TestSavedIsReadAsItWas(t *testing.T) {
 	whole := Options{Save: true, SaveSecrets: true} // without its Secrets a missing folder is told nothing
 	for _, sound := range []bool{true, false} {
 		s := newStore(t, whole)
-		held := map[Key]*Object{}
+		held := newHeld()
 		apply(t, held, s.Apply(treeOf(files)))
-		again, heldAgain := newStore(t, whole), map[Key]*Object{}
-		if bad := again.Restore(s.Unsaved(), sound); len(bad) > 0 || len(held) < 40 {
-			t.Fatalf("%d objects; cannot be used: %v", len(held), bad)
+		again, heldAgain := newStore(t, whole), newHeld()
+		if bad := again.Restore(s.Unsaved(), sound); len(bad) > 0 || len(held.objects) < 40 {
+			t.Fatalf("%d objects; cannot be used: %v", len(held.objects), bad)
 		}
 		apply(t, heldAgain, again.Apply(watcher.Tree{Missing: true}))
 		compare(t, heldAgain, held)

@@ -30,17 +30,20 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 	for key := range touched {
 		if key.Namespace == "" { // Namespaces say what may serve of the others
 			s.settle(key, now, &change)
+			s.settleInvalid(key, &change)
 		}
 	}
 	s.raise(touched)
 	for key := range touched {
 		if key.Namespace != "" {
 			s.settle(key, now, &change)
+			s.settleInvalid(key, &change)
 		}
 	}
 	s.completeRestored(&change)
 	slices.SortFunc(change.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
 	slices.SortFunc(change.Gone, CompareKeys)
+	slices.SortFunc(change.Invalid, compareInvalid)
 	return change
 }
 
@@ -69,6 +72,7 @@ func (s *Store) replace(e edit, touched map[Key]struct{}) {
 		touched[key] = struct{}{}
 		s.found[key] = append(s.found[key], d)
 	}
+	s.replaceRefusals(e, touched)
 }
 
 // carryOver lets the definitions that an edit leaves alone, at the begin and

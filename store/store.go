@@ -53,7 +53,9 @@ type Store struct {
 	found     map[Key][]*definition // in order of file and place
 	contested map[Key]struct{}      // keys with several definitions
 	kept      map[string]map[Key]struct{}
-	outside   map[Key]struct{} // keys with definitions that the fence refuses
+	refusals  map[Key][]*refusal // those of a file together, in its order
+	invalid   map[Key]*Invalid   // what Changes told of, where nothing serves
+	outside   map[Key]struct{}   // keys with definitions that the fence refuses
 	fence     fence.Fence
 
 	trespassing map[*file]bool // what holdsOutside found since the fence or a file changed
@@ -79,6 +81,7 @@ func New(options Options) (*Store, error) {
 		files: map[string]*file{}, flawed: map[string]*file{},
 		served: map[Key]served{}, found: map[Key][]*definition{},
 		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
+		refusals: map[Key][]*refusal{}, invalid: map[Key]*Invalid{},
 		outside: map[Key]struct{}{}, fence: fence.New(options.ClusterPaths), trespassing: map[*file]bool{},
 		unsaved: map[Key]struct{}{}, absent: map[Key]string{},
 	}, nil

@@ -18,7 +18,7 @@ const kindBackendTLSPolicy = "BackendTLSPolicy"
 func (k *kind) untargeted(object map[string]any) (p Problem, ok bool) {
 	spec, _ := object["spec"].(map[string]any)
 	refs, _ := spec["targetRefs"].([]any)
-	if k.group != api.Group && k.name != kindBackendTLSPolicy || len(refs) == 0 {
+	if !k.policy() || len(refs) == 0 {
 		return p, false
 	}
 	var targets []string
@@ -40,6 +40,11 @@ func (k *kind) untargeted(object map[string]any) (p Problem, ok bool) {
 		Message: fmt.Sprintf("with these mistakes the policy is not taken: its last sound version goes on, and without one it is missing at %s", strings.Join(targets, ", ")),
 		Hint:    hint,
 	}, true
+}
+
+// policy tells whether objects of the kind are policies.
+func (k *kind) policy() bool {
+	return k.name == kindBackendTLSPolicy || k.name == api.KindTrafficPolicy || k.name == api.KindBackendConfigPolicy
 }
 
 // target names what a targetRef is for, as far as it can be read.

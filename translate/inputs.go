@@ -35,6 +35,9 @@ type inputs struct {
 	// tlsPolicyIndex lists BackendTLSPolicies by target.
 	tlsPolicyIndex *memo.Index[store.Key, store.Key]
 
+	// invalid are objects of all kinds that the store tells of and that do not serve.
+	invalid *memo.Input[store.Key, *store.Invalid]
+
 	quarantine *quarantineInputs
 }
 
@@ -44,6 +47,7 @@ func newObjects(e *memo.Engine) *objects {
 
 func newInputs(e *memo.Engine) *inputs {
 	in := &inputs{byKind: map[[2]string]*objects{}, quarantine: newQuarantineInputs(e)}
+	in.invalid = memo.NewInput[store.Key](e, deepEqual[*store.Invalid])
 	kind := func(group, name string) *objects {
 		input := newObjects(e)
 		in.byKind[[2]string{group, name}] = input
@@ -89,12 +93,14 @@ func serviceOfSlice(key store.Key, slice *store.Object) []store.Key {
 
 // set takes in an object; kinds without rules are of no consequence.
 func (in *inputs) set(object *store.Object) {
+	in.invalid.Delete(object.Key)
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
 		input.Set(object.Key, object)
 	}
 }
 
 func (in *inputs) remove(key store.Key) {
+	in.invalid.Delete(key)
 	if input, ok := in.byKind[[2]string{key.Group, key.Kind}]; ok {
 		input.Delete(key)
 	}

@@ -18,10 +18,13 @@ func TestNothingIsKept(t *testing.T) {
 	if testing.Short() {
 		edits = 200
 	}
-	r := rand.New(rand.NewPCG(11, 13))
+	r, mistakes := rand.New(rand.NewPCG(11, 13)), rand.New(rand.NewPCG(17, 19))
 	w, files := newWorld(t), map[string]string{}
 	for i := range edits {
 		randomEdit(r, files)
+		if i%10 == 0 {
+			randomMistake(mistakes, files)
+		}
 		w.apply(tree(files))
 		if i%100 == 99 {
 			w.checkKept(t)
@@ -49,7 +52,9 @@ func (w *world) checkKept(t *testing.T) {
 
 // remove takes every object away, past the store, which would hold the folder.
 func (w *world) remove() {
-	gone := slices.SortedFunc(maps.Keys(w.objects), store.CompareKeys)
+	gone := slices.AppendSeq(slices.Collect(maps.Keys(w.objects)), maps.Keys(w.invalid))
+	slices.SortFunc(gone, store.CompareKeys)
 	clear(w.objects)
+	clear(w.invalid)
 	w.hear(w.translator.Apply(store.Change{Gone: gone}))
 }

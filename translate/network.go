@@ -159,6 +159,7 @@ type network struct {
 	listenerSetStatus   *memo.Rule[store.Key, *status.Update]
 	backendPolicyStatus *memo.Rule[store.Key, *status.Update]
 	extensionStatus     *memo.Rule[store.Key, *status.Update]
+	invalidStatus       *memo.Rule[store.Key, *status.Update]
 
 	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]

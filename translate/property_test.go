@@ -22,19 +22,22 @@ func TestIncrementalEqualsCold(t *testing.T) {
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(seed, 7))
+			r, mistakes := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(seed, 8))
 			options := scoped(seed)
 			if seed%3 == 0 {
 				options.AddressPool = netip.MustParsePrefix("127.0.0.0/30")
 			}
 			w, files := newWorldWith(t, options), map[string]string{}
-			served, refused := 0, 0
+			served, refused, invalid := 0, 0, map[string]bool{}
 			for range 60 {
 				randomEdit(r, files)
 			}
 			for range 60 {
 				for range 1 + r.IntN(3) {
 					randomEdit(r, files)
+				}
+				if mistakes.IntN(2) == 0 {
+					randomMistake(mistakes, files)
 				}
 				w.apply(tree(files))
 				w.checkCold(t)
@@ -43,6 +46,11 @@ func TestIncrementalEqualsCold(t *testing.T) {
 					w.checkCold(t)
 				}
 				served = max(served, len(w.resources))
+				for key := range w.invalid {
+					if _, told := w.statuses[key]; told {
+						invalid[key.Kind] = true
+					}
+				}
 				late, want := w.checkIdle(t), viewText(w.view())
 				randomEdit(r, files)
 				w.apply(tree(files))
@@ -50,8 +58,8 @@ func TestIncrementalEqualsCold(t *testing.T) {
 					t.Fatalf("a later edit changed an earlier View at %s", firstDifference(got, want))
 				}
 			}
-			if served < 3 || refused == 0 { // a listener, a table, a cluster
-				t.Fatalf("only %d resources at best and %d refused parts: the edits prove nothing", served, refused)
+			if served < 3 || refused == 0 || len(invalid) == 0 { // a listener, a table, a cluster
+				t.Fatalf("only %d resources at best, %d refused parts, and of invalid objects %v: the edits prove nothing", served, refused, invalid)
 			}
 		})
 	}
@@ -83,6 +91,18 @@ func randomEdit(r *rand.Rand, files map[string]string) {
 		return
 	}
 	files[name] = text
+}
+
+// randomMistake writes one file with a field that no kind has: of a newcomer, or into
+// what serves on as it was before.
+func randomMistake(r *rand.Rand, files map[string]string) {
+	wrong := map[string]string{}
+	for len(wrong) == 0 {
+		randomEdit(r, wrong)
+	}
+	for name, text := range wrong {
+		files[name] = text + pick(r, "oops: 1\n", "oops: 1\noh: 2\n")
+	}
 }
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }

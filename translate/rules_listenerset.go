@@ -51,6 +51,10 @@ func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentRefer
 		of = n.in.listenerSets
 	}
 	if _, exists := of.Get(c, parent); !exists {
+		if invalid, ok := n.in.invalid.Get(c, parent); ok {
+			p.Attachment = listen.InvalidParent(parent)
+			return p, n.speaksOfInvalid(c, invalid)
+		}
 		p.Attachment = listen.NoParent(parent, n.elsewhere.Get(c, inAnyNamespace(parent)))
 		if _, isRoute := n.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
 			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"

@@ -161,18 +161,23 @@ func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
-// else's to speak of.
-func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
-	ref := from.Parents[i]
-	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Key.Namespace, Name: string(ref.Name)}
+// parentKey names the object with listeners that a parentRef leads to.
+func parentKey(from store.Key, ref gwv1.ParentReference) store.Key {
+	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
 		parent.Kind = string(*ref.Kind)
 	}
 	if ref.Namespace != nil {
 		parent.Namespace = string(*ref.Namespace)
 	}
-	p, ours := n.attachment(c, parent, ref, from)
+	return parent
+}
+
+// attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
+// else's to speak of.
+func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
+	ref := from.Parents[i]
+	p, ours := n.attachment(c, parentKey(from.Key, ref), ref, from)
 	if !ours {
 		return
 	}

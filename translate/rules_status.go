@@ -42,6 +42,8 @@ func (n *network) declareStatus(e *memo.Engine) {
 	memo.Each(n.routeStatus, n.in.routes)
 	n.extensionStatus = memo.NewRule(e, "extensionstatus", n.runExtensionStatus, deepEqual)
 	memo.Each(n.extensionStatus, n.in.extensions)
+	n.invalidStatus = memo.NewRule(e, "invalidstatus", n.runInvalidStatus, deepEqual)
+	memo.Each(n.invalidStatus, n.in.invalid)
 
 	classless := memo.NewRule(e, "classless", n.classProblems, deepEqual)
 	memo.Each(classless, n.in.gateways)
@@ -75,7 +77,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 // statuses are the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.listenerSetStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus}
+	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.listenerSetStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus, n.invalidStatus}
 }
 
 // count is the step of a fold that counts its members.

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -127,6 +128,9 @@ func (t *Translator) Apply(change store.Change) Result {
 	for _, key := range change.Gone {
 		t.in.remove(key)
 	}
+	for _, invalid := range change.Invalid {
+		t.in.invalid.Set(invalid.Key, invalid)
+	}
 	rebuilt := t.engine.Flush()
 	return Result{
 		Delta:    t.delta(),
@@ -190,20 +194,23 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 
 // statuses drains the sinks of statuses. An object that has none, such as the
 // Gateway of another controller, has a nil value. One that changed and changed
-// back while the rules ran is no news.
+// back while the rules ran is no news. An object that became sound, or ceased to be,
+// goes from one sink to another: what it has now counts.
 func (t *Translator) statuses() []status.Update {
-	var out []status.Update
+	changed := map[store.Key]status.Update{}
 	for _, sink := range t.status {
 		for key, change := range sink.Drain() {
+			_, known := changed[key]
 			switch {
 			case reflect.DeepEqual(change.Old, change.New):
 			case change.New != nil:
-				out = append(out, *change.New)
-			case change.Old != nil:
-				out = append(out, status.Update{Key: key})
+				changed[key] = *change.New
+			case change.Old != nil && !known:
+				changed[key] = status.Update{Key: key}
 			}
 		}
 	}
+	out := slices.Collect(maps.Values(changed))
 	slices.SortFunc(out, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
 	return out
 }

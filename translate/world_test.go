@@ -27,6 +27,7 @@ type world struct {
 	store      *store.Store
 	translator *translate.Translator
 	objects    map[store.Key]*store.Object
+	invalid    map[store.Key]*store.Invalid
 	options    translate.Options
 	quarantine translate.Quarantine
 	state
@@ -67,7 +68,7 @@ func newWorldWith(t testing.TB, options translate.Options) *world {
 func newWorldOn(s *store.Store, options translate.Options) *world {
 	options.Bind, options.Trace = bind, true
 	return &world{
-		store: s, objects: map[store.Key]*store.Object{}, state: newState(),
+		store: s, objects: map[store.Key]*store.Object{}, invalid: map[store.Key]*store.Invalid{}, state: newState(),
 		options: options, translator: translate.New(options),
 	}
 }
@@ -77,9 +78,14 @@ func (w *world) apply(tree watcher.Tree) []store.Problem {
 	change := w.store.Apply(tree)
 	for _, object := range change.Set {
 		w.objects[object.Key] = object
+		delete(w.invalid, object.Key)
 	}
 	for _, key := range change.Gone {
 		delete(w.objects, key)
+		delete(w.invalid, key)
+	}
+	for _, invalid := range change.Invalid {
+		w.invalid[invalid.Key] = invalid
 	}
 	w.hear(w.translator.Apply(change))
 	problems := append(slices.Clone(change.Problems), w.store.Locate(w.problems)...)
@@ -136,6 +142,9 @@ func (w *world) present() store.Change {
 	change := store.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(w.objects), store.CompareKeys) {
 		change.Set = append(change.Set, w.objects[key])
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(w.invalid), store.CompareKeys) {
+		change.Invalid = append(change.Invalid, w.invalid[key])
 	}
 	return change
 }

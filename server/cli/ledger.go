@@ -16,6 +16,7 @@ import (
 // everything anew after a mistake of ours left a Change half-done.
 type ledger struct {
 	objects   map[store.Key]*store.Object
+	invalid   map[store.Key]*store.Invalid
 	resources map[resourceID]bool
 	statuses  map[store.Key]bool
 	infra     map[string]bool // by Gateway
@@ -24,16 +25,21 @@ type ledger struct {
 type resourceID struct{ gateway, typ, name string }
 
 func newLedger() ledger {
-	return ledger{map[store.Key]*store.Object{}, map[resourceID]bool{}, map[store.Key]bool{}, map[string]bool{}}
+	return ledger{map[store.Key]*store.Object{}, map[store.Key]*store.Invalid{}, map[resourceID]bool{}, map[store.Key]bool{}, map[string]bool{}}
 }
 
 // changed notes what the store gave.
 func (l ledger) changed(change store.Change) {
 	for _, o := range change.Set {
 		l.objects[o.Key] = o
+		delete(l.invalid, o.Key)
 	}
 	for _, key := range change.Gone {
 		delete(l.objects, key)
+		delete(l.invalid, key)
+	}
+	for _, i := range change.Invalid {
+		l.invalid[i.Key] = i
 	}
 }
 
@@ -63,7 +69,9 @@ func (l ledger) published(result translate.Result) {
 func (l ledger) all() store.Change {
 	objects := slices.Collect(maps.Values(l.objects))
 	slices.SortFunc(objects, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
-	return store.Change{Set: objects}
+	invalid := slices.Collect(maps.Values(l.invalid))
+	slices.SortFunc(invalid, func(a, b *store.Invalid) int { return store.CompareKeys(a.Key, b.Key) })
+	return store.Change{Set: objects, Invalid: invalid}
 }
 
 // complete adds to the first Result of a fresh Translator the removal of what

@@ -245,7 +245,7 @@ func reloadFields() []string {
 func (p *pipeline) summarize(r *reload) {
 	errors, warnings := tally(r.problems)
 	line := p.log.Info().Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
-		Int("changed", len(r.change.Set)+len(r.change.Gone)).Int("resources", len(r.result.Delta)).
+		Int("changed", len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)).Int("resources", len(r.result.Delta)).
 		Int("errors", errors).Int("warnings", warnings)
 	for _, stage := range stageNames() {
 		line.Float64(stage+"_ms", milliseconds(r.stages[stage]))

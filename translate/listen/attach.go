@@ -67,6 +67,11 @@ func NoParent(key, elsewhere store.Key) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
 
+// InvalidParent is the attachment to a Gateway or ListenerSet that its schema refuses.
+func InvalidParent(key store.Key) Attachment {
+	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "mend it first; its status says what is wrong with it")
+}
+
 // AttachToNone is the attachment to a set that its Gateway does not take.
 func (s *Set) AttachToNone() Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Refused.Message), "mend the ListenerSet first")

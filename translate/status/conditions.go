@@ -104,11 +104,21 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 		conflicted.Status = metav1.ConditionTrue
 	}
 	return []metav1.Condition{
-		condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, refusal(l)),
+		listenerAccepted(l, generation),
 		conflicted,
 		listenerProgrammed(l, generation),
 		condition(gwv1.ListenerConditionResolvedRefs, generation, gwv1.ListenerReasonResolvedRefs, l.Resolved),
 	}
+}
+
+// InvalidListenerConditions are those of a listener that the schema refused, or its
+// Gateway: whether it conflicts with others, and what it refers to, nobody has looked at.
+func InvalidListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
+	return []metav1.Condition{listenerAccepted(l, generation), listenerProgrammed(l, generation)}
+}
+
+func listenerAccepted(l *listen.Listener, generation int64) metav1.Condition {
+	return condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, refusal(l))
 }
 
 // refusal says why a listener does not serve; it is good when it does.

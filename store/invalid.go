@@ -1,0 +1,266 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// Invalid is an object that its schema refuses while nothing serves under its key:
+// neither another definition nor a last good version of this one. It has no part in
+// what serves; it is told of so that it has a status that says why. It is never
+// changed after it was handed out.
+type Invalid struct {
+	Key        Key
+	Generation int64
+	// Mistakes are what is wrong, by field; the first speaks for all. There is at
+	// least one, and More tells how many there are beside them.
+	Mistakes []Mistake
+	More     int
+	// Class is the GatewayClass of a Gateway, and the controller of a GatewayClass;
+	// "" where it cannot be read, or is at fault.
+	Class string
+	// Refs are what the object hangs on, as far as they can be read: the parentRefs of
+	// a route, the parentRef of a ListenerSet, the targets of a policy.
+	Refs []gwv1.ParentReference
+	// Listeners are those of a Gateway or ListenerSet that have a name to be known by.
+	Listeners []InvalidListener
+}
+
+// Mistake is one thing that a schema refuses, as in Problem; Field may be "".
+type Mistake struct{ Field, Message string }
+
+// InvalidListener is a listener of an object that its schema refuses.
+type InvalidListener struct {
+	Name string
+	// Mistake is the first in the listener itself, zero for none.
+	Mistake Mistake
+}
+
+// String gives field and message.
+func (m Mistake) String() string {
+	if m.Field == "" {
+		return m.Message
+	}
+	return m.Field + ": " + m.Message
+}
+
+// Message says what is wrong with the object, in one sentence.
+func (i *Invalid) Message() string {
+	if more := len(i.Mistakes) - 1 + i.More; more > 0 {
+		return fmt.Sprintf("%s; and %d more", i.Mistakes[0], more)
+	}
+	return i.Mistakes[0].String()
+}
+
+// The most that is told of one object, as the Gateway API bounds the lists themselves.
+const (
+	maxInvalidRefs      = 32
+	maxInvalidListeners = 64
+	maxMistakeFields    = 64
+	maxMistakeLength    = 1024 // characters of field and message each
+)
+
+// invalid reads what can be told of an object with findings; nil where there is
+// nothing to tell of: the object has no name, or nothing that a status could hang on.
+func invalid(object map[string]any, findings []schema.Finding) *Invalid {
+	key := keyOf(object)
+	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
+		return nil // the names of files and pages are made of it
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	spec, _ := object["spec"].(map[string]any)
+	out := &Invalid{Key: key}
+	out.Generation, _ = metadata["generation"].(int64)
+	out.blame(findings)
+	if !out.readSpec(spec) {
+		return nil
+	}
+	return out
+}
+
+// blame takes over the mistakes of which an object is refused.
+func (i *Invalid) blame(findings []schema.Finding) {
+	for _, f := range findings {
+		switch {
+		case f.Warning:
+		case len(i.Mistakes) == maxMistakeFields:
+			i.More++
+		default:
+			i.Mistakes = append(i.Mistakes, Mistake{shorten(f.Field), shorten(f.Message)})
+		}
+	}
+}
+
+func shorten(text string) string {
+	if n := skipRunes([]byte(text), maxMistakeLength); n < len(text) {
+		return text[:n] + "…"
+	}
+	return text
+}
+
+// readSpec reads what the status of the kind hangs on; false for a kind without a
+// status, and an object that names nothing to have one for.
+func (i *Invalid) readSpec(spec map[string]any) bool {
+	gateway := i.Key.Group == gatewayGroup
+	switch kind := i.Key.Kind; {
+	case gateway && kind == "GatewayClass":
+		i.Class = i.unblamed("spec.controllerName", spec["controllerName"])
+	case gateway && kind == "Gateway":
+		i.Class = i.unblamed("spec.gatewayClassName", spec["gatewayClassName"])
+		i.readListeners(spec)
+	case gateway && kind == "ListenerSet":
+		i.readRefs([]any{spec["parentRef"]})
+		i.readListeners(spec)
+	case gateway && strings.HasSuffix(kind, "Route"):
+		list, _ := spec["parentRefs"].([]any)
+		i.readRefs(list)
+		return len(i.Refs) > 0
+	case kindOf(i.Key.GroupKind()).policy():
+		list, _ := spec["targetRefs"].([]any)
+		i.readRefs(list)
+		return len(i.Refs) > 0
+	default:
+		return kind == "GatewayExtension"
+	}
+	return true
+}
+
+// unblamed gives the text of a field in which there is no mistake, else "".
+func (i *Invalid) unblamed(field string, value any) string {
+	if slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return m.Field == field }) {
+		return ""
+	}
+	return text(value)
+}
+
+func (i *Invalid) readListeners(spec map[string]any) {
+	list, _ := spec["listeners"].([]any)
+	for at, element := range list[:min(len(list), maxInvalidListeners)] {
+		fields, _ := element.(map[string]any)
+		l := InvalidListener{Name: text(fields["name"])}
+		if len(validation.IsDNS1123Subdomain(l.Name)) > 0 || slices.ContainsFunc(i.Listeners, func(o InvalidListener) bool { return o.Name == l.Name }) {
+			continue
+		}
+		own := fmt.Sprintf("spec.listeners[%d]", at)
+		for _, m := range i.Mistakes {
+			if m.Field == own || strings.HasPrefix(m.Field, own+".") {
+				l.Mistake = m
+				break
+			}
+		}
+		i.Listeners = append(i.Listeners, l)
+	}
+}
+
+// readRefs reads references field by field: one of the wrong type is left out.
+func (i *Invalid) readRefs(list []any) {
+	for _, element := range list[:min(len(list), maxInvalidRefs)] {
+		fields, _ := element.(map[string]any)
+		ref := gwv1.ParentReference{
+			Group: named[gwv1.Group](fields, "group"), Kind: named[gwv1.Kind](fields, "kind"),
+			Namespace: named[gwv1.Namespace](fields, "namespace"), SectionName: named[gwv1.SectionName](fields, "sectionName"),
+		}
+		if name := named[gwv1.ObjectName](fields, "name"); name != nil {
+			ref.Name = *name
+		}
+		if port, ok := fields["port"].(int64); ok && port == int64(int32(port)) {
+			number := gwv1.PortNumber(port)
+			ref.Port = &number
+		}
+		if ref.Name != "" && !slices.ContainsFunc(i.Refs, func(o gwv1.ParentReference) bool { return reflect.DeepEqual(o, ref) }) {
+			i.Refs = append(i.Refs, ref)
+		}
+	}
+}
+
+// named gives a field that is text and no longer than any name.
+func named[T ~string](fields map[string]any, field string) *T {
+	value, ok := fields[field].(string)
+	if !ok || len(value) > validation.DNS1123SubdomainMaxLength {
+		return nil
+	}
+	name := T(value)
+	return &name
+}
+
+// refusal is an Invalid at its place.
+type refusal struct {
+	*Invalid
+	place    place // of the object's name in the document
+	file     *file
+	document *document
+}
+
+// replaceRefusals is replace for objects that are refused.
+func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
+	if e.before != nil {
+		for _, r := range e.before.refusals {
+			touched[r.Key] = struct{}{}
+			s.refusals[r.Key] = slices.DeleteFunc(s.refusals[r.Key], func(other *refusal) bool { return other.file == e.before })
+			if len(s.refusals[r.Key]) == 0 {
+				delete(s.refusals, r.Key)
+			}
+		}
+	}
+	if e.after != nil {
+		for _, r := range e.after.refusals {
+			touched[r.Key] = struct{}{}
+			s.refusals[r.Key] = append(s.refusals[r.Key], r)
+		}
+	}
+}
+
+// refusalOf gives what is told of a key under which nothing serves: of several
+// definitions, the first path's first; nil for none that the fence lets speak.
+func (s *Store) refusalOf(key Key) *refusal {
+	var first *refusal
+	for _, r := range s.refusals[key] { // those of one file stand in their order
+		if (first == nil || r.file.path < first.file.path) && s.admits(r.file.path, key) {
+			first = r
+		}
+	}
+	return first
+}
+
+// settleInvalid adds to the Change what it changed of what is told of a key beside
+// what serves. The key has been settled.
+func (s *Store) settleInvalid(key Key, change *Change) {
+	if len(s.refusals)+len(s.invalid) == 0 { // as it mostly is
+		return
+	}
+	var now *Invalid
+	_, serving := s.served[key]
+	if r := s.refusalOf(key); r != nil && !serving {
+		now = r.Invalid
+	}
+	before := s.invalid[key]
+	switch {
+	case now != nil && !reflect.DeepEqual(now, before):
+		s.invalid[key] = now
+		change.Invalid = append(change.Invalid, now)
+	case now == nil && before != nil:
+		delete(s.invalid, key)
+		if !serving {
+			change.Gone = append(change.Gone, key)
+		}
+	}
+}
+
+func compareInvalid(a, b *Invalid) int { return CompareKeys(a.Key, b.Key) }
+
+// placeOfInvalid gives the place of an object that is told of as Invalid, zero for
+// others.
+func (s *Store) placeOfInvalid(key Key) Place {
+	if s.invalid[key] == nil {
+		return Place{}
+	}
+	r := s.refusalOf(key)
+	return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
+}

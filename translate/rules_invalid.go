@@ -1,0 +1,127 @@
+package translate
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// An API server does not take an object that its schema refuses. In a folder it is
+// there all the same, and its owner looks at its status. So it has one, in the words
+// that the Gateway API has for an object that is invalid as a whole. It has no part in
+// what serves: to the rules, it does not exist.
+
+// redirectAndRewrite are the schema's words about what the Gateway API gives the
+// reason IncompatibleFilters for.
+const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both"
+
+// runInvalidStatus gives nil for an object that another controller speaks of.
+func (n *network) runInvalidStatus(c *memo.Ctx, key store.Key) *status.Update {
+	from, ok := n.in.invalid.Get(c, key)
+	if !ok || !n.speaksOfInvalid(c, from) {
+		return nil
+	}
+	update := &status.Update{Key: key, Generation: from.Generation}
+	policy := listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: from.Message()}
+	switch key.Kind {
+	case "GatewayClass":
+		bad := listen.Verdict[gwv1.GatewayClassConditionReason]{Reason: gwv1.GatewayClassReasonInvalidParameters, Message: from.Message()}
+		update.Status = &gwv1.GatewayClassStatus{Conditions: []metav1.Condition{status.ClassAccepted(from.Generation, bad)}}
+	case "Gateway":
+		update.Status = invalidGateway(listen.InvalidGateway(from))
+	case kindListenerSet:
+		update.Status = invalidSet(listen.InvalidSet(from))
+	case api.KindGatewayExtension:
+		update.Status = &api.GatewayExtensionStatus{Conditions: []metav1.Condition{status.ExtensionAccepted(from.Generation, policy)}}
+	case kindBackendTLSPolicy, api.KindTrafficPolicy, api.KindBackendConfigPolicy:
+		out := &gwv1.PolicyStatus{}
+		for _, target := range from.Refs {
+			namespace := gwv1.Namespace(key.Namespace)
+			target.Namespace = &namespace
+			out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target, status.PolicyAccepted(from.Generation, policy)))
+		}
+		update.Status = out
+	default:
+		return n.invalidRoute(c, from, update)
+	}
+	return update
+}
+
+// speaksOfInvalid tells whether an object is gatefold's to speak of, as far as that is
+// a matter of the object as a whole. It is where nobody else can tell that it is theirs.
+func (n *network) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
+	switch from.Key.Kind {
+	case "GatewayClass":
+		return from.Class == "" || from.Class == string(status.ControllerName)
+	case "Gateway":
+		return from.Class == "" || n.class.Get(c, from.Class).Ours
+	case kindListenerSet:
+		for _, ref := range from.Refs {
+			gateway := parentKey(from.Key, ref)
+			return gateway.Kind != "Gateway" || n.speaksOf(c, gateway)
+		}
+	}
+	return true
+}
+
+// speaksOf tells whether gatefold speaks of what hangs on an object with listeners: it
+// does where that does not exist.
+func (n *network) speaksOf(c *memo.Ctx, parent store.Key) bool {
+	if invalid, ok := n.in.invalid.Get(c, parent); ok {
+		return n.speaksOfInvalid(c, invalid)
+	}
+	if parent.Kind == kindListenerSet {
+		_, exists := n.in.listenerSets.Get(c, parent)
+		return !exists || n.listenerSet.Get(c, parent) != nil
+	}
+	_, exists := n.in.gateways.Get(c, parent)
+	return !exists || n.listeners.Get(c, parent) != nil
+}
+
+// invalidRoute gives an entry for each parentRef that is followed, nil for none.
+func (n *network) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
+	bad := listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
+	if from.Mistakes[0].Message == redirectAndRewrite {
+		bad.Reason = gwv1.RouteReasonIncompatibleFilters
+	}
+	out := &gwv1.RouteStatus{}
+	for _, ref := range from.Refs {
+		if route.ToRoute(from.Key, ref) || toListeners(ref) && n.speaksOf(c, parentKey(from.Key, ref)) {
+			out.Parents = append(out.Parents, gwv1.RouteParentStatus{
+				ParentRef: ref, ControllerName: status.ControllerName,
+				Conditions: []metav1.Condition{status.RouteAccepted(from.Generation, bad)},
+			})
+		}
+	}
+	if len(out.Parents) == 0 {
+		return nil
+	}
+	update.Status = out
+	return update
+}
+
+func invalidGateway(g *listen.Gateway) *gwv1.GatewayStatus {
+	out := &gwv1.GatewayStatus{Conditions: []metav1.Condition{status.GatewayAccepted(g), status.GatewayProgrammed(g)}}
+	for _, l := range g.Listeners {
+		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
+			Name: gwv1.SectionName(l.Name), Conditions: status.InvalidListenerConditions(l, g.Generation),
+		})
+	}
+	return out
+}
+
+func invalidSet(s *listen.Set) *gwv1.ListenerSetStatus {
+	out := &gwv1.ListenerSetStatus{Conditions: []metav1.Condition{status.SetAccepted(s, nil), status.SetProgrammed(s, nil)}}
+	for _, l := range s.Listeners {
+		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
+			Name: gwv1.SectionName(l.Name), Conditions: status.InvalidListenerConditions(l, s.Generation),
+		})
+	}
+	return out
+}
