@@ -77,6 +77,7 @@
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
 //	attached      Gateway, listener    ← mount, stream              number of accepted routes
 //	*status       object               gateway, admitted, flat …      status
+//	invalidstatus object               what the store tells of it, class  status of one that its schema refuses
 //	problems      -                    ← listeners, admitted, flat …  every problem
 //
 // The host of a table stands in a chain of its port: with TLS, each listener has one.
