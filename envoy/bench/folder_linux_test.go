@@ -30,7 +30,7 @@ func (s shape) String() string {
 	case s.Hosts == 1:
 		return thousands(s.Routes) + " routes on one host"
 	}
-	return fmt.Sprintf("%s routes on %d hosts", thousands(s.Routes), s.Hosts)
+	return fmt.Sprintf("%s routes on %s hosts", thousands(s.Routes), thousands(s.Hosts))
 }
 
 func (s shape) host(i int) string { return fmt.Sprintf("h%d.example.com", i%s.Hosts) }

@@ -20,6 +20,8 @@ type routeTable struct {
 	routes int
 	// shared puts all rules on one path: they differ in headers, methods and regexes.
 	shared bool
+	// methods has each rule ask for a method, too, which Envoy looks at before the path.
+	methods bool
 }
 
 // asked is what is asked of a table.
@@ -36,6 +38,7 @@ func newTables(sizes []int, upstream int) *routeTables {
 		t.all = append(t.all, routeTable{name: thousands(n) + " routes", routes: n})
 	}
 	last := sizes[len(sizes)-1]
+	t.all = append(t.all, routeTable{name: thousands(min(10_000, last)) + " routes with methods", routes: min(10_000, last), methods: true})
 	t.all = append(t.all, routeTable{name: thousands(min(1000, last)) + " rules of one path", routes: min(1000, last), shared: true})
 	return t
 }
@@ -69,6 +72,9 @@ func (t routeTable) asked() map[string]asked {
 // match is that of rule i.
 func (t routeTable) match(i int) string {
 	path := fmt.Sprintf("path: {value: %s}", t.path(i))
+	if t.methods {
+		return path + ", method: GET"
+	}
 	if !t.shared {
 		return path
 	}
@@ -133,7 +139,11 @@ func (t routeTable) text(number int) []byte {
 		rule(redirect, "path: {value: "+t.path(0)+"}")
 		return []byte(out.String())
 	}
-	rule(forward, "path: {value: "+proxiedPath+"}")
-	rule(redirect, "path: {value: "+directPath+"}")
+	method := ""
+	if t.methods {
+		method = ", method: GET"
+	}
+	rule(forward, "path: {value: "+proxiedPath+"}"+method)
+	rule(redirect, "path: {value: "+directPath+"}"+method)
 	return []byte(out.String())
 }
