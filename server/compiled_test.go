@@ -162,7 +162,7 @@ func TestACompiledTableIsStruckAsItsLinearForm(t *testing.T) {
 		if len(refused) == 0 {
 			continue
 		}
-		want, got := line.without(refused), e.without(refused)
+		want, got := line.without(refused).entry, e.without(refused).entry
 		if !slices.Equal(got.linear().Body, want.Body) {
 			t.Fatalf("seed %d: its linear form is not that of the linear table", seed)
 		}
@@ -315,7 +315,7 @@ func TestALinearFormIsSharedAndGoes(t *testing.T) {
 	}
 	runtime.KeepAlive(first)
 	runtime.GC()
-	if e.straight.Value() != nil {
+	if e.forms.linear.Value() != nil {
 		t.Error("it stays when nobody has it")
 	}
 }

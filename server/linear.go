@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"weak"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 )
@@ -24,26 +23,6 @@ const treesMajor, treesMinor = 1, 25
 // is given the benefit of the doubt.
 func readsTrees(version string) bool { return !olderThan(version, treesMajor, treesMinor) }
 
-// linear gives the form of a table without trees, which is e itself where there are
-// none. It is made when somebody needs it, is one for all who do at that time, and
-// goes with the last of them. Server.mu guards it.
-func (e *entry) linear() *entry {
-	if e.Linear == nil {
-		return e
-	}
-	if made := e.straight.Value(); made != nil {
-		return made
-	}
-	r := e.Linear()
-	made := newEntry(&r)
-	made.of = e.source()
-	e.straight = weak.Make(made)
-	return made
-}
-
-// source gives the target that e was made of.
-func (e *entry) source() *entry { return cmp.Or(e.of, e) }
-
 // target gives a resource of the scope in the form that this stream's Envoy reads,
 // nil when there is none.
 func (p *plan) target(typ, name string) *entry {
@@ -57,44 +36,19 @@ func (p *plan) target(typ, name string) *entry {
 	return e
 }
 
-// linearTables tells whether some table of the stream goes to its Envoy without
-// trees.
-func (p *plan) linearTables() bool {
-	if p.treeless {
-		return true
+// setLinear notes whether some table goes to a stream's Envoy without trees.
+func (s *Server) setLinear(st *stream, linear bool) {
+	if st.linear != linear {
+		st.linear = linear
+		s.metrics.linear.Add(2*number(linear) - 1)
 	}
-	for _, t := range p.tables {
-		if t.treeless {
-			return true
-		}
-	}
-	return false
-}
-
-// countLinear counts the Envoys that are given linear tables.
-func (s *Server) countLinear() float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	count := 0
-	add := func(c *scope) {
-		for st := range c.streams {
-			if st.linearTables() {
-				count++
-			}
-		}
-	}
-	add(s.union)
-	for _, c := range s.scopes {
-		add(c)
-	}
-	return float64(count)
 }
 
 // linearOnes tells of Envoys that are given linear tables.
 func linearOnes(streams []*stream) string {
 	var those []string
 	for _, st := range streams {
-		if st.linearTables() {
+		if st.linear {
 			those = append(those, fmt.Sprintf("%q", cmp.Or(st.node, st.peer)))
 		}
 	}

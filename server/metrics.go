@@ -27,6 +27,7 @@ type metrics struct {
 	probes     prometheus.Counter
 	quarantine prometheus.Gauge
 	old        prometheus.Gauge
+	linear     prometheus.Gauge
 	panics     prometheus.Counter
 	ends       *certificateEnds
 	problems   *prometheus.GaugeVec
@@ -67,6 +68,7 @@ func newMetrics() *metrics {
 		}),
 		quarantine: gauge("gatefold_xds_quarantined", "Rules that do not serve because an Envoy rejected them, until they change."),
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
+		linear:     gauge("gatefold_xds_linear_envoys", "Connected Envoys that are given linear route tables, as they do not take compiled ones."),
 		ends: &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
 			"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)},
 		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),

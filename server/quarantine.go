@@ -35,6 +35,16 @@ func (q *quarantine) poke() {
 	}
 }
 
+// heed takes what an answer to a table taught.
+func (s *Server) heed(st *stream, r *response) {
+	if r.treeless {
+		s.setLinear(st, true)
+	}
+	if r.found != nil {
+		s.convict(st, r.found)
+	}
+}
+
 // convict puts a part into quarantine, unless its refusal is the Envoy's own
 // matter: by its words, or because another Envoy has taken it.
 func (s *Server) convict(st *stream, found *conviction) {
@@ -117,6 +127,7 @@ func (s *Server) forgive() {
 	defer s.mu.Unlock()
 	forget := func(c *scope) {
 		for st := range c.streams {
+			s.setLinear(st, st.treeless)
 			for name, t := range st.tables {
 				if t.hopeless != "" || len(t.refused) > 0 || t.treeless {
 					st.tables[name] = &tableState{accepted: t.accepted, refused: map[unit]*refusedPart{}}
@@ -156,6 +167,20 @@ func (u unit) String() string {
 		return fmt.Sprintf("host %q", u.host)
 	}
 	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(u.route, "HTTPRoute/"), u.host)
+}
+
+// logRejection warns of a rejection, of one that repeats itself only in detail.
+func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
+	event := s.log.Warn()
+	if r.again || r.probe {
+		event = s.log.Debug()
+	}
+	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
+	if len(r.set) == 1 {
+		event = event.Str("name", r.set[0].Name)
+	}
+	event.Int("resources", len(r.set)).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
+		Msg("an Envoy rejected an update and serves on with the last accepted one")
 }
 
 // logFindings tells what an answer to a table taught: which part the Envoy does not

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Envoy refuses a table for one bad route, and seldom says which (Envoy notes,
@@ -30,7 +28,8 @@ type tableState struct {
 	refused  map[unit]*refusedPart
 	search   *search // nil when there is nothing to be found
 	// amended is the table without its refused parts, of the target amendedOf.
-	amended, amendedOf *entry
+	amended   *amended
+	amendedOf *entry
 	// trial is the target whose compiled form was refused and has no bad part: it is
 	// sent in its linear form. treeless tells that this was accepted, and is so sent
 	// from then on.
@@ -55,10 +54,7 @@ func (r *refusedPart) covers(body []byte) bool { return r != nil && r.sum == sha
 
 // search looks for the first bad part of a table that was refused.
 type search struct {
-	of    *entry // that was refused
-	table *table // its linear form
-	units []unit // suspects, in the order in which Envoy reads
-	all   bool   // all parts are suspects
+	*suspects
 	// The bad part is after units[low], and is units[high] or before; low is -1
 	// for what comes before the first. clean and faulty tell whether the two
 	// were tried.
@@ -76,8 +72,8 @@ type conviction struct {
 	part  *refusedPart
 }
 
-func newSearch(of *entry, wanted *table, units []unit, all bool, words string) *search {
-	s := &search{of: of, table: wanted, units: units, all: all, low: -1, high: len(units) - 1, words: words}
+func newSearch(among *suspects, words string) *search {
+	s := &search{suspects: among, low: -1, high: len(among.units) - 1, words: words}
 	s.next()
 	return s
 }
@@ -94,11 +90,7 @@ func (s *search) next() bool {
 	default:
 		return false
 	}
-	if s.at < 0 {
-		s.probe = s.table.probe(s.units[0], false)
-	} else {
-		s.probe = s.table.probe(s.units[s.at], true)
-	}
+	s.probe = s.upTo(s.at)
 	return true
 }
 
@@ -141,41 +133,14 @@ func (p *plan) shape(typ, name string, e *entry) *entry {
 	return t.amend(e)
 }
 
-// amend gives the table without what this Envoy refused of it.
+// amend gives the table without what this Envoy refused of it. What is not in the
+// target any more, in this form, is forgotten.
 func (t *tableState) amend(e *entry) *entry {
-	if t.amendedOf == e {
-		return t.amended
+	if t.amendedOf != e {
+		t.amended, t.amendedOf = e.without(t.refused), e
+		maps.DeleteFunc(t.refused, func(u unit, _ *refusedPart) bool { return !t.amended.struck[u] })
 	}
-	t.amended, t.amendedOf = e, e
-	whole := readTable(e.linear())
-	// What is not in the target any more, in this form, is forgotten.
-	present := map[unit]*refusedPart{}
-	for u, body := range whole.units {
-		if fault := t.refused[u]; fault.covers(body) {
-			present[u] = fault
-		}
-	}
-	if t.refused = present; len(present) > 0 {
-		t.amended = e.without(maps.Clone(present))
-	}
-	return t.amended
-}
-
-// without gives the table e without refused parts, each of which it has. It is
-// compiled when e is, unless that would not answer as the linear form does.
-func (e *entry) without(refused map[unit]*refusedPart) *entry {
-	line := func() xds.Resource { return *newStriker(refused).table(readTable(e.linear())).entry().Resource }
-	if e.Linear != nil {
-		s := newStriker(refused)
-		out := s.table(readTable(e)).entry()
-		if out.Linear, out.of = line, e.source(); !s.torn && len(s.struck) == len(refused) {
-			return out
-		}
-	}
-	r := line()
-	out := newEntry(&r)
-	out.of = e.source()
-	return out
+	return t.amended.entry
 }
 
 // probes tells whether what is sent of a table is a probe.
@@ -247,18 +212,12 @@ func (p *plan) resend(l *ledger, name string, another bool) {
 
 // begin starts the search in a table that was refused.
 func (t *tableState) begin(e *entry, words string) {
-	wanted := readTable(e.linear())
-	units, all := wanted.news(nil), true
-	if t.accepted != nil {
-		if news := wanted.news(readTable(t.accepted.linear())); len(news) > 0 {
-			units, all = news, false
-		}
-	}
-	if len(units) == 0 {
+	among := e.suspects(t.accepted)
+	if len(among.units) == 0 {
 		t.giveUp(e)
 		return
 	}
-	t.search = newSearch(e, wanted, units, all, words)
+	t.search = newSearch(among, words)
 }
 
 // narrow goes on with the search after a probe was answered.
@@ -275,7 +234,7 @@ func (t *tableState) narrow(words string) *conviction {
 		t.giveUp(s.of)
 		return nil
 	}
-	t.search = newSearch(s.of, s.table, s.table.news(nil), true, s.words)
+	t.search = newSearch(s.of.suspects(nil), s.words)
 	return nil
 }
 

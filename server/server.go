@@ -28,7 +28,6 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
@@ -146,9 +145,6 @@ func New(options Options, log zerolog.Logger) *Server {
 		warned: map[string]bool{}, board: newBoard(), quarantine: newQuarantine(),
 	}
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
-	s.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "gatefold_xds_linear_envoys", Help: "Connected Envoys that are given linear route tables, as they do not take compiled ones.",
-	}, s.countLinear))
 	return s
 }
 

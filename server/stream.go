@@ -43,6 +43,7 @@ type stream struct {
 	wake     chan struct{} // capacity 1
 	// unserved tells that a warning was given; it is the goroutine's own.
 	unserved bool
+	linear   bool // it is given linear tables: see linear.go
 	state    state
 	// early are requests that wait for the first load; of the state-of-the-world
 	// protocol alone.
@@ -221,6 +222,7 @@ func (s *Server) join(st *stream) (unknown bool) {
 		st.scope = s.scopeOf(st.cluster)
 	}
 	st.scope.streams[st] = struct{}{}
+	s.setLinear(st, st.treeless)
 	s.judgeScope(st.scope)
 	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
 		return false
@@ -238,6 +240,7 @@ func (s *Server) leave(st *stream) {
 	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.setLinear(st, false)
 	delete(st.scope.streams, st)
 	s.judgeScope(st.scope)
 	if !s.board.knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
@@ -258,8 +261,8 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 			st.early = append(st.early, request)
 			return
 		}
-		if answered = st.answer(request); answered != nil && answered.found != nil {
-			s.convict(st, answered.found)
+		if answered = st.answer(request); answered != nil {
+			s.heed(st, answered)
 		}
 		st.subscribe(request)
 		s.settle(st)
@@ -282,20 +285,6 @@ func (s *Server) warnUnserved(st *stream, typ string) {
 	}
 	st.unserved = true
 	s.log.Warn().Str("node", st.node).Str("type", shortType(typ)).Msg("an Envoy asks for a type that is not served")
-}
-
-// logRejection warns of a rejection, of one that repeats itself only in detail.
-func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
-	event := s.log.Warn()
-	if r.again || r.probe {
-		event = s.log.Debug()
-	}
-	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
-	if len(r.set) == 1 {
-		event = event.Str("name", r.set[0].Name)
-	}
-	event.Int("resources", len(r.set)).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
-		Msg("an Envoy rejected an update and serves on with the last accepted one")
 }
 
 // answer books an ACK or NACK and gives the response it is for, nil when the

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"weak"
-
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that newFrameCodec wraps
 	"google.golang.org/grpc/mem"
@@ -32,11 +30,8 @@ const (
 // and every stream sends the same two slices.
 type entry struct {
 	*xds.Resource
-	head []byte
-	// of is the target that this form of a table was made of, nil for a target;
-	// straight is its linear form while somebody has it.
-	of       *entry
-	straight weak.Pointer[entry]
+	head  []byte
+	forms forms
 }
 
 func newEntry(r *xds.Resource) *entry {
