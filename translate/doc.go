@@ -21,15 +21,16 @@
 //	claims        port                 ← listeners                  who wants to bind the port
 //	holders       port                 claims                       which Gateway keeps which from binding it
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
+//	part          Gateway, object      gateway                      listeners of the Gateway itself, or of one of its sets
+//	owner         Gateway, port, host  gateway                      which listener serves the host
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
 //	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
 //	policies      HTTPRoute, rule      HTTPRoute, policy            what attaches to one rule of one route
-//	owner         Gateway, port, host  gateway                      which listener serves the host
 //	hostpolicy    Gateway, listener    policy                       what policies say for all of its routes
 //	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
 //	elsewhere     kind, name           ← Gateway, routes            the first of the name in any namespace, for hints
-//	attach        route                route, gateway, Namespace  per parentRef: virtual hosts, or why not
+//	attach        route                route, part, owner, Namespace  per parentRef: virtual hosts, or why not
 //	contest       Gateway, listener    ← attach                     routes that lose to one of the other kind, HTTPRoute or GRPCRoute
 //	admitted      route                attach, contest              attach, without what others hold
 //	flat          node                 HTTPRoute, backend, link, policies, extension, quarantine  rules with their encodings

@@ -1,7 +1,10 @@
 package translate_test
 
 import (
+	"errors"
 	"os"
+	"runtime"
+	"runtime/pprof"
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
@@ -63,5 +66,40 @@ func BenchmarkShapeEdit(b *testing.B) {
 			}
 			b.ReportMetric(float64((cpuTime(b)-begin).Microseconds())/float64(b.N), "cpu-µs/op")
 		})
+	}
+}
+
+// BenchmarkHeap measures what a Translator keeps for each route, without the objects
+// themselves, which the store keeps too. GATEFOLD_HEAP names a file for a profile of it.
+func BenchmarkHeap(b *testing.B) {
+	for _, s := range []cases.Shape{{Routes: 10_000, Hosts: 1}, {Routes: 10_000, Hosts: 100}, {Routes: 10_000, Hosts: 1, Delegated: true}, {Routes: 10_000, Hosts: 10_000}} {
+		b.Run(s.String(), func(b *testing.B) {
+			all, _, err := s.Objects()
+			if err != nil {
+				b.Fatal(err)
+			}
+			var kept *translate.Translator
+			begin := liveHeap()
+			for b.Loop() {
+				kept = translate.New(translate.Options{})
+				kept.Apply(store.Change{Set: all})
+			}
+			b.ReportMetric(float64(liveHeap()-begin)/float64(s.Routes), "heap-B/route")
+			if path := os.Getenv("GATEFOLD_HEAP"); path != "" {
+				writeHeap(b, path)
+			}
+			runtime.KeepAlive(kept)
+			runtime.KeepAlive(all)
+		})
+	}
+}
+
+func writeHeap(b *testing.B, path string) {
+	file, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(pprof.WriteHeapProfile(file), file.Close())
+	}
+	if err != nil {
+		b.Fatal(err)
 	}
 }

@@ -49,3 +49,16 @@ func (t *Translator) TableNodes() map[uintptr]bool {
 	}
 	return nodes
 }
+
+// Encodings gives the size of each route's encoding in the tables of all hosts, by where
+// it lies, so that a test can see how many bytes an edit has encoded. What it returns
+// says something as long as the Translator is kept.
+func (t *Translator) Encodings() map[*byte]int {
+	sizes := map[*byte]int{}
+	for host := range t.last.hosts.All() {
+		for e := range host.Table.All() {
+			sizes[&e.Encoded[0]] = len(e.Encoded)
+		}
+	}
+	return sizes
+}

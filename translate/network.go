@@ -39,6 +39,16 @@ type (
 		// root. A child of two parents is two nodes.
 		Via string
 	}
+	// hostKey is a domain of a port, whatever its chain.
+	hostKey struct {
+		portKey
+		Domain string
+	}
+	// partKey is an object with listeners, of a Gateway: itself or a ListenerSet.
+	partKey struct {
+		Gateway string
+		Object  store.Key
+	}
 	useKey struct {
 		Gateway string
 		Backend backend.Key
@@ -58,6 +68,10 @@ func (k chainKey) String() string {
 	}
 	return k.portKey.String() + "/" + k.Chain
 }
+
+func (k hostKey) String() string { return k.portKey.String() + " " + k.Domain }
+
+func (k partKey) String() string { return fmt.Sprintf("%s of %s", k.Object, k.Gateway) }
 
 func (k tableKey) String() string { return k.chainKey.String() + " " + k.Domain }
 
@@ -83,6 +97,8 @@ type network struct {
 	claims      *memo.Fold[listen.Socket, string, *listen.Claim, memo.Ordered[*listen.Claim]]
 	holders     *memo.Rule[listen.Socket, map[string]string]
 	gateway     *memo.Rule[store.Key, *listen.Gateway]
+	part        *memo.Rule[partKey, *listen.Part]
+	owner       *memo.Rule[hostKey, string]
 	elsewhere   *memo.Rule[store.Key, store.Key]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	client      *memo.Rule[store.Key, string]
@@ -122,7 +138,6 @@ type network struct {
 	table       *memo.Fold[tableKey, string, *entry, table]
 	claimed     *memo.Fold[tableKey, string, struct{}, int]
 	host        *memo.Rule[tableKey, *hostOut]
-	owner       *memo.Rule[tableKey, string]
 	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]

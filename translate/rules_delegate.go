@@ -302,8 +302,10 @@ func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
 func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, guests []tableKey) {
 	for _, parent := range n.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
-		if g := n.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
-			held, narrower = g.Within(held, hosts)
+		if hosts != nil { // some of them alone
+			if g := n.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
+				held, narrower = g.Within(held, hosts)
+			}
 		}
 		tables = appendTables(tables, key.Port, parent.Gateway, held)
 		guests = appendTables(guests, key.Port, parent.Gateway, narrower)

@@ -39,17 +39,8 @@ type hostDemand struct {
 }
 
 func (n *network) declareHostPolicies(e *memo.Engine) {
-	n.owner = memo.NewRule(e, "owner", n.runOwner, identical[string])
 	n.hostPolicy = memo.NewRule(e, "hostpolicy", n.runHostPolicy, deepEqual)
 	n.hostDemand = memo.NewRule(e, "hostdemand", n.runHostDemand, deepEqual)
-}
-
-// runOwner names the listener that serves a domain.
-func (n *network) runOwner(c *memo.Ctx, key tableKey) string {
-	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
-		return g.OwnerName(key.Port, key.Domain)
-	}
-	return ""
 }
 
 // listenerOf gives the listener whose policies hold for a table. Most Gateways
@@ -58,7 +49,7 @@ func (n *network) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed
 	if len(n.in.policyIndex.Get(c, ir.GatewayKey(key.Gateway))) == 0 {
 		return at, false
 	}
-	return listenerKey{key.Gateway, n.owner.Get(c, key)}, true
+	return listenerKey{key.Gateway, n.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
 }
 
 // hostPolicyOf gives what the policies of a table's listener come to, nil for none.

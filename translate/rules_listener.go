@@ -42,7 +42,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 	n.class = memo.NewRule(e, "class", n.runClass, identical)
 	n.declarePool(e)
 	n.declareListenerSets(e)
-	n.listeners = memo.NewRule(e, "listeners", n.runListeners, deepEqual)
+	n.listeners = memo.NewRule(e, "listeners", n.runListeners, listen.Same)
 	memo.Each(n.listeners, n.in.gateways)
 	n.client = memo.NewRule(e, "client", n.runClient, identical)
 	n.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
@@ -54,8 +54,10 @@ func (n *network) declareListeners(e *memo.Engine) {
 		}
 	}, deepEqual)
 	n.holders = memo.NewRule(e, "holders", n.runHolders, maps.Equal[map[string]string])
-	n.gateway = memo.NewRule(e, "gateway", n.runGateway, deepEqual)
+	n.gateway = memo.NewRule(e, "gateway", n.runGateway, listen.Same)
 	memo.Each(n.gateway, n.in.gateways)
+	n.part = memo.NewRule(e, "part", n.runPart, deepEqual)
+	n.owner = memo.NewRule(e, "owner", n.runOwner, identical[string])
 }
 
 // declarePorts declares what needs the routes of streams as well.
@@ -111,6 +113,22 @@ func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {
 	return g.WithHolders(func(at listen.Socket) string {
 		return n.holders.Get(c, at)[g.Name]
 	})
+}
+
+// runPart gives nil for an object of a Gateway that is not ours.
+func (n *network) runPart(c *memo.Ctx, key partKey) *listen.Part {
+	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
+		return g.Part(key.Object)
+	}
+	return nil
+}
+
+// runOwner names the listener that serves a domain.
+func (n *network) runOwner(c *memo.Ctx, key hostKey) string {
+	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
+		return g.OwnerName(listen.Socket{Port: key.Port, UDP: key.UDP}, key.Domain)
+	}
+	return ""
 }
 
 // runHolders judges the claims on a port once for all Gateways.

@@ -5,7 +5,6 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -71,11 +70,14 @@ func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentRefer
 			return p, true
 		}
 	}
-	g := n.gateway.Get(c, ir.GatewayKey(p.Gateway))
-	if g == nil {
+	part := n.part.Get(c, partKey{p.Gateway, parent})
+	if part == nil {
 		return p, false
 	}
-	p.Attachment = g.Attach(parent, ref, listen.Route{Common: *from, NamespaceLabels: n.namespaceLabels(c, from.Key.Namespace)})
+	r := listen.Route{Common: *from, NamespaceLabels: n.namespaceLabels(c, from.Key.Namespace)}
+	p.Attachment = part.Attach(parent, ref, r, func(at listen.Socket, domain string) string {
+		return n.owner.Get(c, hostKey{portKey{p.Gateway, at.Port, at.UDP}, domain})
+	})
 	return p, true
 }
 
@@ -94,14 +96,14 @@ func (n *network) runListenerSetStatus(c *memo.Ctx, key store.Key) *status.Updat
 	}
 	out := &gwv1.ListenerSetStatus{}
 	update := &status.Update{Key: key, Generation: set.Generation, Gateway: set.Gateway, Status: out}
-	g := n.gateway.Get(c, ir.GatewayKey(set.Gateway))
-	out.Conditions = []metav1.Condition{status.SetAccepted(set, g), status.SetProgrammed(set, g)}
-	if !set.Refused.Good() || g == nil {
+	part := n.part.Get(c, partKey{set.Gateway, key})
+	out.Conditions = []metav1.Condition{status.SetAccepted(set, part), status.SetProgrammed(set, part)}
+	if !set.Refused.Good() || part == nil {
 		return update
 	}
-	update.Envoy = g.EnvoyNames(key)
-	for _, l := range g.Named(key) {
-		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
+	update.Envoy = part.EnvoyNames()
+	for _, l := range part.Named() {
+		attached, _ := n.attached.Get(c, listenerKey{set.Gateway, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
 			Conditions: status.ListenerConditions(l, set.Generation),

@@ -152,12 +152,13 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 	if count, allowed := g.AttachedSets(); allowed {
 		out.AttachedListenerSets = &count
 	}
-	for _, l := range g.Named(key) {
+	own := g.Part(key)
+	for _, l := range own.Named() {
 		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
 			Conditions: status.ListenerConditions(l, g.Generation),
 		})
 	}
-	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: g.EnvoyNames(key), Status: out}
+	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
 }

@@ -83,13 +83,13 @@ const maxOwned = 4
 // Attach finds the listeners that ref names and that admit the route (spec 004,
 // Outline 2: section name, allowed kinds and namespaces, hostnames). parent is the
 // object of ref: the Gateway, or one of its ListenerSets; no other one's listeners
-// are meant.
-func (g *Gateway) Attach(parent store.Key, ref gwv1.ParentReference, r Route) Attachment {
-	own := g.ListenersOf(parent)
-	named := namedBy(ref, own)
+// are meant. owner gives the ID of the listener that serves a domain of a port; it is
+// asked where hosts are shared.
+func (p *Part) Attach(parent store.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
+	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
 		return refuse(gwv1.RouteReasonNoMatchingParent,
-			fmt.Sprintf("%s has no listener%s", parent, wanted(ref)), "its listeners are: "+listenerNames(own))
+			fmt.Sprintf("%s has no listener%s", parent, wanted(ref)), "its listeners are: "+listenerNames(p.Listeners))
 	}
 	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(r) })
 	if len(admitting) == 0 {
@@ -103,13 +103,14 @@ func (g *Gateway) Attach(parent store.Key, ref gwv1.ParentReference, r Route) At
 			out.Listeners = append(out.Listeners, l.ID())
 		}
 		for _, domain := range domains {
-			switch owner := g.owner(l.socket(), domain); {
-			case !l.Serves():
-			case owner == l:
-				out.Places = append(out.Places, l.place(domain))
-			default:
-				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, owner.ID()))
+			if !l.Serves() {
+				continue
 			}
+			if by := p.ownerOf(l, domain, owner); by != l.ID() {
+				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, by))
+				continue
+			}
+			out.Places = append(out.Places, l.place(domain))
 		}
 	}
 	if len(out.Listeners) == 0 {
@@ -124,6 +125,14 @@ func (g *Gateway) Attach(parent store.Key, ref gwv1.ParentReference, r Route) At
 		out.Shadowed = fmt.Sprintf("the route serves nothing on %s: %s", parent, strings.Join(owned, ", "))
 	}
 	return out
+}
+
+// ownerOf gives the ID of the listener that serves a domain of a listener that serves.
+func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) string) string {
+	if !p.Shared[slices.Index(p.Listeners, l)] {
+		return l.ID()
+	}
+	return owner(l.socket(), domain)
 }
 
 // notAllowed says which condition none of the listeners meets: protocol, kind or
@@ -243,33 +252,6 @@ func domain(hostname string) string {
 func covers(a, b string) bool {
 	suffix, wild := strings.CutPrefix(a, "*")
 	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""
-}
-
-// owner gives the listener of a port that serves a domain: the most specific
-// one (Gateway API, listener isolation).
-func (g *Gateway) owner(at Socket, domain string) *Listener {
-	var best *Listener
-	host := domain
-	if domain == "*" {
-		host = ""
-	}
-	for _, l := range g.Listeners {
-		if l.socket() != at || !l.Serves() || !covers(l.Hostname, host) {
-			continue
-		}
-		if best == nil || l.Hostname == host || best.Hostname != host && len(l.Hostname) > len(best.Hostname) {
-			best = l
-		}
-	}
-	return best
-}
-
-// OwnerName gives the ID of the listener that serves a domain on a TCP port, "" for none.
-func (g *Gateway) OwnerName(port int32, domain string) string {
-	if l := g.owner(Socket{Port: port}, domain); l != nil {
-		return l.ID()
-	}
-	return ""
 }
 
 // place is that of a domain at the listener.

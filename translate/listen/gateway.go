@@ -30,7 +30,10 @@ type Gateway struct {
 	// Listeners are its own, then those of its ListenerSets, in the order of
 	// precedence.
 	Listeners []*Listener
-	spans     map[store.Key]span
+	// What index and indexHosts note.
+	spans  map[store.Key]span
+	hosts  map[Place]*Listener
+	shared map[Place]bool
 	// allowsSets tells that it takes ListenerSets of any namespace.
 	allowsSets bool
 	// Settings are what its annotations say.

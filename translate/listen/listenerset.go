@@ -145,34 +145,6 @@ func (g *Gateway) ListenersOf(owner store.Key) []*Listener {
 	return g.Listeners[span.begin:span.end:span.end]
 }
 
-// span is where the listeners of one object stand among all of the Gateway.
-type span struct{ begin, end int }
-
-// index notes where each object's listeners stand.
-func (g *Gateway) index() {
-	g.spans = map[store.Key]span{}
-	for i, l := range g.Listeners {
-		at, known := g.spans[l.Owner]
-		if !known {
-			at.begin = i
-		}
-		at.end = i + 1
-		g.spans[l.Owner] = at
-	}
-}
-
-// Named gives the listeners of one object by name, the first of each: status has one
-// entry for a name.
-func (g *Gateway) Named(owner store.Key) []*Listener {
-	var out []*Listener
-	for _, l := range g.ListenersOf(owner) {
-		if !slices.ContainsFunc(out, func(o *Listener) bool { return o.Name == l.Name }) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // AttachedSets counts the ListenerSets of which at least one listener serves, when
 // the Gateway allows any (Gateway API, GatewayStatus.attachedListenerSets).
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
@@ -192,14 +164,3 @@ func (l *Listener) ID() string { return ir.Listener{Name: l.Name, Object: l.Owne
 
 // field is the place of the listener in its object.
 func (l *Listener) field() string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
-
-// EnvoyNames names the Envoy listener that serves each listener of an object.
-func (g *Gateway) EnvoyNames(owner store.Key) map[string]string {
-	out := map[string]string{}
-	for _, l := range g.ListenersOf(owner) {
-		if l.Serves() {
-			out[l.Name] = PortName(g.Name, l.Port, l.Protocol)
-		}
-	}
-	return out
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -118,6 +119,7 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 		}
 		out.Listeners = append(out.Listeners, l)
 	}
+	out.indexHosts()
 	return &out
 }
 
@@ -162,11 +164,18 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 // PortName names the Envoy listener of a port with listeners of that protocol. HTTPS
 // and TLS share ports, and so the name: one that joins the other replaces nothing.
 func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
-	word := map[gwv1.ProtocolType]string{
-		gwv1.HTTPProtocolType: "http", gwv1.HTTPSProtocolType: "https", gwv1.TLSProtocolType: "https",
-		gwv1.TCPProtocolType: "tcp", gwv1.UDPProtocolType: "udp",
-	}[protocol]
-	return fmt.Sprintf("%s/%s-%d", gateway, word, port)
+	word := ""
+	switch protocol {
+	case gwv1.HTTPProtocolType:
+		word = "http"
+	case gwv1.HTTPSProtocolType, gwv1.TLSProtocolType:
+		word = "https"
+	case gwv1.TCPProtocolType:
+		word = "tcp"
+	case gwv1.UDPProtocolType:
+		word = "udp"
+	}
+	return gateway + "/" + word + "-" + strconv.Itoa(int(port))
 }
 
 // RoutesName names the RouteConfiguration of a chain.

@@ -15,10 +15,10 @@ import (
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
 // SetAccepted is a ListenerSet's Accepted: it holds when its Gateway takes it and at
-// least one of its listeners can serve. g is that Gateway with all listeners, nil
-// when there is none.
-func SetAccepted(set *listen.Set, g *listen.Gateway) metav1.Condition {
-	bad, served := setRefusal(set, g)
+// least one of its listeners can serve. in is its part of that Gateway, nil when
+// there is none.
+func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
+	bad, served := setRefusal(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
 	if served != "" {
 		c.Reason, c.Message = string(gwv1.ListenerSetReasonListenersNotValid), served
@@ -27,8 +27,8 @@ func SetAccepted(set *listen.Set, g *listen.Gateway) metav1.Condition {
 }
 
 // SetProgrammed is a ListenerSet's Programmed as far as translation can know it.
-func SetProgrammed(set *listen.Set, g *listen.Gateway) metav1.Condition {
-	bad, _ := setRefusal(set, g)
+func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
+	bad, _ := setRefusal(set, in)
 	switch {
 	case bad.Good():
 		return pending(gwv1.ListenerSetConditionProgrammed, set.Generation)
@@ -39,18 +39,18 @@ func SetProgrammed(set *listen.Set, g *listen.Gateway) metav1.Condition {
 }
 
 // setRefusal says why a ListenerSet serves nothing, or what of it is not served.
-func setRefusal(set *listen.Set, g *listen.Gateway) (bad listen.Verdict[gwv1.ListenerSetConditionReason], but string) {
+func setRefusal(set *listen.Set, in *listen.Part) (bad listen.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Refused.Good():
 		return set.Refused, ""
-	case g == nil || !g.Unusable.Good():
+	case in == nil || !in.Unusable.Good():
 		message := "Gateway " + set.Gateway + " is not accepted"
-		if g != nil {
-			message += ": " + g.Unusable.Message
+		if in != nil {
+			message += ": " + in.Unusable.Message
 		}
 		return listen.Verdict[gwv1.ListenerSetConditionReason]{Reason: gwv1.ListenerSetReasonParentNotAccepted, Message: message}, ""
 	}
-	sound, unsound := listenerNames(g.ListenersOf(set.Origin.Key))
+	sound, unsound := listenerNames(in.Listeners)
 	switch {
 	case len(unsound) == 0:
 		return bad, ""

@@ -1,0 +1,121 @@
+package listen
+
+import (
+	"reflect"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// Part is one object's share of a Gateway: the listeners of the Gateway itself or of one
+// ListenerSet, as they came out of all conflicts. Routes are told of the part that they
+// name and of no other, so that an edit of one ListenerSet costs nothing to those of the
+// others.
+type Part struct {
+	// Gateway is "namespace/name".
+	Gateway string
+	// Unusable is Gateway.Unusable.
+	Unusable Verdict[gwv1.GatewayConditionReason]
+	// Listeners are in the order of the object. They must not be changed.
+	Listeners []*Listener
+	// Shared tells of each listener that another one of its port serves some of its hosts.
+	Shared []bool
+}
+
+// Part gives the listeners of one object: of the Gateway, or of a ListenerSet.
+func (g *Gateway) Part(owner store.Key) *Part {
+	out := &Part{Gateway: g.Name, Unusable: g.Unusable, Listeners: g.ListenersOf(owner)}
+	out.Shared = make([]bool, len(out.Listeners))
+	for i, l := range out.Listeners {
+		out.Shared[i] = g.shared[l.claim()]
+	}
+	return out
+}
+
+// Named gives the listeners by name, the first of each: status has one entry for a name.
+func (p *Part) Named() []*Listener {
+	var out []*Listener
+	for _, l := range p.Listeners {
+		if !slices.ContainsFunc(out, func(o *Listener) bool { return o.Name == l.Name }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// EnvoyNames names the Envoy listener that serves each listener.
+func (p *Part) EnvoyNames() map[string]string {
+	out := map[string]string{}
+	for _, l := range p.Listeners {
+		if l.Serves() {
+			out[l.Name] = PortName(p.Gateway, l.Port, l.Protocol)
+		}
+	}
+	return out
+}
+
+// span is where the listeners of one object stand among all of the Gateway.
+type span struct{ begin, end int }
+
+// index notes where each object's listeners stand.
+func (g *Gateway) index() {
+	g.spans = make(map[store.Key]span, len(g.Listeners))
+	for i, l := range g.Listeners {
+		at, known := g.spans[l.Owner]
+		if !known {
+			at.begin = i
+		}
+		at.end = i + 1
+		g.spans[l.Owner] = at
+	}
+}
+
+// indexHosts notes who serves which host of a port, and whose hosts are shared.
+func (g *Gateway) indexHosts() {
+	g.hosts, g.shared = make(map[Place]*Listener, len(g.Listeners)), map[Place]bool{}
+	for _, l := range g.Listeners {
+		if !l.Serves() {
+			continue
+		}
+		claim := l.claim()
+		g.hosts[claim] = l
+		for _, wider := range wildcards(claim.Domain) {
+			claim.Domain = wider
+			g.shared[claim] = true
+		}
+	}
+}
+
+// Same tells whether two Gateways mean the same. What is indexed follows from the
+// rest.
+func Same(a, b *Gateway) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	left, right := *a, *b
+	for _, g := range []*Gateway{&left, &right} {
+		g.spans, g.hosts, g.shared = nil, nil, nil
+	}
+	return reflect.DeepEqual(left, right)
+}
+
+// owner gives the listener of a port that serves a domain: the most specific
+// one (Gateway API, listener isolation).
+func (g *Gateway) owner(at Socket, domain string) *Listener {
+	for _, host := range append([]string{domain}, wildcards(domain)...) {
+		if l := g.hosts[Place{Port: at.Port, UDP: at.UDP, Domain: host}]; l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// OwnerName gives the ID of the listener that serves a domain on a port, "" for none.
+func (g *Gateway) OwnerName(at Socket, domain string) string {
+	if l := g.owner(at, domain); l != nil {
+		return l.ID()
+	}
+	return ""
+}
