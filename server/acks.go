@@ -16,10 +16,10 @@ type ledger struct {
 	typ      string
 	wildcard bool
 	waits    bool                 // for a first response, be it an empty one
-	names    map[string]struct{}  // asked for by name
-	held     map[string]string    // name → version that Envoy accepted last
-	sent     map[string]string    // name → nonce of the response that is unanswered
+	names    overlay              // asked for by name
+	held     overlay              // name → version that Envoy accepted last
 	flight   map[string]*response // nonce → unanswered response
+	awaited  int                  // names in flight
 	rejected map[string]rejection
 	alone    map[string]struct{} // to be sent alone, to find who was rejected
 	force    map[string]struct{} // to be sent although the version is held
@@ -39,54 +39,121 @@ type rejection struct {
 
 func newLedger(typ string) *ledger {
 	return &ledger{
-		typ: typ, names: map[string]struct{}{}, held: map[string]string{}, sent: map[string]string{},
-		flight: map[string]*response{}, rejected: map[string]rejection{}, alone: map[string]struct{}{},
-		force: map[string]struct{}{}, again: map[string]struct{}{},
+		typ: typ, names: overlay{bare: true}, flight: map[string]*response{}, rejected: map[string]rejection{},
+		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{},
 	}
 }
 
-func (l *ledger) wants(name string) bool {
-	_, ok := l.names[name]
-	return ok || l.wildcard
+func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
+
+// inFlight gives the unanswered response that name is in, nil when there is none.
+func (l *ledger) inFlight(name string) *response {
+	for _, r := range l.flight {
+		if r.holds(name) {
+			return r
+		}
+	}
+	return nil
 }
 
 // mark asks for name to be looked at: now, or after the answer that is awaited.
 func (l *ledger) mark(name string) {
-	if !l.wants(name) {
-		return
-	}
-	if _, busy := l.sent[name]; busy {
+	switch {
+	case !l.wants(name):
+	case l.inFlight(name) != nil:
 		l.again[name] = struct{}{}
+	default:
+		l.due.push(name)
+	}
+}
+
+// markAll is mark for names that are many, and that are never changed.
+func (l *ledger) markAll(names []string) {
+	if len(names) >= bulk {
+		l.due.share(names)
 		return
 	}
-	l.due.push(name)
+	for _, name := range names {
+		l.mark(name)
+	}
+}
+
+// peek gives the first name that is to be looked at now; ok is false when there is
+// none.
+func (l *ledger) peek() (name string, ok bool) {
+	for {
+		name, ok = l.due.peek()
+		switch {
+		case !ok || l.due.own(): // mark has looked at it
+			return name, ok
+		case !l.wants(name):
+		case l.inFlight(name) != nil:
+			l.again[name] = struct{}{}
+		default:
+			return name, true
+		}
+		l.due.pop()
+	}
 }
 
 // subscribe adds names. A name asked for again is sent again: the client may
 // have forgotten it (xDS protocol, "Subscribing to Resources"); those in known
-// it has told to hold.
-func (l *ledger) subscribe(names []string, known map[string]string) {
+// it has told to hold, and of those resume marks what is to be looked at.
+func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
+	asked := make([]string, 0, len(names))
 	for _, name := range names {
 		if name == wildcard {
 			l.wildcard = true
 			continue
 		}
-		l.names[name] = struct{}{}
-		if _, ok := known[name]; !ok {
+		l.names.set(name, "")
+		_, told := known[name]
+		if !told && (l.held.has(name) || l.inFlight(name) != nil) {
 			l.force[name] = struct{}{}
+		}
+		if !told || !first {
+			asked = append(asked, name)
+		}
+	}
+	l.markAll(asked)
+}
+
+// resume takes over what the Envoy holds from a stream before. What is as in the target
+// is looked at only where plan.holds wants to know of it.
+func (l *ledger) resume(versions map[string]string, c *scope) {
+	var same []*entry
+	for name, version := range versions {
+		if !l.wants(name) {
+			continue
+		}
+		if e := c.entry(l.typ, name); e != nil && e.Version == version {
+			same = append(same, e)
+			if l.typ != resourcev3.RouteType {
+				continue
+			}
+		} else {
+			l.held.set(name, version)
 		}
 		l.mark(name)
 	}
+	sortEntries(same)
+	l.held.take(same)
+	l.names.lay(c, l.typ)
+	l.held.lay(c, l.typ)
 }
 
-// resume takes over what the Envoy holds from a stream before.
-func (l *ledger) resume(versions map[string]string) {
-	for name, version := range versions {
-		if l.wants(name) {
-			l.held[name] = version
-			l.mark(name)
-		}
+// markWanted marks all of the target that is not held as it is there.
+func (l *ledger) markWanted(c *scope) {
+	all := c.call(l.typ)
+	wanted := all.names
+	if l.held.size > 0 {
+		wanted = slices.DeleteFunc(slices.Clone(all.names), func(name string) bool {
+			version, ok := l.held.get(name)
+			return ok && version == all.versions[name]
+		})
 	}
+	l.markAll(wanted)
+	l.markAll(slices.Sorted(maps.Keys(all.since)))
 }
 
 // unsubscribe forgets what the client forgets.
@@ -96,7 +163,7 @@ func (l *ledger) unsubscribe(names []string) {
 			l.wildcard = false
 			continue
 		}
-		delete(l.names, name)
+		l.names.remove(name)
 	}
 	for _, name := range l.known(names) {
 		if !l.wants(name) {
@@ -110,14 +177,25 @@ func (l *ledger) known(names []string) []string {
 	if !slices.Contains(names, wildcard) {
 		return names
 	}
-	all := slices.Collect(maps.Keys(l.held))
-	all = slices.AppendSeq(all, maps.Keys(l.sent))
-	return slices.AppendSeq(all, maps.Keys(l.rejected))
+	all := slices.Collect(maps.Keys(l.rejected))
+	for name := range l.held.all {
+		all = append(all, name)
+	}
+	for _, r := range l.flight {
+		all = append(all, r.removed...)
+		for _, e := range r.set {
+			all = append(all, e.Name)
+		}
+	}
+	return all
 }
 
 func (l *ledger) forget(name string) {
-	delete(l.held, name)
-	delete(l.sent, name)
+	if r := l.inFlight(name); r != nil {
+		r.forget(name)
+		l.awaited--
+	}
+	l.held.remove(name)
 	delete(l.rejected, name)
 	delete(l.alone, name)
 	delete(l.force, name)
@@ -128,31 +206,37 @@ func (l *ledger) forget(name string) {
 
 // book notes that r is on its way.
 func (l *ledger) book(r *response) {
+	sortEntries(r.set)
+	slices.Sort(r.removed)
 	l.flight[r.nonce] = r
+	l.awaited += r.names()
 	l.waits = false
 	for _, e := range r.set {
-		l.sent[e.Name] = r.nonce
 		delete(l.force, e.Name)
 	}
-	for _, name := range r.removed {
-		l.sent[name] = r.nonce
-	}
+}
+
+func sortEntries(all []*entry) {
+	slices.SortFunc(all, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // accept books an ACK.
 func (l *ledger) accept(nonce string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
-	for _, e := range r.set {
-		if l.answered(e.Name, nonce) {
-			l.held[e.Name] = e.Version
-			delete(l.rejected, e.Name)
-			delete(l.alone, e.Name)
-		}
+	taken := r.set
+	if len(r.forgotten) > 0 {
+		taken = slices.DeleteFunc(slices.Clone(taken), func(e *entry) bool { return !r.holds(e.Name) })
+	}
+	l.held.take(taken)
+	for _, e := range taken {
+		l.answered(r, e.Name)
+		delete(l.rejected, e.Name)
+		delete(l.alone, e.Name)
 	}
 	for _, name := range r.removed {
-		if l.answered(name, nonce) {
-			delete(l.held, name)
+		if l.answered(r, name) {
+			l.held.remove(name)
 			delete(l.rejected, name)
 		}
 	}
@@ -168,7 +252,7 @@ func (l *ledger) reject(nonce, words string) {
 	delete(l.flight, nonce)
 	single := r.names() == 1
 	for _, e := range r.set {
-		if !l.answered(e.Name, nonce) {
+		if !l.answered(r, e.Name) {
 			continue
 		}
 		if single || blames(words, e.Name) {
@@ -184,11 +268,11 @@ func (l *ledger) reject(nonce, words string) {
 		l.due.push(e.Name)
 	}
 	for _, name := range r.removed {
-		if !l.answered(name, nonce) {
+		if !l.answered(r, name) {
 			continue
 		}
 		if single { // nothing to be had by asking again
-			delete(l.held, name)
+			l.held.remove(name)
 			continue
 		}
 		l.alone[name] = struct{}{}
@@ -198,11 +282,11 @@ func (l *ledger) reject(nonce, words string) {
 
 // answered ends the wait for name's answer; false when it was forgotten, or
 // sent anew, since.
-func (l *ledger) answered(name, nonce string) bool {
-	if l.sent[name] != nonce {
+func (l *ledger) answered(r *response, name string) bool {
+	if _, forgotten := r.forgotten[name]; forgotten {
 		return false
 	}
-	delete(l.sent, name)
+	l.awaited--
 	if _, ok := l.again[name]; ok {
 		delete(l.again, name)
 		l.due.push(name)
@@ -225,12 +309,29 @@ func blames(words, name string) bool {
 }
 
 // idle tells that nothing is to be sent or awaited but removals.
-func (l *ledger) idle() bool { return l.due.empty() && len(l.sent) == 0 }
+func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
+
+// rests tells that nothing is to be sent but removals.
+func (l *ledger) rests() bool {
+	_, ok := l.peek()
+	return !ok
+}
+
+// shed gives up what the ledger does not need when it is idle.
+func (l *ledger) shed(c *scope) {
+	if l.idle() || len(l.held.runs) > maxRuns {
+		l.names.lay(c, l.typ)
+		l.held.lay(c, l.typ)
+	}
+}
+
+// maxRuns bounds how many lists a ledger keeps that was never idle since.
+const maxRuns = 64
 
 // stale tells that Envoy serves an older form of something it rejected.
 func (l *ledger) stale() bool {
 	for name := range l.rejected {
-		if _, ok := l.held[name]; ok {
+		if l.held.has(name) {
 			return true
 		}
 	}
@@ -257,47 +358,3 @@ func plainWords(typ, words string) string {
 	}
 	return strings.ToValidUTF8(strings.TrimSpace(words), "?")
 }
-
-// queue is an ordered set of names.
-type queue struct {
-	names []string
-	in    map[string]struct{}
-}
-
-func (q *queue) push(name string) {
-	if _, ok := q.in[name]; ok {
-		return
-	}
-	if q.in == nil {
-		q.in = map[string]struct{}{}
-	}
-	q.in[name] = struct{}{}
-	q.names = append(q.names, name)
-}
-
-// peek gives the first name; ok is false when there is none.
-func (q *queue) peek() (name string, ok bool) {
-	if q.empty() {
-		return "", false
-	}
-	return q.names[0], true
-}
-
-// pop takes the first name out.
-func (q *queue) pop() {
-	delete(q.in, q.names[0])
-	if q.names = q.names[1:]; q.empty() {
-		q.names = nil
-	}
-}
-
-func (q *queue) drop(name string) {
-	if _, ok := q.in[name]; !ok {
-		return
-	}
-	delete(q.in, name)
-	at := slices.Index(q.names, name)
-	q.names = slices.Delete(q.names, at, at+1)
-}
-
-func (q *queue) empty() bool { return len(q.in) == 0 }

@@ -102,7 +102,7 @@ func (p *plan) rebind(now time.Time) time.Time {
 	var next time.Time
 	for _, name := range slices.Sorted(maps.Keys(l.rejected)) {
 		r := l.rejected[name]
-		if _, busy := l.sent[name]; busy || r.again || !bindFailed(r.words) {
+		if l.inFlight(name) != nil || r.again || !bindFailed(r.words) {
 			continue
 		}
 		if r.at.IsZero() {

@@ -199,10 +199,22 @@ func dumpStreams(to []streamDump, c *scope) []streamDump {
 }
 
 func (l *ledger) dump() ledgerDump {
-	dump := ledgerDump{Acked: len(l.held), Pending: len(l.due.in) + len(l.sent), Removing: len(l.gone.in)}
+	dump := ledgerDump{Acked: l.held.size, Pending: l.pending(), Removing: len(l.gone.in)}
 	for _, name := range slices.Sorted(maps.Keys(l.rejected)) {
 		r := l.rejected[name]
-		dump.Rejected = append(dump.Rejected, rejectedDump{name, r.version, l.held[name], r.words})
+		held, _ := l.held.get(name)
+		dump.Rejected = append(dump.Rejected, rejectedDump{name, r.version, held, r.words})
 	}
 	return dump
+}
+
+// pending counts the resources that are to be looked at or answered.
+func (l *ledger) pending() int {
+	due := map[string]struct{}{}
+	for name := range l.due.each {
+		if l.wants(name) && l.inFlight(name) == nil {
+			due[name] = struct{}{}
+		}
+	}
+	return len(due) + l.awaited
 }

@@ -117,7 +117,7 @@ func (p *shopPort) swap(i int, discovery ir.Discovery) {
 	p.Publish(translate.Result{Delta: append(delta, gone(p.cluster(before, discovery))...)})
 	p.until("the swap", func() bool {
 		st := p.audience("shop/a")[0]
-		_, has := st.ledgers[cds].held[before]
+		has := st.ledgers[cds].held.has(before)
 		return !has && st.state.settled
 	})
 }

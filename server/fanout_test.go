@@ -104,9 +104,26 @@ func serveFanout(address string) error {
 			s.Publish(translate.Result{Delta: delta})
 		}
 		now = figures{Published: time.Since(began)}
+		if o == (order{}) {
+			s.awaitRest()
+		}
 		if err := now.measure(o); err != nil {
 			return err
 		}
+	}
+}
+
+// awaitRest waits until no stream has anything to do.
+func (s *Server) awaitRest() {
+	for busy := true; busy; time.Sleep(time.Millisecond) {
+		busy = false
+		s.locked(func() {
+			for _, st := range s.audience("shop/a") {
+				for _, l := range st.ledgers {
+					busy = busy || !l.idle()
+				}
+			}
+		})
 	}
 }
 

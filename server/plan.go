@@ -1,8 +1,6 @@
 package server
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -37,10 +35,12 @@ type plan struct {
 	ledgers   map[string]*ledger
 	nonce     uint64
 	now       time.Time // of the last call of next
-	// barrier holds the clusters that listeners and routes wait for, and when
-	// they were sent: unanswered, or rejected with no older form to serve on.
+	// Listeners and routes wait for the clusters that are unanswered, but for those
+	// sent until waived, and for those of barrier: rejected, with no older form to
+	// serve on, and when they were sent.
 	barrier map[string]time.Time
-	// blocked is since when something waits for the barrier.
+	waived  time.Time
+	// blocked is since when something waits for them.
 	blocked time.Time
 	// tables are what was learned of the stream's route tables, by name; searches
 	// tells that bad routes are searched for, which only Envoy can stand.
@@ -104,7 +104,7 @@ func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 		}
 		if r := fill(l); r != nil {
 			p.nonce++
-			r.nonce = strconv.FormatUint(p.nonce, 36)
+			r.nonce, r.at = strconv.FormatUint(p.nonce, 36), p.now
 			l.book(r)
 			return r
 		}
@@ -122,14 +122,14 @@ func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 // After that they go, because only the routes that name it are hurt, and
 // holding them would keep everybody else's edits back.
 func (p *plan) gate(now time.Time) time.Time {
-	if len(p.barrier) == 0 || p.rest(resourcev3.ListenerType) && p.rest(resourcev3.RouteType) {
+	last := p.unsettled()
+	if last.IsZero() || p.rest(resourcev3.ListenerType) && p.rest(resourcev3.RouteType) {
 		p.blocked = time.Time{}
 		return time.Time{}
 	}
 	if p.blocked.IsZero() {
 		p.blocked = now
 	}
-	last := slices.MaxFunc(slices.Collect(maps.Values(p.barrier)), time.Time.Compare)
 	if p.blocked.Before(last) {
 		last = p.blocked
 	}
@@ -137,14 +137,37 @@ func (p *plan) gate(now time.Time) time.Time {
 		return until
 	}
 	clear(p.barrier)
-	p.blocked = time.Time{}
+	p.waived, p.blocked = now, time.Time{}
 	return time.Time{}
+}
+
+// unsettled gives when the last of the clusters was sent that are waited for, zero
+// when there is none.
+func (p *plan) unsettled() (last time.Time) {
+	for _, at := range p.barrier {
+		last = latest(last, at)
+	}
+	if l := p.ledgers[resourcev3.ClusterType]; l != nil {
+		for _, r := range l.flight {
+			if len(r.set) > 0 && r.at.After(p.waived) {
+				last = latest(last, r.at)
+			}
+		}
+	}
+	return last
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // rest tells that nothing of a type is to be sent.
 func (p *plan) rest(typ string) bool {
 	l := p.ledgers[typ]
-	return l == nil || l.due.empty()
+	return l == nil || l.rests()
 }
 
 // removals takes away what the target no longer has. It waits until all that
@@ -195,7 +218,7 @@ func (p *plan) drain(l *ledger) *response {
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
 	for size := 0; size < batchBytes && r.names() < batchNames; {
-		name, ok := l.due.peek()
+		name, ok := l.peek()
 		if !ok {
 			break
 		}
@@ -233,17 +256,16 @@ func (p *plan) fill(l *ledger) *response {
 	return r.orNil()
 }
 
-// follow notes what sending a cluster brings with it: the wait for its ACK, and
-// its endpoints behind it, though they are held. An updated cluster becomes warm
+// follow notes what sending a cluster brings with it: its endpoints behind it,
+// though they are held. An updated cluster becomes warm
 // again only with endpoints that come after it, and Envoy does not ask for them
 // (Envoy notes, section 5, "Warming rules seen").
 func (p *plan) follow(l *ledger, name string) {
 	if l.typ != resourcev3.ClusterType {
 		return
 	}
-	p.barrier[name] = p.now
 	endpoints := p.ledgers[resourcev3.EndpointType]
-	if _, update := l.held[name]; update && endpoints != nil && endpoints.wants(name) {
+	if l.held.has(name) && endpoints != nil && endpoints.wants(name) {
 		endpoints.force[name] = struct{}{}
 		endpoints.mark(name)
 	}
@@ -263,20 +285,29 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	}
 	p.world.took(l, r)
 	r.found = p.learn(l, r, nack, words)
-	for _, e := range r.set {
-		if l.typ == resourcev3.ClusterType && l.usable(e.Name) {
-			delete(p.barrier, e.Name)
-		}
+	if l.typ == resourcev3.ClusterType {
+		p.bar(l, r, nack)
 	}
 	return r
+}
+
+// bar finds which clusters of an answered response are waited for.
+func (p *plan) bar(l *ledger, r *response, nack bool) {
+	for _, e := range r.set {
+		switch {
+		case l.usable(e.Name):
+			delete(p.barrier, e.Name)
+		case nack && r.at.After(p.waived):
+			p.barrier[e.Name] = r.at
+		}
+	}
 }
 
 // usable tells that routes to a cluster find it: it was accepted, if only in an
 // older form, and no answer is awaited.
 func (l *ledger) usable(name string) bool {
-	_, held := l.held[name]
 	_, again := l.alone[name]
-	return held && !again
+	return l.held.has(name) && !again
 }
 
 // action is what is done about one name.
@@ -292,7 +323,7 @@ const (
 // decide compares what the stream has of name with the target e.
 func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	_, forced := l.force[name]
-	version, held := l.held[name]
+	version, held := l.held.get(name)
 	refused, rejected := l.rejected[name]
 	if e != nil {
 		l.gone.drop(name)
@@ -310,7 +341,7 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	}
 	delete(l.force, name)
 	delete(l.rejected, name)
-	_, named := l.names[name]
+	named := l.names.has(name)
 	switch {
 	case held && ordered && l.typ != resourcev3.ListenerType:
 		return removeLast
@@ -334,6 +365,5 @@ func (l *ledger) goesAlone(name string) bool {
 	if l.typ == resourcev3.ClusterType || l.typ == resourcev3.ListenerType {
 		return false
 	}
-	_, held := l.held[name]
-	return held
+	return l.held.has(name)
 }

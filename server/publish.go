@@ -21,6 +21,9 @@ type scope struct {
 	// does not know better.
 	known   bool
 	target  map[string]map[string][]owned // type → name → by Gateway
+	rolls   map[string]called             // by type
+	changed map[string][]string           // names by type that streams are not told of yet
+	fresh   bool                          // nor that the scope is known
 	streams map[*stream]struct{}
 }
 
@@ -32,7 +35,7 @@ type owned struct {
 }
 
 func newScope(name string) *scope {
-	return &scope{name: name, target: map[string]map[string][]owned{}, streams: map[*stream]struct{}{}}
+	return &scope{name: name, target: map[string]map[string][]owned{}, rolls: map[string]called{}, changed: map[string][]string{}, streams: map[*stream]struct{}{}}
 }
 
 // entry gives the resource to send, nil when there is none.
@@ -48,7 +51,7 @@ func (c *scope) owns(gateway, typ, name string) bool {
 	return slices.ContainsFunc(c.target[typ][name], func(o owned) bool { return o.gateway == gateway })
 }
 
-// put takes over one update and marks it for every stream; e nil removes.
+// put takes over one update, of which tell tells the streams; e nil removes.
 func (c *scope) put(u update) {
 	names := c.target[u.typ]
 	if names == nil {
@@ -70,14 +73,38 @@ func (c *scope) put(u update) {
 	if names[u.name] = owners; len(owners) == 0 {
 		delete(names, u.name)
 	}
-	first := !c.known && u.entry != nil
-	c.known = c.known || first
+	if !c.known && u.entry != nil {
+		c.known, c.fresh = true, true
+	}
+	c.outdate(u.typ, u.name)
+	c.changed[u.typ] = append(c.changed[u.typ], u.name)
+}
+
+// tell marks for every stream what was put since the last call.
+func (c *scope) tell() {
 	for st := range c.streams {
-		st.mark(u.typ, u.name)
-		if first { // it may have asked for all of another type
+		for typ, names := range c.changed {
+			st.mark(typ, names...)
+		}
+		if c.fresh { // it may have asked for all of another type
 			st.poke()
 		}
 	}
+	clear(c.changed)
+	c.fresh = false
+}
+
+// intern gives the names as the target has them, where it does: a request's own would
+// live as long as its stream.
+func (c *scope) intern(typ string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = name
+		if owners := c.target[typ][name]; len(owners) > 0 {
+			out[i] = owners[0].Name
+		}
+	}
+	return out
 }
 
 // update is an xds.Update, encoded.
@@ -115,6 +142,10 @@ func (s *Server) Publish(result translate.Result) {
 		s.scopeOf(u.gateway).put(u)
 		s.union.put(u)
 		touched[u.gateway] = touched[u.gateway] || u.typ == resourcev3.ListenerType
+	}
+	s.union.tell()
+	for gateway := range touched {
+		s.scopes[gateway].tell()
 	}
 	for _, u := range result.Status {
 		if gateway, ok := gatewayOf(u.Key); ok {

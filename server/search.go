@@ -151,7 +151,10 @@ func (p *plan) probes(typ, name string) bool {
 
 // holds notes what the Envoy holds of a table, when it told so itself.
 func (p *plan) holds(l *ledger, e *entry) {
-	if e != nil && l.typ == resourcev3.RouteType && l.held[e.Name] == e.Version {
+	if e == nil || l.typ != resourcev3.RouteType {
+		return
+	}
+	if held, _ := l.held.get(e.Name); held == e.Version {
 		p.tableOf(e.Name).accepted = e
 	}
 }

@@ -128,7 +128,7 @@ func (w world) took(l *ledger, r *response) {
 	}
 	held := w.after(r)
 	for _, e := range r.set {
-		if l.held[e.Name] == e.Version {
+		if version, _ := l.held.get(e.Name); version == e.Version {
 			continue
 		}
 		delete(held, e.Name) // it was rejected: the form before stays

@@ -219,6 +219,9 @@ type state struct {
 func (s *Server) settle(st *stream) {
 	was := st.state
 	st.state = st.current()
+	for _, l := range st.ledgers {
+		l.shed(st.scope)
+	}
 	if st.state.idle && !was.idle || st.state.rejections != was.rejections {
 		s.judgeScope(st.scope)
 	}

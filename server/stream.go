@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -50,10 +49,10 @@ type stream struct {
 	early []*deltaRequest
 }
 
-// mark notes that a resource of the target changed.
-func (st *stream) mark(typ, name string) {
+// mark notes that resources of the target changed; names is never changed.
+func (st *stream) mark(typ string, names ...string) {
 	if l := st.ledgers[typ]; l != nil {
-		l.mark(name)
+		l.markAll(names)
 		st.state.idle, st.state.settled = false, false
 		st.poke()
 	}
@@ -314,12 +313,12 @@ func (st *stream) subscribe(request *deltaRequest) {
 	if st.world != nil {
 		for _, name := range names { // recall reads them
 			if name != wildcard {
-				l.names[name] = struct{}{}
+				l.names.set(name, "")
 			}
 		}
 		versions = st.recall(l, versions[wholeType])
 	}
-	l.subscribe(names, versions)
+	l.subscribe(st.scope.intern(typ, names), versions, first)
 	l.unsubscribe(request.GetResourceNamesUnsubscribe())
 	if typ == resourcev3.RouteType {
 		for _, name := range request.GetResourceNamesUnsubscribe() {
@@ -327,13 +326,11 @@ func (st *stream) subscribe(request *deltaRequest) {
 		}
 	}
 	if first {
-		l.resume(versions)
+		l.resume(versions, st.scope)
 	}
 	l.waits = l.waits || first && l.wildcard && len(versions) == 0
 	if l.wildcard && !had {
-		for _, name := range slices.Sorted(maps.Keys(st.scope.target[typ])) {
-			l.mark(name)
-		}
+		l.markWanted(st.scope)
 	}
 }
 

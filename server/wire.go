@@ -1,6 +1,9 @@
 package server
 
 import (
+	"slices"
+	"time"
+
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that newFrameCodec wraps
 	"google.golang.org/grpc/mem"
@@ -67,6 +70,9 @@ type response struct {
 	// treeless tells that its answer told that the Envoy takes a table of it in its
 	// linear form alone.
 	treeless bool
+	// at is when it was sent, forgotten what of it the client forgot since.
+	at        time.Time
+	forgotten map[string]struct{}
 	// world and version are what it states of the whole type, for a stream of the
 	// state-of-the-world protocol.
 	world   []*entry
@@ -75,6 +81,27 @@ type response struct {
 
 // names counts what the response speaks of.
 func (r *response) names() int { return len(r.set) + len(r.removed) }
+
+// holds tells whether the response, once it is sent, speaks of name.
+func (r *response) holds(name string) bool {
+	_, is := findEntry(r.set, name)
+	if !is && len(r.removed) > 0 {
+		_, is = slices.BinarySearch(r.removed, name)
+	}
+	if is {
+		_, forgotten := r.forgotten[name]
+		return !forgotten
+	}
+	return false
+}
+
+// forget notes that the answer does not count for name.
+func (r *response) forget(name string) {
+	if r.forgotten == nil {
+		r.forgotten = map[string]struct{}{}
+	}
+	r.forgotten[name] = struct{}{}
+}
 
 // orNil gives nil for a response that says nothing.
 func (r *response) orNil() *response {

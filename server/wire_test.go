@@ -63,7 +63,7 @@ func TestTheQueueIsAnOrderedSet(t *testing.T) {
 		got += name
 		q.pop()
 	}
-	if got != "bca" || !q.empty() {
+	if _, ok := q.peek(); got != "bca" || ok || q.in != nil {
 		t.Errorf("got %q, want bca", got)
 	}
 }

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// roll is what a scope had of one type at one time. It is never changed, and every
+// stream whose Envoy holds about the same refers to it, instead of having 10,000 names
+// and versions of its own.
+type roll struct {
+	versions map[string]string // by name
+	names    []string          // sorted
+}
+
+// called is a scope's newest roll of a type, and what changed since.
+type called struct {
+	*roll
+	since map[string]struct{}
+}
+
+// bulk is from how many names on a list is kept as a whole, and not one by one.
+const bulk = 64
+
+// slack is how far a stream may be from a roll, in names, before both are made anew:
+// so far that making a roll costs each change little.
+func (r *roll) slack() int { return bulk + len(r.names)/16 }
+
+// call gives the newest roll of a type.
+func (c *scope) call(typ string) called {
+	if r, ok := c.rolls[typ]; ok {
+		return r
+	}
+	r := &roll{versions: make(map[string]string, len(c.target[typ]))}
+	for name, owners := range c.target[typ] {
+		r.versions[name] = owners[0].Version
+	}
+	r.names = slices.Sorted(maps.Keys(r.versions))
+	c.rolls[typ] = called{r, map[string]struct{}{}}
+	return c.rolls[typ]
+}
+
+// outdate notes that a name changed since the newest roll of its type.
+func (c *scope) outdate(typ, name string) {
+	r, ok := c.rolls[typ]
+	if !ok {
+		return
+	}
+	if r.since[name] = struct{}{}; len(r.since) > r.slack() {
+		delete(c.rolls, typ)
+	}
+}
+
+// overlay maps names to versions: those of a roll, but for differences. The zero value
+// is empty.
+type overlay struct {
+	base *roll               // nil for none
+	own  map[string]string   // that differ from base or are not in it
+	less map[string]struct{} // in base or runs alone
+	runs [][]*entry          // sorted by name, never changed; a later one wins, over base too
+	size int
+	// bare tells that names alone count: no version differs from the roll's.
+	bare bool
+	// looseBefore is how loose it was when it was last laid on a roll.
+	looseBefore int
+}
+
+// get gives a name's version; ok is false when it is not there.
+func (o *overlay) get(name string) (version string, ok bool) {
+	if version, ok = o.own[name]; ok {
+		return version, true
+	}
+	if _, gone := o.less[name]; gone {
+		return "", false
+	}
+	return o.under(name)
+}
+
+// under is get without own and less.
+func (o *overlay) under(name string) (version string, ok bool) {
+	for _, run := range slices.Backward(o.runs) {
+		if at, found := findEntry(run, name); found {
+			return run[at].Version, true
+		}
+	}
+	if o.base != nil {
+		version, ok = o.base.versions[name]
+	}
+	return version, ok
+}
+
+func (o *overlay) has(name string) bool {
+	_, ok := o.get(name)
+	return ok
+}
+
+// findEntry finds a name in a sorted list.
+func findEntry(run []*entry, name string) (int, bool) {
+	if len(run) == 0 || name < run[0].Name || name > run[len(run)-1].Name {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(run, name, func(e *entry, name string) int { return strings.Compare(e.Name, name) })
+}
+
+// set puts a name in.
+func (o *overlay) set(name, version string) {
+	if !o.has(name) {
+		o.size++
+	}
+	delete(o.less, name)
+	if under, ok := o.under(name); ok && (o.bare || under == version) {
+		delete(o.own, name)
+		return
+	}
+	if o.own == nil {
+		o.own = map[string]string{}
+	}
+	o.own[name] = version
+}
+
+// take puts a list in that is sorted by name and never changed.
+func (o *overlay) take(run []*entry) {
+	if len(run) < bulk {
+		for _, e := range run {
+			o.set(e.Name, e.Version)
+		}
+		return
+	}
+	for _, e := range run {
+		if !o.has(e.Name) {
+			o.size++
+		}
+		delete(o.own, e.Name)
+		delete(o.less, e.Name)
+	}
+	o.runs = append(o.runs, run)
+}
+
+// remove takes a name out.
+func (o *overlay) remove(name string) {
+	if !o.has(name) {
+		return
+	}
+	o.size--
+	delete(o.own, name)
+	if _, ok := o.under(name); ok {
+		if o.less == nil {
+			o.less = map[string]struct{}{}
+		}
+		o.less[name] = struct{}{}
+	}
+}
+
+// all gives every name with its version, in no order.
+func (o *overlay) all(yield func(name, version string) bool) {
+	for name, version := range o.own {
+		if !yield(name, version) {
+			return
+		}
+	}
+	seen := map[string]struct{}{}
+	fresh := func(name string) bool {
+		_, own := o.own[name]
+		_, less := o.less[name]
+		_, before := seen[name]
+		return !own && !less && !before
+	}
+	for _, run := range slices.Backward(o.runs) {
+		for _, e := range run {
+			if fresh(e.Name) && !yield(e.Name, e.Version) {
+				return
+			}
+			seen[e.Name] = struct{}{}
+		}
+	}
+	if o.base == nil {
+		return
+	}
+	for name, version := range o.base.versions {
+		if fresh(name) && !yield(name, version) {
+			return
+		}
+	}
+}
+
+// loose counts what the overlay does not share.
+func (o *overlay) loose() int {
+	count := len(o.own) + len(o.less)
+	for _, run := range o.runs {
+		count += len(run)
+	}
+	return count
+}
+
+// lay puts the same names and versions on a roll of the scope, when what they do not
+// share has grown and becomes less by that.
+func (o *overlay) lay(c *scope, typ string) {
+	if o.loose() < o.looseBefore+bulk {
+		return
+	}
+	on := c.call(typ).roll
+	if o.loose() < o.looseBefore+on.slack() {
+		return
+	}
+	laid := overlay{base: on, size: o.size, bare: o.bare}
+	shared := 0
+	for name, version := range on.versions {
+		got, ok := o.get(name)
+		switch {
+		case !ok:
+			if laid.less == nil {
+				laid.less = map[string]struct{}{}
+			}
+			laid.less[name] = struct{}{}
+			continue
+		case got != version && !o.bare:
+			if laid.own == nil {
+				laid.own = map[string]string{}
+			}
+			laid.own[name] = got
+		}
+		shared++
+	}
+	if shared < o.size {
+		laid.size = shared
+		for name, version := range o.all {
+			laid.set(name, version)
+		}
+	}
+	if laid.loose() < o.loose() {
+		*o = laid
+	}
+	o.looseBefore = o.loose()
+}
