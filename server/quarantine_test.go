@@ -209,7 +209,9 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 	before := rejectionsIn(f.get(t, "/metrics"))
 	f.reload() // asks it again
 	f.until("it has rejected the rule again", func() bool {
+		f.Server.mu.Unlock() // the page takes it, too
 		now := rejectionsIn(f.get(t, "/metrics"))
+		f.Server.mu.Lock()
 		return before != "" && now != before && f.audience("default/eg")[0].state.settled
 	})
 	f.route("big", "big.example", "/big/[a-z]+")
