@@ -72,7 +72,11 @@ func (n *network) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
 			for i, e := range list {
 				routes[i] = e.Encoded
 			}
-			return xds.NewLeaf(key, routes)
+			leaf := xds.NewLeaf(key, routes)
+			n.work.Leaves++
+			n.work.LeafRoutes += len(list)
+			n.work.Bytes += leaf.Len()
+			return leaf
 		},
 	}
 }

@@ -65,3 +65,21 @@ func (w *world) compiled() bool {
 	}
 	return false
 }
+
+// One edit of one route encodes that route and the leaf that it lies in, however long
+// the table is.
+func TestAnEditEncodesItsLeaf(t *testing.T) {
+	for _, routes := range []int{500, 4000} {
+		w := newWorld(t)
+		before, after := shape{routes, 1}.trees()
+		w.apply(before)
+		if cold := w.last.Work; cold.Routes != routes || cold.Leaves < routes/64 || cold.LeafRoutes > 2*routes || cold.Lists > 1 { // that of the listener is empty
+			t.Errorf("%d routes from cold: %+v", routes, cold)
+		}
+		w.apply(after)
+		got := w.last.Work
+		if got.Routes != 1 || got.Hosts != 1 || got.Lists != 0 || got.Leaves != 1 || got.LeafRoutes > 128 || got.Bytes > 32<<10 {
+			t.Errorf("one of %d routes: %+v", routes, got)
+		}
+	}
+}

@@ -87,7 +87,8 @@ func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 // network holds the rules and folds; doc.go has their map.
 type network struct {
 	Options
-	in *inputs
+	in   *inputs
+	work Work // of this Apply; no rule reads it
 
 	class       *memo.Rule[string, classOut]
 	leased      *memo.Rule[store.Key, []string]

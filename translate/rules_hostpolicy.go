@@ -162,6 +162,7 @@ func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey,
 				out.close(table.Gateway, words)
 			}
 			done[where] = entries
+			n.work.Routes += len(own)
 		}
 		if slices.Equal(entries, own) {
 			continue

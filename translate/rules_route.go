@@ -228,6 +228,7 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	n.addPolicies(c, object, out)
 	out.refused, _ = n.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
+	n.work.Routes += len(out.Rules)
 	for _, rule := range out.Rules {
 		e, problems := out.encode(rule)
 		if len(problems) > 0 {

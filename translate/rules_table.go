@@ -110,7 +110,10 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 		out.Encoded = xds.CompiledHost(key.Domain, out.extras(), leaves)
 	} else {
 		out.Encoded = out.linear()
+		n.work.Lists++
 	}
+	n.work.Hosts++
+	n.work.Bytes += out.Encoded.FrameLen()
 	return out
 }
 

@@ -131,6 +131,7 @@ func (t *Translator) Apply(change store.Change) Result {
 	for _, invalid := range change.Invalid {
 		t.in.invalid.Set(invalid.Key, invalid)
 	}
+	t.net.work = Work{}
 	rebuilt := t.engine.Flush()
 	return Result{
 		Delta:    t.delta(),
@@ -139,6 +140,7 @@ func (t *Translator) Apply(change store.Change) Result {
 		Problems: t.last.allProblems(),
 		View:     t.last.view(),
 		Rebuilt:  rebuilt,
+		Work:     t.net.work,
 
 		Certificates: t.last.inUse,
 		Authorities:  t.last.trusted,

@@ -45,8 +45,8 @@ func TestCompiledHostEqualsTheWholeMessage(t *testing.T) {
 	if !proto.Equal(got, whole) {
 		t.Errorf("got %v, want %v", got, whole)
 	}
-	if host.size() != len(host.Bytes()) {
-		t.Errorf("%d bytes of %d", host.size(), len(host.Bytes()))
+	if host.Len() != len(host.Bytes()) {
+		t.Errorf("%d bytes of %d", host.Len(), len(host.Bytes()))
 	}
 }
 

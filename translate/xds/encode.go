@@ -33,10 +33,15 @@ func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(bo
 // Same tells whether both are the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
 
+// FrameLen is the size of what is not kept from one edit to the next: all of a list, and
+// what stands around the leaves of a compiled host.
+func (h Host) FrameLen() int { return len(h.parts[0]) }
+
 // Bytes joins the parts to the message.
 func (h Host) Bytes() []byte { return slices.Concat(h.parts...) }
 
-func (h Host) size() (size int) {
+// Len is the size of the message in bytes.
+func (h Host) Len() (size int) {
 	for _, part := range h.parts {
 		size += len(part)
 	}
@@ -68,12 +73,12 @@ func RouteConfiguration(name string, hosts []Host) Resource {
 	size := len(head) + len(tail)
 	sums := newSums("RouteConfiguration", head, tail)
 	for _, host := range hosts {
-		size += host.size() + perEntryOverhead
+		size += host.Len() + perEntryOverhead
 		sums.add(host.sum)
 	}
 	body := append(make([]byte, 0, size), head...)
 	for _, host := range hosts {
-		body = appendHeader(body, routeConfigurationVirtualHosts, host.size())
+		body = appendHeader(body, routeConfigurationVirtualHosts, host.Len())
 		for _, part := range host.parts {
 			body = append(body, part...)
 		}
