@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -39,7 +41,7 @@ func (p *shopPort) compiledOf(keys []string, routes ...*routev3.Route) xds.Updat
 func (p *shopPort) answersTo(path string, status int) {
 	p.t.Helper()
 	envoytest.Wait(p.t, fmt.Sprintf("%d for %s with the header", status, path), func() error {
-		response, err := envoytest.Try(envoytest.Request{Address: p.address, Path: path, Headers: map[string][]string{"x": {"1"}}})
+		response, err := envoytest.Try(envoytest.Request{Address: p.address, Path: path, Headers: http.Header{"X": {"1"}}})
 		if err == nil && response.Status != status {
 			err = fmt.Errorf("status %d", response.Status)
 		}
@@ -127,5 +129,83 @@ func TestEnvoyIsGivenLinearTablesWhenItRefusesATree(t *testing.T) {
 	shop.stop()
 	if told := strings.Count(log.String(), "takes its linear form"); told != 1 {
 		t.Errorf("the log tells %d times", told)
+	}
+}
+
+// crowd writes 300 rules for one host, /c0/r0 to /c19/r14, that lead to host.
+func (f *folded) crowd(host string) {
+	var all strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&all, "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: c%d}\nspec:\n  parentRefs: [{name: eg}]\n  rules:\n", i)
+		for k := range 15 {
+			fmt.Fprintf(&all, "  - matches: [{path: {value: /c%d/r%d}}]\n    filters: [{type: RequestRedirect, requestRedirect: {hostname: %s}}]\n", i, k, host)
+		}
+	}
+	f.write("crowd.yaml", all.String())
+}
+
+// everywhere writes a route for all paths, with a condition on the header x, that
+// leads to host.
+func (f *folded) everywhere(host, pattern string) {
+	f.write("everywhere.yaml", fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: everywhere}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - matches: [{headers: [{name: x, type: RegularExpression, value: %q}]}]
+    filters: [{type: RequestRedirect, requestRedirect: {hostname: %s}}]
+`, pattern, host))
+}
+
+func (f *folded) write(name, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.files[name] = []byte(text)
+	f.Publish(f.translator.Apply(f.store.Apply(cases.Tree(f.files))))
+}
+
+// trees tells how many streams hold a compiled table and refuse nothing.
+func (f *folded) trees() (count int) {
+	for _, st := range f.audience("default/eg") {
+		for _, t := range st.tables {
+			if t.accepted != nil && t.accepted.Linear != nil && st.state == (state{idle: true, settled: true}) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// A rule of a large host that Envoys reject, and that is in every leaf of its tree, is
+// in quarantine as any: the host stays compiled, everybody else's edits go on, no later
+// Envoy is asked, and a change of the rule is enough for it to serve again.
+func TestARejectedRuleOfACompiledHostIsQuarantined(t *testing.T) {
+	f := startFolded(t, Options{blameRules: true})
+	f.crowd("one.example")
+	f.small("edge-1")
+	f.leads("/c19/r14", "one.example")
+	f.until("it holds a tree", func() bool { return f.trees() == 1 })
+	f.everywhere("bad.example", tooBig)
+	f.waitFor(httpRoute("everywhere"), "edge-1", "max program size", "UnsupportedValue")
+	f.crowd("two.example")
+	f.leads("/c0/r0", "two.example")
+	f.leads("/c19/r14", "two.example")
+	f.until("it holds a tree with the newest", func() bool { return f.trees() == 1 })
+	rejections := rejectionsIn(f.get(t, "/metrics"))
+	f.small("edge-2")
+	f.until("both hold a tree", func() bool { return f.trees() == 2 })
+	if now := rejectionsIn(f.get(t, "/metrics")); rejections == "" || now != rejections {
+		t.Errorf("%s, after another Envoy came %s", rejections, now)
+	}
+	f.everywhere("good.example", "[a-z]+")
+	for _, path := range []string{"/c0/none", "/c19/none", "/elsewhere"} {
+		envoytest.Wait(t, path+" with the header to lead to good.example", func() error {
+			response, err := envoytest.Try(envoytest.Request{Address: f.address, Path: path, Headers: http.Header{"X": {"a"}}})
+			if err == nil && !strings.Contains(response.Headers.Get("Location"), "good.example") {
+				err = fmt.Errorf("status %d, %s", response.Status, response.Headers.Get("Location"))
+			}
+			return err
+		})
 	}
 }
