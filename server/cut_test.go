@@ -17,6 +17,7 @@ import (
 type cable struct {
 	net.Listener
 	mu    sync.Mutex
+	to    string
 	conns []net.Conn
 	holes []*atomic.Bool // of each connection: see swallow
 }
@@ -27,7 +28,7 @@ func newCable(t *testing.T, to string) *cable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cable{Listener: listener}
+	c := &cable{Listener: listener, to: to}
 	t.Cleanup(func() { _ = listener.Close(); c.cut() })
 	go func() {
 		for {
@@ -35,6 +36,9 @@ func newCable(t *testing.T, to string) *cable {
 			if err != nil {
 				return
 			}
+			c.mu.Lock()
+			to := c.to
+			c.mu.Unlock()
 			far, err := net.Dial("tcp", to)
 			if err != nil {
 				_ = near.Close()
@@ -78,6 +82,14 @@ func (c *cable) swallow() {
 	for _, hole := range c.holes {
 		hole.Store(true)
 	}
+}
+
+// move ends all connections; those made later lead elsewhere.
+func (c *cable) move(to string) {
+	c.mu.Lock()
+	c.to = to
+	c.mu.Unlock()
+	c.cut()
 }
 
 // cut ends all connections.

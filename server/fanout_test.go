@@ -59,15 +59,19 @@ func profile(path string) func() {
 
 // order is what the server process is told: to publish this and to measure.
 type order struct {
-	Clusters int // all of so many clusters, each with endpoints; 0 for none
-	Table    int // a new form of the table, of so many bytes; 0 for none
-	Version  int // of what is published
+	Clusters int  // all of so many clusters, each with endpoints; 0 for none
+	Table    int  // a new form of the table, of so many bytes; 0 for none
+	Version  int  // of what is published
+	Collect  bool // the garbage first
+	Rest     bool // wait until no stream has anything to do
 }
 
 // figures are what it answers.
 type figures struct {
 	Address   string
-	Heap, RSS int           // live heap after a collection, and resident, in bytes
+	Heap, RSS int           // live heap, and resident, in bytes
+	Allocated int           // on the heap since the start, in bytes
+	Streams   int           // that were sent something
 	Peak      int           // most resident since the answer before
 	CPU       time.Duration // of the process
 	Published time.Duration // that Publish took
@@ -104,9 +108,14 @@ func serveFanout(address string) error {
 			s.Publish(translate.Result{Delta: delta})
 		}
 		now = figures{Published: time.Since(began)}
-		if o == (order{}) {
+		if o.Rest {
 			s.awaitRest()
 		}
+		s.locked(func() {
+			for _, st := range s.audience("shop/a") {
+				now.Streams += int(min(st.nonce, 1))
+			}
+		})
 		if err := now.measure(o); err != nil {
 			return err
 		}
@@ -155,13 +164,15 @@ func (o order) delta() (delta []xds.Update) {
 // clusterName is as long as one of a Service.
 func clusterName(i int) string { return fmt.Sprintf("Service/team-%d/back-end-%d:8080", i/100, i) }
 
-// measure fills in the rest. Only where nothing was ordered the heap is collected.
+// measure fills in the rest.
 func (f *figures) measure(o order) error {
-	if o == (order{}) {
+	if o.Collect {
 		debug.FreeOSMemory()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		f.Heap = int(m.HeapAlloc)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	f.Heap, f.Allocated = int(m.HeapAlloc), int(m.TotalAlloc)
+	if o.Collect {
 		if path := os.Getenv(fanoutProfile); path != "" {
 			var live bytes.Buffer
 			if err := errors.Join(pprof.WriteHeapProfile(&live), os.WriteFile(path+".heap", live.Bytes(), 0o600)); err != nil {
@@ -252,10 +263,10 @@ func (f *fanout) order(o order) figures {
 	return f.answer()
 }
 
-// measure gives the figures of a server that has collected its garbage.
+// measure gives the figures of a server that rests and has collected its garbage.
 func (f *fanout) measure() figures {
 	f.t.Helper()
-	return f.order(order{})
+	return f.order(order{Rest: true, Collect: true})
 }
 
 // peak gives the figures without a collection: its Peak is of what happened since the
@@ -263,4 +274,63 @@ func (f *fanout) measure() figures {
 func (f *fanout) peak() figures {
 	f.t.Helper()
 	return f.order(order{Version: 1})
+}
+
+// One edit costs the server's memory one table, however many streams it goes to and
+// whatever they do: every socket is fed from the same bytes, gRPC's own part included.
+func TestOneTableIsEncodedOnceForAllStreams(t *testing.T) {
+	const size, streams = 4 << 20, 16
+	allocated := func(streams int) int {
+		server := startFanout(t, "127.0.0.1:0")
+		server.order(order{Table: size, Version: 1})
+		clients := newFleet(t, server.address, 0)
+		clients.received[rds].Add(streams)
+		clients.join(streams, 0)
+		clients.received[rds].Wait()
+		before := server.measure()
+		clients.received[rds].Add(streams)
+		server.order(order{Table: size, Version: 2})
+		clients.received[rds].Wait()
+		after := server.measure()
+		clients.leave()
+		return after.Allocated - before.Allocated
+	}
+	one, all := allocated(1), allocated(streams)
+	if all-one > size {
+		t.Errorf("%d bytes are allocated for %d streams, %d for one; a table has %d", all, streams, one, size)
+	}
+}
+
+// Clients that never read delay no other one, and hold what they were sent and not what
+// was published since.
+func TestClientsThatNeverReadHoldOneTable(t *testing.T) {
+	const size, deaf, edits = 8 << 20, 8, 12 // a table is more than a window and the sockets take
+	server := startFanout(t, "127.0.0.1:0")
+	server.order(order{Table: size, Version: 1})
+	before := server.measure()
+	stuck, others := newFleet(t, server.address, 0), newFleet(t, server.address, 0)
+	stuck.deaf = true
+	stuck.join(deaf, 0)
+	server.awaitStreams(deaf)
+	others.received[rds].Add(2)
+	others.join(2, 0)
+	others.received[rds].Wait()
+	for edit := range edits {
+		others.received[rds].Add(2)
+		server.order(order{Table: size, Version: edit + 2})
+		others.received[rds].Wait()
+	}
+	if held := server.order(order{Collect: true}).Heap - before.Heap; held > 3*size {
+		t.Errorf("after %d edits %d bytes more are held; a table has %d", edits, held, size)
+	}
+}
+
+// awaitStreams waits until n streams are sent something.
+func (f *fanout) awaitStreams(n int) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); f.order(order{Version: 1}).Streams < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("not %d streams within %s", n, patience)
+		}
+	}
 }

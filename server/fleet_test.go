@@ -22,7 +22,8 @@ import (
 type fleet struct {
 	t        testing.TB
 	address  string
-	clusters int // that each holds and asks the endpoints of
+	clusters int  // that each holds and asks the endpoints of
+	deaf     bool // they never read
 	members  []*member
 	// received counts down what all of them are to acknowledge, by type.
 	received map[string]*sync.WaitGroup
@@ -90,6 +91,10 @@ func (m *member) connect(version int) error {
 		response, err := transport.RoundTrip(request) // returns with the first response
 		if err == nil {
 			defer response.Body.Close()
+			if m.deaf {
+				<-ctx.Done()
+				return
+			}
 			err = m.read(bufio.NewReaderSize(response.Body, 16<<10))
 		}
 		if err != nil && ctx.Err() == nil {
