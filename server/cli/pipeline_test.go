@@ -58,6 +58,11 @@ func tree(content string) watcher.Tree {
 const oneGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
   spec: {gatewayClassName: gatefold, listeners: [{name: http, protocol: HTTP, port: 8080}]}}`
 
+// invalidRoute is a document more, which its schema refuses.
+const invalidRoute = `
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {oops: 1, parentRefs: [{name: eg}]}}`
+
 // outcome is the result of the last reload.
 func (r *recorder) outcome() string { return r.reloads[len(r.reloads)-1].Result }
 
@@ -69,7 +74,7 @@ func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
 	}
 
 	r.panics = true
-	p.reload(tree(strings.Replace(oneGateway, "8080", "8081", 1)))
+	p.reload(tree(strings.Replace(oneGateway, "8080", "8081", 1) + invalidRoute))
 	if r.outcome() != "failed" || r.reloads[1].OK {
 		t.Errorf("after a panic: %+v, want failed", r.reloads[1])
 	}
@@ -80,9 +85,12 @@ func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
 	}
 
 	r.panics = false
-	p.reload(tree(strings.Replace(oneGateway, "8080", "8082", 1)))
-	if r.outcome() != "ok" || len(r.published) != 2 {
+	p.reload(tree(strings.Replace(oneGateway, "8080", "8082", 1) + invalidRoute))
+	if r.outcome() != "problems" || len(r.published) != 2 {
 		t.Fatalf("reload after a panic: %+v", r.reloads[2])
+	}
+	if last := r.published[1].Status; len(last) != 2 || last[1].Key.Kind != "HTTPRoute" || last[1].Status == nil {
+		t.Errorf("the status of what came with the lost change: %+v", last)
 	}
 	// What the lost change removed is removed now.
 	var got []string
