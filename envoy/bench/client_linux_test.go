@@ -95,7 +95,7 @@ func (c *client) keep(response *discoveryv3.DeltaDiscoveryResponse) {
 }
 
 // patience is how long anything may take that has to happen.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // next waits for the table that holds a text. The moment is that of its arrival.
 func (c *client) next(text string) received {
