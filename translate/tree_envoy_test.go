@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
@@ -76,6 +77,10 @@ type servedTree struct {
 	random  *rand.Rand
 	files   map[string]string
 	address string
+	// twin is an address where compiled tables are served as lists, "" for none;
+	// compiled are the ports that have one.
+	twin     string
+	compiled map[uint32]bool
 	state
 }
 
@@ -98,11 +103,14 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 	for _, update := range s.resources {
 		switch update.Type {
 		case resourcev3.ListenerType:
-			routes := &routev3.RouteConfiguration{}
-			envoytest.Decode(t, s.resources[update.Gateway+" "+resourcev3.RouteType+" "+update.Name].Resource.Body, routes)
-			nameRoutes(t, routes)
-			listener := static.AddListener(t, update.Resource.Body, routes)
-			listener.Name = fmt.Sprintf("%d %s", s.number, listener.Name)
+			table := s.resources[update.Gateway+" "+resourcev3.RouteType+" "+update.Name].Resource
+			s.addListener(t, static, update.Resource.Body, table.Body)
+			if s.twin != "" && table.Linear != nil {
+				twin := s.addListener(t, static, update.Resource.Body, table.Linear().Body)
+				twin.Name += " linear"
+				twin.Address.GetSocketAddress().Address = s.twin
+				s.compiled[twin.Address.GetSocketAddress().GetPortValue()] = true
+			}
 		case resourcev3.ClusterType:
 			if !clusters[update.Name] {
 				clusters[update.Name] = true
@@ -110,6 +118,16 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 			}
 		}
 	}
+}
+
+func (s *servedTree) addListener(t *testing.T, static *envoytest.Static, listener, table []byte) *listenerv3.Listener {
+	t.Helper()
+	routes := &routev3.RouteConfiguration{}
+	envoytest.Decode(t, table, routes)
+	nameRoutes(t, routes)
+	added := static.AddListener(t, listener, routes)
+	added.Name = fmt.Sprintf("%d %s", s.number, added.Name)
+	return added
 }
 
 func nameRoutes(t *testing.T, routes *routev3.RouteConfiguration) {
@@ -129,6 +147,7 @@ type answers struct {
 	depths      map[int]int    // by the number of routes above the rule's
 	hit         map[uint64]bool
 	differences []string
+	twins       int // requests that a compiled table and a list have answered
 }
 
 func (a *answers) String() string {
@@ -174,10 +193,16 @@ func askTrees(t *testing.T, trees []*servedTree, perTree int) *answers {
 				for range perTree {
 					query := tree.aim(view)
 					answer := explain.Request(view, query)
-					response, err := client.Do(envoytest.Request{
+					request := envoytest.Request{
 						Address: fmt.Sprintf("%s:%d", tree.address, query.Port), Method: query.Method, Host: query.Host, Path: query.Path, Headers: query.Headers,
-					})
+					}
+					response, err := client.Do(request)
 					all.note(tree, query, answer, compareAnswer(answer, response, err))
+					if tree.compiled[query.Port] {
+						request.Address = fmt.Sprintf("%s:%d", tree.twin, query.Port)
+						linear, err := client.Do(request)
+						all.noteTwin(tree, query, compareAnswer(answer, linear, err))
+					}
 				}
 			}
 		})
@@ -211,6 +236,15 @@ func (a *answers) note(tree *servedTree, query explain.Query, answer explain.Ans
 	}
 	if difference != "" {
 		a.differences = append(a.differences, fmt.Sprintf("tree %d: %s %s:%d%s %v\n%s\n%s", tree.number, query.Method, query.Host, query.Port, query.Path, query.Headers, difference, tree.text()))
+	}
+}
+
+// noteTwin tells of the same request to the table as a list.
+func (a *answers) noteTwin(tree *servedTree, query explain.Query, difference string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.twins++; difference != "" {
+		a.differences = append(a.differences, fmt.Sprintf("tree %d as a list: %s %s:%d%s %v\n%s", tree.number, query.Method, query.Host, query.Port, query.Path, query.Headers, difference))
 	}
 }
 
@@ -371,7 +405,7 @@ func nearby(r *rand.Rand, path string) string {
 	case 1:
 		path = path[:i] + "/" + path[i:]
 	case 2:
-		path += pick(r, "x", "c", "7", ".html")
+		path += pick(r, "x", "c", "7", ".html", ";x", ";/a")
 	case 3:
 		path = strings.ToUpper(path)
 	case 4:
@@ -379,7 +413,7 @@ func nearby(r *rand.Rand, path string) string {
 	case 5:
 		path = strings.Replace(path, "a", "%61", 1)
 	case 6:
-		path = strings.Replace(path, "/", pick(r, "/./", "/x/../", "%2F", "/%2e/"), 1)
+		path = strings.Replace(path, "/", pick(r, "/./", "/x/../", "%2F", "/%2e/", "//", ";/", "/%2e%2E/"), 1)
 	case 7:
 		path += pick(r, "/end", "/x", "/c", "/..", "/%2F")
 	case 8:
