@@ -33,7 +33,7 @@ func (p *plan) isUnbound(table string) bool {
 		return false
 	}
 	for name, r := range l.rejected {
-		if bindFailed(r.words) && (table == name || strings.HasPrefix(table, name+"/")) {
+		if bindFailed(r.words) && belongs(table, name) {
 			return true
 		}
 	}

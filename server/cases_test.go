@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ import (
 
 // TestCasesOnARealEnvoy runs the requests of every case and example through a real Envoy,
 // at the start and after each edit: traffic must be what the case says, and so
-// what explain says.
+// what explain says. With GATEFOLD_ROUTE_SHARDS=N every case is served by so many shards.
 func TestCasesOnARealEnvoy(t *testing.T) {
 	all, err := cases.Load("../translate/testdata")
 	if err != nil {
@@ -70,6 +71,9 @@ type caseRun struct {
 func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	t.Helper()
 	options := c.Options
+	if shards, err := strconv.Atoi(os.Getenv("GATEFOLD_ROUTE_SHARDS")); err == nil {
+		options.Shards = shards
+	}
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -22,8 +22,8 @@ const wildcard = "*"
 // computed from both anew: a newer target replaces what was not sent yet.
 //
 // The order is design section 7's: secrets, clusters and their endpoints, a
-// bounded wait for the answer to the clusters, listeners, routes, and removals
-// last. Removed listeners go with the new ones, because a new listener may need
+// bounded wait for the answer to the clusters, listeners, scopes of shards, routes, and
+// removals last. Removed listeners go with the new ones, because a new listener may need
 // their address; Envoy removes first.
 type plan struct {
 	scope  *scope
@@ -48,13 +48,17 @@ type plan struct {
 	searches bool
 	treeless bool  // no table goes to it compiled: see linear.go
 	world    world // nil for the incremental protocol
+	// withheld is since when listeners wait for their shards, ahead the one that does
+	// not: see withhold.
+	withheld time.Time
+	ahead    string
 }
 
 // servedTypes gives the types that are served, in the order of sending.
 func servedTypes() []string {
 	return []string{
 		resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType,
-		resourcev3.ListenerType, resourcev3.RouteType,
+		resourcev3.ListenerType, resourcev3.ScopedRouteType, resourcev3.RouteType,
 	}
 }
 
@@ -89,8 +93,11 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 	if until := p.gate(now); !until.IsZero() {
 		return nil, until
 	}
-	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.RouteType); r != nil {
+	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.ScopedRouteType, resourcev3.RouteType); r != nil {
 		return r, time.Time{}
+	}
+	if until := p.waitsForShards(); !until.IsZero() {
+		return nil, until
 	}
 	return p.removals(now)
 }
@@ -194,7 +201,7 @@ func (p *plan) removals(now time.Time) (*response, time.Time) {
 		return nil, until
 	}
 	return p.first(p.drain, resourcev3.ClusterType, resourcev3.EndpointType,
-		resourcev3.RouteType, resourcev3.SecretType), time.Time{}
+		resourcev3.ScopedRouteType, resourcev3.RouteType, resourcev3.SecretType), time.Time{}
 }
 
 // drain takes the removals that wait. What came back is not among them: decide
@@ -217,10 +224,21 @@ func (p *plan) drain(l *ledger) *response {
 // asks for listeners.
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
+	var later []string
+	defer func() {
+		for _, name := range later {
+			l.due.push(name)
+		}
+	}()
 	for size := 0; size < batchBytes && r.names() < batchNames; {
 		name, ok := l.peek()
 		if !ok {
 			break
+		}
+		if l.typ == resourcev3.ListenerType && p.withhold(name) {
+			l.due.pop()
+			later = append(later, name)
+			continue
 		}
 		e := p.shape(l.typ, name, p.target(l.typ, name))
 		does := l.decide(name, e, p.ordered)

@@ -17,7 +17,7 @@ import (
 // requests are put into the words of the incremental protocol, and its responses
 // are made of the plan's. What differs is what the protocol cannot say:
 //
-//   - Clusters and listeners are listed in full each time. What the stream holds
+//   - Clusters, listeners and scopes are listed in full each time. What the stream holds
 //     stands in the list until the plan removes it, in the form that it holds.
 //   - Tables, endpoints and secrets are sent as they change, and never removed:
 //     they go with what names them.
@@ -77,7 +77,9 @@ func (w *worldWire) Recv() (*deltaRequest, error) {
 }
 
 // listed tells whether responses of a type list all that there is.
-func listed(typ string) bool { return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType }
+func listed(typ string) bool {
+	return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType || typ == resourcev3.ScopedRouteType
+}
 
 // recall gives the versions of the single resources that a client holds that
 // told the version of the whole type: the target's when that is the same, and

@@ -298,7 +298,7 @@ func (st *stream) answer(request *deltaRequest) *response {
 
 // subscribe changes what the stream asks for. The first request of a type tells
 // what the Envoy holds from a stream before, and an empty one asks for all
-// clusters or listeners (xDS protocol, "How the client specifies what resources
+// clusters, listeners or scopes (xDS protocol, "How the client specifies what resources
 // to return").
 func (st *stream) subscribe(request *deltaRequest) {
 	typ, names := request.GetTypeUrl(), request.GetResourceNamesSubscribe()
@@ -309,7 +309,7 @@ func (st *stream) subscribe(request *deltaRequest) {
 		st.ledgers[typ] = l
 	}
 	had, versions := l.wildcard, request.GetInitialResourceVersions()
-	l.wildcard = had || first && len(names) == 0 && (typ == resourcev3.ClusterType || typ == resourcev3.ListenerType)
+	l.wildcard = had || first && len(names) == 0 && listed(typ)
 	if st.world != nil {
 		for _, name := range names { // recall reads them
 			if name != wildcard {

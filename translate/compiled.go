@@ -82,6 +82,6 @@ func (n *network) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
 }
 
 // withoutMarks leaves out the members that hold no rule.
-func withoutMarks(members []memo.Member[string, *entry]) []memo.Member[string, *entry] {
-	return slices.DeleteFunc(members, func(m memo.Member[string, *entry]) bool { return strings.HasPrefix(m.ID, mark) })
+func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string, M] {
+	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }

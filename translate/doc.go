@@ -55,9 +55,10 @@
 //	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
-//	hosts         Gateway, port, chain ← host                       virtual hosts by domain
-//	misdirected   Gateway, port, chain gateway                      hosts of other chains, which answer 421
-//	routeconfig   Gateway, port, chain hosts, misdirected           RouteConfiguration
+//	hosts         chain, shard         ← host, gateway              virtual hosts by domain
+//	misdirected   chain, shard         gateway                      hosts of other chains, which answer 421
+//	routeconfig   chain, shard         hosts, misdirected           RouteConfiguration
+//	scope         chain, shard                                      ScopedRouteConfiguration; none without --route-shards
 //	listener      Gateway, port        gateway, streams             Listener
 //	infra         Gateway              gateway                      addresses and ports that its Envoy needs
 //	uses          Gateway, back end    ← mount, graft, stream       whether the Gateway needs the cluster

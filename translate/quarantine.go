@@ -65,7 +65,9 @@ func (t *Translator) Quarantine(set Quarantine) {
 	routes, hosts := map[store.Key]refusals{}, map[refusedHost]refusals{}
 	for part, refusal := range set {
 		if part.Route == "" {
-			put(hosts, refusedHost{part.Table, part.Host}, part, refusal)
+			part.Table = xds.Unsharded(part.Table)
+			at := refusedHost{part.Table, part.Host}
+			put(hosts, at, part, refusal.and(hosts[at][part]))
 		} else {
 			put(routes, holderOf(part.Route), part, refusal)
 		}
@@ -73,6 +75,14 @@ func (t *Translator) Quarantine(set Quarantine) {
 	replace(q.routes, q.presentRoutes, routes)
 	replace(q.hosts, q.presentHosts, hosts)
 	q.presentRoutes, q.presentHosts = routes, hosts
+}
+
+// and joins what was said of a wildcard in several shards of one table, in any order.
+func (r Refusal) and(other Refusal) Refusal {
+	if other.Words == "" || other.Words > r.Words {
+		other.Words = r.Words
+	}
+	return Refusal{Match: r.Match || other.Match, Words: other.Words}
 }
 
 func put[K comparable](at map[K]refusals, key K, part RefusedPart, refusal Refusal) {

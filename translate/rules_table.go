@@ -63,12 +63,7 @@ func (n *network) declareTables(e *memo.Engine) {
 
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
 	memo.Each(n.host, n.table)
-	n.hosts = memo.NewFold[chainKey, string, *hostOut](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
-	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[chainKey, string], *hostOut)) {
-		if host != nil {
-			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)
-		}
-	}, identical)
+	n.declareShards(e)
 	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, sameHosts)
 	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameResource)
 	memo.Each(n.routeConfig, n.hosts)
@@ -135,10 +130,12 @@ func (h *hostOut) linear() xds.Host {
 }
 
 // runMisdirected gives the hosts that answer 421 in a chain with TLS.
-func (n *network) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
+func (n *network) runMisdirected(c *memo.Ctx, key shardKey) (hosts []xds.Host) {
 	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		for _, host := range g.Misdirected(key.Port, key.Chain) {
-			hosts = append(hosts, xds.Misdirected(host))
+			if slices.Contains(n.shardsOf(key.chainKey, host), key) {
+				hosts = append(hosts, xds.Misdirected(host))
+			}
 		}
 	}
 	return hosts
@@ -146,7 +143,7 @@ func (n *network) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
 
 func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
-func (n *network) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
+func (n *network) runRouteConfig(c *memo.Ctx, key shardKey) xds.Resource {
 	set, _ := n.hosts.Get(c, key)
 	hosts := make([]*hostOut, 0, set.Len())
 	encoded := make([]xds.Host, 0, set.Len())
@@ -157,7 +154,7 @@ func (n *network) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
 	if key.Chain != "" {
 		encoded = append(encoded, n.misdirected.Get(c, key)...)
 	}
-	resource := xds.RouteConfiguration(listen.RoutesName(key.Gateway, key.Port, key.Chain), encoded)
+	resource := xds.RouteConfiguration(key.name(), encoded)
 	if compiled {
 		resource.Linear = func() xds.Resource { return linearTable(resource.Name, hosts, encoded) }
 	}

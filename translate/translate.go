@@ -51,6 +51,9 @@ type Options struct {
 	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
 	// it two Envoys of one user share the port, and each gets a part of the requests.
 	ExclusivePorts bool
+	// Shards spreads the table of each chain that may serve many hosts over so many
+	// RouteConfigurations, a power of two up to xds.MaxShards; 0 for one.
+	Shards int
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
 }
@@ -81,7 +84,8 @@ type Translator struct {
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
 	infra    *memo.Sink[store.Key, *ir.Infra]
-	routes   *memo.Sink[chainKey, xds.Resource]
+	routes   *memo.Sink[shardKey, xds.Resource]
+	scopes   *memo.Sink[shardKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
 	trust    *memo.Sink[trustUse, *trustOut]
@@ -107,6 +111,7 @@ func New(options Options) *Translator {
 		listener: memo.NewSink(net.listener),
 		infra:    memo.NewSink(net.infra),
 		routes:   memo.NewSink(net.routeConfig),
+		scopes:   memo.NewSink(net.shardScope),
 		clusters: memo.NewSink(net.push),
 		secrets:  memo.NewSink(net.pushSecret),
 		trust:    memo.NewSink(net.pushTrust),
@@ -154,6 +159,9 @@ func (t *Translator) delta() []xds.Update {
 		out = appendUpdate(out, key.Gateway, resourceOf(change.Old), resourceOf(change.New))
 	}
 	for key, change := range t.routes.Drain() {
+		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
+	}
+	for key, change := range t.scopes.Drain() {
 		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
 	}
 	for key, change := range t.clusters.Drain() {

@@ -71,7 +71,10 @@ type Chain struct {
 	Name string
 	// RouteConfig is the name of the RouteConfiguration served here.
 	RouteConfig string
-	TLS         *TLS // nil for plain HTTP
+	// Shards is over how many RouteConfigurations the table is spread, a power of two;
+	// 0 for one, RouteConfig itself.
+	Shards int
+	TLS    *TLS // nil for plain HTTP
 }
 
 // Listener is a listener of a Gateway.

@@ -76,7 +76,7 @@ func listenerOf(port *ir.Port) *listenerv3.Listener {
 // connectionManager holds what is the same for all routes of a chain. The Server
 // header is the back end's own: the proxy neither hides nor invents one.
 func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionManager {
-	return &hcmv3.HttpConnectionManager{
+	manager := &hcmv3.HttpConnectionManager{
 		StatPrefix: port.Name,
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
 			ConfigSource: adsSource(), RouteConfigName: chain.RouteConfig,
@@ -102,6 +102,10 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
 	}
+	if chain.Shards > 0 {
+		shardRoutes(manager, chain.RouteConfig, chain.Shards)
+	}
+	return manager
 }
 
 // proxyProtocol takes the client's address from the header that a load balancer sends
