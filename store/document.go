@@ -27,6 +27,7 @@ type result struct {
 	problems []finding
 	unlisted int   // problems beside those
 	broken   bool  // something in it did not become an object
+	plain    bool  // it is one sound object and says nothing else, so that a Checked holds all of it
 	syntax   error // why the parser refused the text; explained when it is shown
 
 	parse, validate time.Duration
@@ -76,6 +77,7 @@ func (r reader) read(text []byte) *result {
 	if value, ok := d.decode(); ok {
 		d.result.parse = time.Since(begin)
 		d.document(value)
+		d.result.plain = d.result.plain && d.isPlain()
 		d.result.validate = time.Since(begin) - d.result.parse
 	} else {
 		d.result.parse = time.Since(begin)
@@ -212,11 +214,12 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		return
 	}
 	alone := d.alone(at, object)
-	typed, err := k.typed(object)
+	typed, canonical, err := k.typed(object)
 	if err != nil {
 		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
 		return
 	}
+	d.plain = plainText(canonical)
 	d.items = append(d.items, item{typed, alone, at, d.nameAt(at), twins})
 }
 
@@ -295,19 +298,19 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 	}
 }
 
-// typed makes the object of a checked one. Its hash covers the object as the
-// first version of its kind, so that a change of version alone is none.
-func (k *kind) typed(object map[string]any) (*Object, error) {
+// typed makes the object of a checked one. Its hash covers its canonical text, which
+// is that of the first version of its kind, so that a change of version alone is none.
+func (k *kind) typed(object map[string]any) (o *Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
-	text, err := json.Marshal(object) // sorts keys
+	canonical, err = json.Marshal(object) // sorts keys
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	value := k.new()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, value); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &Object{Key: keyOf(object), Hash: sha256.Sum256(text), Value: value}, nil
+	return &Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
 // keyOf gives the key of an object as far as it can be read; zero when it has

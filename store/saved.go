@@ -22,6 +22,9 @@ type Saved struct {
 	// Text is one document that holds the object, and no other. It is nil for a
 	// Secret whose content must not be saved.
 	Text []byte
+	// Checked is the object that Text holds, where it holds nothing else and nothing was
+	// found wrong with it; else nil.
+	Checked *Checked
 	// Since is when the object began to be kept: its broken file defines it no
 	// more. It is zero for an object that its file defines.
 	Since time.Time
@@ -98,15 +101,19 @@ func (s *Store) save(key Key) Saved {
 		if d.alone != nil {
 			saved.Line = d.line()
 		}
+		if d.document.plain {
+			saved.Checked = &Checked{object: at.object, name: d.place}
+		}
 	}
 	if key.Kind == kindSecret && !s.options.SaveSecrets {
-		saved.Text = nil
+		saved.Text, saved.Checked = nil, nil
 	}
 	return saved
 }
 
 // Restore lets a Store that has seen no Tree begin where another one ended;
-// sound tells that what is saved was checked by the same schema.Fingerprint.
+// sound tells that what is saved was checked by the same schema.Fingerprint, so that
+// neither its structure nor its rules are checked again.
 // Texts are read within the limits of the folder's own. It gives the keys of
 // what cannot be used, sorted. The next Change tells of all that serves.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
@@ -122,7 +129,7 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 	reader := s.reader
 	reader.sound = sound
 	results := make([]*result, len(all))
-	parallel(len(all), func(i int) { results[i] = reader.read(all[i].Text) })
+	parallel(len(all), func(i int) { results[i] = reader.again(all[i]) })
 	for i, saved := range all {
 		if !s.restore(saved, results[i]) {
 			unusable = append(unusable, saved.Key)
@@ -143,6 +150,18 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 	s.restoreFence()
 	s.restored = true
 	return unusable
+}
+
+// again reads what was saved. A Checked is taken as it is where the texts were
+// found sound by the same schema.Fingerprint.
+func (r reader) again(saved Saved) *result {
+	hides := r.save && !r.secrets && secretive(saved.Text) // it may hold a Secret in a comment, which is not saved any more
+	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
+		if checked, err := saved.Checked.read(saved.Key); err == nil {
+			return checked
+		}
+	}
+	return r.read(saved.Text)
 }
 
 // restoreFence drops what the fence refuses: other files than before may define

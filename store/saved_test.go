@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -41,6 +42,16 @@ func (l ledger) restart(t testing.TB, options Options) *Store {
 }
 
 var saving = Options{Save: true}
+
+// shown is all that a journal would hold.
+func shown(t *testing.T, all []Saved) string {
+	t.Helper()
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // TestRestartGoesOn restarts between the last two Trees: what the last one comes
 // to must be as it were without. The Change of a restart tells of all.
@@ -104,7 +115,7 @@ func TestRestartGoesOn(t *testing.T) {
 			}
 			warm.Unsaved()
 			again.Unsaved()
-			if a, b := fmt.Sprint(again.Saved()), fmt.Sprint(warm.Saved()); a != b {
+			if a, b := shown(t, again.Saved()), shown(t, warm.Saved()); a != b {
 				t.Errorf("saved is\n%s\nwithout a restart\n%s", a, b)
 			}
 			if again.Apply(last); len(again.Unsaved()) > 0 {

@@ -37,6 +37,8 @@ type line struct {
 	Since *time.Time `json:"since,omitempty"`
 	Text  *string    `json:"text,omitempty"`
 
+	Checked *store.Checked `json:"checked,omitempty"` // of an earlier gatefold: none
+
 	Commit *int `json:"commit,omitempty"` // lines since the commit before
 }
 
@@ -76,7 +78,7 @@ func (w *writing) header(o Options) {
 }
 
 func (w *writing) record(saved store.Saved) {
-	l := line{Key: &saved.Key}
+	l := line{Key: &saved.Key, Checked: saved.Checked}
 	if saved.Path != "" {
 		l.Path, l.Line = strconv.Quote(saved.Path), saved.Line
 	}
@@ -160,7 +162,7 @@ func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:
 		for _, f := range r.staged {
-			r.bytes -= int64(len(r.saved[f.saved.Key].saved.Text))
+			r.bytes -= sizeOf(r.saved[f.saved.Key].saved)
 			r.saved[f.saved.Key] = f
 			if f.saved.Path == "" {
 				delete(r.saved, f.saved.Key)
@@ -171,7 +173,7 @@ func (r *reading) take(l line, length int64) bool {
 	case l.Key == nil || l.Key.IsZero():
 		return false
 	}
-	saved := store.Saved{Key: *l.Key, Line: l.Line}
+	saved := store.Saved{Key: *l.Key, Line: l.Line, Checked: l.Checked}
 	if l.Path != "" {
 		path, err := strconv.Unquote(l.Path)
 		if err != nil || path == "" {
@@ -185,10 +187,13 @@ func (r *reading) take(l line, length int64) bool {
 	if l.Since != nil {
 		saved.Since = *l.Since
 	}
-	r.bytes += int64(len(saved.Text))
+	r.bytes += sizeOf(saved)
 	r.staged = append(r.staged, found{saved, length})
 	return true
 }
+
+// sizeOf is how many bytes of text are read of an object.
+func sizeOf(saved store.Saved) int64 { return int64(len(saved.Text) + saved.Checked.Len()) }
 
 // next reads one line. length is 0 at the end, where a line without its end was
 // being written; ok is false for a line that is damaged.

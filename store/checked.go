@@ -1,0 +1,97 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+)
+
+// Checked is an object as it was made of a text, after pruning and defaulting and
+// with nothing found wrong, so that whoever trusts it need not make it again. It is
+// a value, and becomes JSON and is made of it.
+type Checked struct {
+	object *Object
+	name   place // in the text
+	text   []byte
+}
+
+// checkedText is how a Checked is written.
+type checkedText struct {
+	Hash  string          `json:"hash"`
+	Name  [3]int          `json:"name"` // line, column and width of the object's name in the text
+	Value json.RawMessage `json:"value"`
+}
+
+// MarshalJSON writes the object.
+func (c *Checked) MarshalJSON() ([]byte, error) {
+	if c.object == nil {
+		return c.text, nil
+	}
+	value, err := json.Marshal(c.object.Value)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(checkedText{
+		hex.EncodeToString(c.object.Hash[:]), [3]int{c.name.line, c.name.column, c.name.width}, value,
+	})
+}
+
+// UnmarshalJSON takes over what MarshalJSON wrote. It is read when it is used.
+func (c *Checked) UnmarshalJSON(text []byte) error {
+	c.text = bytes.Clone(text)
+	return nil
+}
+
+// Len is how many bytes UnmarshalJSON took.
+func (c *Checked) Len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.text)
+}
+
+var errNotChecked = errors.New("it is not the object that was checked")
+
+// read makes the object of that key again.
+func (c *Checked) read(key Key) (*result, error) {
+	text, err := c.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var written checkedText
+	if err := json.Unmarshal(text, &written); err != nil {
+		return nil, err
+	}
+	k := kindOf(key.GroupKind())
+	hash, err := hex.DecodeString(written.Hash)
+	if err != nil || len(hash) != sha256.Size || k == nil {
+		return nil, errNotChecked
+	}
+	value := k.new()
+	if err := json.Unmarshal(written.Value, value); err != nil {
+		return nil, err
+	}
+	if value.GetName() != key.Name || value.GetNamespace() != key.Namespace {
+		return nil, errNotChecked
+	}
+	o := &Object{Key: key, Hash: [sha256.Size]byte(hash), Value: value}
+	name := place{written.Name[0], written.Name[1], written.Name[2]}
+	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
+}
+
+// plainText tells whether the canonical text of an object says all that its typed value
+// says: encoding/json leaves out empty lists and objects, where it may.
+func plainText(canonical []byte) bool {
+	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
+		!bytes.Contains(canonical, []byte("null"))
+}
+
+// isPlain tells whether the document says nothing beside one sound object that plainText
+// tells well.
+func (r *result) isPlain() bool {
+	return len(r.items) == 1 && len(r.items[0].at) == 0 && !r.items[0].twins && r.items[0].alone == nil &&
+		len(r.problems)+len(r.refused)+len(r.foreign)+r.unlisted == 0 && !r.broken && r.syntax == nil &&
+		r.items[0].object.Key.Kind != kindSecret
+}
