@@ -319,3 +319,36 @@ func TestALinearFormIsSharedAndGoes(t *testing.T) {
 		t.Error("it stays when nobody has it")
 	}
 }
+
+// Streams whose Envoys say the same of a table share what they make of it, and what one
+// made does not change with what another one learns afterwards.
+func TestStreamsShareWhatTheyMakeOfATable(t *testing.T) {
+	first, then := compiled(tableOfText("h: a=1 b=1"), "/1"), compiled(tableOfText("h: a=~bad b=bad"), "/1")
+	found := func() *tableState {
+		s := &tableState{accepted: first, refused: map[unit]*refusedPart{}}
+		s.begin(then, "bad")
+		return s
+	}
+	one, two := found(), found()
+	if one.search.suspects != two.search.suspects || one.search.probe != two.search.probe {
+		t.Error("each has suspects and probes of its own")
+	}
+	bad := func(name string, match bool) (unit, *refusedPart) {
+		u := unit{"h", name}
+		return u, &refusedPart{sum: sha256.Sum256(readTable(then.linear()).find(u)), match: match}
+	}
+	for _, s := range []*tableState{one, two} {
+		u, part := bad("a", false)
+		s.refused[u] = part
+	}
+	both := one.amend(then)
+	if both == then || two.amend(then) != both {
+		t.Error("each has an amended table of its own")
+	}
+	u, part := bad("a", true)
+	one.refused[u] = part
+	two.refused[u], two.amendedOf = part, nil
+	if other := two.amend(then); other == both || tableText(both.linear()) != "h: a bad" || tableText(other.linear()) != "h: bad" {
+		t.Errorf("one serves %q and the other %q", tableText(both.linear()), tableText(other.linear()))
+	}
+}

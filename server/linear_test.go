@@ -68,6 +68,9 @@ func TestAnEnvoyThatCannotReadTreesIsSentLinearTables(t *testing.T) {
 	if figures := r.get(t, "/metrics"); !strings.Contains(figures, "gatefold_xds_linear_envoys 1\n") {
 		t.Error("the figure does not count it")
 	}
+	if page := r.get(t, "/api/v1/xds"); !strings.Contains(page, `"linearTables": true`) {
+		t.Errorf("the page of streams does not tell: %s", page)
+	}
 	r.until("the verdict names it", func() bool {
 		return strings.Contains(r.verdict("shop/a").message, `Given linear route tables, which are slower: "museum".`)
 	})
@@ -97,4 +100,16 @@ func TestAnEnvoyThatCannotReadTreesInTheStateOfTheWorld(t *testing.T) {
 	again.take("Cluster web@1") // no table before
 	r.publishTree("1")
 	again.take("RouteConfiguration r1@1line")
+}
+
+// The page of what is served shows trees, with the routes in their leaves.
+func TestThePageShowsTrees(t *testing.T) {
+	r := start(t, Options{})
+	r.Publish(translate.Result{Delta: []xds.Update{updateOf(*compiled(tableOfText("h: a=1 b=2"), "/1").Resource)}})
+	page := r.get(t, "/api/v1/xds")
+	for _, word := range []string{"prefixMatchMap", "envoy.config.route.v3.RouteList", `"path": "/2"`} {
+		if !strings.Contains(page, word) {
+			t.Errorf("%s is not in %s", word, page)
+		}
+	}
 }
