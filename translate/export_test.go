@@ -12,8 +12,10 @@ func (t *Translator) Cells() map[string]int {
 	cells := map[string]int{}
 	count := func(name string, family reflect.Value) {
 		for _, field := range []string{"cells", "buckets"} {
-			if m := family.FieldByName(field); m.IsValid() && m.Len() > 0 {
-				cells[name] += m.Len()
+			if table := family.FieldByName(field); table.IsValid() {
+				if n := table.FieldByName("byHash").Len() + table.FieldByName("odd").Len(); n > 0 {
+					cells[name] += n
+				}
 			}
 		}
 	}

@@ -3,11 +3,13 @@ package translate_test
 import (
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
 )
 
 // TestNothingIsKept edits a folder at random, compares what is kept with what a
@@ -57,4 +59,34 @@ func (w *world) remove() {
 	clear(w.objects)
 	clear(w.invalid)
 	w.hear(w.translator.Apply(store.Change{Gone: gone}))
+}
+
+// TestHeapAfterManyEdits edits one route after another of a folder to and fro: what is kept
+// afterwards is what was kept after the first edits. GATEFOLD_EDITS sets how many.
+func TestHeapAfterManyEdits(t *testing.T) {
+	const first, routes = 1000, 300
+	edits := number(t, "GATEFOLD_EDITS", 4000)
+	if testing.Short() {
+		t.Skip("it needs thousands of edits")
+	}
+	all, route, err := cases.Shape{Routes: routes, Hosts: 10}.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	translator := translate.New(translate.Options{})
+	translator.Apply(store.Change{Set: all})
+	all = nil
+	var early int64
+	for i := range edits {
+		translator.Apply(store.Change{Set: []*store.Object{route(i%routes, i)}})
+		if i+1 == first {
+			early = liveHeap()
+		}
+	}
+	late := liveHeap()
+	t.Logf("live heap after %d edits: %d KB, after %d: %d KB, %.3f times as much", first, early/1024, edits, late/1024, float64(late)/float64(early))
+	if float64(late) > 1.05*float64(early) {
+		t.Errorf("the live heap grew from %d to %d bytes in %d edits", early, late, edits-first)
+	}
+	runtime.KeepAlive(translator)
 }

@@ -110,7 +110,7 @@ func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
 	out := &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: route.OriginOf(object), TLS: tls}}
 	for i, ref := range from.Spec.Validation.CACertificateRefs {
 		to := store.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}
-		found := n.authority.Get(c, backend.Reference{From: key, To: to})
+		found := n.authority.Get(c, backend.Reference{From: store.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace}, To: to})
 		if found.Refused.Good() {
 			tls.Authorities = append(tls.Authorities, found.Object)
 			continue

@@ -89,6 +89,8 @@ func (r Resolution) OK() bool { return r.Reason == "" }
 // Reference is a back end reference with its defaults filled in, and who makes
 // it.
 type Reference struct {
+	// From has no name: what a reference leads to depends on the kind and namespace of who
+	// makes it, and those of a namespace share the answer.
 	From store.Key
 	To   store.Key
 	// Port is 0 when the reference has none.
@@ -112,6 +114,7 @@ func Refer(from store.Key, ref gwv1.BackendObjectReference) Reference {
 	if ref.Namespace != nil && *ref.Namespace != "" {
 		to.Namespace = string(*ref.Namespace)
 	}
+	from.Name = ""
 	r := Reference{From: from, To: to}
 	if ref.Port != nil {
 		r.Port = *ref.Port
@@ -119,9 +122,9 @@ func Refer(from store.Key, ref gwv1.BackendObjectReference) Reference {
 	return r
 }
 
-// String gives "HTTPRoute shop/cart → Service shop/cart:80".
+// String gives "HTTPRoute of shop → Service shop/cart:80".
 func (r Reference) String() string {
-	out := r.From.String() + " → " + r.To.String()
+	out := r.From.Kind + " of " + r.From.Namespace + " → " + r.To.String()
 	if r.Port != 0 {
 		out += fmt.Sprint(":", r.Port)
 	}

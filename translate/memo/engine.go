@@ -9,7 +9,9 @@ import (
 type Engine struct {
 	families []family
 	// idle are sources that lost their last reader and may be collectable.
-	idle  []collectable
+	idle []collectable
+	// spare are lists of reads, to be filled again: runs lie in one another.
+	spare [][]readable
 	trace bool
 	ran   []string
 	epoch uint64
@@ -68,7 +70,53 @@ type source struct {
 	// several. The number is the reader's run that read it last.
 	one      *instance
 	oneEpoch uint64
-	more     map[*instance]uint64
+	more     *readers
+}
+
+// readers are several, each with the number of its run that read last: a list while
+// they are few.
+type readers struct {
+	few  []reading
+	many map[*instance]uint64
+}
+
+type reading struct {
+	by    *instance
+	epoch uint64
+}
+
+func (r *readers) record(by *instance, epoch uint64) bool {
+	if r.many != nil {
+		first := r.many[by] != epoch
+		r.many[by] = epoch
+		return first
+	}
+	for i := range r.few {
+		if one := &r.few[i]; one.by == by {
+			first := one.epoch != epoch
+			one.epoch = epoch
+			return first
+		}
+	}
+	if len(r.few) < fewKeys {
+		r.few = append(r.few, reading{by, epoch})
+		return true
+	}
+	r.many = make(map[*instance]uint64, 2*fewKeys)
+	for _, one := range r.few {
+		r.many[one.by] = one.epoch
+	}
+	r.many[by], r.few = epoch, nil
+	return true
+}
+
+// forget drops a reader unless it read in the run epoch, and tells whether none is left.
+func (r *readers) forget(by *instance, epoch uint64) (none bool) {
+	if last, ok := r.many[by]; ok && last != epoch {
+		delete(r.many, by)
+	}
+	r.few = slices.DeleteFunc(r.few, func(one reading) bool { return one.by == by && one.epoch != epoch })
+	return len(r.few)+len(r.many) == 0
 }
 
 // record notes that reader's run epoch read s, and tells whether it is the
@@ -76,15 +124,13 @@ type source struct {
 func (s *source) record(reader *instance, epoch uint64) bool {
 	switch {
 	case s.more != nil:
-		first := s.more[reader] != epoch
-		s.more[reader] = epoch
-		return first
+		return s.more.record(reader, epoch)
 	case s.one == nil || s.one == reader:
 		first := s.one == nil || s.oneEpoch != epoch
 		s.one, s.oneEpoch = reader, epoch
 		return first
 	}
-	s.more = map[*instance]uint64{s.one: s.oneEpoch, reader: epoch}
+	s.more = &readers{few: []reading{{s.one, s.oneEpoch}, {reader, epoch}}}
 	s.one = nil
 	return true
 }
@@ -93,10 +139,7 @@ func (s *source) record(reader *instance, epoch uint64) bool {
 func (s *source) forget(reader *instance, epoch uint64) {
 	switch {
 	case s.more != nil:
-		if s.more[reader] != epoch {
-			delete(s.more, reader)
-		}
-		if len(s.more) == 0 {
+		if s.more.forget(reader, epoch) {
 			s.more = nil
 		}
 	case s.one == reader && s.oneEpoch != epoch:
@@ -111,7 +154,13 @@ func (s *source) changed() {
 	if s.one != nil {
 		s.one.invalidate()
 	}
-	for reader := range s.more {
+	if s.more == nil {
+		return
+	}
+	for _, one := range s.more.few {
+		one.by.invalidate()
+	}
+	for reader := range s.more.many {
 		reader.invalidate()
 	}
 }
@@ -128,7 +177,7 @@ type instance struct {
 	dirty   bool
 	running bool
 	queued  bool
-	enqueue func()
+	cell    interface{ enqueue() } // whose instance it is
 }
 
 func (i *instance) invalidate() {
@@ -140,7 +189,7 @@ func (i *instance) invalidate() {
 func (i *instance) schedule() {
 	if i.dirty && !i.queued {
 		i.queued = true
-		i.enqueue()
+		i.cell.enqueue()
 	}
 }
 
@@ -162,7 +211,11 @@ func (c *Ctx) record(r readable) {
 func (e *Engine) begin(i *instance) *Ctx {
 	e.epoch++
 	i.running, i.dirty = true, false
-	return &Ctx{engine: e, reader: i, epoch: e.epoch}
+	c := &Ctx{engine: e, reader: i, epoch: e.epoch}
+	if last := len(e.spare) - 1; last >= 0 {
+		c.reads, e.spare = e.spare[last], e.spare[:last]
+	}
+	return c
 }
 
 // note remembers that a rule ran.
@@ -174,7 +227,11 @@ func (e *Engine) note(name string, key any) {
 func (e *Engine) end(c *Ctx) {
 	c.reader.running = false
 	e.release(c.reader, c.epoch)
-	c.reader.reads = slices.Clip(c.reads)
+	if len(c.reads) > 0 {
+		c.reader.reads = append(make([]readable, 0, len(c.reads)), c.reads...)
+	}
+	clear(c.reads)
+	e.spare = append(e.spare, c.reads[:0])
 }
 
 // release lets go of all that reader read, except in the run epoch.

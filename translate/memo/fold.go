@@ -6,7 +6,7 @@ type Fold[K, ID comparable, M, V any] struct {
 	engine *Engine
 	step   func(V, []Member[ID, M]) V
 	equal  func(a, b V) bool
-	cells  map[K]*foldCell[K, ID, M, V]
+	cells  table[K, *foldCell[K, ID, M, V]]
 	queue  []*foldCell[K, ID, M, V]
 	subscribers[K, V]
 }
@@ -29,9 +29,11 @@ type foldCell[K, ID comparable, M, V any] struct {
 
 func (c *foldCell[K, ID, M, V]) base() *source { return &c.source }
 
+func (c *foldCell[K, ID, M, V]) at() K { return c.key }
+
 func (c *foldCell[K, ID, M, V]) collect() {
 	if c.members == 0 && len(c.pending) == 0 && !c.present && c.unread() {
-		delete(c.fold.cells, c.key)
+		c.fold.cells.remove(c.key)
 	}
 }
 
@@ -40,7 +42,7 @@ func (c *foldCell[K, ID, M, V]) collect() {
 // one, and its result must depend on the set of members only. equal tells
 // whether two values mean the same.
 func NewFold[K, ID comparable, M, V any](e *Engine, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
-	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal, cells: map[K]*foldCell[K, ID, M, V]{}}
+	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal, cells: newTable[K, *foldCell[K, ID, M, V]]()}
 	e.add(f)
 	return f
 }
@@ -101,10 +103,10 @@ func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 }
 
 func (f *Fold[K, ID, M, V]) cell(key K) *foldCell[K, ID, M, V] {
-	cell, ok := f.cells[key]
+	cell, ok := f.cells.get(key)
 	if !ok {
 		cell = &foldCell[K, ID, M, V]{fold: f, key: key}
-		f.cells[key] = cell
+		f.cells.put(cell)
 	}
 	return cell
 }

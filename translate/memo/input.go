@@ -1,15 +1,12 @@
 package memo
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Input holds values by key, set from outside.
 type Input[K comparable, V any] struct {
 	engine *Engine
 	equal  func(a, b V) bool
-	cells  map[K]*inputCell[K, V]
+	cells  table[K, *inputCell[K, V]]
 	subscribers[K, V]
 }
 
@@ -23,15 +20,17 @@ type inputCell[K comparable, V any] struct {
 
 func (c *inputCell[K, V]) base() *source { return &c.source }
 
+func (c *inputCell[K, V]) at() K { return c.key }
+
 func (c *inputCell[K, V]) collect() {
 	if !c.present && c.unread() {
-		delete(c.input.cells, c.key)
+		c.input.cells.remove(c.key)
 	}
 }
 
 // NewInput declares an input whose values are compared by equal.
 func NewInput[K comparable, V any](e *Engine, equal func(a, b V) bool) *Input[K, V] {
-	return &Input[K, V]{engine: e, equal: equal, cells: map[K]*inputCell[K, V]{}}
+	return &Input[K, V]{engine: e, equal: equal, cells: newTable[K, *inputCell[K, V]]()}
 }
 
 // Set gives key a value. Nothing follows when it is equal to the present one.
@@ -48,7 +47,7 @@ func (in *Input[K, V]) Set(key K, value V) {
 
 // Delete takes key away.
 func (in *Input[K, V]) Delete(key K) {
-	cell, ok := in.cells[key]
+	cell, ok := in.cells.get(key)
 	if !ok || !cell.present {
 		return
 	}
@@ -68,10 +67,10 @@ func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 }
 
 func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
-	cell, ok := in.cells[key]
+	cell, ok := in.cells.get(key)
 	if !ok {
 		cell = &inputCell[K, V]{input: in, key: key}
-		in.cells[key] = cell
+		in.cells.put(cell)
 	}
 	return cell
 }
@@ -81,28 +80,30 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 type Index[X comparable, K comparable] struct {
 	engine  *Engine
 	compare func(a, b K) int
-	buckets map[X]*bucket[X, K]
+	buckets table[X, *bucket[X, K]]
 }
 
 type bucket[X, K comparable] struct {
 	source
 	index *Index[X, K]
-	at    X
-	keys  map[K]struct{}
+	key   X
+	keys  set[K]
 }
 
 func (b *bucket[X, K]) base() *source { return &b.source }
 
+func (b *bucket[X, K]) at() X { return b.key }
+
 func (b *bucket[X, K]) collect() {
-	if len(b.keys) == 0 && b.unread() {
-		delete(b.index.buckets, b.at)
+	if b.keys.len() == 0 && b.unread() {
+		b.index.buckets.remove(b.key)
 	}
 }
 
 // NewIndex declares an index over of: properties gives the places at which a
 // key is listed, without repetition. Lists are sorted by compare.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
-	x := &Index[X, K]{engine: e, compare: compare, buckets: map[X]*bucket[X, K]{}}
+	x := &Index[X, K]{engine: e, compare: compare, buckets: newTable[X, *bucket[X, K]]()}
 	of.subscribe(func(key K, change Change[V]) {
 		var before, after []X
 		if change.Had {
@@ -120,7 +121,7 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range before {
 		if !slices.Contains(after, at) {
 			b := x.bucket(at)
-			delete(b.keys, key)
+			b.keys.remove(key)
 			b.changed()
 			b.collect()
 		}
@@ -128,7 +129,7 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range after {
 		if !slices.Contains(before, at) {
 			b := x.bucket(at)
-			b.keys[key] = struct{}{}
+			b.keys.add(key)
 			b.changed()
 		}
 	}
@@ -138,14 +139,14 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 func (x *Index[X, K]) Get(c *Ctx, at X) []K {
 	b := x.bucket(at)
 	c.record(b)
-	return slices.SortedFunc(maps.Keys(b.keys), x.compare)
+	return slices.SortedFunc(b.keys.all(), x.compare)
 }
 
 func (x *Index[X, K]) bucket(at X) *bucket[X, K] {
-	b, ok := x.buckets[at]
+	b, ok := x.buckets.get(at)
 	if !ok {
-		b = &bucket[X, K]{index: x, at: at, keys: map[K]struct{}{}}
-		x.buckets[at] = b
+		b = &bucket[X, K]{index: x, key: at}
+		x.buckets.put(b)
 	}
 	return b
 }

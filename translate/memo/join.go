@@ -10,8 +10,8 @@ type Pair[L, R comparable] struct {
 // what can be selected. It has a value for exactly the pairs that share one or
 // more, and costs the pairs that an edit makes or breaks.
 type Join[L, R, X comparable] struct {
-	left  map[X]map[L]struct{}
-	right map[X]map[R]struct{}
+	left  map[X]*set[L]
+	right map[X]*set[R]
 	// shared counts the properties that a pair shares.
 	shared map[Pair[L, R]]int
 	subscribers[Pair[L, R], struct{}]
@@ -22,11 +22,11 @@ type Join[L, R, X comparable] struct {
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right Keyed[R, RV], rightAt func(R, RV) []X,
 ) *Join[L, R, X] {
-	j := &Join[L, R, X]{left: map[X]map[L]struct{}{}, right: map[X]map[R]struct{}{}, shared: map[Pair[L, R]]int{}}
+	j := &Join[L, R, X]{left: map[X]*set[L]{}, right: map[X]*set[R]{}, shared: map[Pair[L, R]]int{}}
 	left.subscribe(func(key L, change Change[LV]) {
 		eachMove(key, change, leftAt, func(at X, step int) {
 			place(j.left, at, key, step)
-			for r := range j.right[at] {
+			for r := range j.right[at].all() {
 				j.count(Pair[L, R]{key, r}, step)
 			}
 		})
@@ -34,7 +34,7 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	right.subscribe(func(key R, change Change[RV]) {
 		eachMove(key, change, rightAt, func(at X, step int) {
 			place(j.right, at, key, step)
-			for l := range j.left[at] {
+			for l := range j.left[at].all() {
 				j.count(Pair[L, R]{l, key}, step)
 			}
 		})
@@ -64,16 +64,16 @@ func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K
 	}
 }
 
-func place[X, K comparable](side map[X]map[K]struct{}, at X, key K, step int) {
+func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	if step > 0 {
 		if side[at] == nil {
-			side[at] = map[K]struct{}{}
+			side[at] = &set[K]{}
 		}
-		side[at][key] = struct{}{}
+		side[at].add(key)
 		return
 	}
-	delete(side[at], key)
-	if len(side[at]) == 0 {
+	side[at].remove(key)
+	if side[at].len() == 0 {
 		delete(side, at)
 	}
 }

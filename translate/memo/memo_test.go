@@ -120,7 +120,7 @@ func TestIncrementalEqualsCold(t *testing.T) {
 
 // cells counts what lives, so that leaks show.
 func (s *sums) cells() string {
-	return fmt.Sprint(len(s.words.cells), len(s.resolve.cells), len(s.letters.cells), len(s.byLen.cells), len(s.report.cells))
+	return fmt.Sprint(s.words.cells.len(), s.resolve.cells.len(), s.letters.cells.len(), s.byLen.cells.len(), s.report.cells.len())
 }
 
 func edit(r *rand.Rand, s *sums, present map[string]string) {

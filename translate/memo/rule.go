@@ -8,7 +8,7 @@ type Rule[K comparable, V any] struct {
 	name   string
 	run    func(*Ctx, K) V
 	equal  func(a, b V) bool
-	cells  map[K]*ruleCell[K, V]
+	cells  table[K, *ruleCell[K, V]]
 	queue  []*ruleCell[K, V]
 	subscribers[K, V]
 }
@@ -19,19 +19,23 @@ type ruleCell[K comparable, V any] struct {
 	rule  *Rule[K, V]
 	key   K
 	value V
+	// pins counts what asks for the value by Each.
+	pins int32
 	// ready tells that value was computed at least once.
 	ready bool
-	// pins counts what asks for the value by Each.
-	pins int
-	dead bool
+	dead  bool
 }
 
 func (c *ruleCell[K, V]) base() *source { return &c.source }
 
+func (c *ruleCell[K, V]) at() K { return c.key }
+
+func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
+
 // NewRule declares a rule: run computes the value of a key, equal tells whether
 // two values mean the same. The name appears in Flush's answer.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
-	r := &Rule[K, V]{engine: e, name: name, run: run, equal: equal, cells: map[K]*ruleCell[K, V]{}}
+	r := &Rule[K, V]{engine: e, name: name, run: run, equal: equal, cells: newTable[K, *ruleCell[K, V]]()}
 	e.add(r)
 	return r
 }
@@ -73,7 +77,7 @@ func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(
 }
 
 func (r *Rule[K, V]) unpin(key K) {
-	cell := r.cells[key]
+	cell, _ := r.cells.get(key)
 	cell.pins--
 	if cell.pins == 0 && cell.unread() {
 		r.engine.idle = append(r.engine.idle, cell)
@@ -81,12 +85,12 @@ func (r *Rule[K, V]) unpin(key K) {
 }
 
 func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
-	cell, ok := r.cells[key]
+	cell, ok := r.cells.get(key)
 	if !ok {
 		cell = &ruleCell[K, V]{rule: r, key: key}
-		cell.enqueue = func() { r.queue = append(r.queue, cell) }
+		cell.cell = cell
 		cell.invalidate()
-		r.cells[key] = cell
+		r.cells.put(cell)
 	}
 	return cell
 }
@@ -127,7 +131,7 @@ func (c *ruleCell[K, V]) collect() {
 		return
 	}
 	c.dead = true
-	delete(c.rule.cells, c.key)
+	c.rule.cells.remove(c.key)
 	c.rule.engine.release(&c.instance, 0)
 	if c.ready {
 		c.rule.tell(c.key, Change[V]{Old: c.value, Had: true})
