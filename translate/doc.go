@@ -52,7 +52,7 @@
 //	binding       node, candidate      link, flat, graft            entry of the child's status
 //	bindings      HTTPRoute            ← binding                    all of its entries
 //	children      HTTPRoute            bindings, admitted           entries of its status for routes above, and problems
-//	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare
+//	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare; many also in short lists by path, encoded
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
 //	hosts         chain, shard         ← host, gateway              virtual hosts by domain

@@ -424,6 +424,7 @@ func nearby(r *rand.Rand, path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
+	path = strings.ReplaceAll(path, "%/", "%25/") // a back end in Go takes no other percent sign
 	if found {
 		path += "?" + query
 	}
