@@ -201,7 +201,7 @@ func (p *plan) removals(now time.Time) (*response, time.Time) {
 		return nil, until
 	}
 	return p.first(p.drain, resourcev3.ClusterType, resourcev3.EndpointType,
-		resourcev3.ScopedRouteType, resourcev3.RouteType, resourcev3.SecretType), time.Time{}
+		resourcev3.RouteType, resourcev3.SecretType), time.Time{}
 }
 
 // drain takes the removals that wait. What came back is not among them: decide
@@ -361,6 +361,8 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	delete(l.rejected, name)
 	named := l.names.has(name)
 	switch {
+	case held && l.typ == resourcev3.ScopedRouteType:
+		return nothing // see shards.go
 	case held && ordered && l.typ != resourcev3.ListenerType:
 		return removeLast
 	case held, named:

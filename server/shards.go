@@ -14,6 +14,10 @@ import (
 // next answers 404 until its own have come (docs/scale.md). So a listener with shards is
 // sent when its scopes and their tables were taken. Envoy asks for scopes when it has a
 // listener with shards: that one goes ahead, by itself.
+//
+// Scopes are never taken away: unlike a table that is in use, Envoy drops them at once, and
+// connections of a listener that is replaced or drained would be answered 404 from then on. What
+// stays is a name, until the last listener with shards is gone and Envoy asks for no more.
 
 // belongs tells whether a table, or a scope of its name, is of an Envoy listener: its name
 // begins with the listener's (listen.RoutesName).
@@ -41,12 +45,13 @@ func (p *plan) ready(listener string) bool {
 		if !belongs(name, listener) {
 			continue
 		}
-		if scopes == nil {
+		if scopes == nil || !scopes.wildcard {
 			if p.ahead == "" {
 				p.ahead = listener
 			}
 			return p.ahead == listener
 		}
+		p.ahead = ""
 		if !scopes.answeredOnce(name) || tables == nil || !tables.answeredOnce(name) {
 			return false
 		}

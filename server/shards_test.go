@@ -74,3 +74,16 @@ func TestShardsAreWaitedForOnce(t *testing.T) {
 	p.now = until
 	p.sends("l2")
 }
+
+// Connections that are drained go on by their old listener's scopes: they stay.
+func TestScopesStay(t *testing.T) {
+	p := newPlanned(t)
+	p.editLate("ScopedRouteConfiguration l1#0@1")
+	p.asksForScopes()
+	p.takes(p.sends("l1#0"))
+	p.scope.put(update{"shop/a", srds, "l1#0", nil})
+	p.ledgers[srds].mark("l1#0")
+	if r, _ := p.next(p.now); r != nil {
+		t.Errorf("%v is removed", r.removed)
+	}
+}
