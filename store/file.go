@@ -103,7 +103,11 @@ func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
 			}
 		}
 	}
-	parallel(len(unread), func(i int) { unread[i].result = s.reader.read(unread[i].text) })
+	count := s.counting(len(unread))
+	parallel(len(unread), func(i int) {
+		unread[i].result = s.reader.read(unread[i].text)
+		count()
+	})
 	stats := Stats{Files: tree.Files.Len(), FilesChanged: len(edits), Documents: len(unread)}
 	for _, d := range unread {
 		stats.Parse += d.parse

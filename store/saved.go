@@ -129,7 +129,11 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 	reader := s.reader
 	reader.sound = sound
 	results := make([]*result, len(all))
-	parallel(len(all), func(i int) { results[i] = reader.again(all[i]) })
+	count := s.counting(len(all))
+	parallel(len(all), func(i int) {
+		results[i] = reader.again(all[i])
+		count()
+	})
 	for i, saved := range all {
 		if !s.restore(saved, results[i]) {
 			unusable = append(unusable, saved.Key)

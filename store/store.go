@@ -30,6 +30,9 @@ type Options struct {
 	ClusterPaths fence.Globs
 	// Limits bound what is taken; zero fields get the defaults.
 	Limits Limits
+	// Progress, if any, is told now and then how many of the documents that an Apply or a
+	// Restore reads are read: first 1, and all at last. It is called by one goroutine at a time.
+	Progress func(done, of int)
 }
 
 // Limits bound a Tree (design section 10). Each document is bounded, too: in

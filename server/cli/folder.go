@@ -29,7 +29,8 @@ type folderOptions struct {
 	// secrets is a folder of Secrets, "" for none.
 	secrets string
 
-	save, saveSecrets bool // store.Options, of serve
+	save, saveSecrets bool               // store.Options, of serve
+	progress          func(done, of int) // the same
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) {
@@ -96,7 +97,7 @@ func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error)
 	if o.routes.Guard, err = o.guard.guard(); err != nil {
 		return nil, err
 	}
-	objects, err := store.New(store.Options{Strict: strict, Save: o.save, SaveSecrets: o.saveSecrets, Limits: o.store, ClusterPaths: clusterPaths})
+	objects, err := store.New(store.Options{Strict: strict, Save: o.save, SaveSecrets: o.saveSecrets, Limits: o.store, ClusterPaths: clusterPaths, Progress: o.progress})
 	if err != nil {
 		return nil, err
 	}

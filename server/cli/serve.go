@@ -86,6 +86,7 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	}
 	o.folder.guard.own = []string{o.server.XDSAddress, o.server.AdminAddress}
 	o.folder.save, o.folder.saveSecrets = !o.state.off(), o.state.secrets
+	o.folder.progress = (&progress{log: log, now: time.Now}).note
 	both, err := newSteps(ctx, o.folder, o.strict)
 	if err != nil {
 		return err
