@@ -62,6 +62,7 @@ type order struct {
 	Clusters int  // all of so many clusters, each with endpoints; 0 for none
 	Table    int  // a new form of the table, of so many bytes; 0 for none
 	Version  int  // of what is published
+	Edits    int  // that the table is ahead
 	Collect  bool // the garbage first
 	Rest     bool // wait until no stream has anything to do
 }
@@ -138,9 +139,10 @@ func (s *Server) awaitRest() {
 
 // delta gives the resources that are ordered.
 func (o order) delta() (delta []xds.Update) {
+	version := o.Version
 	set := func(typ, name string, body []byte) {
 		delta = append(delta, xds.Update{Gateway: "shop/a", Type: typ, Name: name,
-			Resource: &xds.Resource{Type: typ, Name: name, Version: versionOf(strconv.Itoa(o.Version), nil), Body: body}})
+			Resource: &xds.Resource{Type: typ, Name: name, Version: versionOf(strconv.Itoa(version), nil), Body: body}})
 	}
 	for i := range o.Clusters {
 		name := clusterName(i)
@@ -150,9 +152,9 @@ func (o order) delta() (delta []xds.Update) {
 	if o.Clusters > 0 {
 		set(lds, "http", resource(lds, "http", "x").Body)
 	}
-	if o.Table > 0 {
+	if version += o.Edits; o.Table > 0 {
 		body := make([]byte, o.Table)
-		random := rand.New(rand.NewPCG(1, uint64(o.Version)))
+		random := rand.New(rand.NewPCG(1, uint64(version)))
 		for i := range body {
 			body[i] = byte(random.Uint32())
 		}

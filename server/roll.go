@@ -196,7 +196,7 @@ func (o *overlay) loose() int {
 // lay puts the same names and versions on a roll of the scope, when what they do not
 // share has grown and becomes less by that.
 func (o *overlay) lay(c *scope, typ string) {
-	if o.loose() < o.looseBefore+bulk {
+	if !c.known || o.loose() < o.looseBefore+bulk {
 		return
 	}
 	on := c.call(typ).roll
