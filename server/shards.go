@@ -26,9 +26,10 @@ func belongs(table, listener string) bool {
 }
 
 // withhold tells whether a listener is not to be sent yet. Nothing is withheld longer
-// than p.wait.
+// than p.wait, and nothing in the state-of-the-world protocol: what its list leaves out
+// is removed.
 func (p *plan) withhold(listener string) bool {
-	if !p.ordered || p.ready(listener) {
+	if !p.ordered || p.world != nil || p.ready(listener) {
 		return false
 	}
 	if p.withheld.IsZero() {
