@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -424,7 +425,9 @@ func nearby(r *rand.Rand, path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	path = strings.ReplaceAll(path, "%/", "%25/") // a back end in Go takes no other percent sign
+	if _, err := url.PathUnescape(path); err != nil { // which a back end in Go would answer with 400
+		path = strings.ReplaceAll(path, "%", "%25")
+	}
 	if found {
 		path += "?" + query
 	}
