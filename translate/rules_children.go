@@ -20,7 +20,7 @@ import (
 func (n *network) handedOn(c *memo.Ctx, key store.Key, mount *mountOut) listen.Verdict[gwv1.RouteConditionReason] {
 	var out listen.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
-		if len(mount.Flat[port].Points) > 0 {
+		if len(mount.flat(port).Points) > 0 {
 			if out = n.graft.Get(c, flatKey{Route: key, Port: port}).resolved(); !out.Good() {
 				return out
 			}

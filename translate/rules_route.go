@@ -73,20 +73,17 @@ type flatOut struct {
 // mountOut joins where a route attaches and what it serves there.
 type mountOut struct {
 	Attach *attachOut
-	Flat   map[int32]*flatOut
+	// flats are its rules by port, in the order of Attach.Ports; one for no port where it
+	// serves on none.
+	flats  []*flatOut
 	placed placed
 }
 
 func sameMount(a, b *mountOut) bool {
-	if a == nil || b == nil || a.Attach != b.Attach || len(a.Flat) != len(b.Flat) {
+	if a == nil || b == nil {
 		return a == b
 	}
-	for port, flat := range a.Flat {
-		if b.Flat[port] != flat {
-			return false
-		}
-	}
-	return samePlaced(a.placed, b.placed)
+	return a.Attach == b.Attach && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
 }
 
 func (n *network) declareRoutes(e *memo.Engine) {
@@ -280,12 +277,14 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 // runMount flattens the route for every port that it serves on; a route that
 // serves nowhere is still looked at, for its status.
 func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
-	out := &mountOut{Attach: n.where(c, key), Flat: map[int32]*flatOut{}}
-	for _, port := range out.Attach.Ports {
-		out.Flat[port] = n.flat.Get(c, flatKey{Route: key, Port: port})
+	out := &mountOut{Attach: n.where(c, key)}
+	ports := out.Attach.Ports
+	if len(ports) == 0 {
+		ports = []int32{0}
 	}
-	if len(out.Flat) == 0 {
-		out.Flat[0] = n.flat.Get(c, flatKey{Route: key})
+	out.flats = make([]*flatOut, len(ports))
+	for i, port := range ports {
+		out.flats[i] = n.flat.Get(c, flatKey{Route: key, Port: port})
 	}
 	out.placed = n.place(c, key, func(yield func(tableKey, []*entry) bool) {
 		more := true
@@ -302,7 +301,7 @@ func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 			key := tableOf(parent.Gateway, place)
 			if !seen[key] {
 				seen[key] = true
-				yield(key, m.Flat[place.Port])
+				yield(key, m.flat(place.Port))
 			}
 		}
 	}

@@ -42,10 +42,13 @@ func (n *network) outcome(c *memo.Ctx, key store.Key) outcome {
 // anyFlat gives the rules for one port: what is wrong with them does not depend
 // on the port.
 func (m *mountOut) anyFlat() *flatOut {
-	if len(m.Attach.Ports) == 0 {
-		return m.Flat[0]
-	}
-	return m.Flat[m.Attach.Ports[0]]
+	return m.flats[0]
+}
+
+// flat gives the rules for a port that the route serves on.
+func (m *mountOut) flat(port int32) *flatOut {
+	at, _ := slices.BinarySearch(m.Attach.Ports, port)
+	return m.flats[at]
 }
 
 // runRouteStatus gives nil for a route that names no Gateway of ours.
