@@ -29,7 +29,11 @@ var sizeFlag = flag.String("size", "tiny", "how much is measured: tiny (a test, 
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	if role == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		if scratch != "" {
+			_ = os.RemoveAll(scratch) // else it stays for the system to remove
+		}
+		os.Exit(code)
 	}
 	if err := play(role, []byte(os.Getenv(jobVariable))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -176,11 +180,15 @@ func build(t testing.TB) string {
 	return path
 }
 
+// scratch is the folder of what was built, "" while nothing was.
+var scratch string
+
 var built = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "gatefold-bench-")
 	if err != nil {
 		return "", err
 	}
+	scratch = folder
 	path := filepath.Join(folder, "gatefold")
 	said, err := exec.Command("go", "build", "-o", path, "github.com/gatefold/gatefold").CombinedOutput()
 	if err != nil {
