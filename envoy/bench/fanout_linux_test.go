@@ -7,7 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
+
+// fanoutLimit is how long the edits of one table may take: a simulated Envoy that loses its
+// connection, as on a machine with too much to do, does not come back and would be
+// waited for.
+const fanoutLimit = 4 * time.Minute
 
 // measureFanout takes over what server's own benchmark tells of one edit for many Envoys:
 // its clients are simulated, and the server is a process of its own.
@@ -23,12 +29,13 @@ func measureFanout(t *testing.T, r *run) {
 	}{{"300 KB", 300, 1}, {"5 MB", 5000, 15}} {
 		name := fmt.Sprintf("BenchmarkFanout/streams=%d/table=%dKB", r.fanoutStreams, table.kb)
 		command := exec.Command(program, "-test.run", "^$", "-test.bench", "^"+strings.ReplaceAll(name, "/", "$/^")+"$",
-			"-test.benchtime", fmt.Sprintf("%dx", r.fanoutEdits), "-test.timeout", patience.String())
+			"-test.benchtime", fmt.Sprintf("%dx", r.fanoutEdits), "-test.timeout", fanoutLimit.String())
 		command.Dir = t.TempDir()
 		command.SysProcAttr = dieWithParent()
 		out, err := command.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%v: %s", err, out)
+			t.Errorf("%s: %v: %.2000s", name, err, out)
+			continue
 		}
 		figures := benchmarkFigures(string(out), name)
 		what := fmt.Sprintf("%s streams, a table of %s", thousands(r.fanoutStreams), table.name)
