@@ -72,6 +72,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "overload", n.overload, overloadProblems)
 	problemsFrom(n.problems, "children", n.children, func(l *childrenOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
+	problemsFrom(n.problems, "host", n.host, onePathProblems)
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
 }
 

@@ -18,6 +18,8 @@ type hostOut struct {
 	// Compiled tells that Encoded is no list of the routes.
 	Compiled bool
 	Table    memo.Ordered[*entry]
+	// OnePaths are rules of one path that are many.
+	OnePaths []onePath
 	// Policy holds for the routes that say nothing themselves, nil for none.
 	Policy *hostPolicy
 }
@@ -103,6 +105,7 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	}
 	if out.Compiled = leaves != nil; out.Compiled {
 		out.Encoded = xds.CompiledHost(key.Domain, out.extras(), leaves)
+		out.OnePaths = table.onePaths()
 	} else {
 		out.Encoded = out.linear()
 		n.work.Lists++

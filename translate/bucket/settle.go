@@ -24,7 +24,7 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	default:
 		n = n.unsettled() // other trees have it
 	}
-	n.settlement = settlement[T]{above: up, below: t.below(n, up), rest: len(n.items)}
+	n.settlement = settlement[T]{above: up, below: t.below(n, up), rest: len(n.items), most: len(n.items)}
 	if n.children == nil {
 		return n, true
 	}
@@ -34,6 +34,7 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 		c.node, changed[i] = t.settled(c.node, n.below)
 		n.rest += c.rest
 		n.keys += c.keys
+		n.most = max(n.most, c.most)
 	}
 	isKey := n.choose()
 	for i := range n.children {

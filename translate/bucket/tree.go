@@ -77,6 +77,7 @@ type settlement[T any] struct {
 	below *above[T] // what is above the children
 	rest  int       // items here and below that no key has
 	keys  int       // keys below
+	most  int       // items that one node holds, here or below
 }
 
 // child is the node behind one byte more.
@@ -151,6 +152,27 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 		leaves = c.appendLeaves(leaves)
 	}
 	return leaves
+}
+
+// Crowds gives the items of each prefix that has more than most of them, in the order of
+// the list; most is at least Full. It visits no prefix that does not lead to one.
+func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
+
+func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {
+	if n.most <= most {
+		return crowds
+	}
+	if len(n.items) > most { // too many for a bucket: their prefix is the same
+		crowd := make([]T, len(n.items))
+		for i, it := range n.items {
+			crowd[i] = it.value
+		}
+		crowds = append(crowds, crowd)
+	}
+	for _, c := range n.children {
+		crowds = c.crowds(crowds, most)
+	}
+	return crowds
 }
 
 // build makes the node of items behind depth bytes.

@@ -1,0 +1,46 @@
+package translate
+
+import (
+	"fmt"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// maxOnePath is how many rules of one path a host may have before somebody is told:
+// Envoy tries them one by one (design section 1, promise 5).
+const maxOnePath = 100
+
+// onePath is the rules of a host whose paths begin with the same text, where they are
+// more than maxOnePath.
+type onePath struct {
+	Rules  int
+	Prefix string
+	// First is the first rule beyond maxOnePath.
+	First *entry
+}
+
+// onePaths finds them. Only tables with a tree are long enough.
+func (t table) onePaths() (paths []onePath) {
+	for _, entries := range t.tree.Crowds(maxOnePath) {
+		first := entries[maxOnePath]
+		paths = append(paths, onePath{len(entries), xds.Prefix(&first.Rule.Match), first})
+	}
+	return paths
+}
+
+// onePathProblems warns of them, at the rule that is one too many.
+func onePathProblems(host *hostOut) (problems []store.Problem) {
+	if host == nil {
+		return nil
+	}
+	for _, path := range host.OnePaths {
+		problems = append(problems, store.Problem{
+			Code: "ManyRulesOfOnePath", Severity: store.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),
+			Message: fmt.Sprintf("host %q has %d rules whose paths begin with %q and differ only by what is not plain text there, by method, headers or query: Envoy tries them one by one",
+				host.Key.Domain, path.Rules, path.Prefix),
+			Hint: fmt.Sprintf("give them different paths; up to %d for the same path are no burden", maxOnePath),
+		})
+	}
+	return problems
+}
