@@ -224,6 +224,7 @@ func (p *plan) drain(l *ledger) *response {
 // asks for listeners.
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
+	spoken := map[string]struct{}{} // which a queue may name twice
 	var later []string
 	defer func() {
 		for _, name := range later {
@@ -234,6 +235,10 @@ func (p *plan) fill(l *ledger) *response {
 		name, ok := l.peek()
 		if !ok {
 			break
+		}
+		if _, twice := spoken[name]; twice {
+			l.due.pop()
+			continue
 		}
 		if l.typ == resourcev3.ListenerType && p.withhold(name) {
 			l.due.pop()
@@ -247,6 +252,7 @@ func (p *plan) fill(l *ledger) *response {
 			return r
 		}
 		l.due.pop()
+		spoken[name] = struct{}{}
 		switch does {
 		case nothing:
 			p.holds(l, e)

@@ -102,3 +102,22 @@ func TestAnUnknownGatewayIsWarnedOfOnce(t *testing.T) {
 		}
 	}
 }
+
+// Many names that change twice before the stream gets to them, in one piece and one by
+// one, stand once in the response: Envoy refuses a response that names one twice.
+func TestAResponseNamesEachOnce(t *testing.T) {
+	p := newPlanned(t)
+	var names []string
+	for i := range 3 * bulk {
+		p.scope.putVersion(i, 1)
+		names = append(names, fmt.Sprintf("c%04d", i))
+	}
+	l := p.ledgers[cds]
+	l.markAll(names)
+	l.markAll(names[bulk:])
+	l.mark(names[bulk])
+	r, _ := p.next(p.now)
+	if r.names() != len(names) || l.awaited != len(names) {
+		t.Errorf("%d of %d names are sent, %d awaited", r.names(), len(names), l.awaited)
+	}
+}

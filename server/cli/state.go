@@ -91,11 +91,7 @@ func (o *stateOptions) open(folder string, objects *store.Store, log zerolog.Log
 	if dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
 	}
-	fingerprint, err := schema.Fingerprint()
-	if err != nil {
-		return nil, err
-	}
-	s := &state{options: journal.Options{Dir: dir, Root: root, Fingerprint: fingerprint}, log: log}
+	s := &state{options: journal.Options{Dir: dir, Root: root, Fingerprint: schema.Fingerprint()}, log: log}
 	opened, content, err := journal.Open(s.options)
 	switch {
 	case err != nil && !named:
