@@ -34,7 +34,7 @@ type Options struct {
 	// Root is the absolute path of the folder that is served. What another folder
 	// left is not used.
 	Root string
-	// Fingerprint is schema.Fingerprint.
+	// Fingerprint is schema.Fingerprint. "" is the same as none.
 	Fingerprint string
 	// MaxBytes bounds the texts that are read; 0 means 512 MiB.
 	MaxBytes int64

@@ -150,7 +150,7 @@ func (r *reading) all() (content Content, end int64) {
 	if r.damaged > 0 {
 		content.Problem = fmt.Sprintf("%s: %d of its lines are damaged", nameOfJournal, r.damaged)
 	}
-	content.Sound = head.Fingerprint == r.options.Fingerprint
+	content.Sound = head.Fingerprint != "" && head.Fingerprint == r.options.Fingerprint
 	for _, key := range slices.SortedFunc(maps.Keys(r.saved), store.CompareKeys) {
 		content.Saved = append(content.Saved, r.saved[key].saved)
 	}
