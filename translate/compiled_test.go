@@ -83,3 +83,31 @@ func TestAnEditEncodesItsLeaf(t *testing.T) {
 		}
 	}
 }
+
+// Of two routes that take all requests the second is in no leaf. Its edits are told all
+// the same: the list of the linear form has it.
+func TestAnEditThatNoLeafHas(t *testing.T) {
+	w, files := newWorld(t), map[string]string{}
+	name, text := document("gateway.networking.k8s.io/v1", "Gateway", "", "eg", "spec:\n  gatewayClassName: gatefold\n  listeners: [{name: http, port: 8080, protocol: HTTP}]\n")
+	files[name] = text
+	set := func(name, path, host string) {
+		name, text := document("gateway.networking.k8s.io/v1", "HTTPRoute", "", name,
+			fmt.Sprintf("spec:\n  parentRefs: [{name: eg}]\n  rules: [{matches: [{path: {value: %s}}], filters: [{type: RequestRedirect, requestRedirect: {hostname: %s}}]}]\n", path, host))
+		files[name] = text
+	}
+	for i := range 100 {
+		set(fmt.Sprintf("r%d", i), fmt.Sprintf("/r%d", i), "x.com")
+	}
+	set("all1", "/", "x.com")
+	set("all2", "/", "x.com")
+	w.apply(tree(files))
+	before := w.xdsText()
+	set("all2", "/", "y.com")
+	w.apply(tree(files))
+	if w.xdsText() != before {
+		t.Fatal("the compiled table shows the edit: it proves nothing")
+	}
+	w.checkCold(t)
+	w.apply(tree(files))
+	w.checkCold(t)
+}

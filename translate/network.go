@@ -143,7 +143,7 @@ type network struct {
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
 	hosts       *memo.Fold[shardKey, string, *hostOut, memo.Ordered[*hostOut]]
 	misdirected *memo.Rule[shardKey, []xds.Host]
-	routeConfig *memo.Rule[shardKey, xds.Resource]
+	routeConfig *memo.Rule[shardKey, routesOut]
 	shardScope  *memo.Rule[shardKey, xds.Resource]
 	stream      *memo.Rule[store.Key, *streamOut]
 	streams     *memo.Fold[portKey, store.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]

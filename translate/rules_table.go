@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -31,6 +32,30 @@ func sameHost(a, b *hostOut) bool {
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
 
 func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
+
+// routesOut is a RouteConfiguration.
+type routesOut struct {
+	xds.Resource
+	// Hosts are those of a table with compiled ones, else none.
+	Hosts []*hostOut
+}
+
+// sameRoutes compares the linear forms, too: they have the routes that are in no leaf,
+// and an order among those that no leaf has in common.
+func sameRoutes(a, b routesOut) bool {
+	return sameResource(a.Resource, b.Resource) && slices.EqualFunc(a.Hosts, b.Hosts, sameList)
+}
+
+// sameList tells whether two hosts encode to the same list of routes, if their frames are
+// the same.
+func sameList(a, b *hostOut) bool {
+	if a == b || a.Table.Same(b.Table) {
+		return true
+	}
+	return slices.EqualFunc(slices.Collect(a.Table.All()), slices.Collect(b.Table.All()), func(a, b *entry) bool {
+		return a == b || bytes.Equal(a.Encoded, b.Encoded)
+	})
+}
 
 func (n *network) declareTables(e *memo.Engine) {
 	n.table = memo.NewFold[tableKey, string, *entry](e, n.tableStep(), sameTable)
@@ -67,7 +92,7 @@ func (n *network) declareTables(e *memo.Engine) {
 	memo.Each(n.host, n.table)
 	n.declareShards(e)
 	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, sameHosts)
-	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameResource)
+	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameRoutes)
 	memo.Each(n.routeConfig, n.hosts)
 }
 
@@ -146,7 +171,7 @@ func (n *network) runMisdirected(c *memo.Ctx, key shardKey) (hosts []xds.Host) {
 
 func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
-func (n *network) runRouteConfig(c *memo.Ctx, key shardKey) xds.Resource {
+func (n *network) runRouteConfig(c *memo.Ctx, key shardKey) routesOut {
 	set, _ := n.hosts.Get(c, key)
 	hosts := make([]*hostOut, 0, set.Len())
 	encoded := make([]xds.Host, 0, set.Len())
@@ -157,11 +182,12 @@ func (n *network) runRouteConfig(c *memo.Ctx, key shardKey) xds.Resource {
 	if key.Chain != "" {
 		encoded = append(encoded, n.misdirected.Get(c, key)...)
 	}
-	resource := xds.RouteConfiguration(key.name(), encoded)
+	out := routesOut{Resource: xds.RouteConfiguration(key.name(), encoded)}
 	if compiled {
-		resource.Linear = func() xds.Resource { return linearTable(resource.Name, hosts, encoded) }
+		out.Hosts = hosts
+		out.Linear = func() xds.Resource { return linearTable(key.name(), hosts, encoded) }
 	}
-	return resource
+	return out
 }
 
 // linearTable is a table with the compiled ones of its hosts as lists. encoded has hosts,

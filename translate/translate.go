@@ -84,7 +84,7 @@ type Translator struct {
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
 	infra    *memo.Sink[store.Key, *ir.Infra]
-	routes   *memo.Sink[shardKey, xds.Resource]
+	routes   *memo.Sink[shardKey, routesOut]
 	scopes   *memo.Sink[shardKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
@@ -159,7 +159,12 @@ func (t *Translator) delta() []xds.Update {
 		out = appendUpdate(out, key.Gateway, resourceOf(change.Old), resourceOf(change.New))
 	}
 	for key, change := range t.routes.Drain() {
-		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
+		if change.Had && change.Has && sameRoutes(change.Old, change.New) {
+			continue
+		}
+		out = append(out, xds.Update{
+			Gateway: key.Gateway, Type: cmp.Or(change.Old.Type, change.New.Type), Name: key.name(), Resource: optional(change.New.Resource, change.Has),
+		})
 	}
 	for key, change := range t.scopes.Drain() {
 		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))

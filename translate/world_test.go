@@ -97,7 +97,7 @@ func (s *state) hear(r translate.Result) {
 	for _, update := range r.Delta {
 		at := update.Gateway + " " + update.Type + " " + update.Name
 		known, ok := s.resources[at]
-		if !ok && update.Resource == nil || ok && update.Resource != nil && known.Resource.Version == update.Resource.Version {
+		if !ok && update.Resource == nil || ok && update.Resource != nil && sameResource(known, update) {
 			s.idle = append(s.idle, at)
 		}
 		if update.Resource == nil {
@@ -229,9 +229,11 @@ func (w *world) checkCold(t testing.TB) {
 
 // equals compares everything published, byte for byte.
 func (s *state) equals(other *state) bool {
-	return maps.EqualFunc(s.resources, other.resources, func(a, b xds.Update) bool {
-		return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version && bytes.Equal(linearBody(a.Resource), linearBody(b.Resource))
-	}) && reflect.DeepEqual(s.statuses, other.statuses) && reflect.DeepEqual(s.infra, other.infra) && slices.Equal(s.problems, other.problems) && sameView(s.view(), other.view())
+	return maps.EqualFunc(s.resources, other.resources, sameResource) && reflect.DeepEqual(s.statuses, other.statuses) && reflect.DeepEqual(s.infra, other.infra) && slices.Equal(s.problems, other.problems) && sameView(s.view(), other.view())
+}
+
+func sameResource(a, b xds.Update) bool {
+	return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version && bytes.Equal(linearBody(a.Resource), linearBody(b.Resource))
 }
 
 // linearBody gives the linear form of a compiled table, else nil.

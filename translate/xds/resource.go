@@ -16,7 +16,8 @@ type Resource struct {
 	Body []byte
 	// Linear gives the same RouteConfiguration with every virtual host as one list of
 	// routes, under a Version of its own; nil when Body has no other hosts. It may be
-	// called from any goroutine, and makes the resource anew each time.
+	// called from any goroutine, and makes the resource anew each time. It has routes
+	// that Body lacks, since no request comes to them, and may change where Body stays.
 	Linear func() Resource
 }
 
