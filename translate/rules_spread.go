@@ -30,30 +30,35 @@ const (
 
 // spreadOut is a route's share.
 type spreadOut struct {
-	Route         store.Key
-	Tables, Ports int
-	Matches       int // of the route
-	Below         int // of the routes below it, on all its ports together
+	Tables, Ports int32
+	Matches       int32 // of the route
+	Below         int32 // of the routes below it, on all its ports together
 }
 
 // weight is what stands in each of its tables.
-func (s spreadOut) weight() int { return s.Matches + s.Below/max(1, s.Ports) }
+func (s spreadOut) weight() int { return int(s.Matches + s.Below/max(1, s.Ports)) }
 
-func (s spreadOut) copies() int { return s.Tables * s.weight() }
+func (s spreadOut) copies() int { return int(s.Tables) * s.weight() }
 
-// compareSpreads puts those that are in few tables first.
-func compareSpreads(a, b spreadOut) int {
+// wide is a route in more than freeTables tables.
+type wide struct {
+	Route store.Key
+	spreadOut
+}
+
+// compareWide puts those that are in few tables first.
+func compareWide(a, b wide) int {
 	return cmp.Or(cmp.Compare(a.Tables, b.Tables), store.CompareKeys(a.Route, b.Route))
 }
 
-// spreadTotal is what all routes come to.
+// spreadTotal is what all routes come to. Wide are those that may be cut.
 type spreadTotal struct {
 	Copies, Weight int
-	Routes         memo.Ordered[spreadOut]
+	Wide           memo.Ordered[wide]
 }
 
 func sameTotal(a, b spreadTotal) bool {
-	return a.Copies == b.Copies && a.Weight == b.Weight && a.Routes.Same(b.Routes)
+	return a.Copies == b.Copies && a.Weight == b.Weight && a.Wide.Same(b.Wide)
 }
 
 // limit is what they may come to.
@@ -64,19 +69,19 @@ func (n *network) declareSpread(e *memo.Engine) {
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
 	spread := memo.NewFold[store.Key, flatKey](e, addSpread, identical[spreadOut])
 	memo.From(spread, n.in.routes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
-		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Route: key, Matches: route.Matches(o)})
+		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Matches: int32(route.Matches(o))})
 	}, identical)
 	memo.From(spread, n.admitted, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
 		if tables := a.tables(); tables > 0 {
-			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Route: key, Tables: tables, Ports: len(a.Ports)})
+			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Tables: int32(tables), Ports: int32(len(a.Ports))})
 		}
 	}, identical)
 	memo.From(spread, n.flat, func(key flatKey, f *flatOut, yield func(place, spreadOut)) {
 		if key.Via != "" {
-			yield(place{Key: key.root(), ID: key}, spreadOut{Route: key.root(), Below: len(f.Entries) + len(f.Points)})
+			yield(place{Key: key.root(), ID: key}, spreadOut{Below: int32(len(f.Entries) + len(f.Points))})
 		}
 	}, identical)
-	total := memo.NewFold[struct{}, store.Key](e, addTotal(), sameTotal)
+	total := memo.NewFold[struct{}, store.Key](e, addTotal, sameTotal)
 	memo.From(total, spread, func(key store.Key, s spreadOut, yield func(memo.Place[struct{}, store.Key], spreadOut)) {
 		if s.Tables > 0 {
 			yield(memo.Place[struct{}, store.Key]{ID: key}, s)
@@ -114,9 +119,6 @@ func (a *attachOut) tables() int {
 // addSpread is the step of one route's fold.
 func addSpread(s spreadOut, members []memo.Member[flatKey, spreadOut]) spreadOut {
 	for _, m := range members {
-		if m.Has {
-			s.Route = m.New.Route
-		}
 		s.Tables += m.New.Tables - m.Old.Tables
 		s.Ports += m.New.Ports - m.Old.Ports
 		s.Below += m.New.Below - m.Old.Below
@@ -126,16 +128,21 @@ func addSpread(s spreadOut, members []memo.Member[flatKey, spreadOut]) spreadOut
 }
 
 // addTotal is the step of the fold of all.
-func addTotal() func(spreadTotal, []memo.Member[store.Key, spreadOut]) spreadTotal {
-	step := gather[store.Key](compareSpreads)
-	return func(t spreadTotal, members []memo.Member[store.Key, spreadOut]) spreadTotal {
-		for _, m := range members {
-			t.Copies += m.New.copies() - m.Old.copies()
-			t.Weight += m.New.weight() - m.Old.weight()
-		}
-		t.Routes = step(t.Routes, members)
-		return t
+func addTotal(t spreadTotal, members []memo.Member[store.Key, spreadOut]) spreadTotal {
+	if t.Wide.Len() == 0 {
+		t.Wide = memo.NewOrdered(compareWide)
 	}
+	for _, m := range members {
+		t.Copies += m.New.copies() - m.Old.copies()
+		t.Weight += m.New.weight() - m.Old.weight()
+		if m.Old.Tables > freeTables {
+			t.Wide = t.Wide.Delete(wide{m.ID, m.Old})
+		}
+		if m.New.Tables > freeTables {
+			t.Wide = t.Wide.Insert(wide{m.ID, m.New})
+		}
+	}
+	return t
 }
 
 // overload is why a route serves nowhere.
@@ -148,10 +155,13 @@ func (t spreadTotal) cut(most int) map[store.Key]overload {
 	if t.Copies <= limit {
 		return nil
 	}
-	out, sum := map[store.Key]overload{}, 0
-	for s := range t.Routes.All() {
+	out, sum := map[store.Key]overload{}, t.Copies
+	for s := range t.Wide.All() {
+		sum -= s.copies()
+	}
+	for s := range t.Wide.All() { // sum is at first what the others come to
 		if sum+s.copies() > limit {
-			out[s.Route] = overload{s.Tables, s.copies(), limit}
+			out[s.Route] = overload{int(s.Tables), s.copies(), limit}
 			continue
 		}
 		sum += s.copies()
