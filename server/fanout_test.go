@@ -298,7 +298,7 @@ func TestOneTableIsEncodedOnceForAllStreams(t *testing.T) {
 		return after.Allocated - before.Allocated
 	}
 	one, all := allocated(1), allocated(streams)
-	if all-one > size {
+	if all-one > 2*size { // gRPC's own part is most of a table with the race detector
 		t.Errorf("%d bytes are allocated for %d streams, %d for one; a table has %d", all, streams, one, size)
 	}
 }
