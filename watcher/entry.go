@@ -19,18 +19,20 @@ type signature struct {
 	size         int64
 	mtime, ctime int64 // nanoseconds since 1970
 	kind         fs.FileMode
+	// shared tells that the file has other names, perhaps beside this one.
+	shared bool
 }
 
 // node is a directory as it was last listed.
 type node struct {
 	id      identity
 	entries []*entry // sorted by path
-	// links names all symbolic links here: what they lead to may change with
-	// any other name, a hidden one too.
+	// links names all links here, symbolic and hard ones: what they lead to may
+	// change with any other name, a hidden one too.
 	links map[string]bool
 }
 
-// linked notes whether the name is a symbolic link.
+// linked notes whether the name is a link.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:
@@ -61,11 +63,14 @@ type entry struct {
 	sub *node
 }
 
+// isLink tells whether another name may lead to the same.
+func (e *entry) isLink() bool { return e.link != identity{} || e.sig.shared }
+
 func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }
 
 // sameState is what must be equal for an entry to count as unchanged.
 func (e *entry) sameState(f *entry) bool {
-	return e.sig == f.sig && e.link == f.link && e.skip == f.skip
+	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
 // entry judges one name, of which look tells what the system knows; ok is false

@@ -102,7 +102,6 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 	if signatureOf(info).identity != n.id {
 		return otherDir(dir)
 	}
-	up = append(slices.Clip(up), n.id)
 	all := maps.Clone(n.links)
 	if all == nil {
 		all = names
@@ -114,13 +113,16 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 		if ok {
 			found = append(found, e)
 		}
-		n.linked(name, e.link != identity{})
+		if e.sig.shared && !n.links[name] {
+			return s.relist(dir, up, n, nil) // its other names were not known to be links
+		}
+		n.linked(name, e.isLink())
 		if s.crowded(len(found)) {
 			return errTooMany
 		}
 		before := n.named(dir + name)
 		s.files += len(found) - len(before)
-		n.replace(before, s.merge(up, before, found))
+		n.replace(before, s.merge(append(slices.Clip(up), n.id), before, found))
 	}
 	return nil
 }

@@ -77,8 +77,9 @@ func TestNamesLeadToTheWholeTree(t *testing.T) {
 	for seed := range uint64(4) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		base := t.TempDir()
-		put(t, "0", base, "a", "x.yaml")
-		put(t, "0", base, "b", "x.yaml")
+		for _, dir := range []string{".", "a", "b"} {
+			bystanders(t, base, dir)
+		}
 		age()
 		r, _, _ := known(t, base)
 		for i := range 120 {
@@ -90,11 +91,20 @@ func TestNamesLeadToTheWholeTree(t *testing.T) {
 			age() // what was read in the tick of its change is read again by scans alone
 			got, want := again(t, r, where{}), readAll(t, base)
 			if !got.Same(&want) {
-				t.Fatalf("seed %d, edit %d: names lead to\n%v %v, a whole reading to\n%v %v",
-					seed, i, contents(got), skips(got), contents(want), skips(want))
+				changed, gone := got.Files.Since(want.Files)
+				t.Fatalf("seed %d, edit %d (%s/%s): names lead to other files %v, without %v, and skips %v, not %v",
+					seed, i, dir, name, contents(Tree{Files: FilesOf(changed...)}), gone, skips(got), skips(want))
 			}
 			clear(r.kept)
 		}
+	}
+}
+
+// bystanders are so many that a name in the directory is looked at alone.
+func bystanders(t *testing.T, base, dir string) {
+	t.Helper()
+	for i := range 5 * crowdShare {
+		put(t, "0", base, dir, fmt.Sprintf("z%02d.yaml", i))
 	}
 }
 
@@ -104,7 +114,7 @@ func editByName(t *testing.T, rnd *rand.Rand, base string, i int) (dir, name str
 	dir = []string{".", "a", "b", "a/sub"}[rnd.IntN(4)]
 	name = []string{"x.yaml", "y.yaml", "sub", "link.yaml", "sub.yaml"}[rnd.IntN(5)]
 	path := filepath.Join(base, dir, name)
-	switch rnd.IntN(6) {
+	switch rnd.IntN(8) {
 	case 0, 1:
 		if info, err := os.Lstat(path); err != nil || info.Mode().IsRegular() { // a link leads to another name
 			_ = os.WriteFile(path, fmt.Append(nil, i), 0o600) // what is impossible is left out
@@ -115,11 +125,15 @@ func editByName(t *testing.T, rnd *rand.Rand, base string, i int) (dir, name str
 		must(t, os.WriteFile(filepath.Join(base, ".tmp"), fmt.Append(nil, i), 0o600))
 		_ = os.Rename(filepath.Join(base, ".tmp"), path)
 	case 4:
-		must(t, os.MkdirAll(filepath.Join(base, ".dir"), 0o700))
+		bystanders(t, base, ".dir")
 		put(t, fmt.Sprint(i), base, ".dir", "x.yaml")
 		_ = os.Rename(filepath.Join(base, ".dir"), path)
 	case 5:
-		_ = os.Symlink([]string{"a", "y.yaml", "sub", "/", "x.yaml"}[rnd.IntN(5)], path)
+		_ = os.Symlink([]string{"a", "y.yaml", "sub", "/not-there", "x.yaml"}[rnd.IntN(5)], path)
+	case 6:
+		_ = os.Link(filepath.Join(base, dir, []string{"x.yaml", "y.yaml"}[rnd.IntN(2)]), path)
+	case 7:
+		_ = os.Chmod(path, []os.FileMode{0o600, 0o700}[rnd.IntN(2)])
 	}
 	return dir, name
 }

@@ -110,7 +110,7 @@ func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 			if ok {
 				found = append(found, e)
 			}
-			n.linked(d.Name(), e.link != identity{})
+			n.linked(d.Name(), e.isLink())
 		}
 		if s.crowded(len(found)) {
 			return nil, errTooMany

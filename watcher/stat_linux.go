@@ -15,6 +15,7 @@ func signatureOf(info fs.FileInfo) signature {
 		mtime:    st.Mtim.Nano(),
 		ctime:    st.Ctim.Nano(),
 		kind:     info.Mode().Type(),
+		shared:   st.Nlink > 1 && info.Mode().IsRegular(),
 	}
 }
 
