@@ -36,7 +36,8 @@ type Options struct {
 	Root string
 	// Fingerprint is schema.Fingerprint. "" is the same as none.
 	Fingerprint string
-	// MaxBytes bounds the texts that are read; 0 means 512 MiB.
+	// MaxBytes bounds the texts that are read, and what was made of them, of which the
+	// rest is left out; 0 means 512 MiB.
 	MaxBytes int64
 }
 

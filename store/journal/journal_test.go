@@ -344,6 +344,38 @@ func TestTextsAreBounded(t *testing.T) {
 	wantContent(t, content, nil, "more than 1000 bytes")
 }
 
+// What stands beside the texts may be longer than they are: it is left out where there is
+// too much of it, and no object with it.
+func TestWhatWasCheckedIsBounded(t *testing.T) {
+	options := optionsOf(t.TempDir())
+	j, _ := open(t, options)
+	texts := model{}
+	for _, name := range []string{"a", "b", "c"} {
+		one := saved(name, "x")
+		texts.take([]store.Saved{one})
+		one.Checked = new(store.Checked)
+		if err := one.Checked.UnmarshalJSON([]byte(`"` + strings.Repeat("x", 600) + `"`)); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // outdated ones do not count
+			if err := j.Write([]store.Saved{one}, texts.all); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	j.Close()
+	options.MaxBytes = 1300
+	_, content := open(t, options)
+	with := 0
+	for i := range content.Saved {
+		with += min(content.Saved[i].Checked.Len(), 1)
+		content.Saved[i].Checked = nil
+	}
+	if wantContent(t, content, texts.all(), ""); with != 2 {
+		t.Errorf("%d objects stand beside their texts, want 2", with)
+	}
+}
+
 // FuzzRead reads any text as a journal: nothing may crash, and what is written
 // after it must be read.
 func FuzzRead(f *testing.F) {

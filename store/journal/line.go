@@ -115,6 +115,7 @@ type reading struct {
 
 	staged  []found // since the last commit
 	bytes   int64   // of texts, outdated ones left out
+	checked int64   // bytes of what stands beside them
 	damaged int     // lines before the last commit
 	broken  int     // lines since
 }
@@ -162,7 +163,9 @@ func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:
 		for _, f := range r.staged {
-			r.bytes -= sizeOf(r.saved[f.saved.Key].saved)
+			before := r.saved[f.saved.Key].saved
+			r.bytes -= int64(len(before.Text))
+			r.checked -= int64(before.Checked.Len())
 			r.saved[f.saved.Key] = f
 			if f.saved.Path == "" {
 				delete(r.saved, f.saved.Key)
@@ -187,13 +190,14 @@ func (r *reading) take(l line, length int64) bool {
 	if l.Since != nil {
 		saved.Since = *l.Since
 	}
-	r.bytes += sizeOf(saved)
+	if r.checked+int64(saved.Checked.Len()) > r.options.MaxBytes {
+		saved.Checked = nil // the text says the same
+	}
+	r.bytes += int64(len(saved.Text))
+	r.checked += int64(saved.Checked.Len())
 	r.staged = append(r.staged, found{saved, length})
 	return true
 }
-
-// sizeOf is how many bytes of text are read of an object.
-func sizeOf(saved store.Saved) int64 { return int64(len(saved.Text) + saved.Checked.Len()) }
 
 // next reads one line. length is 0 at the end, where a line without its end was
 // being written; ok is false for a line that is damaged.
