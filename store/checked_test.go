@@ -76,13 +76,15 @@ func written(t *testing.T, c *Checked) *Checked {
 	return again
 }
 
-// What encoding/json might leave out, or a warning, has no Checked.
+// What encoding/json might leave out or cut, or a warning, has no Checked.
 func TestOnlyPlainDocumentsAreChecked(t *testing.T) {
 	plain := route("a", "/a")
 	for text, want := range map[string]bool{
 		plain: true,
-		strings.Replace(plain, "spec:\n", "spec:\n  hostnames: []\n", 1): false,
-		strings.Replace(plain, "  name:", "  labels: {}\n  name:", 1):    false,
+		strings.Replace(plain, "spec:\n", "spec:\n  hostnames: []\n", 1):                             false,
+		strings.Replace(plain, "  name:", "  labels: {}\n  name:", 1):                                false,
+		strings.Replace(plain, "  name:", "  creationTimestamp: 2026-01-02T03:04:05Z\n  name:", 1):   true,
+		strings.Replace(plain, "  name:", "  creationTimestamp: 2026-01-02T03:04:05.6Z\n  name:", 1): false,
 		listOf(plain): false,
 		secret("s"):   false,
 		strings.Replace(plain, "path: {value: /a}", "path: {value: a}", 1):                       false,
