@@ -100,7 +100,8 @@ func (l *loader) patch(top *node, last *madeOf) bool {
 	for _, path := range slices.Sorted(maps.Keys(last.changed)) {
 		e := top.find(path)
 		switch {
-		case e == nil && l.kept[path] != nil: // it stays
+		case e == nil && l.kept[path] != nil:
+			set = append(set, File{path, l.kept[path].content, l.kept[path].hash})
 		case e != nil && l.load(e):
 			set = append(set, File{e.path, e.have.content, e.have.hash})
 		default:

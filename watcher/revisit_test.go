@@ -223,3 +223,27 @@ func TestNamesOfOthers(t *testing.T) {
 		t.Errorf("pending: %v", w.settle.pending)
 	}
 }
+
+// A file that could not be read and goes, while others move, is in the Tree as it was
+// read last, however the Tree is made.
+func TestWhatGoesUnreadStaysMeanwhile(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		root := t.TempDir()
+		put(t, "1", root, "a.yaml")
+		age()
+		r, dirs, _ := known(t, root, func(o *Options) { o.Limits.FileBytes = 5 })
+		put(t, "too long", root, "a.yaml")
+		if tree := again(t, r, where{dirs[""]: {"a.yaml": true}}); tree.Files.Len() != 0 || len(tree.Skipped) != 1 {
+			t.Fatalf("%v, skipped %v", contents(tree), tree.Skipped)
+		}
+		must(t, os.Remove(filepath.Join(root, "a.yaml")))
+		folder, at, err := openRoot(root)
+		must(t, err)
+		defer folder.Close()
+		_, _, err = r.look(folder, at, where{dirs[""]: {"a.yaml": true}})
+		must(t, err)
+		r.last.whole = whole
+		tree, _ := r.tree(folder, loading{keep: true})
+		wantWhole(t, tree, "a.yaml", "1")
+	}
+}
