@@ -165,7 +165,7 @@ func (s *Store) holdForFence(edits []edit, next tally) (p Problem, held bool) {
 		}
 	case len(s.options.ClusterPaths) > 0 && len(s.served) == 0:
 		i := slices.IndexFunc(edits, func(e edit) bool {
-			return e.after != nil && (e.after.tally.broken > 0 || e.after.skipped.Reason != "") && s.fence.Cluster(e.path)
+			return e.after != nil && (e.after.tally.broken > 0 || e.after.skipped != nil) && s.fence.Cluster(e.path)
 		})
 		if i < 0 {
 			return Problem{}, false

@@ -21,7 +21,7 @@ import (
 type file struct {
 	path    string
 	hash    watcher.Hash
-	skipped watcher.Skip // its Reason is "" for a file that was read
+	skipped *watcher.Skip // why it is skipped; nil for a file that was read
 
 	documents   []*document
 	definitions []*definition
@@ -41,7 +41,7 @@ type document struct {
 // definition is one sound object at its place. It outlives an edit of its file
 // that leaves it alone: then only its place changes.
 type definition struct {
-	item
+	*item    // of the document
 	file     *file
 	document *document
 	order    int // in the file
@@ -127,7 +127,7 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 	changed, gone := tree.Files.Since(s.taken.Files)
 	for _, f := range changed {
 		before := s.files[f.Path]
-		if before != nil && before.hash == f.Hash && before.skipped.Reason == "" {
+		if before != nil && before.hash == f.Hash && before.skipped == nil {
 			continue
 		}
 		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash}})
@@ -137,10 +137,10 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 	for _, skip := range tree.Skipped {
 		skipped[skip.Path] = true
 		before := s.files[skip.Path]
-		if before != nil && before.skipped == skip {
+		if before != nil && before.skipped != nil && *before.skipped == skip {
 			continue
 		}
-		after := &file{path: skip.Path, skipped: skip}
+		after := &file{path: skip.Path, skipped: &skip}
 		if before != nil {
 			after.documents = before.documents
 		}
@@ -224,7 +224,7 @@ const (
 
 // finish gathers what the file's documents say.
 func (f *file) finish() {
-	if f.skipped.Reason != "" {
+	if f.skipped != nil {
 		f.problems = append(f.problems, f.skipProblem())
 	}
 	refused, more := 0, 0
@@ -241,9 +241,9 @@ func (f *file) finish() {
 			o.place.line += d.line - 1
 			f.foreign = append(f.foreign, o)
 		}
-		for _, i := range d.items {
-			f.definitions = append(f.definitions, &definition{i, f, d, len(f.definitions)})
-			if _, fences := fenceOf(i.object); fences {
+		for i := range d.items {
+			f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
+			if _, fences := fenceOf(d.items[i].object); fences {
 				f.tally.fences++
 			}
 		}

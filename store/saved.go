@@ -95,7 +95,10 @@ func (s *Store) save(key Key) Saved {
 	if !serving {
 		return Saved{Key: key}
 	}
-	saved := Saved{Key: key, Path: at.path, Line: 1, Text: at.text, Since: at.since}
+	saved := Saved{Key: key, Path: at.path, Line: 1, Since: at.since()}
+	if at.kept != nil {
+		saved.Text = at.kept.text
+	}
 	if d := at.definition; d != nil {
 		saved.Line, saved.Text = d.document.line, d.saved()
 		if d.alone != nil {
@@ -207,7 +210,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	}
 	at := served{object: r.items[0].object, path: saved.Path, twins: r.items[0].twins}
 	if !saved.Since.IsZero() {
-		at.since, at.text = saved.Since, saved.Text
+		at.kept = &kept{since: saved.Since, text: saved.Text}
 		s.served[saved.Key] = at
 		s.keep(saved.Key, at, saved.Since)
 		return true

@@ -15,9 +15,22 @@ type served struct {
 	object     *Object
 	path       string      // the file that gave it
 	definition *definition // nil when it is kept: no definition is sound
-	since      time.Time   // when it began to be kept
-	text       []byte      // of a kept object, to be saved
 	twins      bool        // it has twins: no sound version is known
+	kept       *kept       // nil when it is not kept
+}
+
+// kept is an object that no sound definition is known of.
+type kept struct {
+	since time.Time // when that began
+	text  []byte    // to be saved
+}
+
+// since is when the object began to be kept; zero for one that is not.
+func (s served) since() time.Time {
+	if s.kept == nil {
+		return time.Time{}
+	}
+	return s.kept.since
 }
 
 // take makes the edits the Store's own and gives what they change.
@@ -170,16 +183,17 @@ func (s *Store) keeps(path string, key Key) bool {
 	if f == nil || !s.admits(path, key) {
 		return false
 	}
-	return f.tally.broken > 0 || f.skipped.Reason != "" || key.Namespace != "" && s.holdsOutside(f)
+	return f.tally.broken > 0 || f.skipped != nil || key.Namespace != "" && s.holdsOutside(f)
 }
 
 // keep lets an object serve on that its broken file defines no more.
 func (s *Store) keep(key Key, before served, now time.Time) {
 	if before.definition != nil {
+		before.kept = &kept{since: now}
 		if s.options.Save {
-			before.text = bytes.Clone(before.definition.saved()) // not the whole file before
+			before.kept.text = bytes.Clone(before.definition.saved()) // not the whole file before
 		}
-		before.definition, before.since = nil, now
+		before.definition = nil
 		s.served[key] = before
 		s.changed(key)
 	}
@@ -206,9 +220,9 @@ func (s *Store) keptProblems() []Problem {
 			Code: "LastGoodKept", Severity: Warning, File: path, Object: sorted[0],
 			Hint: "mend the file's errors, or define them elsewhere; they go when the file is sound or deleted",
 		}
-		since := s.served[sorted[0]].since
+		since := s.served[sorted[0]].since()
 		for _, key := range sorted {
-			if t := s.served[key].since; t.Before(since) {
+			if t := s.served[key].since(); t.Before(since) {
 				since = t
 			}
 		}
