@@ -75,7 +75,6 @@ func TestHeapAfterManyEdits(t *testing.T) {
 	}
 	translator := translate.New(translate.Options{})
 	translator.Apply(store.Change{Set: all})
-	all = nil
 	var early int64
 	for i := range edits {
 		translator.Apply(store.Change{Set: []*store.Object{route(i%routes, i)}})
