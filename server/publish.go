@@ -172,6 +172,9 @@ func (s *Server) Publish(result translate.Result) {
 
 // setProblems takes over what the problems page shows.
 func (s *Server) setProblems(problems []store.Problem) {
+	if s.published && store.SameProblems(problems, s.problems) {
+		return
+	}
 	s.problems = problems
 	count := map[store.Severity]int{store.Error: 0, store.Warning: 0}
 	rejected := 0

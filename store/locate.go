@@ -68,18 +68,25 @@ type spot struct {
 
 // Locate fills in file, line, column and excerpt of problems that name only
 // their object and field, and sorts them. Problems of objects that are in no
-// file stay without a place; of kept objects the file alone is named.
+// file stay without a place; of kept objects the file alone is named. Asked for the same
+// list again (SameProblems), it gives the same one while no place of it changed. Neither
+// may be changed.
 func (s *Store) Locate(problems []Problem) []Problem {
+	if last := &s.standing; last.located != nil && SameProblems(problems, last.asked) {
+		return last.located
+	}
+	objects := make(map[Key]struct{}, len(problems))
 	located := make([]Problem, len(problems))
 	fresh := make(map[spot]Problem, len(problems))
 	for i, p := range problems {
-		located[i] = p
+		located[i], objects[p.Object] = p, struct{}{}
 		if at, ok := s.served[p.Object]; ok && p.File == "" {
 			located[i] = s.locate(p, at, fresh)
 		}
 	}
 	s.located = fresh
 	SortProblems(located)
+	s.standing.asked, s.standing.located, s.standing.objects = problems, located, objects
 	return located
 }
 

@@ -155,7 +155,7 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 		}
 	}
 	s.restoreFence()
-	s.restored = true
+	s.restored, s.standing = true, standing{}
 	return unusable
 }
 

@@ -64,6 +64,9 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 // must be settled to touched.
 func (s *Store) replace(e edit, touched map[Key]struct{}) {
 	delete(s.files, e.path)
+	if s.flawed[e.path] != nil || e.after != nil && e.after.flawed() {
+		s.standing.sure = false
+	}
 	delete(s.flawed, e.path)
 	if e.after != nil {
 		s.files[e.path] = e.after
@@ -74,7 +77,7 @@ func (s *Store) replace(e edit, touched map[Key]struct{}) {
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
 	}
-	old, fresh := carryOver(e)
+	old, fresh := s.carryOver(e)
 	for _, d := range old {
 		key := d.object.Key
 		touched[key] = struct{}{}
@@ -91,7 +94,7 @@ func (s *Store) replace(e edit, touched map[Key]struct{}) {
 // carryOver lets the definitions that an edit leaves alone, at the begin and
 // the end of the file, live on in their new places. It gives those that go and
 // those that come.
-func carryOver(e edit) (old, fresh []*definition) {
+func (s *Store) carryOver(e edit) (old, fresh []*definition) {
 	if e.before != nil {
 		old = e.before.definitions
 	}
@@ -101,6 +104,9 @@ func carryOver(e edit) (old, fresh []*definition) {
 	same := func(i, j int) bool {
 		if old[i].object != fresh[j].object {
 			return false
+		}
+		if old[i].document.line != fresh[j].document.line {
+			s.doubt(old[i].object.Key)
 		}
 		*old[i] = *fresh[j]
 		fresh[j] = old[i]
@@ -119,6 +125,7 @@ func carryOver(e edit) (old, fresh []*definition) {
 
 // settle decides which object serves under a key.
 func (s *Store) settle(key Key, now time.Time, change *Change) {
+	s.doubt(key)
 	definitions := s.found[key]
 	slices.SortFunc(definitions, func(a, b *definition) int {
 		return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
@@ -128,6 +135,7 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	if len(inside) > 1 {
 		s.contested[key] = struct{}{}
 	}
+	s.doubt(key)
 	before, serving := s.served[key]
 	if len(inside) > 0 {
 		s.release(key, before.path)
@@ -201,10 +209,14 @@ func (s *Store) keep(key Key, before served, now time.Time) {
 		s.kept[before.path] = map[Key]struct{}{}
 	}
 	s.kept[before.path][key] = struct{}{}
+	s.standing.sure = false
 }
 
 // release ends the keeping of a key.
 func (s *Store) release(key Key, path string) {
+	if _, kept := s.kept[path][key]; kept {
+		s.standing.sure = false
+	}
 	delete(s.kept[path], key)
 	if len(s.kept[path]) == 0 {
 		delete(s.kept, path)

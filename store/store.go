@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gatefold/gatefold/store/fence"
 	"github.com/gatefold/gatefold/store/schema"
@@ -69,6 +70,7 @@ type Store struct {
 
 	allowEmpty bool
 	located    map[spot]Problem
+	standing   standing
 }
 
 // New makes an empty Store. An error says that the embedded schemas are bad.
@@ -157,21 +159,11 @@ func (s *Store) hold(tree watcher.Tree, next tally) (p Problem, held bool) {
 	return p, true
 }
 
-// problems gives all that stands, sorted.
-func (s *Store) problems() []Problem {
-	all := fileProblems(s.flawed)
-	all = append(all, s.contests()...)
-	all = append(all, s.outsideProblems()...)
-	all = append(all, s.keptProblems()...)
-	SortProblems(all)
-	return all
-}
-
 // problemsHeld gives the problems that stand while a Tree is held: those of
 // the Tree where it was its documents that are at fault, else those before.
 func (s *Store) problemsHeld(why Problem, edits []edit) []Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
-		all := append(s.problems(), why)
+		all := slices.Concat(s.problems(), []Problem{why})
 		SortProblems(all)
 		return all
 	}

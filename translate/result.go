@@ -22,7 +22,8 @@ type Result struct {
 	// Status holds the changed statuses, sorted by key.
 	Status []status.Update
 	// Problems holds every problem that stands now, sorted. They name object
-	// and field; store.Locate adds file and line.
+	// and field; store.Locate adds file and line. It is the list of the Result before
+	// (store.SameProblems) where none changed.
 	Problems []store.Problem
 	// View gives the routes as they are tried, for explain. It is built when
 	// asked for the first time, may be called from any goroutine, and always

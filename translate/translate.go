@@ -253,17 +253,21 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
-// allProblems joins the sets; it walks them only after one changed.
+// allProblems joins the sets; it walks them only after one changed, and gives the list
+// of before where the problems are the same.
 func (l *lastView) allProblems() []store.Problem {
 	if l.stale {
-		l.problems, l.stale = nil, false
+		var all []store.Problem
 		for set := range l.sets.All() {
-			l.problems = append(l.problems, set.list...)
+			all = append(all, set.list...)
 		}
-		store.SortProblems(l.problems)
-		l.problems = slices.Compact(l.problems)
+		store.SortProblems(all)
+		if all = slices.Compact(all); !slices.Equal(all, l.problems) {
+			l.problems = slices.Clip(all)
+		}
+		l.stale = false
 	}
-	return slices.Clip(l.problems)
+	return l.problems
 }
 
 // setSecrets lists the certificates in use, once they changed.

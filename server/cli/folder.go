@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"syscall"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -84,6 +82,7 @@ type steps struct {
 	secrets    *secretDir
 	translator *translate.Translator
 	routes     translate.Options
+	standing
 }
 
 func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error) {
@@ -125,21 +124,3 @@ func (s *steps) newTranslator() *translate.Translator {
 
 // apply takes a Tree of the folder, and the Secrets beside it.
 func (s *steps) apply(tree watcher.Tree) store.Change { return s.secrets.join(s.store.Apply(tree)) }
-
-// located gives the problems of both steps with their places, in order.
-func (s *steps) located(change store.Change, result translate.Result) []store.Problem {
-	mine := slices.Concat(result.Problems, result.Expired(time.Now()))
-	problems := append(s.secrets.locate(s.store.Locate(mine)), change.Problems...)
-	store.SortProblems(problems)
-	return problems
-}
-
-// tally counts problems by severity.
-func tally(problems []store.Problem) (errors, warnings int) {
-	for _, p := range problems {
-		if p.Severity == store.Error {
-			errors++
-		}
-	}
-	return errors, len(problems) - errors
-}

@@ -28,7 +28,7 @@ type pipeline struct {
 	save      func()               // what serves, for a restart; nil where nothing is kept
 	tree      *watcher.Tree        // the folder's last
 	refused   translate.Quarantine // the newest
-	standing  []store.Problem      // of the store, as they are now
+	flaws     []store.Problem      // of the store, as they are now
 	// unsure is set while a Change is on its way from the store to the server.
 	// Found set, it tells that a mistake lost one.
 	unsure bool
@@ -108,7 +108,7 @@ func (p *pipeline) quarantine(refused translate.Quarantine) {
 		return
 	}
 	r := &reload{stages: map[string]time.Duration{}}
-	r.change.Problems = p.standing
+	r.change.Problems = p.flaws
 	if p.guard(r, func() { p.publish(r) }) {
 		p.problems.update(p.log, r.problems)
 	}
@@ -151,7 +151,7 @@ func (p *pipeline) take(tree watcher.Tree) {
 func (p *pipeline) run(r *reload) (ok bool) {
 	return p.guard(r, func() {
 		r.time("store", func() { r.change = p.apply(r.tree) })
-		p.standing = r.change.Problems
+		p.flaws = r.change.Problems
 		r.splitStore()
 		p.publish(r)
 	})
@@ -243,10 +243,9 @@ func reloadFields() []string {
 // summarize writes the one line of a reload. total_ms counts from the moment
 // that the first change was seen, quiet time included.
 func (p *pipeline) summarize(r *reload) {
-	errors, warnings := tally(r.problems)
 	line := p.log.Info().Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
 		Int("changed", len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)).Int("resources", len(r.result.Delta)).
-		Int("errors", errors).Int("warnings", warnings)
+		Int("errors", p.errors).Int("warnings", p.warnings)
 	for _, stage := range stageNames() {
 		line.Float64(stage+"_ms", milliseconds(r.stages[stage]))
 	}

@@ -14,11 +14,16 @@ const maxProblemLines = 100
 
 // problemLog writes each problem once when it appears, and once when it is gone.
 type problemLog struct {
-	known []store.Problem // sorted by orderOf
+	last  []store.Problem // as they were given
+	known []store.Problem // the same, sorted by orderOf
 }
 
 // update takes over the problems that stand now.
 func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
+	if store.SameProblems(problems, l.last) {
+		return
+	}
+	l.last = problems
 	now := slices.SortedFunc(slices.Values(problems), orderOf)
 	fresh, mended := without(now, l.known), without(l.known, now)
 	l.known = now

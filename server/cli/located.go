@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// standing is every problem that stands, with its place. After an edit that changed
+// none it is the same list (store.SameProblems), and neither it nor what it is made of
+// was walked.
+type standing struct {
+	all              []store.Problem
+	errors, warnings int
+
+	translated, expired, mine []store.Problem // mine is the two before, joined
+	located, stored           []store.Problem // that all is made of
+}
+
+// located gives the problems of both steps with their places, in order.
+func (s *steps) located(change store.Change, result translate.Result) []store.Problem {
+	l := &s.standing
+	expired := result.Expired(time.Now())
+	if !store.SameProblems(result.Problems, l.translated) || !slices.Equal(expired, l.expired) {
+		l.translated, l.expired, l.mine = result.Problems, expired, result.Problems
+		if len(expired) > 0 {
+			l.mine = slices.Concat(result.Problems, expired)
+		}
+	}
+	located := s.secrets.locate(s.store.Locate(l.mine))
+	if !store.SameProblems(located, l.located) || !store.SameProblems(change.Problems, l.stored) {
+		l.located, l.stored = located, change.Problems
+		l.all = slices.Concat(located, change.Problems)
+		store.SortProblems(l.all)
+		l.errors, l.warnings = tally(l.all)
+	}
+	return l.all
+}
+
+// tally counts problems by severity.
+func tally(problems []store.Problem) (errors, warnings int) {
+	for _, p := range problems {
+		if p.Severity == store.Error {
+			errors++
+		}
+	}
+	return errors, len(problems) - errors
+}

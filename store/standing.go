@@ -1,0 +1,51 @@
+package store
+
+import "slices"
+
+// Most edits change no problem. For them to cost nothing where thousands stand, a list
+// of problems lives until something that it speaks of changes.
+
+// SameProblems tells, without looking at any, whether two lists are one and the same in
+// memory; false says nothing.
+func SameProblems(a, b []Problem) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// standing holds the lists that a Store gave last.
+type standing struct {
+	own  []Problem // of problems
+	sure bool      // that own is what problems would make now
+
+	asked, located []Problem        // of Locate; located is nil when there is nothing to give again
+	objects        map[Key]struct{} // whose places are in located
+}
+
+// doubt drops the lists that speak of a key: what serves under it, or where, changes.
+func (s *Store) doubt(key Key) {
+	_, contested := s.contested[key]
+	_, outside := s.outside[key]
+	if contested || outside {
+		s.standing.sure = false
+	}
+	if _, ok := s.standing.objects[key]; ok {
+		s.standing.located = nil
+	}
+}
+
+// problems gives all that stands, sorted. It is the list of before where nothing in it
+// changed.
+func (s *Store) problems() []Problem {
+	if s.standing.sure {
+		return s.standing.own
+	}
+	all := fileProblems(s.flawed)
+	all = append(all, s.contests()...)
+	all = append(all, s.outsideProblems()...)
+	all = append(all, s.keptProblems()...)
+	SortProblems(all)
+	s.standing.sure = true
+	if !slices.Equal(all, s.standing.own) {
+		s.standing.own = slices.Clip(all)
+	}
+	return s.standing.own
+}
