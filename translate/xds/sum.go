@@ -19,10 +19,13 @@ func sumOf(body []byte) Sum {
 
 // sums makes one sum of the sums of parts, in their order: what an edit leaves alone is
 // not hashed again. kind keeps apart what is made of the same parts.
-type sums struct{ hash hash.Hash }
+type sums struct {
+	hash hash.Hash
+	part *Sum // that is added: one of its own each would be an allocation each
+}
 
 func newSums(kind string, frames ...[]byte) sums {
-	s := sums{sha256.New()}
+	s := sums{sha256.New(), new(Sum)}
 	s.add(sumOf([]byte(kind)))
 	for _, frame := range frames {
 		s.add(sumOf(frame))
@@ -30,6 +33,9 @@ func newSums(kind string, frames ...[]byte) sums {
 	return s
 }
 
-func (s sums) add(part Sum) { s.hash.Write(part[:]) }
+func (s sums) add(part Sum) {
+	*s.part = part
+	s.hash.Write(s.part[:])
+}
 
 func (s sums) sum() Sum { return Sum(s.hash.Sum(nil)[:16]) }
