@@ -115,7 +115,7 @@ func (out *flatOut) refusal() route.Refusal {
 
 // unresolved says which back ends its own rules name in vain.
 func (out *flatOut) unresolved() listen.Verdict[gwv1.RouteConditionReason] {
-	return listen.Verdict[gwv1.RouteConditionReason]{Reason: out.Unresolved.Reason, Message: out.Unresolved.Message}
+	return listen.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
 // stands tells whether any of the node serves below its parent.

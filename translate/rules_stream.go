@@ -155,9 +155,7 @@ func (n *network) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 // conflicts).
 func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
 	s := n.stream.Get(c, key)
-	out := outcome{Attach: s.Attach, Resolved: listen.Verdict[gwv1.RouteConditionReason]{
-		Reason: s.Unresolved.Reason, Message: s.Unresolved.Message,
-	}}
+	out := outcome{Attach: s.Attach, Resolved: listen.Verdict[gwv1.RouteConditionReason](s.Unresolved)}
 	if lost, _ := n.losses.Get(c, key); lost.Len() > 0 {
 		out.Lost = map[listenerKey][]string{}
 		for l := range lost.All() {

@@ -85,9 +85,7 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) s
 		return resolution.Key.Cluster()
 	}
 	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
-	if a.flat.Unresolved.OK() {
-		a.flat.Unresolved = resolution
-	}
+	a.flat.Unresolved.Reason = cmp.Or(a.flat.Unresolved.Reason, resolution.Reason)
 	if !slices.Contains(a.unresolved, resolution.Message) {
 		a.unresolved = append(a.unresolved, resolution.Message)
 	}

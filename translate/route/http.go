@@ -29,7 +29,7 @@ type Flat struct {
 	Problems []store.Problem
 	// Unresolved is the first reference that leads nowhere, with the words of all;
 	// its Reason is empty when all are resolved.
-	Unresolved backend.Resolution
+	Unresolved Unresolved
 	// Unsupported says what the route asks for that gatefold does not do, once
 	// each. Closed are the indexes of the rules of the object that answer 500
 	// because of it.
@@ -44,6 +44,12 @@ type Flat struct {
 	Live     []string
 	Missed   []Miss
 	Conflict string
+}
+
+// Unresolved is why a condition ResolvedRefs is not true; zero when it is.
+type Unresolved struct {
+	Reason  gwv1.RouteConditionReason
+	Message string
 }
 
 // Miss is a match that stands under no Point, and why.
@@ -88,7 +94,7 @@ func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
 			b.rule(i, &rule, grpcMatches(route.Spec.Rules[i].Matches))
 		}
 	}
-	if !b.flat.Unresolved.OK() {
+	if b.flat.Unresolved.Reason != "" {
 		b.flat.Unresolved.Message = Several(b.unresolved)
 	}
 	slices.SortFunc(b.flat.Backends, backend.CompareKeys)

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ type StreamFlat struct {
 	Backends []backend.Key
 	Problems []store.Problem
 	// Unresolved is as in Flat.
-	Unresolved backend.Resolution
+	Unresolved Unresolved
 }
 
 // IsStream tells whether a route's connections or datagrams are handed on as they are.
@@ -51,9 +52,7 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 			out.Problems = append(out.Problems, store.Problem{
 				Code: string(r.Reason), Severity: store.Error, Object: object.Key, Field: target.Field, Message: r.Message, Hint: r.Hint,
 			})
-			if out.Unresolved.OK() {
-				out.Unresolved = r
-			}
+			out.Unresolved.Reason = cmp.Or(out.Unresolved.Reason, r.Reason)
 			if !slices.Contains(words, r.Message) {
 				words = append(words, r.Message)
 			}
