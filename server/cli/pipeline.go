@@ -68,7 +68,7 @@ func (p *pipeline) reload(tree watcher.Tree) {
 func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.secrets.tree = tree
+	p.secrets.take(tree)
 	if p.tree != nil {
 		again := *p.tree
 		again.Noticed, again.Scan = tree.Noticed, tree.Scan

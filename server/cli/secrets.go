@@ -29,6 +29,12 @@ type secretDir struct {
 	// own are the Secrets that it has, and folder those of the folder.
 	own    map[store.Key]*store.Object
 	folder map[store.Key]*store.Object
+
+	applied  bool            // the store has taken tree
+	sure     bool            // joined is what join would give again
+	problems []store.Problem // its own
+	given    []store.Problem // those of the folder of YAML, and
+	joined   []store.Problem // all that join gave
 }
 
 // secretFile tells which files of a secret folder are read.
@@ -63,7 +69,21 @@ func openSecrets(ctx context.Context, dir string, limits watcher.Limits) (*secre
 func (d *secretDir) allowEmpty() {
 	if d != nil {
 		d.store.AllowEmpty()
+		d.applied = false
 	}
+}
+
+// take has the next join apply a Tree.
+func (d *secretDir) take(tree watcher.Tree) { d.tree, d.applied = tree, false }
+
+// apply gives what the last Tree changes: nothing when it was applied before.
+func (d *secretDir) apply() store.Change {
+	if d.applied {
+		return store.Change{}
+	}
+	change := d.store.Apply(secretsOf(d.tree))
+	d.applied, d.problems, d.sure = true, change.Problems, false
+	return change
 }
 
 // locate fills in the places of problems of its Secrets.
@@ -79,7 +99,7 @@ func (d *secretDir) join(change store.Change) store.Change {
 	if d == nil {
 		return change
 	}
-	secrets := d.store.Apply(secretsOf(d.tree))
+	secrets := d.apply()
 	d.note(change)
 	out := change
 	out.Set, out.Gone = slices.DeleteFunc(slices.Clone(change.Set), d.hides), nil
@@ -102,7 +122,11 @@ func (d *secretDir) join(change store.Change) store.Change {
 			out.Gone = append(out.Gone, key)
 		}
 	}
-	out.Problems = slices.Concat(change.Problems, secrets.Problems, d.twice())
+	if !d.sure || !store.SameProblems(change.Problems, d.given) {
+		d.given, d.sure = change.Problems, true
+		d.joined = slices.Concat(change.Problems, d.problems, d.twice())
+	}
+	out.Problems = d.joined
 	slices.SortFunc(out.Set, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
 	slices.SortFunc(out.Gone, store.CompareKeys)
 	return out
@@ -113,10 +137,14 @@ func (d *secretDir) note(change store.Change) {
 	for _, o := range change.Set {
 		if o.Key.Kind == "Secret" {
 			d.folder[o.Key] = o
+			d.sure = false // it may stand in both
 		}
 	}
 	for _, key := range change.Gone {
-		delete(d.folder, key)
+		if d.folder[key] != nil {
+			delete(d.folder, key)
+			d.sure = false
+		}
 	}
 }
 
