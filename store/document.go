@@ -51,8 +51,9 @@ type item struct {
 
 // refused is an object that its schema refuses.
 type refused struct {
-	invalid *Invalid
-	place   place // of the object's name
+	key     Key
+	invalid *Invalid // nil where nothing is told of it
+	place   place    // of the object's name
 }
 
 // foreign is an object of a kind that is none of ours.
@@ -208,15 +209,14 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		if p, ok := k.untargeted(object); ok {
 			d.report(at, object, p)
 		}
-		if i := invalid(object, findings); i != nil {
-			d.refused = append(d.refused, refused{i, d.nameAt(at)})
-		}
+		d.refused = append(d.refused, refused{keyOf(object), invalid(object, findings), d.nameAt(at)})
 		return
 	}
 	alone := d.alone(at, object)
 	typed, canonical, err := k.typed(object)
 	if err != nil {
 		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
+		d.refused = append(d.refused, refused{key: keyOf(object), place: d.nameAt(at)})
 		return
 	}
 	d.plain = plainText(canonical)

@@ -247,8 +247,8 @@ func (f *file) finish() {
 				f.tally.fences++
 			}
 		}
-		for _, i := range d.refused {
-			f.refusals = append(f.refusals, &refusal{i.invalid, i.place, f, d})
+		for i := range d.refused {
+			f.refusals = append(f.refusals, &refusal{&d.refused[i], f, d})
 		}
 		if d.broken {
 			f.tally.broken++

@@ -135,3 +135,23 @@ func TestObjectsOfATreeAreLimited(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAMoveThatBreaksKeepsTheLastGood moves objects to other files, broken by the same
+// change: also of a kind that has no status, and beside what the new file gave before.
+func TestAMoveThatBreaksKeepsTheLastGood(t *testing.T) {
+	service := "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"
+	s := newStore(t, Options{})
+	for i, step := range []struct {
+		files map[string]string
+		want  string
+	}{
+		{map[string]string{"old.yaml": service, "new.yaml": route("b", "/1")}, "+s +b=/1"},
+		{map[string]string{"new.yaml": route("b", "/1") + "---\n" + strings.Replace(service, "80", "800000", 1)}, "LastGoodKept InvalidValue"},
+		{map[string]string{"newer.yaml": strings.Replace(service, "80", "eighty", 1), "new.yaml": route("b", "/1")}, "LastGoodKept WrongType"},
+		{map[string]string{"newest.yaml": "kind: [\n", "new.yaml": route("b", "/1")}, "-s InvalidYAML"},
+	} {
+		if got := summary(s.Apply(treeOf(step.files))); got != step.want {
+			t.Errorf("step %d: %q, want %q", i, got, step.want)
+		}
+	}
+}

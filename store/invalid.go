@@ -190,10 +190,9 @@ func named[T ~string](fields map[string]any, field string) *T {
 	return &name
 }
 
-// refusal is an Invalid at its place.
+// refusal is an object that is refused, in its file.
 type refusal struct {
-	*Invalid
-	place    place // of the object's name in the document
+	*refused
 	file     *file
 	document *document
 }
@@ -202,17 +201,17 @@ type refusal struct {
 func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 	if e.before != nil {
 		for _, r := range e.before.refusals {
-			touched[r.Key] = struct{}{}
-			s.refusals[r.Key] = slices.DeleteFunc(s.refusals[r.Key], func(other *refusal) bool { return other.file == e.before })
-			if len(s.refusals[r.Key]) == 0 {
-				delete(s.refusals, r.Key)
+			touched[r.key] = struct{}{}
+			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
+			if len(s.refusals[r.key]) == 0 {
+				delete(s.refusals, r.key)
 			}
 		}
 	}
 	if e.after != nil {
 		for _, r := range e.after.refusals {
-			touched[r.Key] = struct{}{}
-			s.refusals[r.Key] = append(s.refusals[r.Key], r)
+			touched[r.key] = struct{}{}
+			s.refusals[r.key] = append(s.refusals[r.key], r)
 		}
 	}
 }
@@ -220,9 +219,14 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 // refusalOf gives what is told of a key under which nothing serves: of several
 // definitions, the first path's first; nil for none that the fence lets speak.
 func (s *Store) refusalOf(key Key) *refusal {
+	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
+}
+
+// firstRefusal is the first, by path and place, of those for which is holds.
+func (s *Store) firstRefusal(key Key, is func(*refusal) bool) *refusal {
 	var first *refusal
 	for _, r := range s.refusals[key] { // those of one file stand in their order
-		if (first == nil || r.file.path < first.file.path) && s.admits(r.file.path, key) {
+		if is(r) && (first == nil || r.file.path < first.file.path) && s.admits(r.file.path, key) {
 			first = r
 		}
 	}
@@ -238,7 +242,7 @@ func (s *Store) settleInvalid(key Key, change *Change) {
 	var now *Invalid
 	_, serving := s.served[key]
 	if r := s.refusalOf(key); r != nil && !serving {
-		now = r.Invalid
+		now = r.invalid
 	}
 	before := s.invalid[key]
 	switch {

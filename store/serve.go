@@ -33,6 +33,12 @@ func (s served) since() time.Time {
 	return s.kept.since
 }
 
+// movedTo gives the object as one that another file gave.
+func (s served) movedTo(path string) served {
+	s.path = path
+	return s
+}
+
 // take makes the edits the Store's own and gives what they change.
 func (s *Store) take(edits []edit, now time.Time) Change {
 	touched := map[Key]struct{}{}
@@ -164,6 +170,10 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 		return
 	}
 	s.release(key, before.path)
+	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil { // it moved there, and broke
+		s.keep(key, before.movedTo(r.file.path), now)
+		return
+	}
 	s.changed(key)
 	delete(s.served, key)
 	change.Gone = append(change.Gone, key)
@@ -194,7 +204,8 @@ func (s *Store) keeps(path string, key Key) bool {
 	return f.tally.broken > 0 || f.skipped != nil || key.Namespace != "" && s.holdsOutside(f)
 }
 
-// keep lets an object serve on that its broken file defines no more.
+// keep lets an object serve on that its broken file defines no more, or that came there
+// as what its schema refuses.
 func (s *Store) keep(key Key, before served, now time.Time) {
 	if before.definition != nil {
 		before.kept = &kept{since: now}
@@ -202,6 +213,8 @@ func (s *Store) keep(key Key, before served, now time.Time) {
 			before.kept.text = bytes.Clone(before.definition.saved()) // not the whole file before
 		}
 		before.definition = nil
+	}
+	if s.served[key] != before {
 		s.served[key] = before
 		s.changed(key)
 	}
