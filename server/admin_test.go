@@ -25,6 +25,16 @@ func (r *running) page(t *testing.T, method, path, host string) (int, string) {
 		t.Fatal(err)
 	}
 	request.Host = host
+	status, body := answerTo(t, request)
+	if path != "/metrics" && method != http.MethodHead && !json.Valid([]byte(body)) {
+		t.Errorf("%s is not JSON: %s", path, body)
+	}
+	return status, body
+}
+
+// answerTo sends a request.
+func answerTo(t *testing.T, request *http.Request) (int, string) {
+	t.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -33,9 +43,6 @@ func (r *running) page(t *testing.T, method, path, host string) (int, string) {
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if path != "/metrics" && method != http.MethodHead && !json.Valid(body) {
-		t.Errorf("%s is not JSON: %s", path, body)
 	}
 	return response.StatusCode, string(body)
 }

@@ -26,22 +26,8 @@ type shaped struct {
 	edits [2]translate.Result
 }
 
-// editShapes are what the cost of an edit is measured on. GATEFOLD_LARGE adds those of
-// 100,000 routes.
-func editShapes() []cases.Shape {
-	sizes := []int{1000, 10_000}
-	if os.Getenv("GATEFOLD_LARGE") != "" {
-		sizes = append(sizes, 100_000)
-	}
-	var out []cases.Shape
-	for _, n := range sizes {
-		out = append(out, cases.Shape{Routes: n, Hosts: 1}, cases.Shape{Routes: n, Hosts: 100})
-		if n >= 10_000 {
-			out = append(out, cases.Shape{Routes: n, Hosts: 10_000})
-		}
-	}
-	return out
-}
+// editShapes are cases.Shapes; GATEFOLD_LARGE adds those of 100,000 routes.
+func editShapes() []cases.Shape { return cases.Shapes(os.Getenv("GATEFOLD_LARGE") != "") }
 
 func publishShape(t testing.TB, s cases.Shape, edit func(i int, r *translate.Result)) *shaped {
 	t.Helper()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,16 +17,7 @@ func (r *running) profile(t *testing.T, path string, headers http.Header) (int, 
 		t.Fatal(err)
 	}
 	request.Header = headers
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(body)
+	return answerTo(t, request)
 }
 
 func TestProfilesAreForProgramsOfThisHost(t *testing.T) {

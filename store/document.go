@@ -216,7 +216,6 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	typed, canonical, err := k.typed(object)
 	if err != nil {
 		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
-		d.refused = append(d.refused, refused{key: keyOf(object), place: d.nameAt(at)})
 		return
 	}
 	d.plain = plainText(canonical)

@@ -71,7 +71,6 @@ func (s *Store) raise(touched map[Key]struct{}) {
 	if len(changed) == 0 {
 		return
 	}
-	s.standing.sure = false
 	judge := func(key Key) {
 		if key.Namespace != "" && (all || changed[key.Namespace]) {
 			touched[key] = struct{}{}

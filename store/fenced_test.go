@@ -72,6 +72,10 @@ func TestFence(t *testing.T) {
 			{base, start},
 			{base.with(files{"shop/a.yaml": "", "blog/x.yaml": in("shop", "a", "/evil")}), "-a OutsideFence"},
 		},
+		"what such a file gives no more is kept, and told of": {
+			{base.with(files{"shop/a.yaml": in("blog", "x", "/evil") + "---\n" + in("shop", "a", "/1")}), start + " OutsideFence"},
+			{base.with(files{"shop/a.yaml": in("blog", "x", "/evil")}), "LastGoodKept OutsideFence"},
+		},
 		"a file that misnames its object keeps it": {
 			{base, start},
 			{base.with(files{"shop/a.yaml": in("blog", "a", "/2")}), "LastGoodKept OutsideFence"},

@@ -96,9 +96,10 @@ func New(options Options) (*Store, error) {
 func (s *Store) AllowEmpty() { s.allowEmpty = true }
 
 // Apply takes a Tree and gives what it changed. Only files that the Tree before
-// does not share are compared, only those whose hash changed are split, and only documents whose text changed are read; that uses all
-// cores, and is done when Apply returns. What serves afterwards depends, for a
-// folder without problems, on the last Tree alone.
+// does not share are compared, only those whose hash changed are split, and only
+// documents whose text changed are read; that uses all cores, and is done when Apply
+// returns. What serves afterwards depends, for a folder without problems, on the last
+// Tree alone.
 func (s *Store) Apply(tree watcher.Tree) Change {
 	edits, stats := s.read(tree)
 	next := s.tally

@@ -2,7 +2,6 @@ package translate_test
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -14,55 +13,16 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// shape is a folder of HTTPRoutes, one to a file, of one rule and one match.
-type shape struct {
-	routes, hosts int
+func shapes() []cases.Shape {
+	return []cases.Shape{{Routes: 1000, Hosts: 1}, {Routes: 1000, Hosts: 100}, {Routes: 10_000, Hosts: 1}, {Routes: 10_000, Hosts: 100}}
 }
 
-func (s shape) String() string { return fmt.Sprintf("routes=%d/hosts=%d", s.routes, s.hosts) }
-
-func shapes() []shape {
-	return []shape{{1000, 1}, {1000, 100}, {10_000, 1}, {10_000, 100}}
-}
-
-func (s shape) route(i, revision int) []byte {
-	return fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: r%[1]d}
-spec:
-  parentRefs: [{name: eg}]
-  hostnames: [h%[2]d.example.com]
-  rules:
-  - matches: [{path: {value: /r%[1]d}}]
-    filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-revision, value: "%[3]d"}]}}]
-    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b%[4]d}]
-`, i, i%s.hosts, revision, i%50)
-}
-
-// trees gives the folder, and the folder after an edit of one route.
-func (s shape) trees() (before, after watcher.Tree) {
-	files := map[string][]byte{"gateway.yaml": []byte(`apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: eg}
-spec:
-  gatewayClassName: gatefold
-  listeners: [{name: http, port: 8080, protocol: HTTP}]
-`)}
-	for i := range 50 {
-		files[fmt.Sprintf("backend-%d.yaml", i)] = fmt.Appendf(nil, `apiVersion: gateway.kgateway.dev/v1alpha1
-kind: Backend
-metadata: {name: b%d}
-spec: {type: Static, static: {hosts: [{host: 10.0.0.%d, port: 80}]}}
-`, i, i)
-	}
-	for i := range s.routes {
-		files[fmt.Sprintf("route-%05d.yaml", i)] = s.route(i, 0)
-	}
-	before = cases.Tree(files)
-	edited := s.routes / 2
-	name, text := fmt.Sprintf("route-%05d.yaml", edited), s.route(edited, 1)
+// treesOf gives a shape's folder, and the folder after an edit of its middle route.
+func treesOf(s cases.Shape) (before, after watcher.Tree) {
+	before = cases.Tree(s.Files())
+	text := s.Route(s.Routes/2, 1)
 	after = before
-	after.Files = before.Files.With([]watcher.File{{Path: name, Content: text, Hash: sha256.Sum256(text)}}, nil)
+	after.Files = before.Files.With([]watcher.File{{Path: s.FileOf(s.Routes / 2), Content: text, Hash: sha256.Sum256(text)}}, nil)
 	return before, after
 }
 
@@ -127,7 +87,7 @@ func BenchmarkGatewayPolicyEdit(b *testing.B) {
 		"held by the host": {`cors: {allowOrigins: ["https://a.example.com"]}`, `cors: {allowOrigins: ["https://b.example.com"]}`},
 		"in every route":   {"timeouts: {request: 1s}", "timeouts: {request: 2s}"},
 	} {
-		s := shape{10_000, 1}
+		s := cases.Shape{Routes: 10_000, Hosts: 1}
 		b.Run(field+"/"+s.String(), func(b *testing.B) {
 			w, trees := loaded(b, s)
 			changes := make([]store.Change, 2)
@@ -159,7 +119,7 @@ func BenchmarkCold(b *testing.B) {
 	for _, s := range shapes() {
 		b.Run(s.String(), func(b *testing.B) {
 			empty := liveHeap()
-			before, _ := s.trees()
+			before, _ := treesOf(s)
 			b.ReportAllocs()
 			var kept []any
 			for b.Loop() {
@@ -170,7 +130,7 @@ func BenchmarkCold(b *testing.B) {
 				translator := translate.New(translate.Options{})
 				kept = []any{objects, translator, translator.Apply(objects.Apply(before))}
 			}
-			b.ReportMetric(float64(liveHeap()-empty)/float64(s.routes), "heap-B/route")
+			b.ReportMetric(float64(liveHeap()-empty)/float64(s.Routes), "heap-B/route")
 			runtime.KeepAlive(kept)
 		})
 	}
@@ -184,10 +144,10 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func loaded(b *testing.B, s shape) (*world, []watcher.Tree) {
+func loaded(b *testing.B, s cases.Shape) (*world, []watcher.Tree) {
 	w := newWorld(b)
 	w.translator = translate.New(translate.Options{})
-	before, after := s.trees()
+	before, after := treesOf(s)
 	w.translator.Apply(w.store.Apply(before))
 	return w, []watcher.Tree{before, after}
 }
@@ -196,7 +156,7 @@ func loaded(b *testing.B, s shape) (*world, []watcher.Tree) {
 // sends: the rules of its own route and of the one table it lies in.
 func TestAnEditTouchesWhatItChanges(t *testing.T) {
 	w := newWorld(t)
-	before, after := shape{500, 5}.trees()
+	before, after := treesOf(cases.Shape{Routes: 500, Hosts: 5})
 	w.apply(before)
 	w.apply(after)
 	want := []string{

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gatefold/gatefold/translate/cases"
 )
 
 // TestRandomFoldersAreCompiled guards TestIncrementalEqualsCold against edits that never
@@ -71,7 +73,7 @@ func (w *world) compiled() bool {
 func TestAnEditEncodesItsLeaf(t *testing.T) {
 	for _, routes := range []int{500, 4000} {
 		w := newWorld(t)
-		before, after := shape{routes, 1}.trees()
+		before, after := treesOf(cases.Shape{Routes: routes, Hosts: 1})
 		w.apply(before)
 		if cold := w.last.Work; cold.Routes != routes || cold.Leaves < routes/64 || cold.LeafRoutes > 2*routes || cold.Lists > 1 { // that of the listener is empty
 			t.Errorf("%d routes from cold: %+v", routes, cold)

@@ -12,22 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
-// editShapes are what the cost of an edit is measured on. GATEFOLD_LARGE adds those of
-// 100,000 routes.
-func editShapes() []cases.Shape {
-	sizes := []int{1000, 10_000}
-	if os.Getenv("GATEFOLD_LARGE") != "" {
-		sizes = append(sizes, 100_000)
-	}
-	var out []cases.Shape
-	for _, n := range sizes {
-		out = append(out, cases.Shape{Routes: n, Hosts: 1}, cases.Shape{Routes: n, Hosts: 100}, cases.Shape{Routes: n, Hosts: 1, Delegated: true})
-		if n >= 10_000 {
-			out = append(out, cases.Shape{Routes: n, Hosts: 10_000})
-		}
-	}
-	return out
-}
+// editShapes are cases.Shapes; GATEFOLD_LARGE adds those of 100,000 routes.
+func editShapes() []cases.Shape { return cases.Shapes(os.Getenv("GATEFOLD_LARGE") != "") }
 
 // made gives a Translator that was told of a shape, and the Changes of its middle route
 // to and fro.

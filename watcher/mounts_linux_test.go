@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,6 +59,17 @@ func mounts(t *testing.T, source, target, kind, data string) {
 	t.Cleanup(func() { _ = syscall.Unmount(target, syscall.MNT_DETACH) }) // it may be gone by now
 }
 
+// unmounts takes a mount away once the watcher holds no file of it open.
+func unmounts(t *testing.T, target string) {
+	t.Helper()
+	err := syscall.Unmount(target, 0)
+	for until := time.Now().Add(10 * time.Second); errors.Is(err, syscall.EBUSY) && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+		err = syscall.Unmount(target, 0)
+	}
+	must(t, err)
+}
+
 // limit sets how many watches or instances this namespace may have.
 func limit(t *testing.T, name string, n int) {
 	t.Helper()
@@ -79,7 +91,7 @@ func TestMountOverRoot(t *testing.T) {
 	w.until("a.yaml=above")
 	put(t, "edited", root, "a.yaml")
 	w.until("a.yaml=edited")
-	must(t, syscall.Unmount(root, 0))
+	unmounts(t, root)
 	w.until("a.yaml=below")
 	put(t, "again", root, "a.yaml")
 	w.until("a.yaml=again")

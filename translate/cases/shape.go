@@ -39,6 +39,23 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%s/routes=%d/hosts=%d", kind, s.Routes, s.Hosts)
 }
 
+// Shapes are what the cost of an edit is measured on, of 1,000 and 10,000 routes, and
+// where large is set, of 100,000.
+func Shapes(large bool) []Shape {
+	sizes := []int{1000, 10_000}
+	if large {
+		sizes = append(sizes, 100_000)
+	}
+	var out []Shape
+	for _, n := range sizes {
+		out = append(out, Shape{Routes: n, Hosts: 1}, Shape{Routes: n, Hosts: 100}, Shape{Routes: n, Hosts: 1, Delegated: true})
+		if n >= 10_000 {
+			out = append(out, Shape{Routes: n, Hosts: 10_000})
+		}
+	}
+	return out
+}
+
 // Files gives the folder as text, by name.
 func (s Shape) Files() map[string][]byte {
 	files := map[string][]byte{"gateway.yaml": s.frame()}
