@@ -43,7 +43,7 @@ const (
 )
 
 // patience bounds what a test waits for; it is reached only by a fault.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // running is a server that serves on free ports.
 type running struct {

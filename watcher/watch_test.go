@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // watching is a Watch under test and the Trees it gave.
 type watching struct {

@@ -12,9 +12,9 @@ import (
 
 // waitLimit is how long Wait waits: far longer than a busy machine needs, since
 // no test measures time by it.
-const waitLimit = 60 * time.Second
+const waitLimit = 5 * time.Minute
 
-// Wait calls condition until it returns nil. After a minute the test fails, with
+// Wait calls condition until it returns nil. After waitLimit the test fails, with
 // what was waited for and the last error. Call it from the test's goroutine.
 func Wait(t testing.TB, what string, condition func() error) {
 	t.Helper()

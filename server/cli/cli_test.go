@@ -99,7 +99,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // patience is how long a script waits for what must happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // eventually [!] PROGRAM ARGS… runs a program until it succeeds, or fails. In
 // place of a program, "shows TEXT PROGRAM ARGS…" succeeds while TEXT, a regular
