@@ -13,7 +13,7 @@ func (t *Translator) Cells() map[string]int {
 	count := func(name string, family reflect.Value) {
 		for _, field := range []string{"cells", "buckets"} {
 			if table := family.FieldByName(field); table.IsValid() {
-				if n := table.FieldByName("byHash").Len() + table.FieldByName("odd").Len(); n > 0 {
+				if n := int(table.FieldByName("kept").Int()); n > 0 {
 					cells[name] += n
 				}
 			}

@@ -2,19 +2,21 @@ package memo
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 )
 
 // Engine runs the families that were declared on it.
 type Engine struct {
 	families []family
-	// idle are sources that lost their last reader and may be collectable.
-	idle []collectable
+	// idle are cells that lost their last reader and may go.
+	idle []cell
 	// spare are lists of reads, to be filled again: runs lie in one another.
-	spare [][]readable
+	spare [][]*node
+	// keys holds a *keys[K] for each type K of keys.
+	keys  map[reflect.Type]any
 	trace bool
 	ran   []string
-	epoch uint64
 }
 
 // family is an Input, Index, Rule or Fold as the engine sees it.
@@ -23,13 +25,8 @@ type family interface {
 	flush() bool
 }
 
-// collectable is a cell that can be dropped when nothing needs it.
-type collectable interface {
-	collect()
-}
-
 // New gives an engine without families. With trace, Flush tells which rules ran.
-func New(trace bool) *Engine { return &Engine{trace: trace} }
+func New(trace bool) *Engine { return &Engine{keys: map[reflect.Type]any{}, trace: trace} }
 
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
@@ -64,120 +61,69 @@ func (e *Engine) collectIdle() bool {
 	return collected
 }
 
-// source is what can be read: it knows its readers.
-type source struct {
-	// one is the only reader in the common case; more holds all when there are
-	// several. The number is the reader's run that read it last.
-	one      *instance
-	oneEpoch uint64
-	more     *readers
+// node is what every cell begins with: who reads it, and what stands beside it.
+type node struct {
+	cell cell
+	// next is a cell of another family for the same key.
+	next *node
+	// one is the only reader in the common case; more holds all when there are several.
+	one  *instance
+	more *set[*instance]
 }
 
-// readers are several, each with the number of its run that read last: a list while
-// they are few.
-type readers struct {
-	few  []reading
-	many map[*instance]uint64
-}
+func (n *node) head() *node { return n }
 
-type reading struct {
-	by    *instance
-	epoch uint64
-}
+func (n *node) enqueue() {}
 
-func (r *readers) record(by *instance, epoch uint64) bool {
-	if r.many != nil {
-		first := r.many[by] != epoch
-		r.many[by] = epoch
-		return first
-	}
-	for i := range r.few {
-		if one := &r.few[i]; one.by == by {
-			first := one.epoch != epoch
-			one.epoch = epoch
-			return first
-		}
-	}
-	if len(r.few) < fewKeys {
-		r.few = append(r.few, reading{by, epoch})
-		return true
-	}
-	r.many = make(map[*instance]uint64, 2*fewKeys)
-	for _, one := range r.few {
-		r.many[one.by] = one.epoch
-	}
-	r.many[by], r.few = epoch, nil
-	return true
-}
-
-// forget drops a reader unless it read in the run epoch, and tells whether none is left.
-func (r *readers) forget(by *instance, epoch uint64) (none bool) {
-	if last, ok := r.many[by]; ok && last != epoch {
-		delete(r.many, by)
-	}
-	r.few = slices.DeleteFunc(r.few, func(one reading) bool { return one.by == by && one.epoch != epoch })
-	return len(r.few)+len(r.many) == 0
-}
-
-// record notes that reader's run epoch read s, and tells whether it is the
-// first time in that run.
-func (s *source) record(reader *instance, epoch uint64) bool {
+// read notes a reader; it may be noted already.
+func (n *node) read(by *instance) {
 	switch {
-	case s.more != nil:
-		return s.more.record(reader, epoch)
-	case s.one == nil || s.one == reader:
-		first := s.one == nil || s.oneEpoch != epoch
-		s.one, s.oneEpoch = reader, epoch
-		return first
-	}
-	s.more = &readers{few: []reading{{s.one, s.oneEpoch}, {reader, epoch}}}
-	s.one = nil
-	return true
-}
-
-// forget drops reader unless it read s in the run epoch.
-func (s *source) forget(reader *instance, epoch uint64) {
-	switch {
-	case s.more != nil:
-		if s.more.forget(reader, epoch) {
-			s.more = nil
-		}
-	case s.one == reader && s.oneEpoch != epoch:
-		s.one = nil
+	case n.more != nil:
+		n.more.add(by)
+	case n.one == nil || n.one == by:
+		n.one = by
+	default:
+		n.more = &set[*instance]{}
+		n.more.add(n.one)
+		n.more.add(by)
+		n.one = nil
 	}
 }
 
-func (s *source) unread() bool { return s.one == nil && s.more == nil }
-
-// changed makes every reader run again.
-func (s *source) changed() {
-	if s.one != nil {
-		s.one.invalidate()
+// forget drops a reader.
+func (n *node) forget(by *instance) {
+	if n.one == by {
+		n.one = nil
 	}
-	if s.more == nil {
+	if n.more == nil {
 		return
 	}
-	for _, one := range s.more.few {
-		one.by.invalidate()
+	if n.more.remove(by); n.more.len() == 0 {
+		n.more = nil
 	}
-	for reader := range s.more.many {
+}
+
+func (n *node) unread() bool { return n.one == nil && n.more == nil }
+
+// changed makes every reader run again.
+func (n *node) changed() {
+	if n.one != nil {
+		n.one.invalidate()
+	}
+	for reader := range n.more.all() {
 		reader.invalidate()
 	}
 }
 
-// readable is a source with the duty to go when nobody reads it.
-type readable interface {
-	collectable
-	base() *source
-}
-
-// instance is one key of a rule as its sources see it.
+// instance is one key of a rule as what it reads sees it.
 type instance struct {
-	reads   []readable
-	dirty   bool
-	running bool
-	queued  bool
-	cell    interface{ enqueue() } // whose instance it is
+	node
+	reads []*node
+	// pins counts what asks for the value by Each.
+	pins                   int32
+	dirty, running, queued bool
+	// ready tells that the value was computed at least once.
+	ready bool
 }
 
 func (i *instance) invalidate() {
@@ -197,21 +143,44 @@ func (i *instance) schedule() {
 type Ctx struct {
 	engine *Engine
 	reader *instance
-	epoch  uint64
-	reads  []readable
+	// reads are in order, each once; many has them as well, once they are.
+	reads []*node
+	many  map[*node]struct{}
 }
 
-func (c *Ctx) record(r readable) {
-	if r.base().record(c.reader, c.epoch) {
-		c.reads = append(c.reads, r)
+// manyReads is how many reads are looked through, one by one.
+const manyReads = 32
+
+func (c *Ctx) record(n *node) {
+	if c.has(n) {
+		return
 	}
+	c.reads = append(c.reads, n)
+	n.read(c.reader)
+	switch {
+	case c.many != nil:
+		c.many[n] = struct{}{}
+	case len(c.reads) > manyReads:
+		c.many = make(map[*node]struct{}, 2*manyReads)
+		for _, n := range c.reads {
+			c.many[n] = struct{}{}
+		}
+	}
+}
+
+// has tells whether the run has read n.
+func (c *Ctx) has(n *node) bool {
+	if c.many == nil {
+		return slices.Contains(c.reads, n)
+	}
+	_, ok := c.many[n]
+	return ok
 }
 
 // begin opens a run of i.
 func (e *Engine) begin(i *instance) *Ctx {
-	e.epoch++
 	i.running, i.dirty = true, false
-	c := &Ctx{engine: e, reader: i, epoch: e.epoch}
+	c := &Ctx{engine: e, reader: i}
 	if last := len(e.spare) - 1; last >= 0 {
 		c.reads, e.spare = e.spare[last], e.spare[:last]
 	}
@@ -226,20 +195,22 @@ func (e *Engine) note(name string, key any) {
 // end closes the run: what it read before and did not read now is let go.
 func (e *Engine) end(c *Ctx) {
 	c.reader.running = false
-	e.release(c.reader, c.epoch)
-	if len(c.reads) > 0 {
-		c.reader.reads = append(make([]readable, 0, len(c.reads)), c.reads...)
+	if !slices.Equal(c.reader.reads, c.reads) {
+		e.release(c.reader, c.has)
+		c.reader.reads = slices.Concat(c.reads)
 	}
 	clear(c.reads)
 	e.spare = append(e.spare, c.reads[:0])
 }
 
-// release lets go of all that reader read, except in the run epoch.
-func (e *Engine) release(reader *instance, epoch uint64) {
-	for _, r := range reader.reads {
-		r.base().forget(reader, epoch)
-		if r.base().unread() {
-			e.idle = append(e.idle, r)
+// release lets go of all that reader read, but of what is read still.
+func (e *Engine) release(reader *instance, still func(*node) bool) {
+	for _, n := range reader.reads {
+		if still(n) {
+			continue
+		}
+		if n.forget(reader); n.unread() {
+			e.idle = append(e.idle, n.cell)
 		}
 	}
 	reader.reads = nil

@@ -3,12 +3,17 @@ package memo
 // Fold computes one value per key from members that come and go one by one. It
 // has a value for exactly the keys that have members.
 type Fold[K, ID comparable, M, V any] struct {
-	engine *Engine
-	step   func(V, []Member[ID, M]) V
-	equal  func(a, b V) bool
-	cells  table[K, *foldCell[K, ID, M, V]]
-	queue  []*foldCell[K, ID, M, V]
+	step  func(V, []Member[ID, M]) V
+	equal func(a, b V) bool
+	cells table[K, *foldCell[K, ID, M, V]]
+	queue []pending[K, ID, M, V]
 	subscribers[K, V]
+}
+
+// pending are changed members that their cell has not heard of.
+type pending[K, ID comparable, M, V any] struct {
+	cell    *foldCell[K, ID, M, V]
+	members []Member[ID, M]
 }
 
 // Member is a member that came, changed or went.
@@ -18,22 +23,23 @@ type Member[ID comparable, M any] struct {
 }
 
 type foldCell[K, ID comparable, M, V any] struct {
-	source
+	node
 	fold    *Fold[K, ID, M, V]
-	key     K
-	members int
-	pending []Member[ID, M]
+	row     *row[K] // nil for a cell that is dropped
 	value   V
+	members int32
+	queued  int32 // 1 + the place in the queue, 0 when it is not there
 	present bool
 }
 
-func (c *foldCell[K, ID, M, V]) base() *source { return &c.source }
+func (c *foldCell[K, ID, M, V]) at() *row[K] { return c.row }
 
-func (c *foldCell[K, ID, M, V]) at() K { return c.key }
+func (c *foldCell[K, ID, M, V]) of() any { return c.fold }
 
 func (c *foldCell[K, ID, M, V]) collect() {
-	if c.members == 0 && len(c.pending) == 0 && !c.present && c.unread() {
-		c.fold.cells.remove(c.key)
+	if c.row != nil && c.members == 0 && c.queued == 0 && !c.present && c.unread() {
+		c.fold.cells.remove(c)
+		c.row = nil
 	}
 }
 
@@ -42,7 +48,8 @@ func (c *foldCell[K, ID, M, V]) collect() {
 // one, and its result must depend on the set of members only. equal tells
 // whether two values mean the same.
 func NewFold[K, ID comparable, M, V any](e *Engine, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
-	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal, cells: newTable[K, *foldCell[K, ID, M, V]]()}
+	f := &Fold[K, ID, M, V]{step: step, equal: equal}
+	f.cells = newTable[K, *foldCell[K, ID, M, V]](e, f)
 	e.add(f)
 	return f
 }
@@ -82,10 +89,12 @@ func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X]
 
 func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	cell := f.cell(at.Key)
-	if len(cell.pending) == 0 {
-		f.queue = append(f.queue, cell)
+	if cell.queued == 0 {
+		f.queue = append(f.queue, pending[K, ID, M, V]{cell: cell})
+		cell.queued = int32(len(f.queue))
 	}
-	cell.pending = append(cell.pending, Member[ID, M]{ID: at.ID, Change: change})
+	of := &f.queue[cell.queued-1]
+	of.members = append(of.members, Member[ID, M]{ID: at.ID, Change: change})
 	switch {
 	case !change.Had:
 		cell.members++
@@ -98,34 +107,34 @@ func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 // recorded as well.
 func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	cell := f.cell(key)
-	c.record(cell)
+	c.record(&cell.node)
 	return cell.value, cell.present
 }
 
 func (f *Fold[K, ID, M, V]) cell(key K) *foldCell[K, ID, M, V] {
 	cell, ok := f.cells.get(key)
 	if !ok {
-		cell = &foldCell[K, ID, M, V]{fold: f, key: key}
+		cell = &foldCell[K, ID, M, V]{fold: f, row: f.cells.keys.add(key)}
 		f.cells.put(cell)
 	}
 	return cell
 }
 
 func (f *Fold[K, ID, M, V]) flush() bool {
-	queue := f.queue
-	f.queue = nil
-	for _, cell := range queue {
-		f.settle(cell)
+	for i := 0; i < len(f.queue); i++ {
+		due := f.queue[i]
+		due.cell.queued = 0
+		f.settle(due.cell, due.members)
 	}
-	return len(queue) > 0
+	busy := len(f.queue) > 0
+	f.queue = nil
+	return busy
 }
 
-func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V]) {
-	pending := cell.pending
-	cell.pending = nil
+func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V], members []Member[ID, M]) {
 	change := Change[V]{Old: cell.value, Had: cell.present, Has: cell.members > 0}
 	if change.Has {
-		change.New = f.step(cell.value, pending)
+		change.New = f.step(cell.value, members)
 	}
 	if !change.Had && !change.Has || change.Had && change.Has && f.equal(change.Old, change.New) {
 		cell.collect()
@@ -133,6 +142,6 @@ func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V]) {
 	}
 	cell.value, cell.present = change.New, change.Has
 	cell.changed()
-	f.tell(cell.key, change)
+	f.tell(cell.row.key, change)
 	cell.collect()
 }

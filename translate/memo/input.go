@@ -4,33 +4,35 @@ import "slices"
 
 // Input holds values by key, set from outside.
 type Input[K comparable, V any] struct {
-	engine *Engine
-	equal  func(a, b V) bool
-	cells  table[K, *inputCell[K, V]]
+	equal func(a, b V) bool
+	cells table[K, *inputCell[K, V]]
 	subscribers[K, V]
 }
 
 type inputCell[K comparable, V any] struct {
-	source
+	node
 	input   *Input[K, V]
-	key     K
+	row     *row[K] // nil for a cell that is dropped
 	value   V
 	present bool
 }
 
-func (c *inputCell[K, V]) base() *source { return &c.source }
+func (c *inputCell[K, V]) at() *row[K] { return c.row }
 
-func (c *inputCell[K, V]) at() K { return c.key }
+func (c *inputCell[K, V]) of() any { return c.input }
 
 func (c *inputCell[K, V]) collect() {
-	if !c.present && c.unread() {
-		c.input.cells.remove(c.key)
+	if c.row != nil && !c.present && c.unread() {
+		c.input.cells.remove(c)
+		c.row = nil
 	}
 }
 
 // NewInput declares an input whose values are compared by equal.
 func NewInput[K comparable, V any](e *Engine, equal func(a, b V) bool) *Input[K, V] {
-	return &Input[K, V]{engine: e, equal: equal, cells: newTable[K, *inputCell[K, V]]()}
+	in := &Input[K, V]{equal: equal}
+	in.cells = newTable[K, *inputCell[K, V]](e, in)
+	return in
 }
 
 // Set gives key a value. Nothing follows when it is equal to the present one.
@@ -62,14 +64,14 @@ func (in *Input[K, V]) Delete(key K) {
 // recorded as well.
 func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	cell := in.cell(key)
-	c.record(cell)
+	c.record(&cell.node)
 	return cell.value, cell.present
 }
 
 func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	cell, ok := in.cells.get(key)
 	if !ok {
-		cell = &inputCell[K, V]{input: in, key: key}
+		cell = &inputCell[K, V]{input: in, row: in.cells.keys.add(key)}
 		in.cells.put(cell)
 	}
 	return cell
@@ -78,32 +80,33 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 // Index lists the keys of an Input by properties of their values. Use it where
 // a list is short by nature; unbounded fan-in wants a Fold.
 type Index[X comparable, K comparable] struct {
-	engine  *Engine
 	compare func(a, b K) int
 	buckets table[X, *bucket[X, K]]
 }
 
 type bucket[X, K comparable] struct {
-	source
+	node
 	index *Index[X, K]
-	key   X
+	row   *row[X] // nil for a bucket that is dropped
 	keys  set[K]
 }
 
-func (b *bucket[X, K]) base() *source { return &b.source }
+func (b *bucket[X, K]) at() *row[X] { return b.row }
 
-func (b *bucket[X, K]) at() X { return b.key }
+func (b *bucket[X, K]) of() any { return b.index }
 
 func (b *bucket[X, K]) collect() {
-	if b.keys.len() == 0 && b.unread() {
-		b.index.buckets.remove(b.key)
+	if b.row != nil && b.keys.len() == 0 && b.unread() {
+		b.index.buckets.remove(b)
+		b.row = nil
 	}
 }
 
 // NewIndex declares an index over of: properties gives the places at which a
 // key is listed, without repetition. Lists are sorted by compare.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
-	x := &Index[X, K]{engine: e, compare: compare, buckets: newTable[X, *bucket[X, K]]()}
+	x := &Index[X, K]{compare: compare}
+	x.buckets = newTable[X, *bucket[X, K]](e, x)
 	of.subscribe(func(key K, change Change[V]) {
 		var before, after []X
 		if change.Had {
@@ -138,14 +141,14 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 // Get reads the keys listed at a property, sorted.
 func (x *Index[X, K]) Get(c *Ctx, at X) []K {
 	b := x.bucket(at)
-	c.record(b)
+	c.record(&b.node)
 	return slices.SortedFunc(b.keys.all(), x.compare)
 }
 
 func (x *Index[X, K]) bucket(at X) *bucket[X, K] {
 	b, ok := x.buckets.get(at)
 	if !ok {
-		b = &bucket[X, K]{index: x, key: at}
+		b = &bucket[X, K]{index: x, row: x.buckets.keys.add(at)}
 		x.buckets.put(b)
 	}
 	return b

@@ -14,28 +14,23 @@ type Rule[K comparable, V any] struct {
 }
 
 type ruleCell[K comparable, V any] struct {
-	source
 	instance
 	rule  *Rule[K, V]
-	key   K
+	row   *row[K] // nil for a cell that is dropped
 	value V
-	// pins counts what asks for the value by Each.
-	pins int32
-	// ready tells that value was computed at least once.
-	ready bool
-	dead  bool
 }
 
-func (c *ruleCell[K, V]) base() *source { return &c.source }
+func (c *ruleCell[K, V]) at() *row[K] { return c.row }
 
-func (c *ruleCell[K, V]) at() K { return c.key }
+func (c *ruleCell[K, V]) of() any { return c.rule }
 
 func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
 
 // NewRule declares a rule: run computes the value of a key, equal tells whether
 // two values mean the same. The name appears in Flush's answer.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
-	r := &Rule[K, V]{engine: e, name: name, run: run, equal: equal, cells: newTable[K, *ruleCell[K, V]]()}
+	r := &Rule[K, V]{engine: e, name: name, run: run, equal: equal}
+	r.cells = newTable[K, *ruleCell[K, V]](e, r)
 	e.add(r)
 	return r
 }
@@ -49,7 +44,7 @@ func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	if cell.dirty {
 		r.compute(cell)
 	}
-	c.record(cell)
+	c.record(&cell.node)
 	return cell.value
 }
 
@@ -87,10 +82,9 @@ func (r *Rule[K, V]) unpin(key K) {
 func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
 	cell, ok := r.cells.get(key)
 	if !ok {
-		cell = &ruleCell[K, V]{rule: r, key: key}
-		cell.cell = cell
-		cell.invalidate()
+		cell = &ruleCell[K, V]{rule: r, row: r.cells.keys.add(key)}
 		r.cells.put(cell)
+		cell.invalidate()
 	}
 	return cell
 }
@@ -100,21 +94,22 @@ func (r *Rule[K, V]) flush() bool {
 	r.queue = nil
 	for _, cell := range queue {
 		cell.queued = false
-		if cell.dirty && !cell.dead && cell.needed() {
+		if cell.dirty && cell.needed() {
 			r.compute(cell)
 		}
 	}
 	return len(queue) > 0
 }
 
+// needed is false for a cell that was dropped.
 func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
 
 func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	ctx := r.engine.begin(&cell.instance)
-	value := r.run(ctx, cell.key)
+	value := r.run(ctx, cell.row.key)
 	r.engine.end(ctx)
 	if r.engine.trace {
-		r.engine.note(r.name, cell.key)
+		r.engine.note(r.name, cell.row.key)
 	}
 	if cell.ready && r.equal(cell.value, value) {
 		return
@@ -122,18 +117,19 @@ func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	change := Change[V]{Old: cell.value, Had: cell.ready, New: value, Has: true}
 	cell.value, cell.ready = value, true
 	cell.changed()
-	r.tell(cell.key, change)
+	r.tell(cell.row.key, change)
 }
 
 // collect drops a value that nothing reads or asks for.
 func (c *ruleCell[K, V]) collect() {
-	if c.dead || c.needed() {
+	if c.row == nil || c.needed() {
 		return
 	}
-	c.dead = true
-	c.rule.cells.remove(c.key)
-	c.rule.engine.release(&c.instance, 0)
+	key := c.row.key
+	c.rule.cells.remove(c)
+	c.row = nil
+	c.rule.engine.release(&c.instance, func(*node) bool { return false })
 	if c.ready {
-		c.rule.tell(c.key, Change[V]{Old: c.value, Had: true})
+		c.rule.tell(key, Change[V]{Old: c.value, Had: true})
 	}
 }

@@ -1,54 +1,139 @@
 package memo
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"reflect"
+)
 
-// keyed is a cell that knows its key.
-type keyed[K comparable] interface {
-	comparable
-	at() K
+// cell is what a family keeps for one key.
+type cell interface {
+	// head is what all cells begin with.
+	head() *node
+	// collect drops the cell if nothing needs it.
+	collect()
+	// enqueue has the cell of a rule looked at by the next flush of its family. No other
+	// cell reads, and is asked.
+	enqueue()
 }
 
-// table holds cells by key. A key is long, and its cell has it already: the table has its
-// hash alone.
-type table[K comparable, C keyed[K]] struct {
+// cellOf is a cell whose key is a K.
+type cellOf[K comparable] interface {
+	cell
+	// at is the row of its key.
+	at() *row[K]
+	// of is its family.
+	of() any
+}
+
+// keys are those of all families of one type of key. Many families have cells for the
+// same keys, and a key is long: it stands once, in a row, with its cells.
+type keys[K comparable] struct {
 	seed   maphash.Seed
-	byHash map[uint64]C
-	// odd are cells whose hash another one has.
-	odd map[K]C
+	byHash map[uint64]*row[K]
+	// odd are rows whose hash another one has.
+	odd map[K]*row[K]
 }
 
-func newTable[K comparable, C keyed[K]]() table[K, C] {
-	return table[K, C]{seed: maphash.MakeSeed(), byHash: map[uint64]C{}}
+// row is a key, and its cells as a list: they are few.
+type row[K comparable] struct {
+	key   K
+	first *node
 }
 
-func (t *table[K, C]) get(key K) (cell C, ok bool) {
-	cell, ok = t.byHash[maphash.Comparable(t.seed, key)]
-	if !ok || cell.at() != key {
-		cell, ok = t.odd[key]
+func newKeys[K comparable]() *keys[K] {
+	return &keys[K]{seed: maphash.MakeSeed(), byHash: map[uint64]*row[K]{}}
+}
+
+// keysOf gives the engine's keys of a type.
+func keysOf[K comparable](e *Engine) *keys[K] {
+	kind := reflect.TypeFor[K]()
+	if e.keys[kind] == nil {
+		e.keys[kind] = newKeys[K]()
 	}
-	return cell, ok
+	return e.keys[kind].(*keys[K])
 }
 
-// put adds a cell whose key is not there.
-func (t *table[K, C]) put(cell C) {
-	hash := maphash.Comparable(t.seed, cell.at())
-	if _, taken := t.byHash[hash]; !taken {
-		t.byHash[hash] = cell
+// row gives the row of a key, nil where there is none.
+func (k *keys[K]) row(key K) *row[K] {
+	r := k.byHash[maphash.Comparable(k.seed, key)]
+	if r == nil || r.key != key {
+		r = k.odd[key]
+	}
+	return r
+}
+
+// add gives the row of a key, a new one where there is none.
+func (k *keys[K]) add(key K) *row[K] {
+	hash := maphash.Comparable(k.seed, key)
+	switch r, taken := k.byHash[hash]; {
+	case !taken:
+		r = &row[K]{key: key}
+		k.byHash[hash] = r
+		return r
+	case r.key == key:
+		return r
+	case k.odd == nil:
+		k.odd = map[K]*row[K]{}
+	}
+	if k.odd[key] == nil {
+		k.odd[key] = &row[K]{key: key}
+	}
+	return k.odd[key]
+}
+
+func (k *keys[K]) remove(r *row[K]) {
+	hash := maphash.Comparable(k.seed, r.key)
+	if k.byHash[hash] == r {
+		delete(k.byHash, hash)
 		return
 	}
-	if t.odd == nil {
-		t.odd = map[K]C{}
-	}
-	t.odd[cell.at()] = cell
+	delete(k.odd, r.key)
 }
 
-func (t *table[K, C]) remove(key K) {
-	hash := maphash.Comparable(t.seed, key)
-	if cell, ok := t.byHash[hash]; ok && cell.at() == key {
-		delete(t.byHash, hash)
-		return
-	}
-	delete(t.odd, key)
+func (k *keys[K]) len() int { return len(k.byHash) + len(k.odd) }
+
+// table holds the cells of one family.
+type table[K comparable, C cellOf[K]] struct {
+	keys *keys[K]
+	of   any // the family
+	kept int
 }
 
-func (t *table[K, C]) len() int { return len(t.byHash) + len(t.odd) }
+func newTable[K comparable, C cellOf[K]](e *Engine, of any) table[K, C] {
+	return table[K, C]{keys: keysOf[K](e), of: of}
+}
+
+func (t *table[K, C]) get(key K) (found C, ok bool) {
+	if r := t.keys.row(key); r != nil {
+		for n := r.first; n != nil; n = n.next {
+			if found, ok = n.cell.(C); ok && found.of() == t.of {
+				return found, true
+			}
+		}
+	}
+	var none C
+	return none, false
+}
+
+// put adds a cell for a key that has none, with the row of that key.
+func (t *table[K, C]) put(c C) {
+	n, r := c.head(), c.at()
+	n.cell, n.next = c, r.first
+	r.first = n
+	t.kept++
+}
+
+func (t *table[K, C]) remove(c C) {
+	r := c.at()
+	at := &r.first
+	for *at != c.head() {
+		at = &(*at).next
+	}
+	*at = c.head().next
+	t.kept--
+	if r.first == nil {
+		t.keys.remove(r)
+	}
+}
+
+func (t *table[K, C]) len() int { return t.kept }

@@ -5,25 +5,48 @@ import (
 	"testing"
 )
 
-type named string
-
-func (n *named) at() string { return string(*n) }
-
-// TestTableOfOneHash lets two keys have one hash, which no test could wait for.
-func TestTableOfOneHash(t *testing.T) {
-	table := newTable[string, *named]()
-	first, second := named("first"), named("second")
-	table.byHash[maphash.Comparable(table.seed, "second")] = &first
-	if cell, ok := table.get("second"); ok {
-		t.Fatalf("found %v under a hash that it shares", *cell)
+// TestKeysOfOneHash lets two keys have one hash, which no test could wait for.
+func TestKeysOfOneHash(t *testing.T) {
+	e := New(false)
+	in, other := NewInput[string](e, equal[int]), NewInput[string](e, equal[int])
+	other.Set("first", 1)
+	keys := keysOf[string](e)
+	keys.byHash[maphash.Comparable(keys.seed, "second")] = keys.row("first")
+	if cell, ok := in.cells.get("second"); ok {
+		t.Fatalf("found %v under a hash that it shares", cell)
 	}
-	table.put(&second)
-	if cell, ok := table.get("second"); !ok || cell != &second || table.len() != 2 {
-		t.Fatalf("found %v, %v among %d cells", cell, ok, table.len())
+	in.Set("second", 2)
+	other.Set("second", 3)
+	if cell, ok := in.cells.get("second"); !ok || cell.value != 2 || keys.len() != 3 {
+		t.Fatalf("found %v, %v among %d rows", cell, ok, keys.len())
 	}
-	table.remove("second")
-	if _, ok := table.get("second"); ok || table.len() != 1 {
-		t.Fatalf("it is found still, or took the other with it: %d cells", table.len())
+	in.Delete("second")
+	if _, ok := in.cells.get("second"); ok {
+		t.Fatal("it is found still")
+	}
+	if cell, ok := other.cells.get("second"); !ok || cell.value != 3 {
+		t.Fatalf("it took that of another family with it: %v, %v", cell, ok)
+	}
+	other.Delete("second")
+	if keys.row("second") != nil || keys.row("first") == nil {
+		t.Fatal("the row stays, or that of the other key went")
+	}
+}
+
+// TestARowGoesWithItsLastCell has an input and a rule of one key: the key stays as long as
+// one of them.
+func TestARowGoesWithItsLastCell(t *testing.T) {
+	s := newSums()
+	rows := func() int { return keysOf[string](s.engine).len() }
+	s.words.Set("a", "->b")
+	s.flush()
+	if got := rows(); got != 2 {
+		t.Errorf("%d rows of a word and the absent one that it names", got)
+	}
+	s.words.Delete("a")
+	s.flush()
+	if got := rows(); got != 0 {
+		t.Errorf("%d rows are left", got)
 	}
 }
 
