@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Checked is an object as it was made of a text, after pruning and defaulting and
@@ -19,9 +21,9 @@ type Checked struct {
 
 // checkedText is how a Checked is written.
 type checkedText struct {
-	Hash  string          `json:"hash"`
-	Name  [3]int          `json:"name"` // line, column and width of the object's name in the text
-	Value json.RawMessage `json:"value"`
+	Hash  string        `json:"hash"`
+	Name  [3]int        `json:"name"` // line, column and width of the object's name in the text
+	Value metav1.Object `json:"value"`
 }
 
 // MarshalJSON writes the object.
@@ -29,12 +31,8 @@ func (c *Checked) MarshalJSON() ([]byte, error) {
 	if c.object == nil {
 		return c.text, nil
 	}
-	value, err := json.Marshal(c.object.Value)
-	if err != nil {
-		return nil, err
-	}
 	return json.Marshal(checkedText{
-		hex.EncodeToString(c.object.Hash[:]), [3]int{c.name.line, c.name.column, c.name.width}, value,
+		hex.EncodeToString(c.object.Hash[:]), [3]int{c.name.line, c.name.column, c.name.width}, c.object.Value,
 	})
 }
 
@@ -60,18 +58,18 @@ func (c *Checked) read(key Key) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var written checkedText
-	if err := json.Unmarshal(text, &written); err != nil {
-		return nil, err
-	}
 	k := kindOf(key.GroupKind())
-	hash, err := hex.DecodeString(written.Hash)
-	if err != nil || len(hash) != sha256.Size || k == nil {
+	if k == nil {
 		return nil, errNotChecked
 	}
 	value := k.new()
-	if err := json.Unmarshal(written.Value, value); err != nil {
+	written := checkedText{Value: value} // which is filled in
+	if err := json.Unmarshal(text, &written); err != nil {
 		return nil, err
+	}
+	hash, err := hex.DecodeString(written.Hash)
+	if err != nil || len(hash) != sha256.Size {
+		return nil, errNotChecked
 	}
 	if value.GetName() != key.Name || value.GetNamespace() != key.Namespace {
 		return nil, errNotChecked

@@ -221,14 +221,23 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects gives, once, all that Restore brought. It gives nothing where
-// that is less than what served: Envoys that run would lose a listener with its
+// restoredObjects gives Restored once: Envoys that run would lose a listener with its
 // Secret, which they have as long as they are told nothing.
 func (s *Store) restoredObjects() []*Object {
+	objects := s.Restored()
+	if objects != nil {
+		s.restored = false
+	}
+	return objects
+}
+
+// Restored gives, before the first Tree, all that Restore brought, sorted by key: what
+// the first Change will tell of, if the folder is as it was. It gives nothing where that
+// is less than what served.
+func (s *Store) Restored() []*Object {
 	if !s.restored || len(s.absent) > 0 {
 		return nil
 	}
-	s.restored = false
 	objects := make([]*Object, 0, len(s.served))
 	for _, at := range s.served {
 		objects = append(objects, at.object)
@@ -245,13 +254,14 @@ func (s *Store) lacking(p *Problem) {
 	}
 }
 
-// completeRestored makes the first Change that is taken tell of all that serves.
+// completeRestored makes the first Change that is taken tell of all that serves, and
+// of what was restored and serves no more.
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.absent {
 		s.changed(key)
 	}
 	clear(s.absent)
 	if s.restored {
-		change.Set, change.Gone = s.restoredObjects(), nil
+		change.Set = s.restoredObjects()
 	}
 }

@@ -72,13 +72,13 @@ func TestRestartGoesOn(t *testing.T) {
 		want  string // of the last, after a restart
 	}{
 		{"nothing changed", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", two)}, "+a=/1 +b=/1"},
-		{"edited meanwhile", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", a2)}, "+a=/2"},
+		{"edited meanwhile", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", a2)}, "+a=/2 -b"},
 		{"broken meanwhile", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", broken+"---\n"+b1)}, "+a=/1 +b=/1 LastGoodKept UnknownField"},
 		{"broken before", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", "a: ["), tree("x.yaml", "a: [")}, "+a=/1 +b=/1 LastGoodKept InvalidYAML"},
 		{"half edited while broken", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", broken+"---\n"+route("b", "/2")), tree("x.yaml", "a: [")}, "+a=/1 +b=/2 LastGoodKept InvalidYAML"},
-		{"mended meanwhile", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", "a: ["), tree("x.yaml", a2)}, "+a=/2"},
-		{"a broken file deleted meanwhile", []watcher.Tree{tree("x.yaml", a1, "y.yaml", b1), tree("x.yaml", "a: [", "y.yaml", b1), tree("y.yaml", b1)}, "+b=/1"},
-		{"a file deleted meanwhile", []watcher.Tree{tree("x.yaml", a1, "y.yaml", b1), tree("y.yaml", b1)}, "+b=/1"},
+		{"mended meanwhile", []watcher.Tree{tree("x.yaml", two), tree("x.yaml", "a: ["), tree("x.yaml", a2)}, "+a=/2 -b"},
+		{"a broken file deleted meanwhile", []watcher.Tree{tree("x.yaml", a1, "y.yaml", b1), tree("x.yaml", "a: [", "y.yaml", b1), tree("y.yaml", b1)}, "+b=/1 -a"},
+		{"a file deleted meanwhile", []watcher.Tree{tree("x.yaml", a1, "y.yaml", b1), tree("y.yaml", b1)}, "+b=/1 -a"},
 		{"an unreadable file", []watcher.Tree{tree("x.yaml", a1, "y.yaml", b1), skipping(tree("x.yaml", a1), "y.yaml")}, "+a=/1 +b=/1 Unreadable"},
 		{"unreadable after it broke", []watcher.Tree{tree("x.yaml", a1, "y.yaml", b1), tree("x.yaml", a1, "y.yaml", "a: ["), skipping(tree("x.yaml", a1), "y.yaml")}, "+a=/1 +b=/1 Unreadable LastGoodKept"},
 		{"the twin that served stays", []watcher.Tree{tree("y.yaml", a1), tree("x.yaml", a2, "y.yaml", a1), tree("x.yaml", a2, "y.yaml", a1)}, "+a=/1 Conflict"},
@@ -181,11 +181,17 @@ func TestRestartAtRandom(t *testing.T) {
 				broken.Hash[0] += 2
 				tree.Files = tree.Files.With([]watcher.File{broken}, nil)
 			}
+			var restored []*Object
 			if f.random.IntN(3) == 0 {
 				other, heldByOther = saved.restart(t, saving), newHeld()
+				restored = other.Restored()
 			}
 			apply(t, held, warm.Apply(tree))
-			apply(t, heldByOther, other.Apply(tree))
+			change := other.Apply(tree)
+			if restored != nil {
+				change.Gone = goesOnFrom(t, restored, change)
+			}
+			apply(t, heldByOther, change)
 			compare(t, heldByOther, held)
 			invalid += len(held.invalid)
 			saved.take(other)
@@ -194,6 +200,27 @@ func TestRestartAtRandom(t *testing.T) {
 			t.Errorf("seed %d has no object that is invalid", seed)
 		}
 	}
+}
+
+// goesOnFrom checks that the first Change after a restart tells of each restored object
+// whether it serves. It gives what is gone beside those.
+func goesOnFrom(t *testing.T, restored []*Object, first Change) (gone []Key) {
+	t.Helper()
+	told := map[Key]bool{}
+	for _, o := range first.Set {
+		told[o.Key] = true
+	}
+	gone = slices.Clone(first.Gone)
+	for _, o := range restored {
+		i := slices.Index(gone, o.Key)
+		if (i >= 0) == told[o.Key] {
+			t.Fatalf("%v was restored; it is set: %v, and gone: %v", o.Key, told[o.Key], i >= 0)
+		}
+		if i >= 0 {
+			gone = slices.Delete(gone, i, i+1)
+		}
+	}
+	return gone
 }
 
 // TestOnlyWhatChangesIsSaved counts, in a file of many documents.
@@ -329,7 +356,7 @@ func TestRestoredObjectsStayBehindTheFence(t *testing.T) {
 		t.Errorf("a Namespace of another file: %q", got)
 	}
 	again := saved.restart(t, fenced)
-	if got := summary(again.Apply(treeOf(files))); got != "+default +a=/1 OutsideFence" {
+	if got := summary(again.Apply(treeOf(files))); got != "+default +a=/1 -b OutsideFence" {
 		t.Errorf("fenced: %q", got)
 	}
 	saved.take(again)

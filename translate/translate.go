@@ -123,6 +123,16 @@ func New(options Options) *Translator {
 	return t
 }
 
+// Expect runs the rules for objects that the next Change is expected to tell of, so
+// that its Apply finds done what it would have done. Nothing is published of them
+// before: that Change has to tell of each again, whether it is Set or Gone.
+func (t *Translator) Expect(objects []*store.Object) {
+	for _, object := range objects {
+		t.in.set(object)
+	}
+	t.engine.Flush()
+}
+
 // Apply takes in a Change and returns what it made of the configuration. The
 // state after several Changes is what one Change with all objects would have
 // led to (design section 2).

@@ -122,6 +122,20 @@ func (p *pipeline) places(fields []store.Field) []store.Place {
 	return p.store.Places(fields)
 }
 
+// expect translates what a state gave while the folder is read: beside an unchanged
+// folder, that is all there is to do. Secrets of a folder of their own come first, and
+// much would be done twice without them.
+func (p *pipeline) expect() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	objects := p.store.Restored()
+	if len(objects) == 0 || p.secrets != nil {
+		return
+	}
+	r := &reload{stages: map[string]time.Duration{}}
+	p.unsure = !p.guard(r, func() { r.time("translate", func() { p.translator.Expect(objects) }) })
+}
+
 func (p *pipeline) take(tree watcher.Tree) {
 	r := &reload{tree: tree, stages: map[string]time.Duration{"scan": tree.Scan}}
 	if !p.run(r) {

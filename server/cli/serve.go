@@ -157,6 +157,10 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	}
 	group.Go(func() error { return told.run(ctx, srv) })
 	kept.begin(p, srv)
+	group.Go(func() error {
+		p.expect()
+		return nil
+	})
 	defer o.status.start(ctx, srv, log)()
 	group.Go(func() error { return srv.Run(ctx) })
 	group.Go(func() error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -91,7 +92,7 @@ func (o *stateOptions) open(folder string, objects *store.Store, log zerolog.Log
 	if dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
 	}
-	s := &state{options: journal.Options{Dir: dir, Root: root, Fingerprint: schema.Fingerprint()}, log: log}
+	s := &state{options: journal.Options{Dir: dir, Root: root, Fingerprint: fingerprint()}, log: log}
 	opened, content, err := journal.Open(s.options)
 	switch {
 	case err != nil && !named:
@@ -103,6 +104,13 @@ func (o *stateOptions) open(folder string, objects *store.Store, log zerolog.Log
 	s.journal, s.failed = opened, err
 	s.restore(objects, content, o.secrets)
 	return s, nil
+}
+
+// fingerprint begins to find out schema.Fingerprint, and gives what waits for it.
+func fingerprint() func() string {
+	found := make(chan string, 1)
+	go func() { found <- schema.Fingerprint() }()
+	return sync.OnceValue(func() string { return <-found })
 }
 
 // restore has the store go on from what was found.

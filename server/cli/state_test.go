@@ -241,7 +241,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 // routes of one edit.
 func (r *restarted) isComplete() {
 	r.t.Helper()
-	j, content, err := journal.Open(journal.Options{Dir: r.state, Root: r.folder, Fingerprint: schema.Fingerprint()})
+	j, content, err := journal.Open(journal.Options{Dir: r.state, Root: r.folder, Fingerprint: schema.Fingerprint})
 	r.must(err)
 	defer j.Close()
 	objects, err := store.New(store.Options{Save: true})

@@ -34,8 +34,9 @@ type Options struct {
 	// Root is the absolute path of the folder that is served. What another folder
 	// left is not used.
 	Root string
-	// Fingerprint is schema.Fingerprint. "" is the same as none.
-	Fingerprint string
+	// Fingerprint gives schema.Fingerprint, which takes a while: it is called when the
+	// journal is read, and may be found out meanwhile. "" is the same as none.
+	Fingerprint func() string
 	// MaxBytes bounds the texts that are read, and what was made of them, of which the
 	// rest is left out; 0 means 512 MiB.
 	MaxBytes int64
@@ -132,8 +133,8 @@ func (j *Journal) open() Content {
 	if err != nil {
 		return Content{Problem: nameOfJournal + ": " + cause(err).Error()}
 	}
-	r := &reading{options: j.options, in: bufio.NewReaderSize(file, 1<<16), saved: map[store.Key]found{}}
-	content, end := r.all()
+	r := &reading{options: j.options, saved: map[store.Key]found{}}
+	content, end := r.all(file)
 	if content.Problem == "" && content.Sound && file.Truncate(end) == nil {
 		if _, err := file.Seek(end, 0); err == nil {
 			j.file, j.size = file, end

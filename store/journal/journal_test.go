@@ -18,8 +18,10 @@ import (
 )
 
 func optionsOf(dir string) Options {
-	return Options{Dir: dir, Root: "/conf", Fingerprint: "f1"}
+	return Options{Dir: dir, Root: "/conf", Fingerprint: fingerprint("f1")}
 }
+
+func fingerprint(text string) func() string { return func() string { return text } }
 
 func open(t testing.TB, options Options) (*Journal, Content) {
 	t.Helper()
@@ -94,7 +96,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	m.write(t, j, saved("c", "3"))
 	j.Close()
-	options.Fingerprint = "f2"
+	options.Fingerprint = fingerprint("f2")
 	_, content = open(t, options)
 	wantContent(t, content, m.all(), "")
 	if content.Sound {
@@ -262,7 +264,7 @@ func TestOtherThingsInItsPlace(t *testing.T) {
 		{"a link", must(func(path string) error { return os.Symlink("/etc/passwd", path) }), "symbolic links", false},
 		{"a directory", must(func(path string) error { return os.Mkdir(path, 0o700) }), "directory", true},
 		{"of another folder", func(t *testing.T, path string) {
-			good(t, Options{Dir: filepath.Dir(path), Root: "/other", Fingerprint: "f1"})
+			good(t, Options{Dir: filepath.Dir(path), Root: "/other", Fingerprint: fingerprint("f1")})
 		}, `of the folder "/other", not of "/conf"`, false},
 		{"of another user", must(func(path string) error {
 			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, 4711, 4711))

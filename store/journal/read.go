@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// found is what was read of one object.
+type found struct {
+	saved  store.Saved
+	length int64 // of its line
+}
+
+// reading reads a journal.
+type reading struct {
+	options Options
+	saved   map[store.Key]found
+
+	staged  []found // since the last commit
+	bytes   int64   // of texts, outdated ones left out
+	checked int64   // bytes of what stands beside them
+	damaged int     // lines before the last commit
+	broken  int     // lines since
+}
+
+// all reads everything. end is where the last commit ends.
+func (r *reading) all(in io.Reader) (content Content, end int64) {
+	next, stop := iter.Pull(linesOf(in))
+	defer stop()
+	first, _ := next()
+	head, at, ok := first.line, first.length, first.sound
+	root, _ := strconv.Unquote(head.Root)
+	switch {
+	case !ok || head.Format == 0:
+		return Content{Problem: nameOfJournal + ": it is none"}, 0
+	case head.Format != format:
+		return Content{Problem: fmt.Sprintf("%s: it has format %d, and %d is known", nameOfJournal, head.Format, format)}, 0
+	case root != r.options.Root:
+		return Content{Problem: fmt.Sprintf("%s: it is of the folder %q, not of %q", nameOfJournal, root, r.options.Root)}, 0
+	}
+	end = at
+	for l, more := next(); more; l, more = next() {
+		at += l.length
+		if !l.sound || !r.take(l.line, l.length) {
+			r.broken++
+		} else if l.line.Commit != nil {
+			end = at
+		}
+		if r.bytes > r.options.MaxBytes {
+			return Content{Problem: fmt.Sprintf("%s: its texts have more than %d bytes", nameOfJournal, r.options.MaxBytes)}, 0
+		}
+	}
+	if r.damaged > 0 {
+		content.Problem = fmt.Sprintf("%s: %d of its lines are damaged", nameOfJournal, r.damaged)
+	}
+	content.Sound = head.Fingerprint != "" && head.Fingerprint == r.options.Fingerprint()
+	for _, key := range slices.SortedFunc(maps.Keys(r.saved), store.CompareKeys) {
+		content.Saved = append(content.Saved, r.saved[key].saved)
+	}
+	return content, end
+}
+
+// take books one line, false when it means nothing.
+func (r *reading) take(l line, length int64) bool {
+	switch {
+	case l.Commit != nil:
+		for _, f := range r.staged {
+			before := r.saved[f.saved.Key].saved
+			r.bytes -= int64(len(before.Text))
+			r.checked -= int64(before.Checked.Len())
+			r.saved[f.saved.Key] = f
+			if f.saved.Path == "" {
+				delete(r.saved, f.saved.Key)
+			}
+		}
+		r.damaged, r.broken, r.staged = r.damaged+r.broken, 0, nil
+		return true
+	case l.Key == nil || l.Key.IsZero():
+		return false
+	}
+	saved := store.Saved{Key: *l.Key, Line: l.Line, Checked: l.Checked}
+	if l.Path != "" {
+		path, err := strconv.Unquote(l.Path)
+		if err != nil || path == "" {
+			return false
+		}
+		saved.Path = path
+	}
+	if l.Text != nil {
+		saved.Text = []byte(*l.Text)
+	}
+	if l.Since != nil {
+		saved.Since = *l.Since
+	}
+	if r.checked+int64(saved.Checked.Len()) > r.options.MaxBytes {
+		saved.Checked = nil // the text says the same
+	}
+	r.bytes += int64(len(saved.Text))
+	r.checked += int64(saved.Checked.Len())
+	r.staged = append(r.staged, found{saved, length})
+	return true
+}
