@@ -22,7 +22,7 @@ func TestProgressIsTold(t *testing.T) {
 		}
 		p.note(10_000, 10_000)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if len(lines) != 3 || !strings.Contains(lines[0], `"documents":3001,"of":10000`) {
+		if len(lines) != 4 || !strings.Contains(lines[0], `"documents":3001,"of":10000`) || !strings.Contains(lines[3], `"documents":10000,"message":"read`) {
 			t.Errorf("told:\n%s", log.String())
 		}
 		log.Reset()
