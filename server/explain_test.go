@@ -17,7 +17,7 @@ import (
 func viewOf(name string) func() *ir.View {
 	rule := &ir.Rule{
 		Name: name, Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}}, Position: []int{0, 0},
-		Source: ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: "r"}}, Action: ir.Action{Respond: &ir.Respond{Status: 500}},
+		Source: &ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: "r"}}, Action: ir.Action{Respond: &ir.Respond{Status: 500}},
 	}
 	hosts := []ir.HostView{{Domain: "*", Rules: slices.Values([]*ir.Rule{rule}), Len: 1}}
 	port := ir.PortView{Port: &ir.Port{Name: "n/g/http", Gateway: "n/g", Port: 80}, Hosts: hosts}

@@ -137,8 +137,8 @@ func randomRules(r *rand.Rand, n int) []*ir.Rule {
 // randomRule gives a rule from a small range, so that ties are many; the
 // position makes it the only one of its kind.
 func randomRule(r *rand.Rand, i int) *ir.Rule {
-	origin := func() ir.Origin {
-		o := ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: pick(r, "a", "b"), Name: pick(r, "x", "y")}}
+	origin := func() *ir.Origin {
+		o := &ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: pick(r, "a", "b"), Name: pick(r, "x", "y")}}
 		if r.IntN(2) == 0 {
 			o.Created = time.Unix(int64(r.IntN(2)), 0).UTC()
 		}

@@ -179,7 +179,7 @@ func (n *network) refusalOf(c *memo.Ctx, key tableKey, extras *ir.Extras) (refus
 // closedTable is what a refused virtual host serves: 500 for everything.
 func closedTable(gateway, words string) memo.Ordered[*entry] {
 	rule := &ir.Rule{
-		Name: "refused", Source: ir.Origin{Key: ir.GatewayKey(gateway)}, Root: ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
+		Name: "refused", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
 		Match:  ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
 		Action: ir.Action{Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "an Envoy rejected the policies of this host: " + words}},
 	}

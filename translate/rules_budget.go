@@ -55,7 +55,7 @@ func (k flatKey) depth() int {
 
 // demandOut is what a root asks for.
 type demandOut struct {
-	Root   ir.Origin
+	Root   *ir.Origin
 	Port   int32
 	Tables []tableKey
 	Levels []int // the pairs of each level that has some
@@ -88,6 +88,9 @@ func (n *network) declareBudget(e *memo.Engine) {
 	n.offered = memo.NewFold[route.Property, store.Key](e, count[store.Key], identical[int])
 	memo.From(n.offered, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], struct{})) {
 		for _, property := range route.Offers(o) {
+			if _, named := property.Named(); named {
+				continue
+			}
 			yield(memo.Place[route.Property, store.Key]{Key: property, ID: key}, struct{}{})
 		}
 	}, identical)
@@ -137,10 +140,15 @@ func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
 	return n
 }
 
-// runFanout counts the candidates that a node's rules look at.
+// runFanout counts the candidates that a node's rules look at. A name is one, whether
+// there is such a route or not.
 func (n *network) runFanout(c *memo.Ctx, key flatKey) int {
 	pairs := 0
 	for _, property := range route.Wants(key.Route, n.flat.Get(c, key).Points) {
+		if _, named := property.Named(); named {
+			pairs++
+			continue
+		}
 		offered, _ := n.offered.Get(c, property)
 		pairs += offered
 	}

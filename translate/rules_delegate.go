@@ -125,7 +125,7 @@ type bindingOut struct {
 
 func (n *network) declareDelegation(e *memo.Engine) {
 	pairs := memo.NewJoin(n.wants, func(_ flatKey, wants []route.Property) []route.Property { return wants },
-		n.in.routes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) })
+		n.in.routes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) }, route.Property.Named)
 	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
 		flat := n.flat.Get(c, key)
 		if len(flat.Points) > 0 {

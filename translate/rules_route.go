@@ -22,7 +22,7 @@ import (
 
 // attachOut says where a route attaches, and why not elsewhere.
 type attachOut struct {
-	Origin  ir.Origin
+	Origin  *ir.Origin
 	Parents []parentOut
 	// Ports are those that the route serves on, sorted.
 	Ports    []int32

@@ -255,7 +255,7 @@ func TestDepthIsBounded(t *testing.T) {
 func TestCompareTellsChainsApart(t *testing.T) {
 	key := func(name string) store.Key { return store.Key{Kind: "HTTPRoute", Namespace: "n", Name: name} }
 	rule := func(middle string) *ir.Rule {
-		return &ir.Rule{Name: middle, Root: ir.Origin{Key: key("root")}, Source: ir.Origin{Key: key("leaf")},
+		return &ir.Rule{Name: middle, Root: &ir.Origin{Key: key("root")}, Source: &ir.Origin{Key: key("leaf")},
 			Chain: []ir.Hop{{Route: key("root")}, {Route: key(middle)}}, Position: []int{0, 0, 0, 0, 0, 0}}
 	}
 	left, right := rule("left"), rule("right")

@@ -15,7 +15,7 @@ import (
 
 // Policy is one BackendConfigPolicy, lowered.
 type Policy struct {
-	Origin ir.Origin
+	Origin *ir.Origin
 	// Weight is that of api.AnnotationPolicyWeight.
 	Weight   int32
 	Upstream *ir.Upstream
@@ -33,7 +33,7 @@ type Config struct {
 // Merge joins the policies of one target: higher weight first, then by tie, the
 // rule of ties. A later one fills the fields of spec that those before it leave
 // open, as TrafficPolicies do within a level.
-func Merge(policies []*Policy, tie func(a, b ir.Origin) int) Config {
+func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	policies = slices.Clone(policies)
 	slices.SortFunc(policies, func(a, b *Policy) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), tie(a.Origin, b.Origin))

@@ -13,7 +13,7 @@ import (
 
 // TLSPolicy is one BackendTLSPolicy, lowered.
 type TLSPolicy struct {
-	Origin ir.Origin
+	Origin *ir.Origin
 	// TLS is nil when it cannot be used; Closed says why. The back ends get no
 	// requests then: in clear text is not what the policy's owner wants.
 	TLS    *ir.UpstreamTLS
@@ -53,7 +53,7 @@ type Claim struct {
 // Contest gives each section to the first policy by tie, the rule of ties; whether
 // it can be used makes no difference. The policy of a port goes before that of all
 // (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
-func Contest(claims []Claim, tie func(a, b ir.Origin) int) *TLSTarget {
+func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
 	slices.SortStableFunc(claims, func(a, b Claim) int { return tie(a.Policy.Origin, b.Policy.Origin) })
 	out := &TLSTarget{Ports: map[string]*TLSPolicy{}}

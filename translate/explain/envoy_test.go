@@ -184,7 +184,7 @@ func randomRule(random *rand.Rand, name string) *ir.Rule {
 	if random.IntN(3) == 0 {
 		rule.Match.Query = []ir.ValueMatch{{Name: one(random, "q", "a%20b"), Value: one(random, "1", "a+b", "[a-z]"), Regex: random.IntN(2) == 0}}
 	}
-	rule.Action.ResponseHeaders.Set = []ir.Header{{Name: "x-rule", Value: name}}
+	rule.Action.ResponseHeaders = &ir.HeaderMods{Set: []ir.Header{{Name: "x-rule", Value: name}}}
 	rule.Action.Respond = &ir.Respond{Status: 200}
 	if random.IntN(3) == 0 {
 		rule.Action.Respond, rule.Action.Redirect = nil, randomRedirect(random, rule.Match.Path)

@@ -16,8 +16,8 @@ import (
 // What explain says a back end receives is what an echo back end received.
 func TestForwardIsWhatTheBackendReceives(t *testing.T) {
 	echo := envoytest.Echo(t, "echo", "")
-	set := func(name, value string) ir.HeaderMods {
-		return ir.HeaderMods{Set: []ir.Header{{Name: name, Value: value}}}
+	set := func(name, value string) *ir.HeaderMods {
+		return &ir.HeaderMods{Set: []ir.Header{{Name: name, Value: value}}}
 	}
 	to := ir.Backend{Cluster: "echo", Weight: 1}
 	own := to
@@ -28,7 +28,7 @@ func TestForwardIsWhatTheBackendReceives(t *testing.T) {
 			Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: path}},
 			Action: ir.Action{
 				Forward: &ir.Forward{Backends: []ir.Backend{b}}, Rewrite: rewrite,
-				RequestHeaders: ir.HeaderMods{
+				RequestHeaders: &ir.HeaderMods{
 					Set: []ir.Header{{Name: "x-who", Value: "rule %REQ(x-secret)%"}}, Add: []ir.Header{{Name: "x-add", Value: "2"}},
 					Remove: []string{"x-gone"},
 				},

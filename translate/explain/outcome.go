@@ -146,7 +146,7 @@ func backends(rule *ir.Rule, r *request) []Backend {
 		if backend.Cluster == "" {
 			target.Status = rule.Match.Path.Unresolved()
 		} else {
-			target.Headers = changeHeaders(r.transformed(action.Extras), action.RequestHeaders, backend.RequestHeaders)
+			target.Headers = changeHeaders(r.transformed(action.Extras), action.RequestHeaders.OrNone(), backend.RequestHeaders.OrNone())
 		}
 		list = append(list, target)
 	}

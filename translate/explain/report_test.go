@@ -16,7 +16,7 @@ func routeKey(name string) store.Key { return store.Key{Kind: "HTTPRoute", Names
 
 // prefixed is a rule that forwards to the cluster c.
 func prefixed(route string, rule int, path string) *ir.Rule {
-	origin := ir.Origin{Key: routeKey(route)}
+	origin := &ir.Origin{Key: routeKey(route)}
 	return &ir.Rule{
 		Name: fmt.Sprintf("%s/%d", route, rule), Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: path}},
 		Root: origin, Source: origin, Position: []int{rule, 0},
@@ -54,7 +54,7 @@ func ask(t *testing.T, f explain.Facts, url string) *explain.Report {
 
 func TestHopsLeadFromTheRootToTheRule(t *testing.T) {
 	rule := prefixed("leaf", 2, "/a")
-	rule.Root.Key, rule.Section, rule.Weight = routeKey("root"), "cart", 7
+	rule.Root, rule.Section, rule.Weight = &ir.Origin{Key: routeKey("root")}, "cart", 7
 	rule.Chain = []ir.Hop{{Route: routeKey("root"), Rule: 1}, {Route: routeKey("middle"), Rule: 0, Match: 3, Included: true}}
 	rule.Position = []int{1, 0, 0, 0, 0, 3, 0, 0, 2, 1}
 	var got []string
@@ -74,7 +74,7 @@ func TestHopsLeadFromTheRootToTheRule(t *testing.T) {
 func TestActionsAreMergedByTypeWithAllTheirPlaces(t *testing.T) {
 	limit, none := 10*time.Second, time.Duration(0)
 	rule := prefixed("a", 0, "/a")
-	rule.Action.RequestHeaders = ir.HeaderMods{
+	rule.Action.RequestHeaders = &ir.HeaderMods{
 		Set: []ir.Header{{Name: "a", Value: "1"}}, Add: []ir.Header{{Name: "b", Value: "2"}}, Remove: []string{"c"},
 	}
 	rule.Action.Rewrite = &ir.Rewrite{Hostname: "h.test", Path: &ir.PathChange{Prefix: "/a", Value: ""}}

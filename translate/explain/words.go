@@ -71,9 +71,9 @@ func valueWords(v ir.ValueMatch, is string) string {
 func actionWords(kind string, a *ir.Action) string {
 	switch kind {
 	case "RequestHeaderModifier":
-		return modsWords(a.RequestHeaders)
+		return modsWords(a.RequestHeaders.OrNone())
 	case "ResponseHeaderModifier":
-		return modsWords(a.ResponseHeaders)
+		return modsWords(a.ResponseHeaders.OrNone())
 	case "RequestRedirect":
 		return redirectWords(a.Redirect)
 	case "URLRewrite":

@@ -8,7 +8,7 @@ import (
 )
 
 // apply is what Envoy does: remove, set, add.
-func apply(m HeaderMods, headers map[string][]string) map[string][]string {
+func apply(m *HeaderMods, headers map[string][]string) map[string][]string {
 	out := maps.Clone(headers)
 	for _, name := range m.Remove {
 		delete(out, strings.ToLower(name))
@@ -24,10 +24,10 @@ func apply(m HeaderMods, headers map[string][]string) map[string][]string {
 }
 
 // everyChange gives all changes of two headers, with a value of their own.
-func everyChange(value string, names ...string) []HeaderMods {
-	var all []HeaderMods
+func everyChange(value string, names ...string) []*HeaderMods {
+	var all []*HeaderMods
 	for bits := range 1 << (3 * len(names)) {
-		var m HeaderMods
+		m := &HeaderMods{}
 		for i, name := range names {
 			if bits>>(3*i)&1 > 0 {
 				m.Remove = append(m.Remove, name)

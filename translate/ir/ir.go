@@ -109,8 +109,8 @@ type Rule struct {
 	// behind live rules of equal match (design section 5).
 	Guard bool
 	// Root attaches to the Gateway; Source holds the rule. Both are the same
-	// unless the rule was delegated.
-	Root, Source Origin
+	// unless the rule was delegated. Rules of one route share them.
+	Root, Source *Origin
 	// Chain holds the delegating rules above this one, root first.
 	Chain []Hop
 	// Blocks are what the rule does not leave in the order, outermost first: matches
@@ -151,8 +151,8 @@ type Action struct {
 	Redirect *Redirect
 	Respond  *Respond
 
-	RequestHeaders  HeaderMods
-	ResponseHeaders HeaderMods
+	RequestHeaders  *HeaderMods
+	ResponseHeaders *HeaderMods
 	Rewrite         *Rewrite
 	Mirrors         []Mirror
 	// RequestTimeout limits the whole exchange, BackendTimeout one attempt;
@@ -203,8 +203,8 @@ type Backend struct {
 	// not be resolved: its share answers 500 (Gateway API, HTTPRouteRule.backendRefs).
 	Cluster         string
 	Weight          uint32
-	RequestHeaders  HeaderMods
-	ResponseHeaders HeaderMods
+	RequestHeaders  *HeaderMods
+	ResponseHeaders *HeaderMods
 	// Rewrite is of the host alone, for one of several back ends; nil for none.
 	Rewrite *Rewrite
 	// Field is the path of the reference inside the Rule's Source, such as
@@ -220,25 +220,39 @@ type Respond struct {
 }
 
 // HeaderMods changes headers: Set replaces, Add appends, Remove deletes.
-// Values are plain text; xds escapes them.
+// Values are plain text; xds escapes them. Most rules change none: nil is that, too.
 type HeaderMods struct {
 	Set, Add []Header
 	Remove   []string
 }
 
 // IsZero tells whether nothing is changed.
-func (m HeaderMods) IsZero() bool { return len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
+func (m *HeaderMods) IsZero() bool { return m == nil || len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
+
+// OrNone gives what is changed, empty lists where that is nothing.
+func (m *HeaderMods) OrNone() HeaderMods {
+	if m == nil {
+		return HeaderMods{}
+	}
+	return *m
+}
 
 // Then gives the one change that does what m does, and then what next does.
 // Envoy removes, then sets, then adds.
-func (m HeaderMods) Then(next HeaderMods) HeaderMods {
+func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
+	switch {
+	case m.IsZero():
+		return next
+	case next.IsZero():
+		return m
+	}
 	replaced := func(name string) bool {
 		same := func(other string) bool { return strings.EqualFold(other, name) }
 		return slices.ContainsFunc(next.Remove, same) ||
 			slices.ContainsFunc(next.Set, func(h Header) bool { return same(h.Name) })
 	}
 	undone := func(h Header) bool { return replaced(h.Name) }
-	return HeaderMods{
+	return &HeaderMods{
 		Set:    slices.Concat(slices.DeleteFunc(slices.Clone(m.Set), undone), next.Set),
 		Add:    slices.Concat(slices.DeleteFunc(slices.Clone(m.Add), undone), next.Add),
 		Remove: slices.Concat(slices.DeleteFunc(slices.Clone(m.Remove), replaced), next.Remove),

@@ -43,7 +43,7 @@ type Rival struct {
 
 // StreamRoute is a TCPRoute, TLSRoute or UDPRoute.
 type StreamRoute struct {
-	Origin Origin
+	Origin *Origin
 	// Section is the name of its rule (rules[].name), "" without one.
 	Section string
 	// Backends take connections by weight. One without a cluster, or whose cluster

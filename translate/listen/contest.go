@@ -9,7 +9,7 @@ import (
 
 // Contender is a route with the hosts that it would serve on one listener.
 type Contender struct {
-	Origin  ir.Origin
+	Origin  *ir.Origin
 	Domains []string // as in Place
 }
 

@@ -16,7 +16,7 @@ func TestHoldingsMeetWhereHostsDo(t *testing.T) {
 	for _, a := range patterns {
 		for _, b := range patterns {
 			h := newHoldings()
-			h.take(&Contender{Domains: []string{a}})
+			h.take(&Contender{Origin: &ir.Origin{}, Domains: []string{a}})
 			wide := func(s string) string {
 				if s == "*" {
 					return ""
@@ -35,7 +35,7 @@ func TestHoldingsMeetWhereHostsDo(t *testing.T) {
 func TestContestTakesExactlyOneOfTwo(t *testing.T) {
 	route := func(kind string, age int, domains ...string) *Contender {
 		key := store.Key{Kind: kind, Name: fmt.Sprint(kind, age)}
-		return &Contender{Origin: ir.Origin{Key: key, Created: time.Unix(int64(age), 0)}, Domains: domains}
+		return &Contender{Origin: &ir.Origin{Key: key, Created: time.Unix(int64(age), 0)}, Domains: domains}
 	}
 	h1, g2, h3, g4 := route("HTTPRoute", 1, "a.com"), route("GRPCRoute", 2, "a.com", "b.com"), route("HTTPRoute", 3, "b.com"), route("GRPCRoute", 4, "*")
 	lost := Contest([]*Contender{h1, g2, h3, g4})

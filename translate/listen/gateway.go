@@ -21,7 +21,7 @@ import (
 // Gateway is a Gateway object after its listeners were judged, with those of its
 // ListenerSets.
 type Gateway struct {
-	Origin ir.Origin
+	Origin *ir.Origin
 	// Name is "namespace/name", as in Envoy's node.cluster.
 	Name       string
 	Generation int64
@@ -85,7 +85,7 @@ type Listener struct {
 	Protocol gwv1.ProtocolType
 	// rank is by what it contends with other Gateways for its port: its object's origin,
 	// and not before that of its Gateway.
-	rank ir.Origin
+	rank *ir.Origin
 	// Passthrough leaves TLS to the back ends.
 	Passthrough bool
 	// Kinds are the kinds of route that may attach.

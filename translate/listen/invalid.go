@@ -10,7 +10,7 @@ import (
 // InvalidGateway is a Gateway that its schema refuses: nothing of it can be served.
 func InvalidGateway(from *store.Invalid) *Gateway {
 	return &Gateway{
-		Origin: ir.Origin{Key: from.Key}, Name: from.Key.Namespace + "/" + from.Key.Name, Generation: from.Generation,
+		Origin: &ir.Origin{Key: from.Key}, Name: from.Key.Namespace + "/" + from.Key.Name, Generation: from.Generation,
 		Listeners: InvalidListeners(from),
 		Unusable:  Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonInvalid, from.Message()},
 	}
@@ -19,7 +19,7 @@ func InvalidGateway(from *store.Invalid) *Gateway {
 // InvalidSet is a ListenerSet that its schema refuses.
 func InvalidSet(from *store.Invalid) *Set {
 	return &Set{
-		Origin: ir.Origin{Key: from.Key}, Generation: from.Generation, Listeners: InvalidListeners(from),
+		Origin: &ir.Origin{Key: from.Key}, Generation: from.Generation, Listeners: InvalidListeners(from),
 		Refused: Verdict[gwv1.ListenerSetConditionReason]{gwv1.ListenerSetReasonInvalid, from.Message()},
 	}
 }

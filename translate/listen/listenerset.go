@@ -16,7 +16,7 @@ import (
 // Set is a ListenerSet by itself (GEP-1713): its listeners, judged one by one, and
 // whether its Gateway takes them.
 type Set struct {
-	Origin     ir.Origin
+	Origin     *ir.Origin
 	Generation int64
 	// Gateway is that of its parentRef, "namespace/name".
 	Gateway string
@@ -125,7 +125,7 @@ func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {
 			joined := *l
-			joined.rank = slices.MaxFunc([]ir.Origin{g.Origin, l.rank}, route.CompareOrigins)
+			joined.rank = slices.MaxFunc([]*ir.Origin{g.Origin, l.rank}, route.CompareOrigins)
 			if !g.Unusable.Good() {
 				joined.Taken = g.unusable()
 			}

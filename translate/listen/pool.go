@@ -16,7 +16,7 @@ import (
 
 // Wish is what one Gateway asks of the address pool.
 type Wish struct {
-	Origin ir.Origin
+	Origin *ir.Origin
 	// Static are the IP addresses that its spec names: nobody is given them.
 	Static []netip.Addr
 	// Open is how many addresses it is to be given: one when the spec names none,

@@ -12,7 +12,7 @@ import (
 )
 
 func wish(name string, open int, static ...string) *Wish {
-	w := &Wish{Origin: ir.Origin{Key: store.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
+	w := &Wish{Origin: &ir.Origin{Key: store.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
 	for _, address := range static {
 		w.Static = append(w.Static, netip.MustParseAddr(address))
 	}

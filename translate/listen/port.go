@@ -15,8 +15,8 @@ import (
 
 // Claim is the wish of a Gateway to bind one port.
 type Claim struct {
-	Origin    ir.Origin // of what asks first: the Gateway, or else a ListenerSet
-	Name      string    // the Gateway's
+	Origin    *ir.Origin // of what asks first: the Gateway, or else a ListenerSet
+	Name      string     // the Gateway's
 	Addresses []string
 }
 

@@ -68,6 +68,11 @@ func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	return cell.value, cell.present
 }
 
+func (in *Input[K, V]) has(key K) bool {
+	cell, ok := in.cells.get(key)
+	return ok && cell.present
+}
+
 func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	cell, ok := in.cells.get(key)
 	if !ok {

@@ -11,21 +11,25 @@ type Pair[L, R comparable] struct {
 // more, and costs the pairs that an edit makes or breaks.
 type Join[L, R, X comparable] struct {
 	left  map[X]*set[L]
-	right map[X]*set[R]
+	right map[X]*set[R] // without the properties that are names
 	// shared counts the properties that a pair shares.
 	shared map[Pair[L, R]]int
 	subscribers[Pair[L, R], struct{}]
 }
 
 // NewJoin declares a join: leftAt and rightAt give the properties of a value,
-// without repetition.
+// without repetition. named tells which properties are those of one key on the right, as
+// long as it is there: nothing is kept for them.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
-	right Keyed[R, RV], rightAt func(R, RV) []X,
+	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
 ) *Join[L, R, X] {
 	j := &Join[L, R, X]{left: map[X]*set[L]{}, right: map[X]*set[R]{}, shared: map[Pair[L, R]]int{}}
 	left.subscribe(func(key L, change Change[LV]) {
 		eachMove(key, change, leftAt, func(at X, step int) {
 			place(j.left, at, key, step)
+			if r, one := named(at); one && right.has(r) {
+				j.count(Pair[L, R]{key, r}, step)
+			}
 			for r := range j.right[at].all() {
 				j.count(Pair[L, R]{key, r}, step)
 			}
@@ -33,7 +37,9 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	})
 	right.subscribe(func(key R, change Change[RV]) {
 		eachMove(key, change, rightAt, func(at X, step int) {
-			place(j.right, at, key, step)
+			if _, one := named(at); !one {
+				place(j.right, at, key, step)
+			}
 			for l := range j.left[at].all() {
 				j.count(Pair[L, R]{l, key}, step)
 			}

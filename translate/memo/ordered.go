@@ -14,7 +14,7 @@ type Ordered[T any] struct {
 type branch[T any] struct {
 	item        T
 	left, right *branch[T]
-	height, len int
+	height, len int32
 }
 
 // NewOrdered gives an empty set in the order of compare, a strict total order:
@@ -24,7 +24,7 @@ func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 }
 
 // Len is the number of items.
-func (o Ordered[T]) Len() int { return o.root.size() }
+func (o Ordered[T]) Len() int { return int(o.root.size()) }
 
 // Insert returns the set with item in it, in the place of an equal one.
 func (o Ordered[T]) Insert(item T) Ordered[T] {
@@ -112,14 +112,14 @@ func join[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	}
 }
 
-func (b *branch[T]) depth() int {
+func (b *branch[T]) depth() int32 {
 	if b == nil {
 		return 0
 	}
 	return b.height
 }
 
-func (b *branch[T]) size() int {
+func (b *branch[T]) size() int32 {
 	if b == nil {
 		return 0
 	}

@@ -64,7 +64,7 @@ const (
 
 // Attached is a policy at one rule of one route.
 type Attached struct {
-	Origin   ir.Origin
+	Origin   *ir.Origin
 	Standing Standing
 	// Weight is that of AnnotationPolicyWeight.
 	Weight int32
@@ -80,7 +80,7 @@ type Level struct {
 
 // NewLevel puts policies in their order: standing, weight, and then tie, the rule
 // of ties. A policy that came in two ways has the better standing.
-func NewLevel(specs []*Attached, priority Strategy, tie func(a, b ir.Origin) int) Level {
+func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) int) Level {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
 		return cmp.Or(cmp.Compare(a.Standing, b.Standing), cmp.Compare(b.Weight, a.Weight), tie(a.Origin, b.Origin))

@@ -82,8 +82,8 @@ func responseHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-func headerMods(f *gwv1.HTTPHeaderFilter) ir.HeaderMods {
-	return ir.HeaderMods{Set: headers(f.Set), Add: headers(f.Add), Remove: f.Remove}
+func headerMods(f *gwv1.HTTPHeaderFilter) *ir.HeaderMods {
+	return &ir.HeaderMods{Set: headers(f.Set), Add: headers(f.Add), Remove: f.Remove}
 }
 
 func headers(list []gwv1.HTTPHeader) []ir.Header {

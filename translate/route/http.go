@@ -105,7 +105,7 @@ func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
 // builder gathers the Flat of one object.
 type builder struct {
 	object   *store.Object
-	origin   ir.Origin
+	origin   *ir.Origin
 	port     uint32
 	wildcard string
 	weight   int32

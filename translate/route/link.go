@@ -56,7 +56,7 @@ type Point struct {
 	// Matcher is what every request here satisfies, from the root on.
 	Matcher ir.Match
 	Chain   []ir.Hop // ends with this rule; all rules below it share it
-	Root    ir.Origin
+	Root    *ir.Origin
 	// Levels are the delegating rules' own settings, root first.
 	Levels []Level
 	// Selectors say which routes the rule names; Allowed admits those that name
@@ -95,6 +95,14 @@ const (
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string
+}
+
+// Named gives the route that a property is the name of; ok is false for others.
+func (p Property) Named() (key store.Key, ok bool) {
+	if p.Form != ByName {
+		return key, false
+	}
+	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
 // Wants gives the properties of the routes that the Points of a route look for.

@@ -104,7 +104,7 @@ func compareRPCs(a, b ir.RPC) int {
 // CompareOrigins is the rule of ties (design section 3): objects with a written
 // creationTimestamp first, older first; then the others; then by namespace/name
 // as text.
-func CompareOrigins(a, b ir.Origin) int {
+func CompareOrigins(a, b *ir.Origin) int {
 	return cmp.Or(
 		ir.TrueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
 		a.Created.Compare(b.Created),
@@ -114,7 +114,7 @@ func CompareOrigins(a, b ir.Origin) int {
 }
 
 // OriginOf gives the origin of an object.
-func OriginOf(o *store.Object) ir.Origin {
+func OriginOf(o *store.Object) *ir.Origin {
 	created := o.Value.GetCreationTimestamp()
-	return ir.Origin{Key: o.Key, Created: created.UTC().Truncate(time.Second)}
+	return &ir.Origin{Key: o.Key, Created: created.UTC().Truncate(time.Second)}
 }

@@ -74,7 +74,7 @@ func whyPlace(winner, loser *ir.Rule) string {
 }
 
 // whyOrigin is about ties (design section 3).
-func whyOrigin(winner, loser ir.Origin) string {
+func whyOrigin(winner, loser *ir.Origin) string {
 	switch {
 	case winner.Created.Equal(loser.Created):
 		return winner.Key.String() + " comes first by name"

@@ -11,8 +11,8 @@ import (
 
 // Each criterion of Compare has its words, which speak of that one alone.
 func TestWhyNamesTheCriterionThatDecides(t *testing.T) {
-	origin := func(name string, year int) ir.Origin {
-		o := ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: name}}
+	origin := func(name string, year int) *ir.Origin {
+		o := &ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: name}}
 		if year > 0 {
 			o.Created = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		}

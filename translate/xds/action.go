@@ -87,9 +87,9 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 		Name:                    name,
 		Weight:                  wrapperspb.UInt32(backend.Weight),
 		RequestHeadersToAdd:     headersToAdd(backend.RequestHeaders),
-		RequestHeadersToRemove:  backend.RequestHeaders.Remove,
+		RequestHeadersToRemove:  backend.RequestHeaders.OrNone().Remove,
 		ResponseHeadersToAdd:    headersToAdd(backend.ResponseHeaders),
-		ResponseHeadersToRemove: backend.ResponseHeaders.Remove,
+		ResponseHeadersToRemove: backend.ResponseHeaders.OrNone().Remove,
 	}
 	if backend.Rewrite != nil {
 		weight.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: backend.Rewrite.Hostname}
@@ -208,12 +208,13 @@ func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 // headersToAdd are the headers to set and to add. Envoy removes first, then
 // overwrites, then appends, whatever the order here. The Gateway API allows one
 // action for each name, so no pair of them can be told apart by order.
-func headersToAdd(mods ir.HeaderMods) []*corev3.HeaderValueOption {
+func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
+	set, add := mods.OrNone().Set, mods.OrNone().Add
 	var options []*corev3.HeaderValueOption
-	for _, header := range mods.Set {
+	for _, header := range set {
 		options = append(options, headerOption(header, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
 	}
-	for _, header := range mods.Add {
+	for _, header := range add {
 		options = append(options, headerOption(header, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
 	}
 	return options

@@ -190,8 +190,8 @@ func knownClass(name string) bool {
 
 func (c *checker) action(action *ir.Action) {
 	filters := c.place(false, "filters")
-	c.headers(filters, action.RequestHeaders)
-	c.headers(filters, action.ResponseHeaders)
+	c.headers(filters, action.RequestHeaders.OrNone())
+	c.headers(filters, action.ResponseHeaders.OrNone())
 	if action.Redirect != nil {
 		c.redirect(filters, action.Redirect)
 	}
@@ -209,8 +209,8 @@ func (c *checker) backends(backends []ir.Backend) {
 	for i, backend := range backends {
 		total += uint64(backend.Weight)
 		filters := c.place(false, fmt.Sprintf("backendRefs[%d].filters", i))
-		c.headers(filters, backend.RequestHeaders)
-		c.headers(filters, backend.ResponseHeaders)
+		c.headers(filters, backend.RequestHeaders.OrNone())
+		c.headers(filters, backend.ResponseHeaders.OrNone())
 		if backend.Rewrite != nil {
 			c.text(filters, backend.Rewrite.Hostname)
 		}

@@ -15,7 +15,7 @@ import (
 // CheckExtension tells what Envoy would refuse of a GatewayExtension by itself;
 // problems name its fields.
 func CheckExtension(key store.Key, e *ir.Extension) []store.Problem {
-	c := checker{rule: &ir.Rule{Source: ir.Origin{Key: key}}}
+	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	use := ir.ExtensionUse{Extension: e}
 	extras := &ir.Extras{}
 	switch {

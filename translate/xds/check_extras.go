@@ -11,7 +11,7 @@ import (
 // CheckExtras tells what Envoy would refuse of a policy by itself; problems name
 // fields of the policy. Policies that pass may be merged: that makes nothing new.
 func CheckExtras(policy store.Key, extras *ir.Extras) []store.Problem {
-	c := checker{rule: &ir.Rule{Source: ir.Origin{Key: policy}}}
+	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	c.changes("spec.transformation.request", extras.Request)
 	c.changes("spec.transformation.response", extras.Response)
 	c.headers("spec.headerModifiers.request", extras.RequestHeaders)

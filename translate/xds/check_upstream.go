@@ -12,7 +12,7 @@ import (
 // name fields of the policy. That a check by gRPC needs a back end that speaks
 // HTTP/2 is not of the policy alone: package backend looks at it.
 func CheckUpstream(policy store.Key, upstream *ir.Upstream) []store.Problem {
-	c := checker{rule: &ir.Rule{Source: ir.Origin{Key: policy}}}
+	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {
 		path := check.HTTP.Path
 		if !strings.HasPrefix(path, "/") {

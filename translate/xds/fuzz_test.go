@@ -26,7 +26,7 @@ func FuzzRoute(f *testing.F) {
 	f.Add(long, long, long, long)
 	f.Fuzz(func(t *testing.T, name, value, pattern, host string) {
 		header := []ir.Header{{Name: name, Value: value}}
-		mods := ir.HeaderMods{Set: header, Add: header, Remove: []string{name}}
+		mods := &ir.HeaderMods{Set: header, Add: header, Remove: []string{name}}
 		backend := ir.Backend{Cluster: "c", Weight: 1, RequestHeaders: mods, ResponseHeaders: mods}
 		match := ir.Match{
 			Path: ir.Path{Kind: ir.PathRegex, Value: pattern}, Method: "GET",
@@ -41,7 +41,7 @@ func FuzzRoute(f *testing.F) {
 			{Match: ir.Match{Path: ir.Path{Kind: ir.PathExact, Value: pattern}}, Action: ir.Action{
 				Redirect: &ir.Redirect{Status: 301, Scheme: "http", Hostname: host, Path: rewrite}}},
 		} {
-			rule.Name, rule.Position = "r", []int{0, 0}
+			rule.Name, rule.Position, rule.Source = "r", []int{0, 0}, &ir.Origin{}
 			body, problems := Route(rule)
 			if len(problems) > 0 {
 				for _, problem := range problems {

@@ -19,6 +19,6 @@ func pushDown(action ir.Action) ir.Action {
 	for i := range backends {
 		backends[i].RequestHeaders = action.RequestHeaders.Then(backends[i].RequestHeaders)
 	}
-	action.Forward, action.RequestHeaders = &ir.Forward{Backends: backends}, ir.HeaderMods{}
+	action.Forward, action.RequestHeaders = &ir.Forward{Backends: backends}, nil
 	return action
 }

@@ -41,9 +41,9 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 		Name:                    rule.Name,
 		Match:                   routeMatch(&rule.Match),
 		RequestHeadersToAdd:     headersToAdd(action.RequestHeaders),
-		RequestHeadersToRemove:  action.RequestHeaders.Remove,
+		RequestHeadersToRemove:  action.RequestHeaders.OrNone().Remove,
 		ResponseHeadersToAdd:    headersToAdd(action.ResponseHeaders),
-		ResponseHeadersToRemove: action.ResponseHeaders.Remove,
+		ResponseHeadersToRemove: action.ResponseHeaders.OrNone().Remove,
 		TypedPerFilterConfig:    routeFilters(action.Extras),
 	}
 	switch {

@@ -18,7 +18,7 @@ import (
 
 func prefixRule(prefix string, action ir.Action) *ir.Rule {
 	return &ir.Rule{
-		Name: "HTTPRoute/n/r/0/0", Position: []int{2, 1},
+		Name: "HTTPRoute/n/r/0/0", Position: []int{2, 1}, Source: &ir.Origin{},
 		Match:  ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: prefix}},
 		Action: action,
 	}
@@ -79,7 +79,7 @@ func TestRouteConfigurationEqualsTheWholeMessage(t *testing.T) {
 }
 
 func TestForwardWeights(t *testing.T) {
-	mods := ir.HeaderMods{Set: []ir.Header{{Name: "x-a", Value: "100%"}}}
+	mods := &ir.HeaderMods{Set: []ir.Header{{Name: "x-a", Value: "100%"}}}
 	tests := []struct {
 		name     string
 		backends []ir.Backend
@@ -169,7 +169,7 @@ func TestRefused(t *testing.T) {
 	plain := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
 	header := func(name, value string) ir.Action {
 		action := plain
-		action.RequestHeaders.Set = []ir.Header{{Name: name, Value: value}}
+		action.RequestHeaders = &ir.HeaderMods{Set: []ir.Header{{Name: name, Value: value}}}
 		return action
 	}
 	pathRegex := func(pattern string) *ir.Rule {
