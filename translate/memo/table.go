@@ -64,21 +64,19 @@ func (k *keys[K]) row(key K) *row[K] {
 
 // add gives the row of a key, a new one where there is none.
 func (k *keys[K]) add(key K) *row[K] {
-	hash := maphash.Comparable(k.seed, key)
-	switch r, taken := k.byHash[hash]; {
+	if r := k.row(key); r != nil {
+		return r
+	}
+	r, hash := &row[K]{key: key}, maphash.Comparable(k.seed, key)
+	switch _, taken := k.byHash[hash]; {
 	case !taken:
-		r = &row[K]{key: key}
 		k.byHash[hash] = r
-		return r
-	case r.key == key:
-		return r
 	case k.odd == nil:
-		k.odd = map[K]*row[K]{}
+		k.odd = map[K]*row[K]{key: r}
+	default:
+		k.odd[key] = r
 	}
-	if k.odd[key] == nil {
-		k.odd[key] = &row[K]{key: key}
-	}
-	return k.odd[key]
+	return r
 }
 
 func (k *keys[K]) remove(r *row[K]) {

@@ -27,7 +27,13 @@ func TestKeysOfOneHash(t *testing.T) {
 	if cell, ok := other.cells.get("second"); !ok || cell.value != 3 {
 		t.Fatalf("it took that of another family with it: %v, %v", cell, ok)
 	}
+	delete(keys.byHash, maphash.Comparable(keys.seed, "second")) // the other key went
+	in.Set("second", 4)
+	if cell, ok := other.cells.get("second"); !ok || cell.value != 3 {
+		t.Fatalf("a second row hides that of another family: %v, %v", cell, ok)
+	}
 	other.Delete("second")
+	in.Delete("second")
 	if keys.row("second") != nil || keys.row("first") == nil {
 		t.Fatal("the row stays, or that of the other key went")
 	}
