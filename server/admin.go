@@ -152,6 +152,7 @@ func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) statuses(want func(store.Key) bool) statusList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.refresh()
 	keys := []store.Key{}
 	for key := range s.board.objects {
 		if want(key) {

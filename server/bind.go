@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -25,19 +26,19 @@ func bindFailed(words string) bool {
 	return strings.Contains(words, "cannot bind") || strings.Contains(words, "has duplicate address")
 }
 
-// isUnbound tells of a table whether the address of its listener could not be bound:
-// nothing asks for it then. It begins with the name of the listener (listen.RoutesName).
-func (p *plan) isUnbound(table string) bool {
-	l := p.ledgers[resourcev3.ListenerType]
+// cannotBind gives the listeners whose address could not be bound: nothing asks for
+// their tables then, which begin with the name of the listener (listen.RoutesName).
+func (p *plan) cannotBind() map[string]struct{} {
+	l, out := p.ledgers[resourcev3.ListenerType], map[string]struct{}{}
 	if l == nil {
-		return false
+		return out
 	}
 	for name, r := range l.rejected {
-		if bindFailed(r.words) && belongs(table, name) {
-			return true
+		if bindFailed(r.words) {
+			out[name] = struct{}{}
 		}
 	}
-	return false
+	return out
 }
 
 // unbound holds by Envoy listener what Envoys said that could not bind its address.
@@ -48,14 +49,15 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words sums up what they said of each, nil when there is none.
-func (u unbound) words() map[string]string {
+// words sums up what they said of each of these listeners, or said before; nil when
+// there is none.
+func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
 	var out map[string]string
-	for name, said := range u {
+	for name := range of {
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[name] = sumUp(said)
+		out[name] = cmp.Or(sumUp(u[name]), before[name])
 	}
 	return out
 }

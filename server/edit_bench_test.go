@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	statusv3 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -82,10 +83,21 @@ func (p *pipe) Recv() (*deltaRequest, error) {
 	}
 }
 
-// SendMsg implements wire: the nonce and type are in the last buffer.
+// SendMsg implements wire.
 func (p *pipe) SendMsg(message any) error {
 	f := message.(frame)
+	p.requests <- replyTo(f, "")
+	p.sent <- f.buffers.Len()
+	return nil
+}
+
+// replyTo is the answer to a response: that it is accepted, or rejected with these words.
+// Its nonce and type are in the last buffer.
+func replyTo(f frame, nack string) *deltaRequest {
 	answer := &deltaRequest{}
+	if nack != "" {
+		answer.ErrorDetail = &statusv3.Status{Message: nack}
+	}
 	rest := f.buffers[len(f.buffers)-1].ReadOnlyData()
 	for len(rest) > 0 {
 		number, _, tag := protowire.ConsumeTag(rest)
@@ -98,9 +110,7 @@ func (p *pipe) SendMsg(message any) error {
 		}
 		rest = rest[tag+n:]
 	}
-	p.requests <- answer
-	p.sent <- f.buffers.Len()
-	return nil
+	return answer
 }
 
 // BenchmarkShapeEdit measures one edited leaf from Result to the bytes that a stream is

@@ -73,6 +73,7 @@ func (f *StatusFeed) Take(all bool) []StatusChange {
 	s := f.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.refresh()
 	if all {
 		for key := range s.board.objects {
 			f.changed[key] = struct{}{}

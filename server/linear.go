@@ -41,6 +41,7 @@ func (s *Server) setLinear(st *stream, linear bool) {
 	if st.linear != linear {
 		st.linear = linear
 		s.metrics.linear.Add(2*number(linear) - 1)
+		s.restate(st.scope)
 	}
 }
 

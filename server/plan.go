@@ -45,6 +45,7 @@ type plan struct {
 	// tables are what was learned of the stream's route tables, by name; searches
 	// tells that bad routes are searched for, which only Envoy can stand.
 	tables   map[string]*tableState
+	blamed   map[string]struct{} // those of them that may have refused parts
 	searches bool
 	treeless bool  // no table goes to it compiled: see linear.go
 	world    world // nil for the incremental protocol

@@ -25,6 +25,7 @@ type scope struct {
 	changed map[string][]string           // names by type that streams are not told of yet
 	fresh   bool                          // nor that the scope is known
 	streams map[*stream]struct{}
+	tally   tally
 }
 
 // owned is a Gateway's form of a resource. In a union two Gateways may have one
@@ -139,8 +140,13 @@ func (s *Server) Publish(result translate.Result) {
 	defer s.mu.Unlock()
 	touched := map[string]bool{} // Gateway → its listeners changed
 	for _, u := range updates {
-		s.scopeOf(u.gateway).put(u)
+		c := s.scopeOf(u.gateway)
+		had := c.entry(u.typ, u.name) != nil
+		c.put(u)
 		s.union.put(u)
+		if has := u.entry != nil; u.typ == resourcev3.RouteType && has != had {
+			s.retable(c, u.name, int(number(has)-number(had)))
+		}
 		touched[u.gateway] = touched[u.gateway] || u.typ == resourcev3.ListenerType
 	}
 	s.union.tell()
@@ -154,8 +160,9 @@ func (s *Server) Publish(result translate.Result) {
 		}
 	}
 	for gateway, listeners := range touched {
-		s.judge(gateway, listeners)
+		s.judge(s.scopes[gateway], listeners)
 	}
+	s.judgeTouched()
 	for _, u := range result.Status {
 		s.board.set(u)
 	}

@@ -186,6 +186,12 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 	case t.search == nil && t.hopeless != e.Version:
 		t.begin(e, words)
 	}
+	if found != nil {
+		if p.blamed == nil {
+			p.blamed = map[string]struct{}{}
+		}
+		p.blamed[e.Name] = struct{}{}
+	}
 	p.resend(l, e.Name, found != nil || t.trial != before)
 	return found
 }
@@ -271,8 +277,12 @@ func (t *tableState) convict(s *search) *conviction {
 // said it of them.
 func (p *plan) refusedParts() int {
 	count := 0
-	for _, t := range p.tables {
-		count += len(t.refused)
+	for name := range p.blamed {
+		if t := p.tables[name]; t != nil && len(t.refused) > 0 {
+			count += len(t.refused)
+		} else {
+			delete(p.blamed, name)
+		}
 	}
 	return count
 }

@@ -116,11 +116,15 @@ type Server struct {
 	streamID  uint64
 	warned    map[string]bool // node.cluster that nothing is known of
 	board     board
-	problems  []store.Problem
-	view      func() *ir.View // of the newest Result; nil before the first
-	hold      string
-	unsaved   string // why what serves cannot be saved
-	refused   refusals
+	// touched are the scopes, or the union, whose tallies changed since they were judged;
+	// looks counts the streams that verdicts looked at, for tests.
+	touched  map[*scope]struct{}
+	looks    int
+	problems []store.Problem
+	view     func() *ir.View // of the newest Result; nil before the first
+	hold     string
+	unsaved  string // why what serves cannot be saved
+	refused  refusals
 
 	quarantine quarantine
 
@@ -142,7 +146,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
-		warned: map[string]bool{}, board: newBoard(), quarantine: newQuarantine(),
+		warned: map[string]bool{}, board: newBoard(), touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
 	}
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +29,12 @@ type board struct {
 	// ListenerSets.
 	judged map[string]map[store.Key]struct{}
 	feed   *StatusFeed // nil where nobody follows
+	// open are the Gateways that are not programmed. Of those in outdated, or of all
+	// that are open, the verdict stands and its words may be others by now.
+	open, outdated map[string]struct{}
+	openOutdated   bool
+	// suspended are those that stay programmed while an edit is on its way.
+	suspended map[string]struct{}
 }
 
 // object is one object's status. Neither part is changed once it is stored.
@@ -49,7 +54,10 @@ type verdict struct {
 }
 
 func newBoard() board {
-	return board{objects: map[store.Key]*object{}, verdicts: map[string]verdict{}, judged: map[string]map[store.Key]struct{}{}}
+	return board{
+		objects: map[store.Key]*object{}, verdicts: map[string]verdict{}, judged: map[string]map[store.Key]struct{}{},
+		open: map[string]struct{}{}, outdated: map[string]struct{}{}, suspended: map[string]struct{}{},
+	}
 }
 
 // set takes over a new status.
@@ -65,7 +73,7 @@ func (b *board) set(u status.Update) {
 		b.feed.note(u.Key)
 		delete(b.objects, u.Key)
 		if gateway, ok := gatewayOf(u.Key); ok {
-			delete(b.verdicts, gateway)
+			b.forget(gateway)
 		}
 		return
 	}
@@ -86,8 +94,36 @@ func (b *board) set(u status.Update) {
 // judge shows the verdict in the status of every object that it is joined with.
 func (b *board) judge(gateway string, v verdict) {
 	b.verdicts[gateway] = v
+	delete(b.outdated, gateway)
+	if delete(b.open, gateway); v.status != metav1.ConditionTrue {
+		b.open[gateway] = struct{}{}
+	}
 	for key := range b.judged[gateway] {
 		b.show(key)
+	}
+}
+
+// forget forgets the verdict on a Gateway.
+func (b *board) forget(gateway string) {
+	delete(b.verdicts, gateway)
+	delete(b.open, gateway)
+	delete(b.outdated, gateway)
+	delete(b.suspended, gateway)
+}
+
+// outdate notes that the words of a verdict may be others by now.
+func (b *board) outdate(gateway string) {
+	b.outdated[gateway] = struct{}{}
+	if len(b.judged[gateway]) > 0 {
+		b.feed.note()
+	}
+}
+
+// outdateOpen is outdate for all Gateways that are not programmed.
+func (b *board) outdateOpen() {
+	b.openOutdated = len(b.open) > 0
+	if b.openOutdated && len(b.judged) > 0 {
+		b.feed.note()
 	}
 }
 
@@ -217,14 +253,18 @@ type state struct {
 // settle finds the stream's state and judges its Gateways when it matters: that
 // a stream has something to do never changes a verdict by itself.
 func (s *Server) settle(st *stream) {
-	was := st.state
-	st.state = st.current()
+	was, now := st.state, st.current()
+	st.setIdle(now.idle)
+	st.state = now
 	for _, l := range st.ledgers {
 		l.shed(st.scope)
 	}
-	if st.state.idle && !was.idle || st.state.rejections != was.rejections {
-		s.judgeScope(st.scope)
+	s.object(st)
+	st.state.settled = now.idle && len(st.lacks) == 0
+	if now.idle && !was.idle || now.rejections != was.rejections {
+		s.touched[st.scope] = struct{}{}
 	}
+	s.judgeTouched()
 }
 
 // current looks at what is asked for, due and unanswered.
@@ -235,47 +275,7 @@ func (p *plan) current() state {
 		now.rejections += len(l.rejected)
 	}
 	now.rejections += p.refusedParts()
-	now.settled = now.idle && p.asksFor(p.scope)
 	return now
-}
-
-// asksFor tells whether all tables of a scope are asked for, but those of listeners
-// that could not be bound.
-func (p *plan) asksFor(c *scope) bool {
-	tables := p.ledgers[resourcev3.RouteType]
-	for name := range c.target[resourcev3.RouteType] {
-		if (tables == nil || !tables.wants(name)) && !p.isUnbound(name) {
-			return false
-		}
-	}
-	return true
-}
-
-// judgeScope judges the Gateways whose Envoys' answers changed.
-func (s *Server) judgeScope(c *scope) {
-	if c != s.union {
-		s.judge(c.name, false)
-		return
-	}
-	for gateway := range s.scopes {
-		s.judge(gateway, false)
-	}
-}
-
-// judge finds a Gateway's verdict anew; listeners tells that its listeners
-// changed just now. Programmed speaks of listeners: while an edit of routes or
-// back ends is on its way, a Gateway stays programmed.
-func (s *Server) judge(gateway string, listeners bool) {
-	before, judged := s.board.verdicts[gateway]
-	now := s.verdict(gateway)
-	pending := now.reason == string(gwv1.GatewayReasonPending)
-	if pending && s.connected(gateway) > 0 && before.status == metav1.ConditionTrue && !listeners {
-		return
-	}
-	if judged && reflect.DeepEqual(now, before) {
-		return
-	}
-	s.board.judge(gateway, now)
 }
 
 // audience gives the streams that serve a Gateway.
@@ -287,43 +287,36 @@ func (s *Server) audience(gateway string) []*stream {
 	return streams
 }
 
-func (s *Server) connected(gateway string) int {
-	count := len(s.union.streams)
-	if c := s.scopes[gateway]; c != nil {
-		count += len(c.streams)
-	}
-	return count
-}
-
-// verdict looks at every Envoy of a Gateway.
+// verdict says how things stand with a Gateway. Its words are those of all of its Envoys.
 func (s *Server) verdict(gateway string) verdict {
-	streams := s.audience(gateway)
-	if why := s.absent(gateway); why != "" {
-		return pendingVerdict(why)
+	c, streams := s.scopeOf(gateway), s.audience(gateway)
+	now, before := s.standing(c), s.board.verdicts[gateway]
+	v := verdict{status: now.status, reason: now.reason}
+	if why := s.absent(gateway); why != "" || len(streams) == 0 {
+		v.message = cmp.Or(why, "No Envoy is connected for this Gateway.")
+		return v
 	}
-	if len(streams) == 0 {
-		return pendingVerdict("No Envoy is connected for this Gateway.")
-	}
-	waiting := 0
-	var refusals []string
-	unbound := unbound{}
+	waiting, refusals, unbound := 0, []string(nil), unbound{}
 	for _, st := range streams {
-		if st.state.rejections > 0 {
+		s.looks++
+		if _, refuses := st.refuses[c]; refuses {
 			refusals = append(refusals, st.refusals(gateway, unbound)...)
 		}
-		if !st.state.idle || !st.asksFor(s.scopeOf(gateway)) {
+		if !st.state.idle || st.lacks[c] > 0 {
 			waiting++
 		}
 	}
-	switch {
-	case len(refusals) > 0:
-		return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonInvalid), sumUp(append(refusals, unbound.all()...)), nil}
-	case waiting > 0:
-		v := pendingVerdict(fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams)))
-		v.unbound = unbound.words()
-		return v
+	v.unbound = unbound.words(now.unbound, before.unbound)
+	switch v.reason {
+	case string(gwv1.GatewayReasonInvalid):
+		// What Envoys said stands until they have answered to something newer.
+		v.message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.message)
+	case string(gwv1.GatewayReasonPending):
+		v.message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
+	default:
+		v.message = "Every connected Envoy accepted the configuration." + oldOnes(streams) + linearOnes(streams)
 	}
-	return verdict{metav1.ConditionTrue, string(gwv1.GatewayReasonProgrammed), "Every connected Envoy accepted the configuration." + oldOnes(streams) + linearOnes(streams), unbound.words()}
+	return v
 }
 
 // oldOnes tells of Envoys that are older than gatefold supports.
@@ -339,10 +332,6 @@ func oldOnes(streams []*stream) string {
 	}
 	slices.Sort(old)
 	return fmt.Sprintf(" Older than Envoy %d.%d, which gatefold supports: %s.", oldestMajor, oldestMinor, strings.Join(slices.Compact(old), ", "))
-}
-
-func pendingVerdict(message string) verdict {
-	return verdict{metav1.ConditionFalse, string(gwv1.GatewayReasonPending), message, nil}
 }
 
 // refusals says what of gateway this stream rejected; listeners that it could not bind

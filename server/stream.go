@@ -44,6 +44,7 @@ type stream struct {
 	unserved bool
 	linear   bool // it is given linear tables: see linear.go
 	state    state
+	share    // of tallies
 	// early are requests that wait for the first load; of the state-of-the-world
 	// protocol alone.
 	early []*deltaRequest
@@ -53,7 +54,8 @@ type stream struct {
 func (st *stream) mark(typ string, names ...string) {
 	if l := st.ledgers[typ]; l != nil {
 		l.markAll(names)
-		st.state.idle, st.state.settled = false, false
+		st.setIdle(false)
+		st.state.settled = false
 		st.poke()
 	}
 }
@@ -221,8 +223,14 @@ func (s *Server) join(st *stream) (unknown bool) {
 		st.scope = s.scopeOf(st.cluster)
 	}
 	st.scope.streams[st] = struct{}{}
+	st.scope.tally.busy++
+	s.recount(st)
 	s.setLinear(st, st.treeless)
-	s.judgeScope(st.scope)
+	if tooOld(st.version) {
+		s.restate(st.scope)
+	}
+	s.touched[st.scope] = struct{}{}
+	s.judgeTouched()
 	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
 		return false
 	}
@@ -241,10 +249,14 @@ func (s *Server) leave(st *stream) {
 	defer s.mu.Unlock()
 	s.setLinear(st, false)
 	delete(st.scope.streams, st)
-	s.judgeScope(st.scope)
+	s.withdraw(st)
+	if tooOld(st.version) {
+		s.restate(st.scope)
+	}
+	s.judgeTouched()
 	if !s.board.knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
 		delete(s.scopes, st.scope.name)
-		delete(s.board.verdicts, st.scope.name)
+		s.board.forget(st.scope.name)
 	}
 }
 
@@ -263,7 +275,7 @@ func (s *Server) handle(st *stream, request *deltaRequest) {
 		if answered = st.answer(request); answered != nil {
 			s.heed(st, answered)
 		}
-		st.subscribe(request)
+		s.subscribe(st, request)
 		s.settle(st)
 	})
 	if answered == nil {

@@ -16,9 +16,9 @@ func (s *Server) Supervised(states []envoyhost.State) {
 			s.supervised[state.Gateway] = state
 		}
 		s.supervisedList = states
-		for gateway := range s.scopes {
+		for gateway, c := range s.scopes {
 			if before[gateway] != s.supervised[gateway] {
-				s.judge(gateway, false)
+				s.judge(c, false)
 			}
 		}
 	})

@@ -1,0 +1,333 @@
+package server
+
+import (
+	"maps"
+	"slices"
+
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// What a verdict is can be read off from counts that every stream keeps up to date for
+// itself: an Envoy that answers costs what it said, however many others there are. Its
+// words are made when it changes, and while it stands, when somebody reads them (refresh).
+
+// tally counts the streams that keep a Gateway from being programmed. Those of all
+// Gateways count as its own, but for busy, which is counted in the union.
+type tally struct {
+	busy     int            // that are not idle
+	lacking  int            // that do not ask for all of its tables
+	refusing int            // that rejected a part of it
+	unbound  map[string]int // rejections because an address cannot be bound, by listener
+}
+
+// share is what a stream adds to tallies, by the Gateway's scope.
+type share struct {
+	// lacks are how many tables it does not ask for, but those of unbound listeners:
+	// nothing asks for them.
+	lacks   map[*scope]int
+	refuses map[*scope]objection
+	unbound map[string]struct{}
+}
+
+// objection is what of a Gateway a stream rejected.
+type objection struct {
+	some    bool     // more than listeners that it could not bind
+	unbound []string // those
+}
+
+// count adds an objection to the tally, or with by -1 takes it out.
+func (t *tally) count(o objection, by int) {
+	if o.some {
+		t.refusing += by
+	}
+	for _, listener := range o.unbound {
+		if t.unbound == nil {
+			t.unbound = map[string]int{}
+		}
+		if t.unbound[listener] += by; t.unbound[listener] == 0 {
+			delete(t.unbound, listener)
+		}
+	}
+}
+
+// standing is what of a verdict is no words.
+type standing struct {
+	status  metav1.ConditionStatus
+	reason  string
+	unbound map[string]int // its keys alone count
+	// waits tells that it is not programmed yet, and has Envoys.
+	waits bool
+}
+
+// standing reads off how things stand with a Gateway.
+func (s *Server) standing(c *scope) standing {
+	t, connected := &c.tally, len(c.streams)+len(s.union.streams) > 0
+	pending := standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonPending), waits: connected}
+	switch {
+	case s.absent(c.name) != "" || !connected:
+		return pending
+	case t.refusing > 0:
+		return standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonInvalid)}
+	case t.busy+s.union.tally.busy+t.lacking > 0:
+		pending.unbound = t.unbound
+		return pending
+	}
+	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
+}
+
+// of tells that a verdict says nothing else than this, but for words.
+func (now standing) of(v verdict) bool {
+	same := now.status == v.status && now.reason == v.reason && len(now.unbound) == len(v.unbound)
+	for listener := range now.unbound {
+		_, known := v.unbound[listener]
+		same = same && known
+	}
+	return same
+}
+
+// setIdle books that the stream has nothing to do, or that it has.
+func (st *stream) setIdle(idle bool) {
+	if idle == st.state.idle {
+		return
+	}
+	st.state.idle = idle
+	if idle {
+		st.scope.tally.busy--
+	} else {
+		st.scope.tally.busy++
+	}
+}
+
+// served gives the Gateways that the stream serves.
+func (s *Server) served(st *stream) []*scope {
+	if st.scope != s.union {
+		return []*scope{st.scope}
+	}
+	return slices.Collect(maps.Values(s.scopes))
+}
+
+// asks tells whether a table is asked for, or need not be.
+func (st *stream) asks(table string) bool {
+	if l := st.ledgers[resourcev3.RouteType]; l != nil && l.wants(table) {
+		return true
+	}
+	for listener := range st.unbound {
+		if belongs(table, listener) {
+			return true
+		}
+	}
+	return false
+}
+
+// lack books that the stream does not ask for so many more of a Gateway's tables.
+func (s *Server) lack(st *stream, c *scope, more int) {
+	before := st.lacks[c]
+	now := before + more
+	if st.lacks == nil {
+		st.lacks = map[*scope]int{}
+	}
+	if st.lacks[c] = now; now == 0 {
+		delete(st.lacks, c)
+	}
+	if by := min(now, 1) - min(before, 1); by != 0 {
+		c.tally.lacking += by
+		s.touched[c] = struct{}{}
+	}
+}
+
+// recount counts all tables that the stream does not ask for.
+func (s *Server) recount(st *stream) {
+	for _, c := range s.served(st) {
+		lacks := 0
+		for name := range c.target[resourcev3.RouteType] {
+			if !st.asks(name) {
+				lacks++
+			}
+		}
+		s.lack(st, c, lacks-st.lacks[c])
+	}
+}
+
+// retable books that a Gateway has one more table, or one less.
+func (s *Server) retable(c *scope, table string, by int) {
+	for _, streams := range []map[*stream]struct{}{c.streams, s.union.streams} {
+		for st := range streams {
+			if !st.asks(table) {
+				s.lack(st, c, by)
+			}
+		}
+	}
+}
+
+// subscribe books what the stream asks for, and counts the tables among it.
+func (s *Server) subscribe(st *stream, request *deltaRequest) {
+	typ := request.GetTypeUrl()
+	before, wildcard := map[string]bool{}, false
+	if l := st.ledgers[typ]; typ == resourcev3.RouteType && l != nil {
+		wildcard = l.wildcard
+	}
+	if typ == resourcev3.RouteType {
+		for _, name := range slices.Concat(request.GetResourceNamesSubscribe(), request.GetResourceNamesUnsubscribe()) {
+			before[name] = st.asks(name)
+		}
+	}
+	st.subscribe(request)
+	if typ == resourcev3.RouteType && st.ledgers[typ].wildcard != wildcard {
+		s.recount(st)
+		return
+	}
+	for name, asked := range before {
+		for _, owner := range st.scope.target[typ][name] {
+			s.lack(st, s.scopes[owner.gateway], int(number(asked)-number(st.asks(name))))
+		}
+	}
+}
+
+// object counts what the stream rejects.
+func (s *Server) object(st *stream) {
+	if st.state.rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
+		return
+	}
+	if unbound := st.cannotBind(); !maps.Equal(unbound, st.unbound) {
+		st.unbound = unbound
+		s.recount(st)
+	}
+	s.setRefuses(st, s.objections(st))
+}
+
+// setRefuses counts these objections of the stream, and no longer those of before.
+func (s *Server) setRefuses(st *stream, now map[*scope]objection) {
+	for c, o := range st.refuses {
+		c.tally.count(o, -1)
+		s.touched[c] = struct{}{}
+	}
+	for c, o := range now {
+		c.tally.count(o, 1)
+		s.touched[c] = struct{}{}
+	}
+	st.refuses = now
+}
+
+// objections finds what the stream rejects, by Gateway.
+func (s *Server) objections(st *stream) map[*scope]objection {
+	out := map[*scope]objection{}
+	against := func(typ, name string, unbound bool) {
+		for _, owner := range st.scope.target[typ][name] {
+			c := s.scopes[owner.gateway]
+			o := out[c]
+			if unbound {
+				o.unbound = append(o.unbound, name)
+			}
+			o.some = o.some || !unbound
+			out[c] = o
+		}
+	}
+	for typ, l := range st.ledgers {
+		for name, r := range l.rejected {
+			against(typ, name, bindFailed(r.words))
+		}
+	}
+	for name := range st.blamed {
+		if st.tables[name] != nil && len(st.tables[name].refused) > 0 {
+			against(resourcev3.RouteType, name, false)
+		}
+	}
+	return out
+}
+
+// withdraw takes a stream that leaves out of all counts.
+func (s *Server) withdraw(st *stream) {
+	st.setIdle(true)
+	for c, lacks := range maps.Clone(st.lacks) {
+		s.lack(st, c, -lacks)
+	}
+	s.setRefuses(st, nil)
+	s.touched[st.scope] = struct{}{}
+	if st.scope != s.union || len(s.union.streams) > 0 {
+		return
+	}
+	for _, c := range s.scopes { // that may have no Envoy left
+		s.touched[c] = struct{}{}
+	}
+}
+
+// judgeTouched judges the Gateways whose Envoys' answers changed. An answer of an Envoy
+// of all Gateways may be the last that those wait for that are not programmed.
+func (s *Server) judgeTouched() {
+	_, all := s.touched[s.union]
+	delete(s.touched, s.union)
+	for c := range s.touched {
+		s.judge(c, false)
+	}
+	clear(s.touched)
+	if !all {
+		return
+	}
+	if s.union.tally.busy > 0 {
+		s.board.outdateOpen()
+		return
+	}
+	for _, waiting := range []map[string]struct{}{s.board.open, s.board.suspended} {
+		for gateway := range waiting {
+			s.judge(s.scopeOf(gateway), false)
+		}
+	}
+}
+
+// judge has the verdict on a Gateway shown when it is another; listeners tells that its
+// listeners changed just now. Programmed speaks of listeners: while an edit of routes or
+// back ends is on its way, a Gateway stays programmed.
+func (s *Server) judge(c *scope, listeners bool) {
+	before, judged := s.board.verdicts[c.name]
+	now := s.standing(c)
+	if now.waits && before.status == metav1.ConditionTrue && !listeners {
+		s.board.suspended[c.name] = struct{}{}
+		return
+	}
+	delete(s.board.suspended, c.name)
+	if !judged || !now.of(before) {
+		s.board.judge(c.name, s.verdict(c.name))
+		return
+	}
+	if _, outdated := s.board.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {
+		s.board.outdate(c.name)
+	}
+}
+
+// restate has the words of verdicts made anew that speak of streams of c.
+func (s *Server) restate(c *scope) {
+	if c != s.union {
+		s.board.outdate(c.name)
+		return
+	}
+	for gateway := range s.scopes {
+		s.board.outdate(gateway)
+	}
+}
+
+// refresh makes the words of verdicts anew where they may be others by now, for whoever
+// is about to read them.
+func (s *Server) refresh() {
+	if s.board.openOutdated {
+		maps.Copy(s.board.outdated, s.board.open)
+		s.board.openOutdated = false
+	}
+	for gateway := range s.board.outdated {
+		before, judged := s.board.verdicts[gateway]
+		if !judged || !s.standing(s.scopeOf(gateway)).of(before) {
+			continue // until its Envoys have answered: see judge
+		}
+		if now := s.verdict(gateway); now.equal(before) {
+			delete(s.board.outdated, gateway)
+		} else {
+			s.board.judge(gateway, now)
+		}
+	}
+}
+
+// equal tells that both verdicts say the same.
+func (v verdict) equal(other verdict) bool {
+	return v.status == other.status && v.reason == other.reason && v.message == other.message && maps.Equal(v.unbound, other.unbound)
+}

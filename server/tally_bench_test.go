@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc/peer"
+
+	"github.com/gatefold/gatefold/translate"
+)
+
+// line is a client in this goroutine: what it is sent it accepts when it is told to, so that
+// what the server does for it can be counted.
+type line struct {
+	*stream
+	s      *Server
+	answer []*deltaRequest // that the client is to give
+	nack   string          // what it says to every resource; "" accepts them
+}
+
+// dial connects a client that asks for all clusters and listeners, and for tables.
+func (s *Server) dial(t testing.TB, cluster string, tables ...string) *line {
+	t.Helper()
+	ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
+	first := &deltaRequest{TypeUrl: cds, Node: &corev3.Node{Id: "test", Cluster: cluster}}
+	st, err := s.open(ctx, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &line{stream: st, s: s, answer: []*deltaRequest{first, {TypeUrl: lds}, {TypeUrl: rds, ResourceNamesSubscribe: tables}}}
+	l.turn(t)
+	return l
+}
+
+// turn sends and answers until there is nothing more to do. A client that rejects all it
+// gets ends with accepting it.
+func (l *line) turn(t testing.TB) {
+	t.Helper()
+	for round := 0; ; round++ {
+		if round == 100 {
+			l.nack = ""
+		}
+		if _, err := l.s.flush(l.stream, l); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.answer) == 0 {
+			return
+		}
+		for _, request := range l.answer {
+			l.s.handle(l.stream, request)
+		}
+		l.answer = nil
+	}
+}
+
+// SendMsg takes a response.
+func (l *line) SendMsg(message any) error {
+	l.answer = append(l.answer, replyTo(message.(frame), l.nack))
+	return nil
+}
+
+// BenchmarkStreamsEdit is one edit of a small table for so many streams, of one Gateway
+// or of all, to the last answer; gRPC is not in it.
+func BenchmarkStreamsEdit(b *testing.B) {
+	for _, cluster := range []string{"shop/a", "all"} {
+		for _, streams := range []int{100, 1000, 4000} {
+			b.Run(fmt.Sprintf("cluster=%s/streams=%d", cluster, streams), func(b *testing.B) {
+				r := startLogged(b, Options{}, zerolog.Nop())
+				r.Publish(translate.Result{Delta: updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1")})
+				lines := make([]*line, streams)
+				for i := range lines {
+					lines[i] = r.dial(b, cluster, "r")
+				}
+				begin := cpuTime(b)
+				for i := 0; b.Loop(); i++ {
+					r.Publish(translate.Result{Delta: updates(fmt.Sprintf("RouteConfiguration r@%d", i+2))})
+					for _, l := range lines {
+						l.turn(b)
+					}
+				}
+				b.ReportMetric(float64((cpuTime(b)-begin).Nanoseconds())/float64(b.N*streams), "cpu-ns/stream")
+			})
+		}
+	}
+}
