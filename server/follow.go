@@ -88,7 +88,7 @@ func (f *StatusFeed) Take(all bool) []StatusChange {
 		}
 		changes = append(changes, change)
 	}
-	clear(f.changed)
+	f.changed = map[store.Key]struct{}{} // an emptied one keeps the room of all objects of the start
 	slices.SortFunc(changes, func(a, b StatusChange) int { return store.CompareKeys(a.Key, b.Key) })
 	return changes
 }

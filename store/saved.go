@@ -69,7 +69,7 @@ func (s *Store) Unsaved() []Saved {
 	for _, key := range slices.SortedFunc(maps.Keys(s.unsaved), CompareKeys) {
 		all = append(all, s.save(key))
 	}
-	clear(s.unsaved)
+	s.unsaved = map[Key]struct{}{} // an emptied one keeps the room of all objects of the start
 	return all
 }
 
@@ -238,6 +238,22 @@ func (s *Store) Restored() []*Object {
 	if !s.restored || len(s.absent) > 0 {
 		return nil
 	}
+	return s.objects()
+}
+
+// Told gives all that Changes have told of, added up: the Change that brings whoever
+// lost them to the present. Its Problems and Stats are empty.
+func (s *Store) Told() (all Change) {
+	if s.restored {
+		return all
+	}
+	all.Set = s.objects()
+	all.Invalid = slices.SortedFunc(maps.Values(s.invalid), compareInvalid)
+	return all
+}
+
+// objects gives what serves, sorted.
+func (s *Store) objects() []*Object {
 	objects := make([]*Object, 0, len(s.served))
 	for _, at := range s.served {
 		objects = append(objects, at.object)

@@ -240,8 +240,12 @@ func (s *settle) given(files int) {
 // done forgets the changes that v allowed to load at now.
 func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
+	if v == quiet {
+		s.pending = map[string]pending{} // an emptied one keeps the room of all files of the start
+		return
+	}
 	for path, p := range s.pending {
-		if v == quiet || !s.unfinished(now, path) && (v == everything || p.kind != removed) {
+		if !s.unfinished(now, path) && (v == everything || p.kind != removed) {
 			delete(s.pending, path)
 		}
 	}

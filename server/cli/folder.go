@@ -124,3 +124,6 @@ func (s *steps) newTranslator() *translate.Translator {
 
 // apply takes a Tree of the folder, and the Secrets beside it.
 func (s *steps) apply(tree watcher.Tree) store.Change { return s.secrets.join(s.store.Apply(tree)) }
+
+// all is the Change that brings a fresh Translator to what apply has told of so far.
+func (s *steps) all() store.Change { return s.secrets.overlay(s.store.Told()) }

@@ -12,39 +12,30 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger is what the store gave and what the server got: enough to translate
-// everything anew after a mistake of ours left a Change half-done.
+// ledger is what the server has that a fresh Translator would not know to take away: enough
+// to go on after a mistake of ours left a Change half-done.
 type ledger struct {
-	objects   map[store.Key]*store.Object
-	invalid   map[store.Key]*store.Invalid
+	gone      map[store.Key]struct{} // objects that went since the last Publish
 	resources map[resourceID]bool
-	statuses  map[store.Key]bool
 	infra     map[string]bool // by Gateway
 }
 
 type resourceID struct{ gateway, typ, name string }
 
 func newLedger() ledger {
-	return ledger{map[store.Key]*store.Object{}, map[store.Key]*store.Invalid{}, map[resourceID]bool{}, map[store.Key]bool{}, map[string]bool{}}
+	return ledger{map[store.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
 }
 
-// changed notes what the store gave.
+// changed notes what the store took away.
 func (l ledger) changed(change store.Change) {
-	for _, o := range change.Set {
-		l.objects[o.Key] = o
-		delete(l.invalid, o.Key)
-	}
 	for _, key := range change.Gone {
-		delete(l.objects, key)
-		delete(l.invalid, key)
-	}
-	for _, i := range change.Invalid {
-		l.invalid[i.Key] = i
+		l.gone[key] = struct{}{}
 	}
 }
 
 // published notes what the server got.
-func (l ledger) published(result translate.Result) {
+func (l *ledger) published(result translate.Result) {
+	l.gone = map[store.Key]struct{}{}
 	for _, u := range result.Delta {
 		l.resources[resourceID{u.Gateway, u.Type, u.Name}] = true
 		if u.Resource == nil {
@@ -57,27 +48,19 @@ func (l ledger) published(result translate.Result) {
 			delete(l.infra, u.Gateway)
 		}
 	}
-	for _, u := range result.Status {
-		l.statuses[u.Key] = true
-		if u.Status == nil {
-			delete(l.statuses, u.Key)
-		}
+}
+
+// complete adds to the first Result of a fresh Translator, which took in all that there
+// is, the removal of what the server has and the Result does not name. The server is told
+// of every object without a status, as any may have had one.
+func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
+	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
+	for _, o := range all.Set {
+		statuses[o.Key] = struct{}{}
 	}
-}
-
-// all is the Change that brings a fresh Translator to the present.
-func (l ledger) all() store.Change {
-	objects := slices.Collect(maps.Values(l.objects))
-	slices.SortFunc(objects, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
-	invalid := slices.Collect(maps.Values(l.invalid))
-	slices.SortFunc(invalid, func(a, b *store.Invalid) int { return store.CompareKeys(a.Key, b.Key) })
-	return store.Change{Set: objects, Invalid: invalid}
-}
-
-// complete adds to the first Result of a fresh Translator the removal of what
-// the server has and the Result does not name.
-func (l ledger) complete(result translate.Result) translate.Result {
-	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.statuses), maps.Clone(l.infra)
+	for _, i := range all.Invalid {
+		statuses[i.Key] = struct{}{}
+	}
 	for _, u := range result.Infra {
 		delete(infra, u.Gateway)
 	}

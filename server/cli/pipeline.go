@@ -211,7 +211,8 @@ func (p *pipeline) translate(change store.Change) translate.Result {
 	}
 	p.translator = p.newTranslator()
 	p.translator.Quarantine(p.refused)
-	return p.ledger.complete(p.translator.Apply(p.ledger.all()))
+	all := p.all()
+	return p.ledger.complete(p.translator.Apply(all), all)
 }
 
 // waiting tells whether there is nothing to serve yet: a folder that is missing

@@ -106,6 +106,24 @@ func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
 	}
 }
 
+// TestTheLostChangeTookAStatus removes a route with a Change that is lost: the one after
+// removes its status, and brings all others.
+func TestTheLostChangeTookAStatus(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	p.reload(tree(oneGateway + strings.Replace(invalidRoute, "oops: 1, ", "", 1)))
+	r.panics = true
+	p.reload(tree(oneGateway))
+	r.panics = false
+	p.reload(tree(oneGateway + "\n"))
+	var got []string
+	for _, u := range r.published[1].Status {
+		got = append(got, fmt.Sprint(u.Key, u.Status != nil))
+	}
+	if want := []string{"Gateway default/eg true", "HTTPRoute default/r false"}; !slices.Equal(got, want) {
+		t.Errorf("statuses after a panic: %q, want %q", got, want)
+	}
+}
+
 func TestEmptiedFolderIsHeldWithAnAlarm(t *testing.T) {
 	p, r, log := newTestPipeline(t)
 	p.reload(tree(oneGateway))

@@ -132,6 +132,16 @@ func (d *secretDir) join(change store.Change) store.Change {
 	return out
 }
 
+// overlay puts its Secrets in the place of those of the folder of YAML.
+func (d *secretDir) overlay(all store.Change) store.Change {
+	if d == nil {
+		return all
+	}
+	all.Set = slices.AppendSeq(slices.DeleteFunc(all.Set, d.hides), maps.Values(d.own))
+	slices.SortFunc(all.Set, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
+	return all
+}
+
 // note keeps what Secrets the folder of YAML has.
 func (d *secretDir) note(change store.Change) {
 	for _, o := range change.Set {

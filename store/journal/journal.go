@@ -59,9 +59,7 @@ type Journal struct {
 	lock    *os.File
 	file    *os.File // nil: must be written anew
 	size    int64
-	live    int64               // bytes of lines that are not outdated
-	lines   map[store.Key]int64 // the length of each
-	enough  int64               // size at which it is written anew
+	enough  int64 // size at which it is written anew
 }
 
 // Content is what was found.
@@ -125,7 +123,7 @@ func holder(lock *os.File) error {
 
 // open reads the journal and makes ready to append to it, or to write it anew.
 func (j *Journal) open() Content {
-	j.lines, j.live, j.size = map[store.Key]int64{}, 0, 0
+	j.size = 0
 	file, err := openOwn(j.path(nameOfJournal), os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Content{}
@@ -138,11 +136,11 @@ func (j *Journal) open() Content {
 	if content.Problem == "" && content.Sound && file.Truncate(end) == nil {
 		if _, err := file.Seek(end, 0); err == nil {
 			j.file, j.size = file, end
-			for key, f := range r.saved {
-				j.lines[key] = f.length
-				j.live += f.length
+			live := int64(0) // bytes of lines that are not outdated
+			for _, f := range r.saved {
+				live += f.length
 			}
-			j.enough = 2*j.live + slack
+			j.enough = 2*live + slack
 			return content
 		}
 	}
@@ -215,14 +213,6 @@ func (j *Journal) append(changes []store.Saved) error {
 		return cause(err)
 	}
 	j.size += w.size
-	for i, saved := range changes {
-		j.live -= j.lines[saved.Key]
-		delete(j.lines, saved.Key)
-		if saved.Path != "" {
-			j.lines[saved.Key] = w.lengths[i]
-			j.live += w.lengths[i]
-		}
-	}
 	return nil
 }
 
@@ -256,12 +246,8 @@ func (j *Journal) rewrite(all []store.Saved) error {
 	if j.file != nil {
 		_ = j.file.Close() // it is replaced
 	}
-	j.file, j.size, j.live, j.lines = file, w.size, 0, make(map[store.Key]int64, len(all))
-	for i, saved := range all {
-		j.lines[saved.Key] = w.lengths[i]
-		j.live += w.lengths[i]
-	}
-	j.enough = 2*j.live + slack
+	j.file, j.size = file, w.size
+	j.enough = 2*w.size + slack
 	return j.syncDir()
 }
 

@@ -53,27 +53,24 @@ func crc(text []byte) []byte {
 
 // writing writes lines. The first error ends it.
 type writing struct {
-	out     *bufio.Writer
-	buffer  bytes.Buffer
-	size    int64
-	lengths []int64 // of records
-	err     error
+	out    *bufio.Writer
+	buffer bytes.Buffer
+	size   int64
+	err    error
 }
 
-func (w *writing) line(l line) int64 {
+func (w *writing) line(l line) {
 	w.buffer.Reset()
 	encoder := json.NewEncoder(&w.buffer)
 	encoder.SetEscapeHTML(false)
 	if w.err = errors.Join(w.err, encoder.Encode(l)); w.err != nil {
-		return 0
+		return
 	}
 	text := w.buffer.Bytes() // with its line break
 	_, err := w.out.Write(append(crc(text[:len(text)-1]), ' '))
 	_, err2 := w.out.Write(text)
 	w.err = errors.Join(err, err2)
-	length := int64(crcDigits + 1 + len(text))
-	w.size += length
-	return length
+	w.size += int64(crcDigits + 1 + len(text))
 }
 
 func (w *writing) header(o Options) {
@@ -92,7 +89,7 @@ func (w *writing) record(saved store.Saved) {
 	if !saved.Since.IsZero() {
 		l.Since = &saved.Since
 	}
-	w.lengths = append(w.lengths, w.line(l))
+	w.line(l)
 }
 
 func (w *writing) commit(lines int) { w.line(line{Commit: &lines}) }
