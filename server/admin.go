@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -150,19 +151,18 @@ func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
 
 // statuses lists the objects that want names, sorted by key.
 func (s *Server) statuses(want func(store.Key) bool) statusList {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refresh()
-	keys := []store.Key{}
-	for key := range s.board.objects {
-		if want(key) {
-			keys = append(keys, key)
+	seen := map[store.Key]sight{}
+	s.locked(func() {
+		s.refresh()
+		for key := range s.board.objects {
+			if want(key) {
+				seen[key], _ = s.board.sees(key)
+			}
 		}
-	}
-	items := make([]ObjectStatus, len(keys))
-	slices.SortFunc(keys, store.CompareKeys)
-	for i, key := range keys {
-		items[i] = s.board.objects[key].at(key)
+	})
+	items := make([]ObjectStatus, 0, len(seen))
+	for _, key := range slices.SortedFunc(maps.Keys(seen), store.CompareKeys) {
+		items = append(items, seen[key].at(key))
 	}
 	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
 }

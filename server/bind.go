@@ -10,8 +10,6 @@ import (
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	"github.com/gatefold/gatefold/translate/status"
 )
 
 // maxBindRetry is the longest wait before a listener whose bind failed is sent
@@ -65,9 +63,9 @@ func (u unbound) words(of map[string]int, before map[string]string) map[string]s
 // of is the verdict on a listener of an object, "" for the object itself: an address
 // that cannot be bound is the fault of the listeners there, and of who has them
 // (Gateway API, GatewayReasonAddressNotUsable).
-func (v verdict) of(u status.Update, listener string) verdict {
+func (v verdict) of(o object, listener string) verdict {
 	var said []string
-	for name, envoy := range u.Envoy {
+	for name, envoy := range o.envoy {
 		words := v.unbound[envoy]
 		if words != "" && (listener == "" || listener == name) && !slices.Contains(said, words) {
 			said = append(said, words)
@@ -77,7 +75,7 @@ func (v verdict) of(u status.Update, listener string) verdict {
 		return v
 	}
 	reason := string(gwv1.ListenerReasonPortUnavailable)
-	if _, isGateway := gatewayOf(u.Key); isGateway && listener == "" {
+	if _, isGateway := o.status.(*gwv1.GatewayStatus); isGateway && listener == "" {
 		reason = string(gwv1.GatewayReasonAddressNotUsable)
 	}
 	return verdict{status: metav1.ConditionFalse, reason: reason, message: sumUp(said)}

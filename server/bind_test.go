@@ -151,6 +151,8 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 
 // partOf is Programmed of a Gateway, or of one of its listeners.
 func (b *board) partOf(gateway, part string) metav1.Condition {
-	list := conditionLists(b.objects[ir.GatewayKey(gateway)].shown)[part]
+	seen, _ := b.sees(ir.GatewayKey(gateway))
+	lists := conditionLists(seen.show())
+	list := lists[slices.IndexFunc(lists, func(l conditionList) bool { return l.name == part })].conditions
 	return list[slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == "Programmed" })]
 }

@@ -122,10 +122,9 @@ func (run *caseRun) apply(step cases.Step) {
 func (run *caseRun) addressOf(r cases.Request) string {
 	address := run.address
 	run.locked(func() {
-		if o := run.board.objects[ir.GatewayKey(r.Gateway)]; o != nil {
-			if gateway, ok := o.shown.(*gwv1.GatewayStatus); ok && len(gateway.Addresses) > 0 {
-				address = gateway.Addresses[0].Value
-			}
+		seen, _ := run.board.sees(ir.GatewayKey(r.Gateway))
+		if gateway, ok := seen.status.(*gwv1.GatewayStatus); ok && len(gateway.Addresses) > 0 {
+			address = gateway.Addresses[0].Value
 		}
 	})
 	return address

@@ -18,8 +18,10 @@ func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
 	facts, view := explain.Facts{Places: s.options.Places}, (func() *ir.View)(nil)
 	s.locked(func() {
 		view, facts.Problems = s.view, s.problems
-		for _, o := range s.board.objects {
-			facts.Statuses = append(facts.Statuses, o.update)
+		for key, o := range s.board.objects {
+			facts.Statuses = append(facts.Statuses, status.Update{
+				Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status,
+			})
 		}
 	})
 	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })

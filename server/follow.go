@@ -26,11 +26,11 @@ type ObjectMeta struct {
 
 // at is the object of this key, as it is shown. All kinds that have a status are shown
 // in version v1.
-func (o *object) at(key store.Key) ObjectStatus {
+func (s sight) at(key store.Key) ObjectStatus {
 	return ObjectStatus{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
-		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: o.update.Generation},
-		Status:   o.shown,
+		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: s.generation},
+		Status:   s.show(),
 	}
 }
 
@@ -70,6 +70,21 @@ func (f *StatusFeed) Changed() <-chan struct{} { return f.wake }
 // Take gives what changed since the last call or, with all, every object that has a
 // status beside it; sorted by key.
 func (f *StatusFeed) Take(all bool) []StatusChange {
+	gone, seen := f.look(all)
+	changes := make([]StatusChange, 0, len(gone)+len(seen))
+	for _, key := range gone {
+		changes = append(changes, StatusChange{Key: key})
+	}
+	for key, s := range seen {
+		now := s.at(key)
+		changes = append(changes, StatusChange{key, &now})
+	}
+	slices.SortFunc(changes, func(a, b StatusChange) int { return store.CompareKeys(a.Key, b.Key) })
+	return changes
+}
+
+// look takes what changed as it is now.
+func (f *StatusFeed) look(all bool) (gone []store.Key, seen map[store.Key]sight) {
 	s := f.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,18 +94,16 @@ func (f *StatusFeed) Take(all bool) []StatusChange {
 			f.changed[key] = struct{}{}
 		}
 	}
-	changes := make([]StatusChange, 0, len(f.changed))
+	seen = make(map[store.Key]sight, len(f.changed))
 	for key := range f.changed {
-		change := StatusChange{Key: key}
-		if o := s.board.objects[key]; o != nil {
-			now := o.at(key)
-			change.Now = &now
+		if now, ok := s.board.sees(key); ok {
+			seen[key] = now
+		} else {
+			gone = append(gone, key)
 		}
-		changes = append(changes, change)
 	}
 	f.changed = map[store.Key]struct{}{} // an emptied one keeps the room of all objects of the start
-	slices.SortFunc(changes, func(a, b StatusChange) int { return store.CompareKeys(a.Key, b.Key) })
-	return changes
+	return gone, seen
 }
 
 // note books that the status of objects is another. A nil feed has no reader.

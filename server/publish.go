@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 	"strings"
+	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
@@ -163,8 +164,9 @@ func (s *Server) Publish(result translate.Result) {
 		s.judge(s.scopes[gateway], listeners)
 	}
 	s.judgeTouched()
+	now := time.Now()
 	for _, u := range result.Status {
-		s.board.set(u)
+		s.board.set(u, now)
 	}
 	s.setProblems(result.Problems)
 	s.view = result.View

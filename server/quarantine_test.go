@@ -126,11 +126,11 @@ func (f *folded) says(key store.Key) string {
 	defer f.mu.Unlock()
 	f.running.mu.Lock()
 	defer f.running.mu.Unlock()
-	o := f.board.objects[key]
-	if o == nil {
+	seen, known := f.board.sees(key)
+	if !known {
 		return ""
 	}
-	text, err := json.Marshal(o.shown)
+	text, err := json.Marshal(seen.show())
 	if err != nil {
 		f.t.Fatal(err)
 	}

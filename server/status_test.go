@@ -179,8 +179,6 @@ func TestTransitionsAreStamped(t *testing.T) {
 		}}}
 	}
 	old, now := time.Unix(1000, 0), time.Unix(2000, 0)
-	before := parents("http", "True")
-	stamp(before, nil, old)
 	for _, c := range []struct {
 		fresh *gwv1.RouteStatus
 		want  time.Time
@@ -189,9 +187,18 @@ func TestTransitionsAreStamped(t *testing.T) {
 		{parents("http", "False"), now},
 		{parents("other", "True"), now}, // another parent
 	} {
-		stamp(c.fresh, before, now)
-		if got := c.fresh.Parents[0].Conditions[0].LastTransitionTime; !got.Time.Equal(c.want) {
-			t.Errorf("stamped %s, want %s", got, c.want)
+		b, key := newBoard(), store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
+		b.set(status.Update{Key: key, Status: parents("http", "True")}, old)
+		before, _ := b.sees(key)
+		b.set(status.Update{Key: key, Status: c.fresh}, now)
+		after, _ := b.sees(key)
+		for seen, want := range map[*sight]time.Time{&before: old, &after: c.want} { // what was seen stays
+			if got := seen.show().(*gwv1.RouteStatus).Parents[0].Conditions[0].LastTransitionTime; !got.Time.Equal(want) {
+				t.Errorf("stamped %s, want %s", got, want)
+			}
+		}
+		if !c.fresh.Parents[0].Conditions[0].LastTransitionTime.IsZero() {
+			t.Error("what translate gave is changed")
 		}
 	}
 }
