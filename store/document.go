@@ -68,6 +68,7 @@ type reader struct {
 	save    bool // make texts to be saved
 	secrets bool // which may hold Secrets
 	sound   bool // what is read was sound before
+	sharer  *sharer
 }
 
 // read gives what one document says. It never fails: what is wrong is in the
@@ -219,7 +220,7 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		return
 	}
 	d.plain = plainText(canonical)
-	d.items = append(d.items, item{typed, alone, at, d.nameAt(at), twins})
+	d.items = append(d.items, item{d.sharer.object(typed), alone, at, d.nameAt(at), twins})
 }
 
 // nameAt is the place of the name of the object that at leads to.

@@ -165,6 +165,7 @@ func (r reader) again(saved Saved) *result {
 	hides := r.save && !r.secrets && secretive(saved.Text) // it may hold a Secret in a comment, which is not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
 		if checked, err := saved.Checked.read(saved.Key); err == nil {
+			r.sharer.object(checked.items[0].object)
 			return checked
 		}
 	}

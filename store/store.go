@@ -82,7 +82,7 @@ func New(options Options) (*Store, error) {
 		return nil, fmt.Errorf("load schemas: %w", err)
 	}
 	return &Store{
-		options: options, reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets},
+		options: options, reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
 		files: map[string]*file{}, flawed: map[string]*file{},
 		served: map[Key]served{}, found: map[Key][]*definition{},
 		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
