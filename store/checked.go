@@ -89,8 +89,7 @@ func plainText(canonical []byte) bool {
 // isPlain tells whether the document says nothing beside one sound object that plainText
 // tells well.
 func (r *result) isPlain() bool {
-	return len(r.items) == 1 && len(r.items[0].at) == 0 && !r.items[0].twins && r.items[0].alone == nil &&
-		len(r.problems)+len(r.refused)+len(r.foreign)+r.unlisted == 0 && !r.broken && r.syntax == nil &&
+	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&
 		r.items[0].object.Value.GetCreationTimestamp().Nanosecond() == 0 // metav1.Time is written without
 }

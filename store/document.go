@@ -21,16 +21,27 @@ import (
 // result is what the text of one document says. It depends on nothing but the
 // text: lines count from the text's first, and no file is named.
 type result struct {
-	items    []item
+	items  []item
+	broken bool // something in it did not become an object
+	plain  bool // it is one sound object and says nothing else, so that a Checked holds all of it
+	beside *remarks
+}
+
+// remarks are what else a document says; most say nothing.
+type remarks struct {
 	refused  []refused
 	foreign  []foreign
 	problems []finding
 	unlisted int   // problems beside those
-	broken   bool  // something in it did not become an object
-	plain    bool  // it is one sound object and says nothing else, so that a Checked holds all of it
 	syntax   error // why the parser refused the text; explained when it is shown
+}
 
-	parse, validate time.Duration
+// remarks gives what the document says beside its items.
+func (r *result) remarks() remarks {
+	if r.beside == nil {
+		return remarks{}
+	}
+	return *r.beside
 }
 
 // finding is a problem of a document. Its message may have one verb, %d, for
@@ -43,10 +54,32 @@ type finding struct {
 // item is one object of a document that may serve.
 type item struct {
 	object *Object
-	alone  []byte    // the object without what else the document holds, to be saved; nil where the document may be
-	at     fieldPath // leads to the object in the document; empty for the document itself
-	place  place     // of the object's name
-	twins  bool      // among its listeners: it serves where nothing better does
+	place  place // of the object's name
+	twins  bool  // among its listeners: it serves where nothing better does
+	part   *partial
+}
+
+// partial says of an object how it is a part of its document, where it is not all of it.
+type partial struct {
+	at    fieldPath // leads to the object in the document; empty for the document itself
+	alone []byte    // the object without what else the document holds, to be saved; nil where the document may be
+}
+
+// at leads to the object in the document.
+func (i *item) at() fieldPath {
+	if i.part == nil {
+		return nil
+	}
+	return i.part.at
+}
+
+// alone is the object without what else the document holds, to be saved; nil where the
+// document may be.
+func (i *item) alone() []byte {
+	if i.part == nil {
+		return nil
+	}
+	return i.part.alone
 }
 
 // refused is an object that its schema refuses.
@@ -74,23 +107,35 @@ type reader struct {
 // read gives what one document says. It never fails: what is wrong is in the
 // result's problems.
 func (r reader) read(text []byte) *result {
+	said, _ := r.timed(text)
+	return said
+}
+
+// readTime is what a document took.
+type readTime struct{ parse, validate time.Duration }
+
+// timed is read, and the time that it took.
+func (r reader) timed(text []byte) (said *result, took readTime) {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
-	if value, ok := d.decode(); ok {
-		d.result.parse = time.Since(begin)
+	value, ok := d.decode()
+	took.parse = time.Since(begin)
+	if ok {
 		d.document(value)
-		d.result.plain = d.result.plain && d.isPlain()
-		d.result.validate = time.Since(begin) - d.result.parse
-	} else {
-		d.result.parse = time.Since(begin)
+		took.validate = time.Since(begin) - took.parse
 	}
-	return d.result
+	if len(d.problems)+len(d.refused)+len(d.foreign)+d.unlisted > 0 || d.syntax != nil {
+		d.result.beside = &d.remarks
+	}
+	d.result.plain = d.result.plain && d.isPlain()
+	return d.result, took
 }
 
 // documentReader reads one document.
 type documentReader struct {
 	reader
 	*result
+	remarks
 	text []byte
 	root *yaml.Node
 }
@@ -213,14 +258,17 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 		d.refused = append(d.refused, refused{keyOf(object), invalid(object, findings), d.nameAt(at)})
 		return
 	}
-	alone := d.alone(at, object)
+	var part *partial
+	if alone := d.alone(at, object); len(at) > 0 || alone != nil {
+		part = &partial{at, alone}
+	}
 	typed, canonical, err := k.typed(object)
 	if err != nil {
 		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
 		return
 	}
 	d.plain = plainText(canonical)
-	d.items = append(d.items, item{d.sharer.object(typed), alone, at, d.nameAt(at), twins})
+	d.items = append(d.items, item{d.sharer.object(typed), d.nameAt(at), twins, part})
 }
 
 // nameAt is the place of the name of the object that at leads to.

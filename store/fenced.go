@@ -136,7 +136,7 @@ func (s *Store) outsideProblem(d *definition) Problem {
 		Object: d.object.Key, Field: "metadata.name", Message: refusal.Message, Hint: refusal.Hint,
 	}
 	if at, serves := s.served[d.object.Key]; serves {
-		p.Message += fmt.Sprintf("; the one of %s serves on", at.path)
+		p.Message += fmt.Sprintf("; the one of %s serves on", at.path())
 	}
 	if d.shows() {
 		p.Excerpt = excerpt(d.document.text, d.place)
@@ -165,7 +165,7 @@ func (s *Store) holdForFence(edits []edit, next tally) (p Problem, held bool) {
 		}
 	case len(s.options.ClusterPaths) > 0 && len(s.served) == 0:
 		i := slices.IndexFunc(edits, func(e edit) bool {
-			return e.after != nil && (e.after.tally.broken > 0 || e.after.skipped != nil) && s.fence.Cluster(e.path)
+			return e.after != nil && (e.after.tally.broken > 0 || e.after.oddities().skipped != nil) && s.fence.Cluster(e.path)
 		})
 		if i < 0 {
 			return Problem{}, false

@@ -236,7 +236,7 @@ func TestFencesComeAndGo(t *testing.T) {
 func servedText(s *Store) string {
 	var all []string
 	for key, at := range s.served {
-		all = append(all, fmt.Sprintf("%s@%s#%x", key, at.path, at.object.Hash[:4]))
+		all = append(all, fmt.Sprintf("%s@%s#%x", key, at.path(), at.object.Hash[:4]))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")

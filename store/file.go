@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"path"
@@ -19,22 +18,33 @@ import (
 // file is one file as it was read; of a file that is skipped now, it holds what
 // was read before.
 type file struct {
-	path    string
-	hash    watcher.Hash
-	skipped *watcher.Skip // why it is skipped; nil for a file that was read
-
+	path        string
+	hash        watcher.Hash
 	documents   []*document
 	definitions []*definition
-	refusals    []*refusal // where the schema refuses what stands there
-	problems    []Problem  // at their places in the file
-	foreign     []foreign
 	tally       tally
+	beside      *oddities
+}
+
+// oddities are what else there is of a file; most have none.
+type oddities struct {
+	skipped  *watcher.Skip // why it is skipped; nil for a file that was read
+	refusals []*refusal    // where the schema refuses what stands there
+	problems []Problem     // at their places in the file
+	foreign  []foreign
+}
+
+// oddities gives what there is of the file beside its definitions.
+func (f *file) oddities() oddities {
+	if f.beside == nil {
+		return oddities{}
+	}
+	return *f.beside
 }
 
 // document is one document of a file.
 type document struct {
 	part
-	hash [sha256.Size]byte
 	*result
 }
 
@@ -104,14 +114,15 @@ func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
 		}
 	}
 	count := s.counting(len(unread))
+	took := make([]readTime, len(unread))
 	parallel(len(unread), func(i int) {
-		unread[i].result = s.reader.read(unread[i].text)
+		unread[i].result, took[i] = s.reader.timed(unread[i].text)
 		count()
 	})
 	stats := Stats{Files: tree.Files.Len(), FilesChanged: len(edits), Documents: len(unread)}
-	for _, d := range unread {
-		stats.Parse += d.parse
-		stats.Validate += d.validate
+	for _, t := range took {
+		stats.Parse += t.parse
+		stats.Validate += t.validate
 	}
 	parallel(len(edits), func(i int) {
 		if edits[i].after != nil {
@@ -127,7 +138,7 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 	changed, gone := tree.Files.Since(s.taken.Files)
 	for _, f := range changed {
 		before := s.files[f.Path]
-		if before != nil && before.hash == f.Hash && before.skipped == nil {
+		if before != nil && before.hash == f.Hash && before.oddities().skipped == nil {
 			continue
 		}
 		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash}})
@@ -137,11 +148,11 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 	for _, skip := range tree.Skipped {
 		skipped[skip.Path] = true
 		before := s.files[skip.Path]
-		if before != nil && before.skipped != nil && *before.skipped == skip {
-			continue
-		}
-		after := &file{path: skip.Path, skipped: &skip}
+		after := &file{path: skip.Path, beside: &oddities{skipped: &skip}}
 		if before != nil {
+			if known := before.oddities().skipped; known != nil && *known == skip {
+				continue
+			}
 			after.documents = before.documents
 		}
 		edits = append(edits, edit{skip.Path, before, after})
@@ -176,11 +187,11 @@ func (f *file) split(content []byte, before *file, limit int) {
 		parts = splitDocuments(content)
 	}
 	if len(parts) > limit {
-		f.problems = []Problem{{
+		f.beside = &oddities{problems: []Problem{{
 			Code: "TooManyDocuments", Severity: Error, File: f.path, Line: parts[limit].line, Column: 1,
 			Message: fmt.Sprintf("the file holds %d documents, at most %d are read; none of them is used", len(parts), limit),
 			Hint:    "split the file",
-		}}
+		}}}
 		f.tally = tally{documents: len(parts), broken: 1}
 		return
 	}
@@ -192,26 +203,25 @@ func (f *file) split(content []byte, before *file, limit int) {
 }
 
 // adopt makes documents of parts. Those whose text is among the old documents
-// have been read: mostly all but a few in the middle, which alone are hashed.
+// have been read: mostly all but a few in the middle, which alone are looked up.
 func adopt(parts []part, old []*document) []*document {
 	documents := make([]*document, len(parts))
 	begin := 0
 	for begin < min(len(parts), len(old)) && bytes.Equal(parts[begin].text, old[begin].text) {
-		documents[begin] = &document{parts[begin], old[begin].hash, old[begin].result}
+		documents[begin] = &document{parts[begin], old[begin].result}
 		begin++
 	}
 	end, oldEnd := len(parts), len(old)
 	for min(end, oldEnd) > begin && bytes.Equal(parts[end-1].text, old[oldEnd-1].text) {
 		end, oldEnd = end-1, oldEnd-1
-		documents[end] = &document{parts[end], old[oldEnd].hash, old[oldEnd].result}
+		documents[end] = &document{parts[end], old[oldEnd].result}
 	}
-	known := map[[sha256.Size]byte]*result{}
+	known := map[string]*result{}
 	for _, d := range old[begin:oldEnd] {
-		known[d.hash] = d.result
+		known[string(d.text)] = d.result
 	}
 	for i := begin; i < end; i++ {
-		hash := sha256.Sum256(parts[i].text)
-		documents[i] = &document{parts[i], hash, known[hash]}
+		documents[i] = &document{parts[i], known[string(parts[i].text)]}
 	}
 	return documents
 }
@@ -224,44 +234,54 @@ const (
 
 // finish gathers what the file's documents say.
 func (f *file) finish() {
-	if f.skipped != nil {
-		f.problems = append(f.problems, f.skipProblem())
+	all := f.oddities()
+	if all.skipped != nil {
+		all.problems = append(all.problems, f.skipProblem(all.skipped))
 	}
 	refused, more := 0, 0
 	for _, d := range f.documents {
-		if d.syntax != nil {
+		said := d.remarks()
+		if said.syntax != nil {
 			refused++
-			f.problems = append(f.problems, f.placed(d, d.explain(refused <= maxExplained)))
+			all.problems = append(all.problems, f.placed(d, d.explain(refused <= maxExplained)))
 		}
-		for _, p := range d.problems {
-			f.problems = append(f.problems, f.placed(d, p))
+		for _, p := range said.problems {
+			all.problems = append(all.problems, f.placed(d, p))
 		}
-		more += d.unlisted
-		for _, o := range d.foreign {
+		more += said.unlisted
+		for _, o := range said.foreign {
 			o.place.line += d.line - 1
-			f.foreign = append(f.foreign, o)
+			all.foreign = append(all.foreign, o)
 		}
-		for i := range d.items {
-			f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
-			if _, fences := fenceOf(d.items[i].object); fences {
-				f.tally.fences++
-			}
+		for i := range said.refused {
+			all.refusals = append(all.refusals, &refusal{&said.refused[i], f, d})
 		}
-		for i := range d.refused {
-			f.refusals = append(f.refusals, &refusal{&d.refused[i], f, d})
-		}
-		if d.broken {
-			f.tally.broken++
-		}
+		f.define(d)
 	}
 	f.tally.documents += len(f.documents)
 	f.tally.objects = len(f.definitions)
-	listed := min(len(f.problems), maxProblems)
-	if more += len(f.problems) - listed; more > 0 {
-		f.problems = append(f.problems[:listed:listed], Problem{
+	listed := min(len(all.problems), maxProblems)
+	if more += len(all.problems) - listed; more > 0 {
+		all.problems = append(all.problems[:listed:listed], Problem{
 			Code: "MoreProblems", Severity: Error, File: f.path,
 			Message: fmt.Sprintf("the file has %d problems more, which are not listed", more),
 		})
+	}
+	if f.beside = nil; all.skipped != nil || len(all.refusals)+len(all.problems)+len(all.foreign) > 0 {
+		f.beside = &all
+	}
+}
+
+// define adds the objects of a document.
+func (f *file) define(d *document) {
+	for i := range d.items {
+		f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
+		if _, fences := fenceOf(d.items[i].object); fences {
+			f.tally.fences++
+		}
+	}
+	if d.broken {
+		f.tally.broken++
 	}
 }
 
@@ -278,17 +298,17 @@ func (f *file) placed(d *document, p finding) Problem {
 // explain says why the parser refused the document, thoroughly or not.
 func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
-		return explainSyntax(d.text, d.syntax)
+		return explainSyntax(d.text, d.remarks().syntax)
 	}
-	return nameSyntax(d.syntax)
+	return nameSyntax(d.remarks().syntax)
 }
 
-func (f *file) skipProblem() Problem {
+func (f *file) skipProblem(skipped *watcher.Skip) Problem {
 	p := Problem{
-		Code: string(f.skipped.Reason), Severity: Error, File: f.path,
-		Message: f.skipped.Detail,
+		Code: string(skipped.Reason), Severity: Error, File: f.path,
+		Message: skipped.Detail,
 	}
-	if f.skipped.Reason == watcher.TooLarge {
+	if skipped.Reason == watcher.TooLarge {
 		p.Hint = "split the file, or raise the limit"
 	}
 	if len(f.documents) > 0 {
@@ -298,7 +318,10 @@ func (f *file) skipProblem() Problem {
 }
 
 // flawed tells whether the file adds to the problems.
-func (f *file) flawed() bool { return len(f.problems)+len(f.foreign) > 0 }
+func (f *file) flawed() bool {
+	all := f.oddities()
+	return len(all.problems)+len(all.foreign) > 0
+}
 
 // fileProblems gives the problems of files, unsorted. Of each foreign kind,
 // its first object speaks for all.
@@ -311,8 +334,9 @@ func fileProblems(flawed map[string]*file) []Problem {
 	}
 	first := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
-		all = append(all, f.problems...)
-		for _, o := range f.foreign {
+		own := f.oddities()
+		all = append(all, own.problems...)
+		for _, o := range own.foreign {
 			seen, ok := first[o.kind]
 			if here := (sight{f.path, o.place, 0}); !ok || here.file < seen.file || here.file == seen.file && here.place.line < seen.place.line {
 				seen.file, seen.place = here.file, here.place

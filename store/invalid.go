@@ -200,7 +200,7 @@ type refusal struct {
 // replaceRefusals is replace for objects that are refused.
 func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 	if e.before != nil {
-		for _, r := range e.before.refusals {
+		for _, r := range e.before.oddities().refusals {
 			touched[r.key] = struct{}{}
 			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
 			if len(s.refusals[r.key]) == 0 {
@@ -209,7 +209,7 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 		}
 	}
 	if e.after != nil {
-		for _, r := range e.after.refusals {
+		for _, r := range e.after.oddities().refusals {
 			touched[r.key] = struct{}{}
 			s.refusals[r.key] = append(s.refusals[r.key], r)
 		}

@@ -93,7 +93,7 @@ func (s *Store) Locate(problems []Problem) []Problem {
 // locate fills in one problem. Places found by this call and the one before
 // are not looked for again.
 func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
-	p.File = at.path
+	p.File = at.path()
 	d := at.definition
 	if d == nil {
 		return p
@@ -123,5 +123,5 @@ func (d *definition) locate(field string) (p Problem) {
 
 // shows tells whether lines of the definition's text may be shown.
 func (d *definition) shows() bool {
-	return d.object.Key.Kind != "Secret" && (len(d.at) == 0 || !secretive(d.document.text))
+	return d.object.Key.Kind != "Secret" && (len(d.at()) == 0 || !secretive(d.document.text))
 }

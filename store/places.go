@@ -36,7 +36,7 @@ func (s *Store) Places(fields []Field) []Place {
 			places[i] = s.placeOfInvalid(field.Object)
 			continue
 		}
-		places[i].File = at.path
+		places[i].File = at.path()
 		d := at.definition
 		if d == nil {
 			continue
@@ -67,5 +67,5 @@ func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place
 	}
-	return find(root, slices.Concat(d.at, parsePath(field)))
+	return find(root, slices.Concat(d.at(), parsePath(field)))
 }

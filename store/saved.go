@@ -1,7 +1,6 @@
 package store
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,8 +35,8 @@ const kindSecret = "Secret"
 
 // saved is the text to be saved of a definition.
 func (d *definition) saved() []byte {
-	if d.alone != nil {
-		return d.alone
+	if alone := d.alone(); alone != nil {
+		return alone
 	}
 	return d.document.text
 }
@@ -95,13 +94,13 @@ func (s *Store) save(key Key) Saved {
 	if !serving {
 		return Saved{Key: key}
 	}
-	saved := Saved{Key: key, Path: at.path, Line: 1, Since: at.since()}
+	saved := Saved{Key: key, Path: at.path(), Line: 1, Since: at.since()}
 	if at.kept != nil {
 		saved.Text = at.kept.text
 	}
 	if d := at.definition; d != nil {
 		saved.Line, saved.Text = d.document.line, d.saved()
-		if d.alone != nil {
+		if d.alone() != nil {
 			saved.Line = d.line()
 		}
 		if d.document.plain {
@@ -178,8 +177,8 @@ func (s *Store) restoreFence() {
 	namespaces := map[Key]struct{}{}
 	drop := func(clusterScoped bool) {
 		for key, at := range s.served {
-			if (key.Namespace == "") == clusterScoped && !s.admits(at.path, key) {
-				s.release(key, at.path)
+			if (key.Namespace == "") == clusterScoped && !s.admits(at.path(), key) {
+				s.release(key, at.path())
 				s.changed(key)
 				delete(s.served, key)
 			} else if key.Kind == kindNamespace {
@@ -201,7 +200,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	case saved.Key.Kind == kindSecret && (saved.Text == nil || !s.options.SaveSecrets):
 		s.absent[saved.Key] = saved.Path
 		return true
-	case r.syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:
+	case r.remarks().syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:
 		return false
 	}
 	f := s.files[saved.Path]
@@ -209,15 +208,15 @@ func (s *Store) restore(saved Saved, r *result) bool {
 		f = &file{path: saved.Path}
 		s.files[saved.Path] = f
 	}
-	at := served{object: r.items[0].object, path: saved.Path, twins: r.items[0].twins}
+	at := served{object: r.items[0].object}
 	if !saved.Since.IsZero() {
-		at.kept = &kept{since: saved.Since, text: saved.Text}
+		at.kept = &kept{path: saved.Path, twins: r.items[0].twins, since: saved.Since, text: saved.Text}
 		s.served[saved.Key] = at
-		s.keep(saved.Key, at, saved.Since)
+		s.keep(saved.Key, at, saved.Path, saved.Since)
 		return true
 	}
 	text := part{saved.Text, max(saved.Line, 1)}
-	f.documents = append(f.documents, &document{text, sha256.Sum256(saved.Text), r})
+	f.documents = append(f.documents, &document{text, r})
 	s.served[saved.Key] = at
 	return true
 }

@@ -13,16 +13,32 @@ import (
 // served is the object that serves under a key.
 type served struct {
 	object     *Object
-	path       string      // the file that gave it
 	definition *definition // nil when it is kept: no definition is sound
-	twins      bool        // it has twins: no sound version is known
 	kept       *kept       // nil when it is not kept
 }
 
 // kept is an object that no sound definition is known of.
 type kept struct {
+	path  string    // the file that gave it
+	twins bool      // it has twins: no sound version is known
 	since time.Time // when that began
 	text  []byte    // to be saved
+}
+
+// path is the file that gave the object; "" where none serves.
+func (s served) path() string {
+	switch {
+	case s.kept != nil:
+		return s.kept.path
+	case s.definition != nil:
+		return s.definition.file.path
+	}
+	return ""
+}
+
+// twins tells whether the object has twins: no sound version is known.
+func (s served) twins() bool {
+	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }
 
 // since is when the object began to be kept; zero for one that is not.
@@ -31,12 +47,6 @@ func (s served) since() time.Time {
 		return time.Time{}
 	}
 	return s.kept.since
-}
-
-// movedTo gives the object as one that another file gave.
-func (s served) movedTo(path string) served {
-	s.path = path
-	return s
 }
 
 // take makes the edits the Store's own and gives what they change.
@@ -144,16 +154,17 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	s.doubt(key)
 	before, serving := s.served[key]
 	if len(inside) > 0 {
-		s.release(key, before.path)
+		s.release(key, before.path())
 		winner := choose(inside, before)
 		object := winner.object
 		if serving && before.object.Hash == object.Hash {
 			object = before.object
+			winner.item.object = object // not both
 		} else {
 			change.Set = append(change.Set, object)
 		}
-		after := served{object: object, path: winner.file.path, definition: winner, twins: winner.twins}
-		if object != before.object || after.path != before.path || before.definition == nil {
+		after := served{object: object, definition: winner}
+		if object != before.object || after.path() != before.path() || before.definition == nil {
 			s.changed(key)
 		}
 		s.served[key] = after
@@ -165,13 +176,13 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	if !serving {
 		return
 	}
-	if s.keeps(before.path, key) {
-		s.keep(key, before, now)
+	if s.keeps(before.path(), key) {
+		s.keep(key, before, before.path(), now)
 		return
 	}
-	s.release(key, before.path)
+	s.release(key, before.path())
 	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil { // it moved there, and broke
-		s.keep(key, before.movedTo(r.file.path), now)
+		s.keep(key, before, r.file.path, now)
 		return
 	}
 	s.changed(key)
@@ -183,10 +194,10 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 // already, and in it the unchanged one; else the first.
 func choose(definitions []*definition, before served) *definition {
 	own := definitions
-	if i := slices.IndexFunc(definitions, func(d *definition) bool { return d.file.path == before.path }); i >= 0 {
+	if i := slices.IndexFunc(definitions, func(d *definition) bool { return d.file.path == before.path() }); i >= 0 {
 		own = definitions[i:]
 		for _, d := range own {
-			if d.file.path == before.path && d.object.Hash == before.object.Hash {
+			if d.file.path == before.path() && d.object.Hash == before.object.Hash {
 				return d
 			}
 		}
@@ -201,27 +212,33 @@ func (s *Store) keeps(path string, key Key) bool {
 	if f == nil || !s.admits(path, key) {
 		return false
 	}
-	return f.tally.broken > 0 || f.skipped != nil || key.Namespace != "" && s.holdsOutside(f)
+	return f.tally.broken > 0 || f.oddities().skipped != nil || key.Namespace != "" && s.holdsOutside(f)
 }
 
-// keep lets an object serve on that its broken file defines no more, or that came there
-// as what its schema refuses.
-func (s *Store) keep(key Key, before served, now time.Time) {
-	if before.definition != nil {
-		before.kept = &kept{since: now}
+// keep lets an object serve on that its broken file defines no more, or that came to
+// the file of that path as what its schema refuses.
+func (s *Store) keep(key Key, before served, path string, now time.Time) {
+	after := before
+	switch {
+	case before.kept == nil:
+		after.kept = &kept{path: path, twins: before.twins(), since: now}
 		if s.options.Save {
-			before.kept.text = bytes.Clone(before.definition.saved()) // not the whole file before
+			after.kept.text = bytes.Clone(before.definition.saved()) // not the whole file before
 		}
-		before.definition = nil
+		after.definition = nil
+	case before.kept.path != path:
+		moved := *before.kept
+		moved.path = path
+		after.kept = &moved
 	}
-	if s.served[key] != before {
-		s.served[key] = before
+	if after != before {
+		s.served[key] = after
 		s.changed(key)
 	}
-	if s.kept[before.path] == nil {
-		s.kept[before.path] = map[Key]struct{}{}
+	if s.kept[path] == nil {
+		s.kept[path] = map[Key]struct{}{}
 	}
-	s.kept[before.path][key] = struct{}{}
+	s.kept[path][key] = struct{}{}
 	s.standing.sure = false
 }
 
