@@ -14,6 +14,7 @@ import (
 type standing struct {
 	all              []store.Problem
 	errors, warnings int
+	expiry           translate.Expiry
 
 	translated, expired, mine []store.Problem // mine is the two before, joined
 	located, stored           []store.Problem // that all is made of
@@ -22,8 +23,8 @@ type standing struct {
 // located gives the problems of both steps with their places, in order.
 func (s *steps) located(change store.Change, result translate.Result) []store.Problem {
 	l := &s.standing
-	expired := result.Expired(time.Now())
-	if !store.SameProblems(result.Problems, l.translated) || !slices.Equal(expired, l.expired) {
+	expired := l.expiry.At(&result, time.Now())
+	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) {
 		l.translated, l.expired, l.mine = result.Problems, expired, result.Problems
 		if len(expired) > 0 {
 			l.mine = slices.Concat(result.Problems, expired)

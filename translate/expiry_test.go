@@ -1,0 +1,59 @@
+package translate_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Whatever the clock does, and whichever certificates there are, what is kept of their ends
+// is what a look at all of them says; they are looked at when they change, and when one of
+// them begins or ends.
+func TestExpiryIsWhatALookAtAllCertificatesSays(t *testing.T) {
+	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
+	certificates := func(n int) (out []ir.Certificate) {
+		for i := range n {
+			out = append(out, ir.Certificate{Secret: store.Key{Name: fmt.Sprint(i)}, NotBefore: at(10), NotAfter: at(100 + i)})
+		}
+		return out
+	}
+	few := translate.Result{Certificates: certificates(2), Authorities: []ir.Authorities{{NotAfter: at(300)}}}
+	many := translate.Result{Certificates: certificates(50), Authorities: few.Authorities}
+	var expiry translate.Expiry
+	for _, step := range []struct {
+		name   string
+		result translate.Result
+		now    time.Time
+		looks  int
+	}{
+		{"the first", few, at(5), 3},
+		{"a while later", few, at(9), 0},
+		{"they begin", few, at(10), 3},
+		{"an edit", few, at(50), 0},
+		{"more of them", many, at(60), 51},
+		{"another edit", many, at(61), 0},
+		{"the last moment of one", many, at(100), 0},
+		{"one ended", many, at(100).Add(time.Nanosecond), 51},
+		{"nothing more", many, at(101), 0},
+		{"all ended", many, at(200), 51},
+		{"and nothing ends until the authorities do", many, at(299), 0},
+		{"which they do", many, at(301), 51},
+		{"a year later", many, at(301).AddDate(1, 0, 0), 0},
+		{"the clock is set back", many, at(60), 51},
+		{"others again", few, at(60), 3},
+		{"none", translate.Result{}, at(60), 0},
+	} {
+		looks := expiry.Looks()
+		if got, want := expiry.At(&step.result, step.now), step.result.Expired(step.now); !slices.Equal(got, want) {
+			t.Errorf("%s: told is %v, so it is: %v", step.name, got, want)
+		}
+		if looks = expiry.Looks() - looks; looks != step.looks {
+			t.Errorf("%s: %d were looked at, want %d", step.name, looks, step.looks)
+		}
+	}
+}
