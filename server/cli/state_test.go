@@ -267,7 +267,10 @@ func TestTheStateWaitsForTheDisk(t *testing.T) {
 	r.start()
 	r.connect("edge-1")
 	r.waitFor("edited", "a")
-	r.waitMetric("gatefold_state_saved", 1)
+	envoytest.Wait(t, "the first save", func() error {
+		_, err := os.Stat(filepath.Join(r.state, "journal"))
+		return err
+	})
 	r.must(os.Rename(r.state, r.state+".aside"), os.WriteFile(r.state, nil, 0o600))
 	r.write("edited.yaml", r.route("edited", "b"))
 	r.waitFor("edited", "b")

@@ -136,8 +136,8 @@ func (k *Keeper) write() bool {
 		k.retry = firstRetry
 		k.size.Store(k.journal.size)
 	}
+	k.tell(err) // first: who sees that it fails may ask why
 	k.failing.Store(err != nil)
-	k.tell(err)
 	return err == nil
 }
 
