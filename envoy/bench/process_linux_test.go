@@ -62,11 +62,18 @@ func (p *process) cpu() time.Duration { return cpuOf(p.t, p.command.Process.Pid,
 // cpuOf sums over the threads of that name, over all where it is empty.
 func cpuOf(t testing.TB, pid int, thread string) time.Duration {
 	t.Helper()
+	ran, _ := scheduled(t, pid, thread)
+	return ran
+}
+
+// scheduled sums over the threads of that name, over all where it is empty, how long they
+// have been on a core, and how long they have waited for one.
+func scheduled(t testing.TB, pid int, thread string) (ran, waited time.Duration) {
+	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil || len(tasks) == 0 {
 		t.Fatalf("process %d has no threads: %v", pid, err)
 	}
-	var sum time.Duration
 	for _, task := range tasks {
 		if thread != "" {
 			if name, _ := os.ReadFile(task + "/comm"); strings.TrimSpace(string(name)) != thread {
@@ -77,24 +84,30 @@ func cpuOf(t testing.TB, pid int, thread string) time.Duration {
 		if err != nil {
 			continue // the thread has ended
 		}
-		first, _, _ := strings.Cut(string(text), " ")
-		ran, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
+		var on, off int64
+		if _, err := fmt.Sscan(string(text), &on, &off); err != nil {
 			t.Fatal(err)
 		}
-		sum += time.Duration(ran)
+		ran, waited = ran+time.Duration(on), waited+time.Duration(off)
 	}
-	return sum
+	return ran, waited
 }
 
-// rest waits until the process has nothing to do but what it does from time to time.
+// rest waits until the process has nothing to do but what it does from time to time. One
+// that waits for a core is not at rest, and one that waits for its disk is not for long.
 func (p *process) rest() {
 	p.t.Helper()
-	const look, idle = 100 * time.Millisecond, 3 * time.Millisecond
-	for range 600 {
-		before := p.cpu()
+	const look, idle, looks = 100 * time.Millisecond, 3 * time.Millisecond, 3
+	calm, pid := 0, p.command.Process.Pid
+	for range 3000 {
+		ran, waited := scheduled(p.t, pid, "")
 		time.Sleep(look)
-		if p.cpu()-before < idle {
+		ranSince, waitedSince := scheduled(p.t, pid, "")
+		calm++
+		if ranSince-ran >= idle || waitedSince-waited >= 10*idle {
+			calm = 0
+		}
+		if calm == looks {
 			return
 		}
 	}
