@@ -32,9 +32,16 @@ func (k Key) IsZero() bool { return k == Key{} }
 
 // CompareKeys orders keys by group, kind, namespace and name.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(
-		cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	if c := cmp.Compare(a.Group, b.Group); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Kind, b.Kind); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Name, b.Name)
 }
 
 // Object is one valid, defaulted object. It is never changed after it was

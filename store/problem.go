@@ -41,9 +41,17 @@ func SortProblems(problems []Problem) {
 	slices.SortFunc(problems, compareProblems)
 }
 
+// compareProblems looks no further than to where two differ: of thousands most are of
+// different files.
 func compareProblems(a, b Problem) int {
-	return cmp.Or(
-		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
-		CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
-		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	if c := cmp.Compare(a.File, b.File); c != 0 {
+		return c
+	}
+	if c := cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)); c != 0 {
+		return c
+	}
+	if c := CompareKeys(a.Object, b.Object); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 }
