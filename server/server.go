@@ -11,11 +11,10 @@
 // The parts: publish.go holds what is to be served, per Gateway; plan.go decides
 // what a stream is sent next; acks.go books what it answered; stream.go moves
 // messages; tally.go counts answers and judges by the counts; status.go joins the
-// verdicts with the status of objects; admin.go and
-// dump.go show it all; envoys.go asks Envoys what they alone know. One mutex,
-// Server.mu, guards all state; it is never held while sending, encoding or
-// waiting, so that a stream that does not read delays neither Publish nor
-// another stream.
+// verdicts with the status of objects; admin.go and dump.go show it all; envoys.go
+// asks Envoys what they alone know. One mutex, Server.mu, guards all state; it is
+// never held while sending, encoding or waiting, so that a stream that does not
+// read delays neither Publish nor another stream.
 package server
 
 import (
