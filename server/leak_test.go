@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/rs/zerolog"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// obey answers all that comes: a cluster of a name that ends in 7 is rejected, everything
+// else is accepted.
+func (c *client) obey() {
+	go func() {
+		for {
+			response, err := c.stream.Recv()
+			if err != nil {
+				return
+			}
+			answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce}
+			if slices.ContainsFunc(response.Resources, func(r *discoveryv3.Resource) bool { return response.TypeUrl == cds && strings.HasSuffix(r.Name, "7") }) {
+				answer.ErrorDetail = &statuspb.Status{Message: "no " + response.Nonce}
+			}
+			if c.stream.Send(answer) != nil {
+				return
+			}
+		}
+	}()
+}
+
+// editAt is the edit of this number: a table becomes another one, a cluster with its
+// endpoints and a route's status come in the place of those of the edit before, and now and
+// then a Gateway and a problem come or go. Names and words of one edit never come again;
+// of Gateways, there are ten.
+func editAt(i int) translate.Result {
+	routeKey := func(i int) store.Key {
+		return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprintf("r%08d", i)}
+	}
+	conditions := []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}}
+	delta := []string{
+		fmt.Sprintf("RouteConfiguration r@%08d", i), fmt.Sprintf("Cluster c%08d@1", i), fmt.Sprintf("-Cluster c%08d", i-1),
+		fmt.Sprintf("ClusterLoadAssignment c%08d@1", i), fmt.Sprintf("-ClusterLoadAssignment c%08d", i-1),
+	}
+	result := translate.Result{Status: []status.Update{
+		{Key: routeKey(i - 1)},
+		{Key: routeKey(i), Status: &gwv1.RouteStatus{Parents: []gwv1.RouteParentStatus{{Conditions: conditions}}}},
+	}}
+	gateway := fmt.Sprintf("shop/g%d", i/2%10)
+	if i%2 == 0 {
+		delta = append(delta, fmt.Sprintf("%s: Listener l%08d@1", gateway, i))
+		result.Status = append(result.Status, status.Update{Key: ir.GatewayKey(gateway), Gateway: gateway, Status: &gwv1.GatewayStatus{Conditions: conditions}})
+	} else {
+		delta = append(delta, fmt.Sprintf("%s: -Listener l%08d", gateway, i-1))
+		result.Status = append(result.Status, status.Update{Key: ir.GatewayKey(gateway)})
+	}
+	if i%3 == 0 {
+		result.Problems = []store.Problem{{Severity: store.Error, Code: "Conflict", Message: fmt.Sprintf("%08d", i)}}
+	}
+	for _, change := range delta {
+		result.Delta = append(result.Delta, parseUpdate(change))
+	}
+	return result
+}
+
+// holdings counts what a server holds, and what it does for its streams.
+func (s *Server) holdings() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := map[string]int{
+		"scopes": len(s.scopes), "statuses": len(s.board.objects), "verdicts": len(s.board.verdicts), "judged": len(s.board.judged),
+		"problems": len(s.problems), "warned": len(s.warned), "refused": len(s.refused.rows),
+		"quarantine": len(s.quarantine.set),
+	}
+	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
+		for typ, names := range c.target {
+			count["resources"] += len(names)
+			count["untold"] += len(c.changed[typ])
+		}
+		count["streams"] += len(c.streams)
+		for st := range c.streams {
+			count["tables"] += len(st.tables)
+			for _, l := range st.ledgers {
+				count["in flight"] += len(l.flight)
+				count["rejected"] += len(l.rejected)
+				count["alone"] += len(l.alone) + len(l.force) + len(l.again)
+			}
+		}
+	}
+	families, err := s.metrics.registry.Gather()
+	if err != nil {
+		panic(err)
+	}
+	for _, family := range families {
+		count["series"] += len(family.Metric)
+	}
+	return count
+}
+
+// TestNothingIsKeptOfPublished publishes edit after edit to two streams that take part in
+// all of them, while others come and go and a reader follows the statuses: what the server
+// holds afterwards is what it held after the first edits, in number and in memory.
+// GATEFOLD_EDITS sets how many.
+func TestNothingIsKeptOfPublished(t *testing.T) {
+	edits := int(number64(t, "GATEFOLD_EDITS", 3000)) / 60 * 60
+	const first = 960                             // as edits a multiple of all that editAt counts by
+	r := startLogged(t, Options{}, zerolog.Nop()) // a test keeps its log
+	feed := r.FollowStatus()
+	r.Publish(editAt(0))
+	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	join := func(cluster string) *client {
+		ctx, leave := context.WithCancel(context.Background())
+		stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &client{t: t, cluster: cluster, stream: stream, close: leave}
+		c.obey()
+		c.ask(cds)
+		c.ask(eds, fmt.Sprintf("c%08d", 0))
+		c.ask(lds)
+		c.ask(rds, "r")
+		return c
+	}
+	join("shop/a")
+	join("all")
+	var early map[string]int
+	var earlyHeap int
+	for i := 1; i <= edits; i++ {
+		r.Publish(editAt(i))
+		feed.Take(false)
+		if i%30 != 0 {
+			continue
+		}
+		guest := join("shop/a")
+		r.awaitRest()
+		guest.close()
+		r.until("it has left", func() bool { return len(r.audience("shop/a")) == 2 })
+		if i == first {
+			early, earlyHeap = r.holdings(), liveHeap()
+		}
+	}
+	late, lateHeap := r.holdings(), liveHeap()
+	t.Logf("live heap after %d edits: %d KB, after %d: %d KB, %.3f times as much", first, earlyHeap/1024, edits, lateHeap/1024, float64(lateHeap)/float64(earlyHeap))
+	if !maps.Equal(early, late) {
+		t.Errorf("after %d edits there is %v, after %d %v", first, early, edits, late)
+	}
+	if grown, most := lateHeap-earlyHeap, 256*1024+8*(edits-first); grown > most {
+		t.Errorf("the live heap grew by %d bytes in %d edits, %d are put up with", grown, edits-first, most)
+	}
+	runtime.KeepAlive(r)
+}
+
+// liveHeap is what the heap holds in bytes, once connections that were closed are gone.
+func liveHeap() int {
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
