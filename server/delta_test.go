@@ -19,7 +19,7 @@ func TestNothingIsAnsweredBeforeTheFirstLoad(t *testing.T) {
 	c.resume(cds, held("Cluster old@1"))
 	c.ask(lds)
 	c.ask(rds, "r")
-	r.asked(3)
+	r.waits(1)
 	r.publish("Cluster web@1", "Listener http@1", "RouteConfiguration r@1")
 	c.take("Cluster web@1")
 	c.take("Listener http@1")
@@ -32,8 +32,9 @@ func TestAGatewayThatIsNotKnownIsSentNothing(t *testing.T) {
 	r := start(t, Options{})
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster old@1"))
-	r.asked(1)
+	r.waits(1)
 	r.publish("shop/other: Cluster web@1")
+	r.asked(1)
 	r.publish("Cluster web@2")
 	c.take("Cluster web@2")
 }
@@ -391,7 +392,7 @@ func TestWhoAsksForAllIsToldThatThereIsNothing(t *testing.T) {
 	r := start(t, Options{})
 	early := r.connect("shop/a")
 	early.ask(cds)
-	r.until("asked", func() bool { return len(r.audience("shop/a")) == 1 && r.audience("shop/a")[0].ledgers[cds] != nil })
+	r.waits(1)
 	r.publish("Listener http-80@1")
 	for _, c := range []*client{early, r.connect("shop/a")} {
 		if c != early {

@@ -11,8 +11,10 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	statusv3 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
@@ -73,15 +75,19 @@ func newPipe(ctx context.Context) *pipe {
 // Context implements wire.
 func (p *pipe) Context() context.Context { return p.ctx }
 
-// Recv implements wire.
-func (p *pipe) Recv() (*deltaRequest, error) {
+// RecvMsg implements wire.
+func (p *pipe) RecvMsg(into any) error {
 	select {
 	case r := <-p.requests:
-		return r, nil
+		data, err := proto.Marshal(r)
+		into.(*message).BufferSlice = mem.BufferSlice{mem.SliceBuffer(data)}
+		return err
 	case <-p.ctx.Done():
-		return nil, p.ctx.Err()
+		return p.ctx.Err()
 	}
 }
+
+func (p *pipe) decode(message []byte) (*deltaRequest, error) { return deltaWire{}.decode(message) }
 
 // SendMsg implements wire.
 func (p *pipe) SendMsg(message any) error {

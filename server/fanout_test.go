@@ -71,7 +71,9 @@ type order struct {
 type figures struct {
 	Address   string
 	Heap, RSS int           // live heap, and resident, in bytes
+	HeapMost  int           // the largest that the heap has been, in bytes
 	Allocated int           // on the heap since the start, in bytes
+	Waiting   int           // streams of which nothing is read
 	Streams   int           // that were sent something
 	Peak      int           // most resident since the answer before
 	CPU       time.Duration // of the process
@@ -108,7 +110,7 @@ func serveFanout(address string) error {
 			began = time.Now()
 			s.Publish(translate.Result{Delta: delta})
 		}
-		now = figures{Published: time.Since(began)}
+		now = figures{Published: time.Since(began), Waiting: int(s.intake.waiting.Load())}
 		if o.Rest {
 			s.awaitRest()
 		}
@@ -173,7 +175,7 @@ func (f *figures) measure(o order) error {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	f.Heap, f.Allocated = int(m.HeapAlloc), int(m.TotalAlloc)
+	f.Heap, f.HeapMost, f.Allocated = int(m.HeapAlloc), int(m.HeapSys), int(m.TotalAlloc)
 	if o.Collect {
 		if path := os.Getenv(fanoutProfile); path != "" {
 			var live bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -72,12 +73,12 @@ func (s *script) take(n int) []byte {
 }
 
 func (s *script) name() string {
-	names := []string{"web", "http", "http/edge", "", "*", "gone", "-", "\xff"}
+	names := []string{"web", "http", "http/edge", "", "*", "gone", "-", "\u00ff"}
 	at := int(s.take(1)[0])
 	if at < len(names) {
 		return names[at]
 	}
-	return string(s.take(at % 16))
+	return strings.ToValidUTF8(string(s.take(at%16)), "?")
 }
 
 func (s *script) names() []string {
@@ -95,6 +96,17 @@ func (s *script) nonce() string {
 		return s.nonces[len(s.nonces)-which]
 	}
 	return ""
+}
+
+// RecvMsg gives one request, encoded.
+func (s *script) RecvMsg(into any) error {
+	r, err := s.Recv()
+	if err != nil {
+		return err
+	}
+	data, err := proto.Marshal(r)
+	into.(*message).BufferSlice = mem.BufferSlice{mem.SliceBuffer(data)}
+	return err
 }
 
 // Recv makes one request of the bytes that are left.

@@ -102,6 +102,13 @@ func (m *metrics) begin() {
 	}
 }
 
+// waitIn counts the streams that wait.
+func (m *metrics) waitIn(i *intake) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, or when many come at once.",
+	}, func() float64 { return float64(i.waiting.Load()) }))
+}
+
 // published counts what is to be served.
 func (m *metrics) published(union *scope) {
 	for _, typ := range servedTypes() {

@@ -174,6 +174,7 @@ func (s *Server) Publish(result translate.Result) {
 	s.metrics.ends.set(result.Certificates)
 	if !s.published {
 		s.published = true
+		close(s.intake.loaded)
 		s.board.feed.note()
 		s.setServing()
 	}

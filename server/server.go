@@ -108,6 +108,7 @@ type Server struct {
 	health   *health.Server
 	stopping chan struct{}
 	keeper   *mtls.Keeper // nil without TLS; set by Run
+	intake   *intake
 
 	mu        sync.Mutex
 	published bool
@@ -147,7 +148,9 @@ func New(options Options, log zerolog.Logger) *Server {
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
 		warned: map[string]bool{}, board: newBoard(), touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
+		intake: newIntake(),
 	}
+	s.metrics.waitIn(s.intake)
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
 }

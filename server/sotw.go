@@ -8,8 +8,10 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // The state-of-the-world protocol, for clients that are not set to the
@@ -42,16 +44,15 @@ type world map[string]map[string]*entry
 const wholeType = wildcard
 
 // worldWire reads requests of the state-of-the-world protocol as incremental
-// ones. Its state is of the goroutine that reads.
+// ones. Its state is of the goroutine that decodes.
 type worldWire struct {
-	discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
+	grpc.ServerStream
 	names map[string]map[string]struct{} // by type: asked for
 }
 
-// Recv waits for the next request.
-func (w *worldWire) Recv() (*deltaRequest, error) {
-	request, err := w.AggregatedDiscoveryService_StreamAggregatedResourcesServer.Recv()
-	if err != nil {
+func (w *worldWire) decode(message []byte) (*deltaRequest, error) {
+	request := &discoveryv3.DiscoveryRequest{}
+	if err := proto.Unmarshal(message, request); err != nil {
 		return nil, err
 	}
 	typ := request.GetTypeUrl()

@@ -181,13 +181,7 @@ func TestAReconnectInTheStateOfTheWorld(t *testing.T) {
 	same.ask(lds, listeners)
 	same.ask(rds, tables, "r1")
 	other.ask(cds, "another")
-	again.until("all wait", func() bool {
-		count := 0
-		for _, st := range again.audience("shop/a") {
-			count += len(st.early)
-		}
-		return count == 4
-	})
+	again.waits(2)
 	again.publish(all...)
 	other.take("Cluster web@1")
 	again.publish("Cluster web@2")

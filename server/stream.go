@@ -13,8 +13,10 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy"
 )
@@ -68,12 +70,21 @@ func (st *stream) poke() {
 	}
 }
 
-// wire is a stream of either protocol. Requests are in the words of the
-// incremental one.
+// wire is a stream of either protocol, on which messages come and frames go.
 type wire interface {
 	Context() context.Context
-	Recv() (*deltaRequest, error)
+	RecvMsg(any) error
 	SendMsg(any) error
+	// decode gives a message in the words of the incremental protocol.
+	decode(message []byte) (*deltaRequest, error)
+}
+
+// deltaWire is a stream of the incremental protocol.
+type deltaWire struct{ grpc.ServerStream }
+
+func (deltaWire) decode(message []byte) (*deltaRequest, error) {
+	request := &deltaRequest{}
+	return request, proto.Unmarshal(message, request)
 }
 
 // StreamAggregatedResources serves a client of the state-of-the-world protocol:
@@ -84,7 +95,7 @@ func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscover
 
 // DeltaAggregatedResources serves a client of the incremental protocol.
 func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	return s.discover(stream, nil)
+	return s.discover(deltaWire{stream}, nil)
 }
 
 // discover serves one Envoy until it leaves, its stream fails or the server
@@ -92,22 +103,43 @@ func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 func (s *Server) discover(wire wire, of world) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
-	requests, failed := receive(ctx, wire)
+	arrived, done, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	messages, failed := receive(ctx, wire)
 	var st *stream
+	defer func() {
+		if st != nil {
+			s.leave(st)
+		}
+	}()
 	select {
-	case request := <-requests:
-		opened, err := s.open(ctx, request)
+	case m := <-messages:
+		arrived()
+		err := s.read(wire, m, func(request *deltaRequest) (err error) {
+			if st, err = s.open(ctx, request); err == nil {
+				st.world = of
+				s.handle(st, request)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		st, opened.world = opened, of
-		defer s.leave(st)
-		s.handle(st, request)
 	case err := <-failed:
 		return ended(err)
 	case <-s.stopping:
 		return errStopping
 	}
+	done()
+	return s.converse(st, wire, messages, failed)
+}
+
+// converse serves a stream from its second message on.
+func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
+	book := func(request *deltaRequest) error { s.handle(st, request); return nil }
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -117,8 +149,10 @@ func (s *Server) discover(wire wire, of world) (err error) {
 		}
 		timer.Reset(wait)
 		select {
-		case request := <-requests:
-			s.handle(st, request)
+		case m := <-messages:
+			if err := s.read(wire, m, book); err != nil {
+				return err
+			}
 		case <-st.wake:
 		case <-timer.C:
 		case err := <-failed:
@@ -151,25 +185,25 @@ func ended(err error) error {
 
 var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
 
-// receive reads requests until the stream ends; the goroutine ends with it.
-func receive(ctx context.Context, wire wire) (<-chan *deltaRequest, <-chan error) {
-	requests, failed := make(chan *deltaRequest), make(chan error, 1)
+// receive takes messages until the stream ends; the goroutine ends with it.
+func receive(ctx context.Context, wire wire) (<-chan message, <-chan error) {
+	messages, failed := make(chan message), make(chan error, 1)
 	go func() {
 		for {
-			request, err := wire.Recv()
-			if err != nil {
+			var m message
+			if err := wire.RecvMsg(&m); err != nil {
 				failed <- err
 				return
 			}
 			select {
-			case requests <- request:
+			case messages <- m:
 			case <-ctx.Done():
 				failed <- ctx.Err()
 				return
 			}
 		}
 	}()
-	return requests, failed
+	return messages, failed
 }
 
 // open finds the scope that the node may have.

@@ -87,6 +87,7 @@ func (s *Server) grpcOptions() []grpc.ServerOption {
 		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.MaxConcurrentStreams(1000),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.ConnectionTimeout(s.options.ConnectionTime),

@@ -127,7 +127,8 @@ func (r *response) frame() frame {
 	return frame{append(buffers, mem.SliceBuffer(tail))}
 }
 
-// frameCodec is gRPC's own protobuf codec, but for a frame, which it passes on.
+// frameCodec is gRPC's own protobuf codec, but for a frame and a message, which it
+// passes on.
 type frameCodec struct{ encoding.CodecV2 }
 
 func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2("proto")} }
@@ -137,4 +138,13 @@ func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 		return f.buffers, nil
 	}
 	return c.CodecV2.Marshal(message)
+}
+
+func (c frameCodec) Unmarshal(data mem.BufferSlice, into any) error {
+	if m, ok := into.(*message); ok {
+		data.Ref() // until read has read it
+		m.BufferSlice = data
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, into)
 }

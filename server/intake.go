@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// intake bounds the memory that Envoys take which all come back at once, as they do
+// after a restart. Each names what it holds: of 10,000 clusters and their endpoints
+// that is 2 MB as it comes, and 8 MB once it is decoded; booked as what differs from
+// what all hold (see roll.go) it is next to nothing.
+//
+//   - Nothing is read of a stream before the first Publish, as there is nothing to
+//     compare with. What an Envoy sends meanwhile is its stream's window at most.
+//   - A few streams at a time are at their first request. A window opens as wide as
+//     the message is that is read, and not before.
+//   - A few large requests at a time are decoded and booked. Those that follow a first
+//     one wait with the first ones, in the order in which they came: so as many of
+//     them are done as of first ones, and few wait.
+//
+// A client that sends slowly, or nothing, delays nobody for long: its turn ends before
+// its request has come.
+type intake struct {
+	loaded   chan struct{} // closed by the first Publish
+	arriving turns
+	decoding turns
+	waiting  atomic.Int64 // streams of which nothing is read
+}
+
+const (
+	// maxArriving is how many streams are at their first request at a time, firstTime how
+	// long one of them waits for it at most.
+	maxArriving = 16
+	firstTime   = 500 * time.Millisecond
+	// maxDecoding bounds how many large requests are decoded at a time.
+	maxDecoding = 8
+	// smallRequest is how large a request may be, in bytes, that takes no turn: an ACK, or
+	// what an Envoy without many clusters says.
+	smallRequest = 16 << 10
+	// streamWindow is what a client may send that nobody reads, in bytes; a larger message
+	// is let through once it is read. connWindow is the same for its connection.
+	streamWindow, connWindow = 64 << 10, 1 << 20
+)
+
+func newIntake() *intake {
+	return &intake{
+		loaded:   make(chan struct{}),
+		arriving: make(turns, maxArriving), decoding: make(turns, min(maxDecoding, runtime.GOMAXPROCS(0))),
+	}
+}
+
+// turns bounds how many do something at a time, in the order in which they came.
+type turns chan struct{}
+
+// take waits for a turn; done gives it back and may be called more than once.
+func (t turns) take(ctx context.Context, stopping <-chan struct{}) (done func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return sync.OnceFunc(func() { <-t }), nil
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	case <-stopping:
+		return nil, errStopping
+	}
+}
+
+// begin waits until a stream may be read from. The turn ends with done, which is called
+// when the first request is booked; or after a time, unless arrived was called.
+func (s *Server) begin(ctx context.Context) (arrived, done func(), err error) {
+	s.intake.waiting.Add(1)
+	defer s.intake.waiting.Add(-1)
+	select {
+	case <-s.intake.loaded:
+	case <-ctx.Done():
+		return nil, nil, status.FromContextError(ctx.Err()).Err()
+	case <-s.stopping:
+		return nil, nil, errStopping
+	}
+	done, err = s.intake.arriving.take(ctx, s.stopping)
+	if err != nil {
+		return nil, nil, err
+	}
+	late := time.AfterFunc(firstTime, done)
+	return func() { late.Stop() }, done, nil
+}
+
+// message is a request as it came.
+type message struct{ mem.BufferSlice }
+
+// read decodes a message and books it.
+func (s *Server) read(wire wire, m message, book func(*deltaRequest) error) error {
+	defer m.Free()
+	if m.Len() > smallRequest {
+		done, err := s.intake.decoding.take(wire.Context(), s.stopping)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	request, err := wire.decode(m.Materialize())
+	if err != nil {
+		return status.Errorf(codes.Internal, "a request cannot be read: %v", err)
+	}
+	return book(request)
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// waits waits until so many streams have nothing read of them.
+func (r *running) waits(n int) {
+	r.t.Helper()
+	want := fmt.Sprintf("\ngatefold_xds_waiting %d\n", n)
+	for deadline := time.Now().Add(patience); !strings.Contains(r.get(r.t.(*testing.T), "/metrics"), want); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("not %d streams wait", n)
+		}
+	}
+}
+
+// Streams that say nothing keep others from being served for a moment only.
+func TestStreamsThatSayNothingDelayNobody(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Cluster web@1")
+	for range 3 * maxArriving {
+		r.open("shop/a")
+	}
+	r.until("all turns are taken", func() bool { return len(r.intake.arriving) == maxArriving })
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.take("Cluster web@1")
+}
+
+// Envoys that come back at once, before there is anything to serve, take memory in turn.
+func TestEnvoysThatComeBackTakeMemoryInTurn(t *testing.T) {
+	const streams, clusters = 64, 10_000
+	server := startFanout(t, "127.0.0.1:0")
+	clients := newFleet(t, server.address, clusters)
+	joined := make(chan struct{})
+	go func() { clients.join(streams, 1); close(joined) }()
+	clients.received[lds].Add(streams)
+	clients.received[rds].Add(streams)
+	server.awaitWaiting(streams)
+	server.order(order{Clusters: clusters, Table: 1000, Version: 1, Edits: 1})
+	<-joined
+	clients.received[lds].Wait()
+	clients.received[rds].Wait()
+	after := server.measure()
+	if most := 200 << 20; after.HeapMost > most { // without turns it is more than 300
+		t.Errorf("the heap of %d streams grew to %d MiB, of at most %d", streams, after.HeapMost>>20, most>>20)
+	}
+	clients.leave()
+}
+
+// awaitWaiting waits until n streams have nothing read of them.
+func (f *fanout) awaitWaiting(n int) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); f.order(order{Version: 1}).Waiting < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("not %d streams wait", n)
+		}
+	}
+}
