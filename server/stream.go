@@ -13,10 +13,8 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy"
 )
@@ -68,23 +66,6 @@ func (st *stream) poke() {
 	case st.wake <- struct{}{}:
 	default:
 	}
-}
-
-// wire is a stream of either protocol, on which messages come and frames go.
-type wire interface {
-	Context() context.Context
-	RecvMsg(any) error
-	SendMsg(any) error
-	// decode gives a message in the words of the incremental protocol.
-	decode(message []byte) (*deltaRequest, error)
-}
-
-// deltaWire is a stream of the incremental protocol.
-type deltaWire struct{ grpc.ServerStream }
-
-func (deltaWire) decode(message []byte) (*deltaRequest, error) {
-	request := &deltaRequest{}
-	return request, proto.Unmarshal(message, request)
 }
 
 // StreamAggregatedResources serves a client of the state-of-the-world protocol:
@@ -184,27 +165,6 @@ func ended(err error) error {
 }
 
 var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
-
-// receive takes messages until the stream ends; the goroutine ends with it.
-func receive(ctx context.Context, wire wire) (<-chan message, <-chan error) {
-	messages, failed := make(chan message), make(chan error, 1)
-	go func() {
-		for {
-			var m message
-			if err := wire.RecvMsg(&m); err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case messages <- m:
-			case <-ctx.Done():
-				failed <- ctx.Err()
-				return
-			}
-		}
-	}()
-	return messages, failed
-}
 
 // open finds the scope that the node may have.
 func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error) {
