@@ -78,6 +78,7 @@
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
 //	attached      Gateway, listener    ← mount, stream              number of accepted routes
+//	sound         generation                                        conditions of a route that serves as it is written
 //	*status       object               gateway, admitted, flat …      status
 //	invalidstatus object               what the store tells of it, class  status of one that its schema refuses
 //	problems      -                    ← listeners, admitted, flat …  every problem

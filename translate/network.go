@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
@@ -170,6 +171,7 @@ type network struct {
 
 	classStatus   *memo.Rule[store.Key, *status.Update]
 	gatewayStatus *memo.Rule[store.Key, *status.Update]
+	sound         *memo.Rule[int64, []metav1.Condition]
 	routeStatus   *memo.Rule[store.Key, *status.Update]
 	policyStatus  *memo.Rule[store.Key, *status.Update]
 

@@ -57,7 +57,7 @@ func sameCluster(a, b *clusterOut) bool {
 
 // declareReferences declares what references are followed by.
 func (n *network) declareReferences(e *memo.Engine) {
-	n.backend = memo.NewRule(e, "backend", n.runBackend, identical)
+	n.backend = memo.NewRule(e, "backend", n.runBackend, deepEqual)
 	n.extension = memo.NewRule(e, "extension", n.runExtension, deepEqual)
 	memo.Each(n.extension, n.in.extensions)
 }
@@ -104,9 +104,9 @@ func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flat
 	})
 }
 
-func eachUse(table tableKey, backends []backend.Key, seen map[useKey]bool, yield func(useKey)) {
+func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yield func(useKey)) {
 	for _, to := range backends {
-		if use := (useKey{table.Gateway, to}); !seen[use] {
+		if use := (useKey{table.Gateway, *to}); !seen[use] {
 			seen[use] = true
 			yield(use)
 		}

@@ -72,14 +72,15 @@ func (p *placed) show(gateway, client string) {
 }
 
 // shownBackends gives back ends as a Gateway that shows a certificate sends to them.
-func shownBackends(client string, backends []backend.Key) []backend.Key {
+func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends
 	}
-	out := make([]backend.Key, len(backends))
+	out := make([]*backend.Key, len(backends))
 	for i, to := range backends {
-		to.Client = client
-		out[i] = to
+		shown := *to
+		shown.Client = client
+		out[i] = &shown
 	}
 	return out
 }

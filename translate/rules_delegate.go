@@ -89,7 +89,7 @@ type linkOut struct {
 type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
-	Backends []backend.Key
+	Backends []*backend.Key
 	// Uses tells what became of policies at the rules of a child.
 	Uses []policy.Use
 	// Unresolved says what the route's own rules hand requests to in vain.

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -25,8 +24,8 @@ type extensionOut struct {
 	Extension      *ir.Extension
 	Missing        bool
 	Unusable, Hint string
-	// Backend is the service's.
-	Backend  backend.Key
+	// Backend is the service's, nil where there is none.
+	Backend  *backend.Key
 	Problems []store.Problem
 }
 
@@ -45,7 +44,7 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 		resolution := n.backend.Get(c, ref)
 		if resolution.OK() {
 			out.Backend = resolution.Key
-			extension.Service.Cluster = resolution.Key.Cluster()
+			extension.Service.Cluster = resolution.Cluster
 			problems = append(problems, xds.CheckExtension(key, extension)...)
 		} else {
 			problems = append(problems, store.Problem{
@@ -84,7 +83,7 @@ func (n *network) runExtensionStatus(c *memo.Ctx, key store.Key) *status.Update 
 // connect looks up the extensions that extras name, and gives the back ends of their
 // services. A field whose extension cannot be used is taken out, and a problem says
 // so: the policy must not be used then.
-func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []backend.Key, problems []store.Problem) {
+func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []store.Problem) {
 	if extras == nil {
 		return nil, nil
 	}
@@ -103,7 +102,9 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []backend.Ke
 			problem.Hint = "name one for " + use.Field + "; routes of the policy answer 500 until then"
 		default:
 			use.Extension = found.Extension
-			backends = append(backends, found.Backend)
+			if found.Backend != nil {
+				backends = append(backends, found.Backend)
+			}
 			continue
 		}
 		problems = append(problems, problem)
@@ -112,8 +113,6 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []backend.Ke
 }
 
 // addBackends makes the Gateways of the node need the back ends.
-func (out *flatOut) addBackends(backends []backend.Key) {
-	out.Backends = append(out.Backends, backends...)
-	slices.SortFunc(out.Backends, backend.CompareKeys)
-	out.Backends = slices.Compact(out.Backends)
+func (out *flatOut) addBackends(backends []*backend.Key) {
+	out.Backends = backend.Unique(append(out.Backends, backends...))
 }

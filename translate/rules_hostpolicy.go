@@ -23,7 +23,7 @@ type hostPolicy struct {
 	policy.Resolved
 	// Extras are lowered, nil for nothing; Backends are those of their services.
 	Extras   *ir.Extras
-	Backends []backend.Key
+	Backends []*backend.Key
 	// Closed says why all these routes answer 500: a policy that cannot be used.
 	Closed *closing
 }

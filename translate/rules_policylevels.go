@@ -76,7 +76,7 @@ type joinedLevels struct {
 	closed   *closing
 	closedBy int
 	// backends are those of the services that the extras name.
-	backends []backend.Key
+	backends []*backend.Key
 }
 
 func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {

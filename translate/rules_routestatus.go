@@ -61,7 +61,7 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 	out, is := &gwv1.RouteStatus{}, n.outcome(c, key)
 	for _, parent := range is.Attach.Parents {
 		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
-			ParentRef: parent.Ref, ControllerName: status.ControllerName, Conditions: is.conditions(parent, generation),
+			ParentRef: parent.Ref, ControllerName: status.ControllerName, Conditions: n.conditions(c, is, parent, generation),
 		})
 	}
 	if n.mayStandBelow(c, object) {
@@ -73,7 +73,14 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 	return &status.Update{Key: key, Generation: generation, Status: out}
 }
 
-func (o outcome) conditions(parent parentOut, generation int64) []metav1.Condition {
+// soundConditions are those of a route that is accepted and serves as it is written. Most
+// routes are, and share them.
+func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
+	none := listen.Verdict[gwv1.RouteConditionReason]{}
+	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
+}
+
+func (n *network) conditions(c *memo.Ctx, o outcome, parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Refused
 	if lost := o.lost(parent); accepted.Good() && lost != "" {
 		accepted.Message = lost
@@ -81,13 +88,16 @@ func (o outcome) conditions(parent parentOut, generation int64) []metav1.Conditi
 	if accepted.Good() && o.Whole {
 		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}
 	}
-	conditions := []metav1.Condition{
-		status.RouteAccepted(generation, accepted),
-		status.RouteResolvedRefs(generation, o.Resolved),
-	}
 	why := o.Unsupported
 	if closed := o.Closed[parent.Gateway]; closed != "" {
 		why = append(slices.Clone(why), closed)
+	}
+	if accepted == (listen.Verdict[gwv1.RouteConditionReason]{}) && o.Resolved == accepted && len(why) == 0 {
+		return n.sound.Get(c, generation)
+	}
+	conditions := []metav1.Condition{
+		status.RouteAccepted(generation, accepted),
+		status.RouteResolvedRefs(generation, o.Resolved),
 	}
 	if accepted.Good() && len(why) > 0 {
 		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(why)))

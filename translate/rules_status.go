@@ -38,6 +38,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	memo.Each(n.gatewayStatus, n.in.gateways)
 	n.children = memo.NewRule(e, "children", n.runChildren, deepEqual)
 	memo.EachOf(n.children, n.in.routes, belowRoutes)
+	n.sound = memo.NewRule(e, "sound", soundConditions, deepEqual)
 	n.routeStatus = memo.NewRule(e, "routestatus", n.runRouteStatus, deepEqual)
 	memo.Each(n.routeStatus, n.in.routes)
 	n.extensionStatus = memo.NewRule(e, "extensionstatus", n.runExtensionStatus, deepEqual)

@@ -93,7 +93,7 @@ func dress(port *ir.Port, client string) {
 }
 
 // dressed gives the back ends of a route as dress names them at a place.
-func (s *streamOut) dressed(gateway string, at listen.Place) []backend.Key {
+func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:
 		return s.Backends
@@ -137,7 +137,7 @@ func (n *network) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 		resolution := n.backend.Get(c, streamRefer(key.Object, ref))
 		part := backend.Part{}
 		if resolution.OK() {
-			if out := n.cluster.Get(c, resolution.Key); out != nil {
+			if out := n.cluster.Get(c, *resolution.Key); out != nil {
 				part.Cluster = out.Source
 			}
 		}

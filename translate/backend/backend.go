@@ -5,6 +5,7 @@ package backend
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,7 +78,9 @@ func CompareKeys(a, b Key) int {
 // Resolution is what a reference leads to. Reason is empty when it can be sent
 // to, else the reason of the ResolvedRefs condition.
 type Resolution struct {
-	Key     Key
+	// Key and Cluster, its name, are the back end; all who refer to it share them.
+	Key     *Key
+	Cluster string
 	Reason  gwv1.RouteConditionReason
 	Message string
 	Hint    string
@@ -85,6 +88,15 @@ type Resolution struct {
 
 // OK tells whether requests can be sent there.
 func (r Resolution) OK() bool { return r.Reason == "" }
+
+// To is the Resolution of what leads to a back end.
+func To(key Key) Resolution { return Resolution{Key: &key, Cluster: key.Cluster()} }
+
+// Unique sorts a list of keys and takes out what is in it twice.
+func Unique(keys []*Key) []*Key {
+	slices.SortFunc(keys, func(a, b *Key) int { return CompareKeys(*a, *b) })
+	return slices.CompactFunc(keys, func(a, b *Key) bool { return *a == *b })
+}
 
 // Reference is a back end reference with its defaults filled in, and who makes
 // it.
@@ -237,11 +249,11 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 			if r.GRPC && port.AppProtocol != nil && speaksWebSocket(*port.AppProtocol) {
 				return r.noCalls(*port.AppProtocol)
 			}
-			return Resolution{Key: Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP}}
+			return To(Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP})
 		}
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName && len(service.Spec.Ports) == 0 {
-		return Resolution{Key: Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP}}
+		return To(Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP})
 	}
 	if r.UDP {
 		return r.notFound(fmt.Sprintf("%s has no port %d of protocol UDP", r.To, r.Port), "its ports are: "+portList(service)+"; protocol is TCP unless it is written")
@@ -269,7 +281,7 @@ func portList(service *corev1.Service) string {
 
 // ToBackend resolves a reference to an existing Backend object.
 func (r Reference) ToBackend() Resolution {
-	return Resolution{Key: Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP}}
+	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
 // FromBackend gives the cluster of a Backend object.

@@ -82,7 +82,7 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) s
 	resolution := a.resolve(ref)
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)
-		return resolution.Key.Cluster()
+		return resolution.Cluster
 	}
 	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
 	a.flat.Unresolved.Reason = cmp.Or(a.flat.Unresolved.Reason, resolution.Reason)

@@ -24,7 +24,7 @@ type Flat struct {
 	// Rules hold one match each, in the order of the object.
 	Rules []*ir.Rule
 	// Backends are the back ends that Rules send to, sorted and unique.
-	Backends []backend.Key
+	Backends []*backend.Key
 	// Problems name fields of the object.
 	Problems []store.Problem
 	// Unresolved is the first reference that leads nowhere, with the words of all;
@@ -97,8 +97,7 @@ func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
 	if b.flat.Unresolved.Reason != "" {
 		b.flat.Unresolved.Message = Several(b.unresolved)
 	}
-	slices.SortFunc(b.flat.Backends, backend.CompareKeys)
-	b.flat.Backends = slices.Compact(b.flat.Backends)
+	b.flat.Backends = backend.Unique(b.flat.Backends)
 	return b.flat
 }
 

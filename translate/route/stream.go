@@ -17,7 +17,7 @@ type StreamFlat struct {
 	Route *ir.StreamRoute
 	// Backends are those that can be sent to, sorted and unique; of a UDPRoute the one
 	// that stands for all of them.
-	Backends []backend.Key
+	Backends []*backend.Key
 	Problems []store.Problem
 	// Unresolved is as in Flat.
 	Unresolved Unresolved
@@ -46,7 +46,7 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 		}
 		switch r := resolve(ref.BackendObjectReference); {
 		case r.OK():
-			target.Cluster = r.Key.Cluster()
+			target.Cluster = r.Cluster
 			out.Backends = append(out.Backends, r.Key)
 		default:
 			out.Problems = append(out.Problems, store.Problem{
@@ -60,11 +60,10 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 		out.Route.Backends = append(out.Route.Backends, target)
 	}
 	out.Unresolved.Message = Several(words)
-	slices.SortFunc(out.Backends, backend.CompareKeys)
-	out.Backends = slices.Compact(out.Backends)
+	out.Backends = backend.Unique(out.Backends)
 	if object.Key.Kind == "UDPRoute" && out.Route.Live() {
 		all := backend.Key{Object: object.Key, UDP: true}
-		out.Backends, out.Route.Cluster = []backend.Key{all}, all.Cluster()
+		out.Backends, out.Route.Cluster = []*backend.Key{&all}, all.Cluster()
 	}
 	return out
 }
