@@ -76,11 +76,5 @@ func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends
 	}
-	out := make([]*backend.Key, len(backends))
-	for i, to := range backends {
-		shown := *to
-		shown.Client = client
-		out[i] = &shown
-	}
-	return out
+	return backend.Changed(backends, func(to *backend.Key) { to.Client = client })
 }

@@ -132,7 +132,6 @@ func samePlaced(a, b placed) bool {
 // listeners, and with the certificates of their Gateways.
 func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
-	refused, _ := n.in.quarantine.routes.Get(c, route)
 	type place struct { // a node's entries are the same in all tables of a port
 		portKey
 		listener string
@@ -158,6 +157,7 @@ func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey,
 		entries, known := done[where]
 		if !known {
 			var words string
+			refused, _ := n.in.quarantine.routes.Get(c, route)
 			if entries, words = refused.admitAll(demand.place(shownBy(client, own))); words != "" {
 				out.close(table.Gateway, words)
 			}

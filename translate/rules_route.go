@@ -252,7 +252,12 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []st
 		s.Hosts = link.Hosts
 		return s, link.Hosts, len(link.Links) > 0
 	}
-	return s, nil, key.Port == 0 || slices.Contains(n.admitted.Get(c, key.Route).Ports, key.Port)
+	if key.Port == 0 {
+		return s, nil, true
+	}
+	attach := n.admitted.Get(c, key.Route)
+	s.Origin = attach.Origin
+	return s, nil, slices.Contains(attach.Ports, key.Port)
 }
 
 // encode gives the entry of a rule. What Envoy would refuse, or has refused,

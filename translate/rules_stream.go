@@ -100,11 +100,7 @@ func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	case !at.Raw:
 		return shownBackends(s.Clients[gateway], s.Backends)
 	}
-	out := slices.Clone(s.Backends)
-	for i := range out {
-		out[i].Raw = true
-	}
-	return out
+	return backend.Changed(s.Backends, func(to *backend.Key) { to.Raw = true })
 }
 
 func streamRefer(from store.Key, ref gwv1.BackendObjectReference) backend.Reference {

@@ -98,6 +98,17 @@ func Unique(keys []*Key) []*Key {
 	return slices.CompactFunc(keys, func(a, b *Key) bool { return *a == *b })
 }
 
+// Changed gives copies of keys, each changed by change.
+func Changed(keys []*Key, change func(*Key)) []*Key {
+	out := make([]*Key, len(keys))
+	for i, key := range keys {
+		copied := *key
+		change(&copied)
+		out[i] = &copied
+	}
+	return out
+}
+
 // Reference is a back end reference with its defaults filled in, and who makes
 // it.
 type Reference struct {

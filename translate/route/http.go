@@ -64,6 +64,8 @@ type Setting struct {
 	// Port is the listener's (a redirect without port names it: Gateway API,
 	// HTTPRequestRedirectFilter.port); 0 for a route that serves nowhere.
 	Port uint32
+	// Origin is the object's, where somebody has read it; nil where not.
+	Origin *ir.Origin
 	// Wildcard is the word that stands for all namespaces in a label reference.
 	Wildcard string
 	// Weighted turns the weights of routes on (EP-11466); with Siblings they order
@@ -78,7 +80,10 @@ type Setting struct {
 // Flatten gives the rules of an HTTPRoute, a root or one node of a delegation
 // tree, or of a GRPCRoute, which is always a root.
 func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
-	b := &builder{object: object, origin: OriginOf(object), port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
+	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
+	if b.origin == nil {
+		b.origin = OriginOf(object)
+	}
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
 		b.readWeight(setting.Weighted)
