@@ -1,0 +1,70 @@
+package route
+
+import (
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// Property is what a parent and a child have in common when they may be linked.
+type Property struct {
+	Form             SelectorForm
+	Namespace, Value string
+}
+
+// Named gives the route that a property is the name of; ok is false for others.
+func (p Property) Named() (key store.Key, ok bool) {
+	if p.Form != ByName {
+		return key, false
+	}
+	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
+}
+
+// Wants gives the properties of the routes that the Points of a route look for.
+func Wants(route store.Key, points []*Point) []Property {
+	var out []Property
+	for _, p := range points {
+		for _, s := range p.Selectors {
+			out = append(out, Property{s.Form, s.Namespace, s.Value})
+		}
+		if p.Allowed != nil {
+			out = append(out, Property{ByParent, route.Namespace, route.Name})
+		}
+	}
+	return uniqueProperties(out)
+}
+
+// Offers gives the properties of a route by which parents may find it. A route
+// with parentRefs that name no route is a root: only its name finds it, and
+// then says why it is refused. Routes of other kinds are not found.
+func Offers(object *store.Object) []Property {
+	route, ok := store.As[*api.HTTPRoute](object)
+	if !ok {
+		return nil
+	}
+	key := object.Key
+	out := []Property{{ByName, key.Namespace, key.Name}}
+	refs := parentRoutes(key, route)
+	if len(route.Spec.ParentRefs) == 0 || len(refs) > 0 {
+		out = append(out, Property{Form: ByNamespace, Namespace: key.Namespace})
+		if value, ok := route.Labels[DelegationLabel]; ok {
+			out = append(out, Property{ByLabel, key.Namespace, value}, Property{ByLabel, "", value})
+		}
+	}
+	for _, ref := range refs {
+		out = append(out, Property{ByParent, ref.Key.Namespace, ref.Key.Name})
+	}
+	return uniqueProperties(out)
+}
+
+func uniqueProperties(list []Property) []Property {
+	seen := map[Property]bool{}
+	return slices.DeleteFunc(list, func(p Property) bool {
+		had := seen[p]
+		seen[p] = true
+		return had
+	})
+}
