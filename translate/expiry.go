@@ -27,6 +27,7 @@ func (e *Expiry) Looks() int { return e.looks }
 // At gives Result.Expired for a time, and the list of before (store.SameProblems) where it
 // says the same.
 func (e *Expiry) At(r *Result, now time.Time) []store.Problem {
+	now = now.Round(0) // the clock alone: a monotonic reading would hide that it was set back
 	holds := !now.Before(e.from) && (e.until.IsZero() || now.Before(e.until))
 	if holds && oneList(r.Certificates, e.certificates) && oneList(r.Authorities, e.authorities) {
 		return e.problems

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
@@ -56,4 +57,30 @@ func TestExpiryIsWhatALookAtAllCertificatesSays(t *testing.T) {
 			t.Errorf("%s: %d were looked at, want %d", step.name, looks, step.looks)
 		}
 	}
+}
+
+// A machine may start with a clock that is years ahead: what it said then is taken back
+// when the clock is set, though by its monotonic reading time has gone on.
+func TestExpiryFollowsAClockThatIsSetBack(t *testing.T) {
+	ahead := time.Now()
+	set := setBack(time.Now(), time.Hour)
+	if back := ahead.Round(0).Sub(set.Round(0)); set.Before(ahead) || back < time.Hour-time.Minute {
+		t.Fatalf("the clock of %v is set back by %v, and not by an hour", set, back)
+	}
+	result := translate.Result{Certificates: []ir.Certificate{{NotAfter: ahead.Add(-time.Minute)}}}
+	var expiry translate.Expiry
+	if told := expiry.At(&result, ahead); len(told) != 1 {
+		t.Fatalf("told is %v of a certificate that ended a minute ago", told)
+	}
+	if told := expiry.At(&result, set); len(told) > 0 {
+		t.Errorf("told is %v, an hour before it ends", told)
+	}
+}
+
+// setBack gives what time.Now would, had the clock been set back by d: the monotonic reading
+// stays as it is. Package time has no way to make that; the seconds of such a Time stand
+// above 30 bits of nanoseconds.
+func setBack(now time.Time, d time.Duration) time.Time {
+	*(*uint64)(unsafe.Pointer(&now)) -= uint64(d/time.Second) << 30
+	return now
 }
