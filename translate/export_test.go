@@ -6,8 +6,8 @@ import (
 )
 
 // Cells names every cell that is kept by an input, index, rule or fold and
-// counts it, so that a test can see what leaks. It reads the maps of memo, which
-// are nobody else's business, by reflection.
+// counts it, and the rows of their keys, so that a test can see what leaks. It reads
+// what is in memo, which is nobody else's business, by reflection.
 func (t *Translator) Cells() map[string]int {
 	cells := map[string]int{}
 	count := func(name string, family reflect.Value) {
@@ -19,7 +19,14 @@ func (t *Translator) Cells() map[string]int {
 			}
 		}
 	}
-	families := reflect.ValueOf(t.engine).Elem().FieldByName("families")
+	engine := reflect.ValueOf(t.engine).Elem()
+	for kinds := engine.FieldByName("keys").MapRange(); kinds.Next(); {
+		keys := kinds.Value().Elem().Elem()
+		if n := keys.FieldByName("byHash").Len() + keys.FieldByName("odd").Len(); n > 0 {
+			cells[fmt.Sprint("rows ", keys.Type())] = n
+		}
+	}
+	families := engine.FieldByName("families")
 	for i := range families.Len() {
 		count(fmt.Sprint("family ", i), families.Index(i).Elem().Elem())
 	}
