@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -102,17 +103,30 @@ func answer(w http.ResponseWriter, code int, body any) {
 }
 
 func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
-	var ready bool
-	s.locked(func() { ready = s.published })
-	if !ready {
-		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})
+	if waits := s.unloaded(); waits != "" {
+		answer(w, http.StatusServiceUnavailable, word{Error: waits})
 		return
 	}
 	answer(w, http.StatusOK, word{Status: "ready"})
 }
 
+// unloaded says that nothing is published yet, and how many Envoys wait for it; "" later.
+func (s *Server) unloaded() (words string) {
+	s.locked(func() {
+		if !s.published {
+			words = "nothing has been loaded yet"
+		}
+	})
+	if n := s.intake.waiting.Load(); words != "" && n > 0 {
+		words += fmt.Sprintf("; Envoys that wait for it: %d", n)
+	}
+	return words
+}
+
 // problemList is the page /api/v1/problems.
 type problemList struct {
+	// Unloaded says that nothing has been loaded yet, and how many Envoys wait for it.
+	Unloaded string `json:"unloaded,omitempty"`
 	// Hold says why the folder is not followed now.
 	Hold string `json:"hold,omitempty"`
 	// State says why what serves cannot be saved for a restart.
@@ -123,6 +137,7 @@ type problemList struct {
 func (s *Server) problemsPage(w http.ResponseWriter, _ *http.Request) {
 	var list problemList
 	s.locked(func() { list = problemList{Hold: s.hold, State: s.unsaved, Problems: s.problems} })
+	list.Unloaded = s.unloaded()
 	if list.Problems == nil {
 		list.Problems = []store.Problem{}
 	}

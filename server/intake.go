@@ -14,7 +14,7 @@ import (
 
 // intake bounds the memory that Envoys take which all come back at once, as they do
 // after a restart. Each names what it holds: of 10,000 clusters and their endpoints
-// that is 2 MB as it comes, and 8 MB once it is decoded; booked as what differs from
+// that is 2 MB as it comes, and some 8 MB more while it is decoded; booked as what differs from
 // what all hold (see roll.go) it is next to nothing.
 //
 //   - Nothing is read of a stream before the first Publish, as there is nothing to
@@ -26,11 +26,13 @@ import (
 //     them are done as of first ones, and few wait.
 //
 // A client that sends slowly, or nothing, delays nobody for long: its turn ends before
-// its request has come.
+// its request has come, and of however many such clients there are, nobody waits for a
+// turn longer than longest.
 type intake struct {
 	loaded   chan struct{} // closed by the first Publish
 	arriving turns
 	decoding turns
+	longest  time.Duration
 	waiting  atomic.Int64 // streams of which nothing is read
 }
 
@@ -39,6 +41,9 @@ const (
 	// long one of them waits for it at most.
 	maxArriving = 16
 	firstTime   = 500 * time.Millisecond
+	// longestWait is how long a stream waits for that turn at most. A thousand Envoys of
+	// 10,000 clusters are read in that time.
+	longestWait = 30 * time.Second
 	// maxDecoding bounds how many large requests are decoded at a time.
 	maxDecoding = 8
 	// smallRequest is how large a request may be, in bytes, that takes no turn: an ACK, or
@@ -51,7 +56,7 @@ const (
 
 func newIntake() *intake {
 	return &intake{
-		loaded:   make(chan struct{}),
+		loaded: make(chan struct{}), longest: longestWait,
 		arriving: make(turns, maxArriving), decoding: make(turns, min(maxDecoding, runtime.GOMAXPROCS(0))),
 	}
 }
@@ -59,11 +64,14 @@ func newIntake() *intake {
 // turns bounds how many do something at a time, in the order in which they came.
 type turns chan struct{}
 
-// take waits for a turn; done gives it back and may be called more than once.
-func (t turns) take(ctx context.Context, stopping <-chan struct{}) (done func(), err error) {
+// take waits for a turn, or until there has to be none; done gives it back and may be
+// called more than once.
+func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan time.Time) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
 		return sync.OnceFunc(func() { <-t }), nil
+	case <-none:
+		return func() {}, nil
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case <-stopping:
@@ -72,23 +80,32 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}) (done func(),
 }
 
 // begin waits until a stream may be read from. The turn ends with done, which is called
-// when the first request is booked; or after a time, unless arrived was called.
+// when the first request is booked, or the stream ends; or after a time, unless arrived
+// was called, as it is when that request has come.
 func (s *Server) begin(ctx context.Context) (arrived, done func(), err error) {
 	s.intake.waiting.Add(1)
-	defer s.intake.waiting.Add(-1)
+	read := sync.OnceFunc(func() { s.intake.waiting.Add(-1) })
+	turn, err := s.turn(ctx)
+	if err != nil {
+		read()
+		return nil, nil, err
+	}
+	late := time.AfterFunc(firstTime, turn)
+	return func() { late.Stop(); read() }, func() { turn(); read() }, nil
+}
+
+// turn waits for the first load, and then for the turn of a first request.
+func (s *Server) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-s.intake.loaded:
 	case <-ctx.Done():
-		return nil, nil, status.FromContextError(ctx.Err()).Err()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	case <-s.stopping:
-		return nil, nil, errStopping
+		return nil, errStopping
 	}
-	done, err = s.intake.arriving.take(ctx, s.stopping)
-	if err != nil {
-		return nil, nil, err
-	}
-	late := time.AfterFunc(firstTime, done)
-	return func() { late.Stop() }, done, nil
+	longest := time.NewTimer(s.intake.longest)
+	defer longest.Stop()
+	return s.intake.arriving.take(ctx, s.stopping, longest.C)
 }
 
 // message is a request as it came.
@@ -98,7 +115,7 @@ type message struct{ mem.BufferSlice }
 func (s *Server) read(wire wire, m message, book func(*deltaRequest) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {
-		done, err := s.intake.decoding.take(wire.Context(), s.stopping)
+		done, err := s.intake.decoding.take(wire.Context(), s.stopping, nil)
 		if err != nil {
 			return err
 		}

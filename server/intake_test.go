@@ -31,6 +31,45 @@ func TestStreamsThatSayNothingDelayNobody(t *testing.T) {
 	c.take("Cluster web@1")
 }
 
+// Envoys that come before anything is loaded are told of where one looks for the reason.
+func TestWhoWaitsForTheFirstLoadIsToldOf(t *testing.T) {
+	r := start(t, Options{})
+	pages := func() string {
+		_, ready := r.page(t, "GET", "/readyz", "")
+		return ready + r.get(t, "/api/v1/problems")
+	}
+	if said := pages(); strings.Count(said, "nothing has been loaded yet\"") != 2 {
+		t.Errorf("before any Envoy: %s", said)
+	}
+	r.open("shop/a")
+	r.waits(1)
+	if said := pages(); strings.Count(said, "nothing has been loaded yet; Envoys that wait for it: 1\"") != 2 {
+		t.Errorf("while one waits: %s", said)
+	}
+	r.publish("Cluster web@1")
+	if said := pages(); strings.Contains(said, "loaded") {
+		t.Errorf("afterwards: %s", said)
+	}
+}
+
+// However many clients say nothing, an Envoy is read of in the end, and each of them is
+// counted for as long as it says nothing.
+func TestNobodyWaitsForATurnForEver(t *testing.T) {
+	r := start(t, Options{})
+	r.intake.longest = time.Millisecond
+	for range maxArriving {
+		r.intake.arriving <- struct{}{} // turns that do not end
+	}
+	r.publish("Cluster web@1")
+	r.open("shop/a")
+	r.open("shop/a")
+	r.waits(2)
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.take("Cluster web@1")
+	r.waits(2)
+}
+
 // Envoys that come back at once, before there is anything to serve, take memory in turn.
 func TestEnvoysThatComeBackTakeMemoryInTurn(t *testing.T) {
 	const streams, clusters = 64, 10_000

@@ -105,7 +105,7 @@ func (m *metrics) begin() {
 // waitIn counts the streams that wait.
 func (m *metrics) waitIn(i *intake) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, or when many come at once.",
+		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, when many come at once, or as they say nothing.",
 	}, func() float64 { return float64(i.waiting.Load()) }))
 }
 

@@ -37,6 +37,7 @@ func receive(ctx context.Context, wire wire) (<-chan message, <-chan error) {
 			select {
 			case messages <- m:
 			case <-ctx.Done():
+				m.Free()
 				failed <- ctx.Err()
 				return
 			}

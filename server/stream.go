@@ -45,7 +45,7 @@ type stream struct {
 	linear   bool // it is given linear tables: see linear.go
 	state    state
 	share    // of tallies
-	// early are requests that wait for the first load; of the state-of-the-world
+	// early are requests that wait until the scope is known; of the state-of-the-world
 	// protocol alone.
 	early []*deltaRequest
 }

@@ -66,6 +66,7 @@ func statusCommand() *cobra.Command {
 
 // problemList is the admin page /api/v1/problems.
 type problemList struct {
+	Unloaded string          `json:"unloaded"`
 	Hold     string          `json:"hold"`
 	State    string          `json:"state"`
 	Problems []store.Problem `json:"problems"`
@@ -188,6 +189,9 @@ func printStatus(out io.Writer, list statusList, problems problemList) error {
 	}
 	if err := errors.Join(w.Flush(), printSupervised(out, list.Supervised), printEnvoys(out, list.Envoys)); err != nil {
 		return err
+	}
+	if problems.Unloaded != "" {
+		fmt.Fprintf(out, "\nNothing is served: %s\n", problems.Unloaded)
 	}
 	if problems.Hold != "" {
 		fmt.Fprintf(out, "\nThe folder is not followed: %s\n", problems.Hold)
