@@ -238,6 +238,7 @@ func (l *ledger) accept(nonce string) {
 		if l.answered(r, name) {
 			l.held.remove(name)
 			delete(l.rejected, name)
+			delete(l.alone, name)
 		}
 	}
 }
@@ -273,6 +274,7 @@ func (l *ledger) reject(nonce, words string) {
 		}
 		if single { // nothing to be had by asking again
 			l.held.remove(name)
+			delete(l.alone, name)
 			continue
 		}
 		l.alone[name] = struct{}{}

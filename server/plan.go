@@ -205,17 +205,20 @@ func (p *plan) removals(now time.Time) (*response, time.Time) {
 		resourcev3.RouteType, resourcev3.SecretType), time.Time{}
 }
 
-// drain takes the removals that wait. What came back is not among them: decide
-// took it out.
+// drain takes the removals that wait; one that was rejected among others goes alone.
+// What came back is not among them: decide took it out.
 func (p *plan) drain(l *ledger) *response {
 	r := &response{typ: l.typ}
 	for len(r.removed) < batchNames {
 		name, ok := l.gone.peek()
-		if !ok {
+		_, alone := l.alone[name]
+		if !ok || alone && r.names() > 0 {
 			break
 		}
 		l.gone.pop()
-		r.removed = append(r.removed, name)
+		if r.removed = append(r.removed, name); alone {
+			break
+		}
 	}
 	return r.orNil()
 }
@@ -308,7 +311,7 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	} else {
 		l.accept(nonce)
 	}
-	p.world.took(l, r)
+	p.world.took(l, r, nack)
 	r.found = p.learn(l, r, nack, words)
 	if l.typ == resourcev3.ClusterType {
 		p.bar(l, r, nack)

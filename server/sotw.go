@@ -124,8 +124,9 @@ func (w world) after(r *response) map[string]*entry {
 	return all
 }
 
-// took notes what of an answered response the stream holds now.
-func (w world) took(l *ledger, r *response) {
+// took notes what of an answered response the stream holds now. What it does not let go
+// stays in the list: one without it would be rejected, whatever else is new in it.
+func (w world) took(l *ledger, r *response, nack bool) {
 	if w == nil {
 		return
 	}
@@ -137,6 +138,11 @@ func (w world) took(l *ledger, r *response) {
 		delete(held, e.Name) // it was rejected: the form before stays
 		if before, ok := w[r.typ][e.Name]; ok {
 			held[e.Name] = before
+		}
+	}
+	for _, name := range r.removed {
+		if before, ok := w[r.typ][name]; ok && nack {
+			held[name] = before
 		}
 	}
 	w[r.typ] = held

@@ -218,3 +218,25 @@ func TestAnEnvoyOfTheStateOfTheWorld(t *testing.T) {
 	shop.answers("/good", 201)
 	shop.answers("/bad", 500)
 }
+
+// What a client does not let go stays in its lists: a list without it would be rejected
+// for it, with all that is new there.
+func TestARejectedRemovalInTheStateOfTheWorld(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Cluster new@1", "Cluster old@1", "Cluster web@1", "Listener http@1", "RouteConfiguration r1@1")
+	c := r.world()
+	c.ask(cds, "")
+	c.take("Cluster new@1 old@1 web@1")
+	c.ask(lds, "")
+	c.take("Listener http@1")
+	c.ask(rds, "", "r1")
+	c.take("RouteConfiguration r1@1")
+	r.publish("-Cluster old", "-Cluster new")
+	c.nack("Cluster web@1", "too few")
+	c.take("Cluster old@1 web@1") // one by one
+	c.nack("Cluster web@1", "too few")
+	r.publish("Cluster web@2")
+	c.take("Cluster old@1 web@2")
+	r.publish("Cluster old@2")
+	c.take("Cluster old@2 web@2")
+}

@@ -20,29 +20,41 @@ type line struct {
 	s      *Server
 	answer []*deltaRequest // that the client is to give
 	nack   string          // what it says to every resource; "" accepts them
+	// says is what it says to a response, nil for nack; sent counts them.
+	says func(*response) string
+	sent int
 }
 
 // dial connects a client that asks for all clusters and listeners, and for tables.
 func (s *Server) dial(t testing.TB, cluster string, tables ...string) *line {
 	t.Helper()
-	ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
-	first := &deltaRequest{TypeUrl: cds, Node: &corev3.Node{Id: "test", Cluster: cluster}}
-	st, err := s.open(ctx, first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &line{stream: st, s: s, answer: []*deltaRequest{first, {TypeUrl: lds}, {TypeUrl: rds, ResourceNamesSubscribe: tables}}}
+	l := s.lift(t, &corev3.Node{Id: "test", Cluster: cluster})
+	l.answer = append(l.answer, &deltaRequest{TypeUrl: lds}, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: tables})
 	l.turn(t)
 	return l
 }
 
-// turn sends and answers until there is nothing more to do. A client that rejects all it
-// gets ends with accepting it.
+// lift opens the stream of a client that is to ask for all clusters.
+func (s *Server) lift(t testing.TB, node *corev3.Node) *line {
+	t.Helper()
+	ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
+	first := &deltaRequest{TypeUrl: cds, Node: node}
+	st, err := s.open(ctx, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &line{stream: st, s: s, answer: []*deltaRequest{first}}
+}
+
+// endless is more rounds than any client of these tests can bring about.
+const endless = 10_000
+
+// turn sends and answers until there is nothing more to do.
 func (l *line) turn(t testing.TB) {
 	t.Helper()
 	for round := 0; ; round++ {
-		if round == 100 {
-			l.nack = ""
+		if round == endless {
+			t.Fatalf("after %d messages it is still sent more", l.sent)
 		}
 		if _, err := l.s.flush(l.stream, l); err != nil {
 			t.Fatal(err)
@@ -59,7 +71,13 @@ func (l *line) turn(t testing.TB) {
 
 // SendMsg takes a response.
 func (l *line) SendMsg(message any) error {
-	l.answer = append(l.answer, replyTo(message.(frame), l.nack))
+	l.sent++
+	words := l.nack
+	if l.says != nil {
+		answer := replyTo(message.(frame), "")
+		words = l.says(l.ledgers[answer.TypeUrl].flight[answer.ResponseNonce])
+	}
+	l.answer = append(l.answer, replyTo(message.(frame), words))
 	return nil
 }
 
