@@ -170,6 +170,34 @@ func TestNothingIsKeptOfPublished(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
+// A Gateway that is gone leaves no room for all that it had.
+func TestNothingIsKeptOfAGatewayThatIsGone(t *testing.T) {
+	const gateways, clusters = 4, 4000
+	s := New(Options{}, zerolog.Nop())
+	publish := func(gateway int, sign, version string) {
+		var all []string
+		for i := range clusters {
+			all = append(all, fmt.Sprintf("shop/g%d: %sCluster c%08d%s", gateway, sign, i, version))
+		}
+		s.Publish(translate.Result{Delta: updates(all...)})
+	}
+	comeAndGo := func(gateway int) {
+		publish(gateway, "", "@1")
+		publish(gateway, "-", "")
+	}
+	comeAndGo(gateways) // what the first one costs is no Gateway's
+	before := liveHeap()
+	for gateway := range gateways {
+		comeAndGo(gateway)
+	}
+	kept := liveHeap() - before
+	t.Logf("%d KB are kept", kept/1024)
+	if most := gateways * 64 << 10; kept > most {
+		t.Errorf("%d bytes are kept of %d Gateways that are gone, %d are put up with", kept, gateways, most)
+	}
+	runtime.KeepAlive(s)
+}
+
 // liveHeap is what the heap holds in bytes, once connections that were closed are gone.
 func liveHeap() int {
 	var m runtime.MemStats

@@ -75,6 +75,9 @@ func (c *scope) put(u update) {
 	if names[u.name] = owners; len(owners) == 0 {
 		delete(names, u.name)
 	}
+	if len(names) == 0 {
+		delete(c.target, u.typ) // an emptied one keeps the room of all that there was
+	}
 	if !c.known && u.entry != nil {
 		c.known, c.fresh = true, true
 	}
