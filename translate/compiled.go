@@ -44,19 +44,26 @@ func (n *network) tableStep() func(table, []memo.Member[string, *entry]) table {
 	}
 }
 
-// moved gives what the members come to: one that changed twice has gone once.
+// moved gives what the members come to: one that came and changed again has come once. A
+// rule that begins or ceases to hand requests on keeps its ID, and the one that it is now
+// may come before the one that it was goes.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
-	last := make(map[string]*entry, len(members))
+	here := make(map[string][]*entry, len(members)) // those that came, by ID
 	for _, m := range members {
-		if _, again := last[m.ID]; m.Had && !again {
-			gone = append(gone, m.Old)
+		if m.Had {
+			own := here[m.ID]
+			if at := slices.IndexFunc(own, func(e *entry) bool { return compareEntries(e, m.Old) == 0 }); at >= 0 {
+				here[m.ID] = slices.Delete(own, at, at+1)
+			} else {
+				gone = append(gone, m.Old)
+			}
 		}
-		last[m.ID] = m.New
+		if m.Has {
+			here[m.ID] = append(here[m.ID], m.New)
+		}
 	}
-	for _, e := range last {
-		if e != nil {
-			come = append(come, e)
-		}
+	for _, own := range here {
+		come = append(come, own...)
 	}
 	return gone, come
 }

@@ -58,6 +58,30 @@ func TestTheLengthOfAList(t *testing.T) {
 	}
 }
 
+// A rule of a long table that ceases to hand requests on, or begins to, keeps its name: what
+// it answers now takes the place of what it answered before.
+func TestARuleInALongTableChangesWhatItIs(t *testing.T) {
+	w, files := newWorld(t), map[string]string{}
+	put := func(name, text string) { files[name] = text }
+	put(document("gateway.networking.k8s.io/v1", "Gateway", "", "eg", "spec:\n  gatewayClassName: gatefold\n  listeners: [{name: http, port: 8080, protocol: HTTP}]\n"))
+	for i := range 100 {
+		put(document("gateway.networking.k8s.io/v1", "HTTPRoute", "", fmt.Sprintf("r%d", i),
+			fmt.Sprintf("spec:\n  parentRefs: [{name: eg}]\n  rules: [{matches: [{path: {value: /r%d}}], filters: [{type: RequestRedirect, requestRedirect: {hostname: x.com}}]}]\n", i)))
+	}
+	for round, does := range []string{
+		"backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: missing}]",
+		"filters: [{type: RequestRedirect, requestRedirect: {hostname: y.com}}]",
+		"backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: missing}]",
+		"backendRefs: [{name: missing}]",
+	} {
+		put(document("gateway.networking.k8s.io/v1", "HTTPRoute", "", "changing", "spec:\n  parentRefs: [{name: eg}]\n  rules: [{matches: [{path: {value: /c}}], "+does+"}]\n"))
+		w.apply(tree(files))
+		if w.checkCold(t); !w.compiled() {
+			t.Fatalf("round %d: no table is compiled, so nothing is proved", round)
+		}
+	}
+}
+
 // compiled tells whether any table is.
 func (w *world) compiled() bool {
 	for _, update := range w.resources {

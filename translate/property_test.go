@@ -20,6 +20,7 @@ func TestIncrementalEqualsCold(t *testing.T) {
 		seeds = 3
 	}
 	for seed := range seeds {
+		seed += uint64(number(t, "SEED0", 0))
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r, mistakes := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(seed, 8))
