@@ -176,10 +176,14 @@ func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
 		event = s.log.Debug()
 	}
 	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
-	if len(r.set) == 1 {
+	switch {
+	case r.names() != 1:
+	case len(r.set) == 1:
 		event = event.Str("name", r.set[0].Name)
+	default:
+		event = event.Str("removed", r.removed[0])
 	}
-	event.Int("resources", len(r.set)).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
+	event.Int("resources", r.names()).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
 		Msg("an Envoy rejected an update and serves on with the last accepted one")
 }
 
