@@ -110,11 +110,15 @@ func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, word{Status: "ready"})
 }
 
-// unloaded says that nothing is published yet, and how many Envoys wait for it; "" later.
+// unloaded says that nothing is published yet, why where that is known, and how many Envoys
+// wait for it; "" later.
 func (s *Server) unloaded() (words string) {
 	s.locked(func() {
 		if !s.published {
 			words = "nothing has been loaded yet"
+			if s.awaits != "" {
+				words += ": " + s.awaits
+			}
 		}
 	})
 	if n := s.intake.waiting.Load(); words != "" && n > 0 {

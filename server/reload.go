@@ -1,14 +1,17 @@
 package server
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+)
 
 // reloadPath is the one admin page that changes something (design section 8).
 const reloadPath = "/api/v1/reload"
 
 // reloadPage applies the folder again: POST, with allow-empty=true also when
 // that ends a hold by removing everything. It answers when the folder is
-// published, or 409 with the reason when it is still held. No page of a browser has
-// business here.
+// published, or 409 with the reason when it is still held, or not there yet. No page
+// of a browser has business here.
 func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):
@@ -25,7 +28,7 @@ func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	s.forgive()
 	s.options.Reload(r.URL.Query().Get("allow-empty") == "true")
 	s.mu.Lock()
-	hold := s.hold
+	hold := cmp.Or(s.hold, s.awaits)
 	s.mu.Unlock()
 	if hold != "" {
 		answer(w, http.StatusConflict, word{Error: hold})

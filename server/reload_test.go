@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -39,5 +40,30 @@ func TestReloadIsForCommandsOnly(t *testing.T) {
 			t.Errorf("%s %s %s: %d, %d calls; want %d, %d", test.method, test.url, test.header,
 				response.Code, len(calls), test.code, test.calls)
 		}
+	}
+}
+
+// Before the first load the pages say what is missing, and a reload that it is still so.
+func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
+	r := start(t, Options{})
+	const why = "nothing has been loaded yet: the folder web is not there; Envoys that wait for it: 2"
+	r.Reloaded(Reload{Result: "waiting", Awaits: "the folder web is not there"})
+	r.open("shop/a")
+	r.open("shop/b")
+	r.waits(2)
+	var page problemList
+	r.read(t, "/api/v1/problems", &page)
+	if page.Unloaded != why {
+		t.Errorf("before the first load: %+v", page)
+	}
+	if code, got := r.page(t, http.MethodGet, "/readyz", ""); code != http.StatusServiceUnavailable || !strings.Contains(got, why) {
+		t.Errorf("/readyz: %d: %s", code, got)
+	}
+	r.publish("Cluster web@1")
+	r.Reloaded(Reload{Result: "ok", OK: true})
+	page = problemList{}
+	r.read(t, "/api/v1/problems", &page)
+	if page.Unloaded != "" {
+		t.Errorf("after the first load: %+v", page)
 	}
 }

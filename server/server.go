@@ -124,6 +124,7 @@ type Server struct {
 	problems []store.Problem
 	view     func() *ir.View // of the newest Result; nil before the first
 	hold     string
+	awaits   string // what the first load waits for
 	unsaved  string // why what serves cannot be saved
 	refused  refusals
 
@@ -229,13 +230,15 @@ func (s *Server) setServing() {
 
 // Reload is what happened to one change of the folder.
 type Reload struct {
-	// Result is the metric's label: "ok", "problems", "held" or "failed".
+	// Result is the metric's label: "ok", "problems", "held", "waiting" or "failed".
 	Result string
 	// OK tells whether what is served now is what the folder says, but for
 	// Problems.
 	OK bool
 	// Hold says why the folder is not followed, "" when it is.
 	Hold string
+	// Awaits says what is missing while nothing was ever served, "" when nothing is.
+	Awaits string
 	// Stages are the times that the steps took, by name: "store", "translate".
 	Stages map[string]time.Duration
 }
@@ -243,7 +246,7 @@ type Reload struct {
 // Reloaded takes a reload's result over into the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
-	s.locked(func() { s.hold = r.Hold })
+	s.locked(func() { s.hold, s.awaits = r.Hold, r.Awaits })
 }
 
 // StateFailed tells why what serves cannot be saved for a restart; "" when it is.

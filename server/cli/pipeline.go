@@ -150,7 +150,9 @@ func (p *pipeline) take(tree watcher.Tree) {
 		return
 	}
 	if p.waiting(r) {
-		p.publisher.Reloaded(server.Reload{Result: "waiting", Stages: r.stages})
+		p.publisher.Reloaded(server.Reload{
+			Result: "waiting", Awaits: "the folder " + tree.Root + " is not there and is waited for", Stages: r.stages,
+		})
 		return
 	}
 	p.summarize(r)

@@ -191,7 +191,7 @@ func printStatus(out io.Writer, list statusList, problems problemList) error {
 		return err
 	}
 	if problems.Unloaded != "" {
-		fmt.Fprintf(out, "\nNothing is served: %s\n", problems.Unloaded)
+		fmt.Fprintf(out, "\nNothing is served: %s\n", oneLine(problems.Unloaded))
 	}
 	if problems.Hold != "" {
 		fmt.Fprintf(out, "\nThe folder is not followed: %s\n", problems.Hold)
