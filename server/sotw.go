@@ -77,6 +77,22 @@ func (w *worldWire) decode(message []byte) (*deltaRequest, error) {
 	return out, nil
 }
 
+// maxEarly bounds how many requests of a stream wait until its scope is known. An Envoy
+// sends one or two.
+const maxEarly = 1000
+
+// timely gives the requests that came too early, once there is something to
+// compare them with. A client of the state-of-the-world protocol tells what it
+// holds as one version of the whole.
+func (s *Server) timely(st *stream) (requests []*deltaRequest) {
+	s.locked(func() {
+		if st.scope.known {
+			requests, st.early = st.early, nil
+		}
+	})
+	return requests
+}
+
 // listed tells whether responses of a type list all that there is.
 func listed(typ string) bool {
 	return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType || typ == resourcev3.ScopedRouteType

@@ -54,6 +54,21 @@ func (r *running) world() *worldClient {
 	return c
 }
 
+// Of a client whose Gateway has nothing to serve, so many requests are kept and no more.
+func TestRequestsThatComeTooEarlyAreBounded(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("shop/b: Cluster web@1")
+	c := r.world()
+	c.ask(cds, "")
+	r.until("it is there", func() bool { return len(r.audience("shop/a")) == 1 })
+	for range maxEarly + 1 {
+		if c.stream.Send(&discoveryv3.DiscoveryRequest{TypeUrl: cds}) != nil {
+			break // the stream is ended
+		}
+	}
+	r.until("it is ended", func() bool { return len(r.audience("shop/a")) == 0 })
+}
+
 func (c *worldClient) send(request *discoveryv3.DiscoveryRequest) {
 	c.t.Helper()
 	request.Node, c.node = c.node, nil

@@ -120,7 +120,12 @@ func (s *Server) discover(wire wire, of world) (err error) {
 
 // converse serves a stream from its second message on.
 func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
-	book := func(request *deltaRequest) error { s.handle(st, request); return nil }
+	book := func(request *deltaRequest) error {
+		if s.handle(st, request); len(st.early) > maxEarly {
+			return status.Error(codes.ResourceExhausted, "too many requests for a Gateway that has nothing to serve")
+		}
+		return nil
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -369,18 +374,6 @@ func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.D
 		}
 		s.metrics.sent(r.typ, f.buffers.Len())
 	}
-}
-
-// timely gives the requests that came too early, once there is something to
-// compare them with. A client of the state-of-the-world protocol tells what it
-// holds as one version of the whole.
-func (s *Server) timely(st *stream) (requests []*deltaRequest) {
-	s.locked(func() {
-		if st.scope.known {
-			requests, st.early = st.early, nil
-		}
-	})
-	return requests
 }
 
 // waitFor gives the time to until, an hour when nothing is planned.
