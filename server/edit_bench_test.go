@@ -10,9 +10,10 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	statusv3 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -102,7 +103,7 @@ func (p *pipe) SendMsg(message any) error {
 func replyTo(f frame, nack string) *deltaRequest {
 	answer := &deltaRequest{}
 	if nack != "" {
-		answer.ErrorDetail = &statusv3.Status{Message: nack}
+		answer.ErrorDetail = status.New(codes.Internal, nack).Proto()
 	}
 	rest := f.buffers[len(f.buffers)-1].ReadOnlyData()
 	for len(rest) > 0 {

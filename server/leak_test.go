@@ -12,9 +12,10 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/rs/zerolog"
-	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	grpcstatus "google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -35,7 +36,7 @@ func (c *client) obey() {
 			}
 			answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce}
 			if slices.ContainsFunc(response.Resources, func(r *discoveryv3.Resource) bool { return response.TypeUrl == cds && strings.HasSuffix(r.Name, "7") }) {
-				answer.ErrorDetail = &statuspb.Status{Message: "no " + response.Nonce}
+				answer.ErrorDetail = grpcstatus.New(codes.Internal, "no "+response.Nonce).Proto()
 			}
 			if c.stream.Send(answer) != nil {
 				return
