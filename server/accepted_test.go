@@ -128,7 +128,7 @@ func (run *caseRun) take(files map[string]string) (sent bool) {
 			return false
 		}
 		clean = streams[0].state.rejections == 0
-		return streams[0].state.settled || !clean
+		return streams[0].settled() || !clean
 	})
 	if moves && clean { // counted, and no fault of a field
 		run.rejected()

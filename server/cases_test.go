@@ -108,7 +108,7 @@ func (run *caseRun) apply(step cases.Step) {
 	run.Publish(run.translator.Apply(change))
 	run.until("Envoy to hold "+step.Prefix+"the folder", func() bool {
 		streams := run.audience("default/eg")
-		return len(streams) > 0 && streams[0].state.settled
+		return len(streams) > 0 && streams[0].settled()
 	})
 	for _, request := range step.Requests {
 		if !request.Closed && request.URL.Scheme != "udp" {

@@ -347,3 +347,7 @@ func (r *running) asked(n int) {
 		return false
 	})
 }
+
+// settled tells that nothing is to be sent or answered, and that the Envoy asked for all
+// tables of its scope: a new listener asks for its own a moment after it was accepted.
+func (st *stream) settled() bool { return st.state.idle && len(st.lacks) == 0 }

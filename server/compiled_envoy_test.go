@@ -55,7 +55,7 @@ func (p *shopPort) holdsTree(rejections int) (tree bool) {
 	p.until("it holds all", func() bool {
 		st := p.audience("shop/a")[0]
 		tree = st.tables[p.port.Chains[0].RouteConfig].accepted.Linear != nil
-		return st.state == state{idle: true, settled: true, rejections: rejections}
+		return st.state == (state{idle: true, rejections: rejections}) && st.settled()
 	})
 	return tree
 }
@@ -169,7 +169,7 @@ func (f *folded) write(name, text string) {
 func (f *folded) trees() (count int) {
 	for _, st := range f.audience("default/eg") {
 		for _, t := range st.tables {
-			if t.accepted != nil && t.accepted.Linear != nil && st.state == (state{idle: true, settled: true}) {
+			if t.accepted != nil && t.accepted.Linear != nil && st.state == (state{idle: true}) && st.settled() {
 				count++
 			}
 		}

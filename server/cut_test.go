@@ -116,7 +116,7 @@ func TestACutConnectionCostsNothing(t *testing.T) {
 		t.Helper()
 		shop.until("the Envoy is back", func() bool {
 			streams := shop.audience("shop/a")
-			return len(streams) == 1 && streams[0].id > id && streams[0].state.settled
+			return len(streams) == 1 && streams[0].id > id && streams[0].settled()
 		})
 	}
 	for i := range 3 {

@@ -116,7 +116,7 @@ func TestWithoutPhasesEverythingGoesAtOnce(t *testing.T) {
 	r.publish("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.takeAny("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1 r2@1")
-	r.until("all accepted", func() bool { return r.audience("shop/a")[0].state.settled })
+	r.until("all accepted", func() bool { return r.audience("shop/a")[0].settled() })
 	r.publish("-Cluster old", "Cluster new@1", "RouteConfiguration r1@2")
 	c.want("Cluster new@1 -old")
 	c.want("RouteConfiguration r1@2") // no answer was given

@@ -177,7 +177,7 @@ func (w *shaped) settle(streams int) {
 		held = 0
 		w.locked(func() {
 			for st := range w.scopes["default/eg"].streams {
-				held += int(number(st.state.settled))
+				held += int(number(st.settled()))
 			}
 		})
 	}

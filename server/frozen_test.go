@@ -49,7 +49,7 @@ func (p *shopPort) alone(before uint64) (id uint64) {
 	p.t.Helper()
 	p.until("a stream that is settled", func() bool {
 		streams := p.audience(p.port.Gateway)
-		if len(streams) != 1 || streams[0].id <= before || !streams[0].state.settled {
+		if len(streams) != 1 || streams[0].id <= before || !streams[0].settled() {
 			return false
 		}
 		id = streams[0].id
@@ -150,7 +150,9 @@ func TestManyClustersFailNoRequest(t *testing.T) {
 	}
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 500, Targets: targets})
 	shop.Publish(translate.Result{Delta: shop.crowd("new", clusters)})
-	shop.until("all is accepted", func() bool { return shop.audience("shop/a")[0].state == state{idle: true, settled: true} })
+	shop.until("all is accepted", func() bool {
+		return shop.audience("shop/a")[0].state == (state{idle: true}) && shop.audience("shop/a")[0].settled()
+	})
 	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
 		t.Error(result)
 	}

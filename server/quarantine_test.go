@@ -176,12 +176,14 @@ func testQuarantine(t *testing.T, shards int) {
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
-	f.until("it holds all", func() bool { return f.audience("default/eg")[0].state == state{idle: true, settled: true} })
+	f.until("it holds all", func() bool {
+		return f.audience("default/eg")[0].state == (state{idle: true}) && f.audience("default/eg")[0].settled()
+	})
 	rejections := rejectionsIn(f.get(t, "/metrics"))
 	f.small("edge-2") // what comes later is not asked again
 	f.until("both hold it", func() bool {
 		streams := f.audience("default/eg")
-		return len(streams) == 2 && streams[0].state.settled && streams[1].state.settled && streams[0].state.rejections+streams[1].state.rejections == 0
+		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.rejections+streams[1].state.rejections == 0
 	})
 	if now := rejectionsIn(f.get(t, "/metrics")); rejections == "" || now != rejections {
 		t.Errorf("%s, after another Envoy came %s", rejections, now)
@@ -212,14 +214,14 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 		t.Errorf("the route is blamed: %s", said)
 	}
 
-	f.until("it holds all else", func() bool { return f.audience("default/eg")[0].state.settled })
+	f.until("it holds all else", func() bool { return f.audience("default/eg")[0].settled() })
 	before := rejectionsIn(f.get(t, "/metrics"))
 	f.reload() // asks it again
 	f.until("it has rejected the rule again", func() bool {
 		f.Server.mu.Unlock() // the page takes it, too
 		now := rejectionsIn(f.get(t, "/metrics"))
 		f.Server.mu.Lock()
-		return before != "" && now != before && f.audience("default/eg")[0].state.settled
+		return before != "" && now != before && f.audience("default/eg")[0].settled()
 	})
 	f.route("big", "big.example", "/big/[a-z]+")
 	f.leads("/big/x", "big.example")

@@ -113,7 +113,7 @@ func TestAnEnvoyMovesBetweenReplicasAndIsSentNothing(t *testing.T) {
 		f.t.Helper()
 		f.until("it holds all", func() bool {
 			streams := f.audience("default/eg")
-			return len(streams) == 1 && streams[0].state.settled
+			return len(streams) == 1 && streams[0].settled()
 		})
 	}
 	settled(first)

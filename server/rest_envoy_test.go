@@ -58,7 +58,7 @@ func TestAnEnvoyThatKeepsItsClustersIsLeftInPeace(t *testing.T) {
 			shop.Publish(translate.Result{Delta: gone(spare)})
 			shop.until("it rests", func() bool {
 				st := shop.audience("shop/a")[0]
-				return st.state == state{idle: true, settled: true} && !st.ledgers[cds].held.has("spare2")
+				return st.state == (state{idle: true}) && st.settled() && !st.ledgers[cds].held.has("spare2")
 			})
 			counts := func(want string) {
 				t.Helper()

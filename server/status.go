@@ -33,10 +33,7 @@ func gatewayOf(key store.Key) (string, bool) {
 type state struct {
 	// idle tells that clusters and listeners were asked for and that nothing is
 	// to be sent or answered.
-	idle bool
-	// settled tells that the Envoy asked for all tables of its scope, too: a new
-	// listener asks for its own a moment after it was accepted.
-	settled    bool
+	idle       bool
 	rejections int
 }
 
@@ -50,7 +47,6 @@ func (s *Server) settle(st *stream) {
 		l.shed(st.scope)
 	}
 	s.object(st)
-	st.state.settled = now.idle && len(st.lacks) == 0
 	if now.idle && !was.idle || now.rejections != was.rejections {
 		s.touched[st.scope] = struct{}{}
 	}

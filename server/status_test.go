@@ -126,7 +126,7 @@ func TestARejectionIsOnlyTheOwnersInAUnion(t *testing.T) {
 	c.take("Listener a@1 b@1")
 	c.ask(rds, "ra", "rb")
 	c.take("RouteConfiguration ra@1 rb@1")
-	r.until("all accepted", func() bool { return r.audience("shop/a")[0].state.settled })
+	r.until("all accepted", func() bool { return r.audience("shop/a")[0].settled() })
 	r.publish("shop/b: RouteConfiguration rb@bad")
 	c.nack(c.want("RouteConfiguration rb@bad"), "no")
 	r.until("the verdicts", func() bool {

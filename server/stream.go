@@ -55,7 +55,6 @@ func (st *stream) mark(typ string, names ...string) {
 	if l := st.ledgers[typ]; l != nil {
 		l.markAll(names)
 		st.setIdle(false)
-		st.state.settled = false
 		st.poke()
 	}
 }

@@ -129,7 +129,7 @@ func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	objects := p.store.Restored()
-	if len(objects) == 0 || p.secrets != nil {
+	if len(objects) == 0 || p.secrets != nil || p.unsure {
 		return
 	}
 	r := &reload{stages: map[string]time.Duration{}}
