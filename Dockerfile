@@ -6,8 +6,9 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=
+ARG COMMIT=
 RUN CGO_ENABLED=0 go build -trimpath \
-      -ldflags "-s -w -X github.com/gatefold/gatefold/server/cli.version=${VERSION}" \
+      -ldflags "-s -w -X github.com/gatefold/gatefold/server/cli.version=${VERSION} -X github.com/gatefold/gatefold/server/cli.commit=${COMMIT}" \
       -o /out/ . ./examples/echo \
  && mkdir /out/run
 

@@ -12,9 +12,11 @@ SUITE     = envoy/conformance
 # How much `make bench` measures: quick takes about 3 minutes, usual 15, full an hour.
 BENCH    ?= usual
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION))
+COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
+LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
+            $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: help build run envoy test compose check lint tidy fuzz fuzz-long bench clean
+.PHONY: help build run envoy test compose check lint tidy fuzz fuzz-long differ hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -55,6 +57,15 @@ fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 
 fuzz-long: ## Run each fuzz test on a million inputs: a night's work
 	@.ci/fuzz 1000000x
+
+differ: envoy ## Compare explain with a real Envoy on 200,000 random requests; GATEFOLD_DIFFER_SEED makes others
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_DIFFER_REQUESTS=200000 $(GO) test -count=1 -v -timeout 3h -run TestExplainIsWhatEnvoyDoes ./server/differ
+
+hostile: ## Put 2,000 random attacks beside an innocent team; GATEFOLD_HOSTILE_SEED makes others
+	GATEFOLD_HOSTILE=2000 $(GO) test -count=1 -v -timeout 3h -run TestHostileFolders ./translate
+
+hostile-streams: envoy ## Serve hostile xDS clients beside a real Envoy for about an hour
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_HOSTILE_STREAMS=2000 $(GO) test -count=1 -v -timeout 3h -run TestHostileStreams ./server
 
 bench: envoy ## Measure edits, starts, memory, fan-out and lookup: one table of ratios (BENCH=quick, usual or full)
 	cd envoy/bench && $(GO) vet . && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -run TestBench -size=$(BENCH)

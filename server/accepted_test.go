@@ -143,7 +143,7 @@ func addressMoves(st *stream) bool {
 	if l == nil {
 		return false
 	}
-	for _, r := range l.rejected {
+	for _, r := range l.rejected.of {
 		if strings.Contains(r.words, "has duplicate address") {
 			return true
 		}

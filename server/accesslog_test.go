@@ -46,3 +46,52 @@ spec: {type: Static, static: {hosts: [{host: 127.9.0.1, port: 3000}]}}
 		})
 	}
 }
+
+// TestAccessLogNamesWhatCloses closes a route by an invalid policy: Envoy's log names the
+// policy, and nothing for other requests.
+func TestAccessLogNamesWhatCloses(t *testing.T) {
+	run := startCase(t, &cases.Case{})
+	run.apply(cases.Step{Files: map[string]string{"all.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - name: closed
+    matches: [{path: {value: /closed}}]
+    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: a}]
+  - matches: [{path: {value: /open}}]
+    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: a}]
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: a}
+spec: {type: Static, static: {hosts: [{host: 127.9.0.1, port: 3000}]}}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: auth}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: closed}]
+  rbac: {action: Deny, policy: {matchExpressions: ["true"]}}
+`}})
+	run.envoy.WaitListener(run.address + ":8080")
+	for _, path := range []string{"/closed", "/open"} {
+		envoytest.Do(t, envoytest.Request{Address: run.address + ":8080", Host: "x.example.com:8080", Path: path})
+	}
+	run.envoy.Stop() // writes what is left
+	for line := range strings.Lines(run.envoy.Log()) {
+		closed, open := strings.Contains(line, `"path":"/closed"`), strings.Contains(line, `"path":"/open"`)
+		if closed && !(strings.Contains(line, `"closed_by":"TrafficPolicy default/auth"`) && strings.Contains(line, `"status":500`)) || open && !strings.Contains(line, `"closed_by":null`) {
+			t.Errorf("the log says: %s", line)
+		}
+	}
+	if log := run.envoy.Log(); !strings.Contains(log, "/closed") || !strings.Contains(log, "/open") {
+		t.Errorf("the log lacks requests:\n%s", log)
+	}
+}

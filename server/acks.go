@@ -18,15 +18,23 @@ type ledger struct {
 	waits    bool                 // for a first response, be it an empty one
 	names    overlay              // asked for by name
 	held     overlay              // name → version that Envoy accepted last
-	flight   map[string]*response // nonce → unanswered response
+	flight   map[string]*response // nonce → unanswered response; maxFlight at most
 	awaited  int                  // names in flight
-	rejected map[string]rejection
+	rejected rejections
 	alone    map[string]struct{} // to be sent alone, to find who was rejected
 	force    map[string]struct{} // to be sent although the version is held
 	due      queue               // to be looked at, not in flight
 	again    map[string]struct{} // to be looked at after the answer
 	gone     queue               // held, and to be removed when nothing can use it
+	// unknown are names that the client asked for, or said that it holds, and that the
+	// Gateway did not have: see limits.go.
+	unknown   map[string]struct{}
+	strangers int // their weight
 }
+
+// maxFlight bounds the responses of a type that a stream has not answered. An Envoy
+// answers each; to find the response of a name, each of them is asked.
+const maxFlight = 64
 
 // rejection is a version that Envoy refused, and why, in Envoy's words.
 type rejection struct {
@@ -37,10 +45,28 @@ type rejection struct {
 	again   bool      // that time has come
 }
 
+// rejections are what a stream rejected, by name.
+type rejections struct {
+	of    map[string]rejection
+	edits uint64 // changes of the set, so that nobody has to compare it
+}
+
+func (r *rejections) set(name string, now rejection) {
+	r.of[name] = now
+	r.edits++
+}
+
+func (r *rejections) remove(name string) {
+	if _, ok := r.of[name]; ok {
+		delete(r.of, name)
+		r.edits++
+	}
+}
+
 func newLedger(typ string) *ledger {
 	return &ledger{
-		typ: typ, names: overlay{bare: true}, flight: map[string]*response{}, rejected: map[string]rejection{},
-		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{},
+		typ: typ, names: overlay{bare: true}, flight: map[string]*response{}, rejected: rejections{of: map[string]rejection{}},
+		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
 	}
 }
 
@@ -78,34 +104,12 @@ func (l *ledger) markAll(names []string) {
 	}
 }
 
-// peek gives the first name that is to be looked at now; ok is false when there is
-// none.
-func (l *ledger) peek() (name string, ok bool) {
-	for {
-		name, ok = l.due.peek()
-		switch {
-		case !ok || l.due.own(): // mark has looked at it
-			return name, ok
-		case !l.wants(name):
-		case l.inFlight(name) != nil:
-			l.again[name] = struct{}{}
-		default:
-			return name, true
-		}
-		l.due.pop()
-	}
-}
-
 // subscribe adds names. A name asked for again is sent again: the client may
 // have forgotten it (xDS protocol, "Subscribing to Resources"); those in known
 // it has told to hold, and of those resume marks what is to be looked at.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
-		if name == wildcard {
-			l.wildcard = true
-			continue
-		}
 		l.names.set(name, "")
 		_, told := known[name]
 		if !told && (l.held.has(name) || l.inFlight(name) != nil) {
@@ -118,28 +122,29 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume takes over what the Envoy holds from a stream before. What is as in the target
-// is looked at only where plan.holds wants to know of it.
-func (l *ledger) resume(versions map[string]string, c *scope) {
+// resume takes over what the Envoy holds from a stream before; the names are sorted. What
+// is as in the target is looked at only where plan.holds wants to know of it.
+func (l *ledger) resume(names []string, versions map[string]string, c *scope) {
 	var same []*entry
-	for name, version := range versions {
+	for _, name := range names {
 		if !l.wants(name) {
 			continue
 		}
-		if e := c.entry(l.typ, name); e != nil && e.Version == version {
+		e := c.entry(l.typ, name)
+		if e == nil {
+			l.addUnknown(name)
+		}
+		if e != nil && e.Version == versions[name] {
 			same = append(same, e)
 			if l.typ != resourcev3.RouteType {
 				continue
 			}
 		} else {
-			l.held.set(name, version)
+			l.held.set(name, versions[name])
 		}
 		l.mark(name)
 	}
-	sortEntries(same)
 	l.held.take(same)
-	l.names.lay(c, l.typ)
-	l.held.lay(c, l.typ)
 }
 
 // markWanted marks all of the target that is not held as it is there.
@@ -156,38 +161,35 @@ func (l *ledger) markWanted(c *scope) {
 	l.markAll(slices.Sorted(maps.Keys(all.since)))
 }
 
-// unsubscribe forgets what the client forgets.
+// unsubscribe forgets the names that the client forgets.
 func (l *ledger) unsubscribe(names []string) {
 	for _, name := range names {
-		if name == wildcard {
-			l.wildcard = false
-			continue
-		}
 		l.names.remove(name)
-	}
-	for _, name := range l.known(names) {
-		if !l.wants(name) {
-			l.forget(name)
-		}
+		l.forgetUnwanted(name)
 	}
 }
 
-// known gives the names that an unsubscription of names can touch.
-func (l *ledger) known(names []string) []string {
-	if !slices.Contains(names, wildcard) {
-		return names
+// forgetUnwanted forgets a name that the stream does not ask for.
+func (l *ledger) forgetUnwanted(name string) {
+	if !l.wants(name) {
+		l.forget(name)
 	}
-	all := slices.Collect(maps.Keys(l.rejected))
+}
+
+// touched yields the names that the end of a wildcard subscription can touch, some twice.
+func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
-		all = append(all, name)
-	}
-	for _, r := range l.flight {
-		all = append(all, r.removed...)
-		for _, e := range r.set {
-			all = append(all, e.Name)
+		if !yield(name) {
+			return
 		}
 	}
-	return all
+	for _, r := range l.flight {
+		for name := range r.all {
+			if !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 func (l *ledger) forget(name string) {
@@ -196,10 +198,11 @@ func (l *ledger) forget(name string) {
 		l.awaited--
 	}
 	l.held.remove(name)
-	delete(l.rejected, name)
+	l.rejected.remove(name)
 	delete(l.alone, name)
 	delete(l.force, name)
 	delete(l.again, name)
+	l.dropUnknown(name)
 	l.due.drop(name)
 	l.gone.drop(name)
 }
@@ -231,14 +234,17 @@ func (l *ledger) accept(nonce string) {
 	l.held.take(taken)
 	for _, e := range taken {
 		l.answered(r, e.Name)
-		delete(l.rejected, e.Name)
+		l.rejected.remove(e.Name)
 		delete(l.alone, e.Name)
 	}
 	for _, name := range r.removed {
 		if l.answered(r, name) {
 			l.held.remove(name)
-			delete(l.rejected, name)
+			l.rejected.remove(name)
 			delete(l.alone, name)
+			if !l.names.has(name) {
+				l.dropUnknown(name)
+			}
 		}
 	}
 }
@@ -258,10 +264,10 @@ func (l *ledger) reject(nonce, words string) {
 		}
 		if single || blames(words, e.Name) {
 			times := 1
-			if before := l.rejected[e.Name]; before.version == e.Version {
+			if before := l.rejected.of[e.Name]; before.version == e.Version {
 				times += before.times
 			}
-			l.rejected[e.Name] = rejection{version: e.Version, words: words, times: times}
+			l.rejected.set(e.Name, rejection{version: e.Version, words: words, times: times})
 			delete(l.alone, e.Name)
 			continue
 		}
@@ -313,26 +319,12 @@ func blames(words, name string) bool {
 // idle tells that nothing is to be sent or awaited but removals.
 func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 
-// rests tells that nothing is to be sent but removals.
-func (l *ledger) rests() bool {
-	_, ok := l.peek()
-	return !ok
-}
-
-// shed gives up what the ledger does not need when it is idle.
-func (l *ledger) shed(c *scope) {
-	if l.idle() || len(l.held.runs) > maxRuns {
-		l.names.lay(c, l.typ)
-		l.held.lay(c, l.typ)
-	}
-}
-
-// maxRuns bounds how many lists a ledger keeps that was never idle since.
-const maxRuns = 64
+// rests tells that nothing is to be looked at but removals.
+func (l *ledger) rests() bool { return l.due.empty() }
 
 // stale tells that Envoy serves an older form of something it rejected.
 func (l *ledger) stale() bool {
-	for name := range l.rejected {
+	for name := range l.rejected.of {
 		if l.held.has(name) {
 			return true
 		}

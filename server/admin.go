@@ -3,17 +3,15 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/visible"
 )
 
 // admin makes the pages: JSON but for the metrics, GET only but for the reload
@@ -26,7 +24,7 @@ func (s *Server) admin(address net.Addr) http.Handler {
 	pages.HandleFunc("/readyz", s.readyPage)
 	pages.Handle("/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	pages.HandleFunc("/api/v1/problems", s.problemsPage)
-	pages.HandleFunc("/api/v1/xds", s.xdsPage)
+	pages.HandleFunc("/api/v1/xds", oneAtATime(dumpWait, s.xdsPage))
 	pages.HandleFunc("/api/v1/explain", s.explainPage)
 	pages.HandleFunc("/api/v1/transport", s.transportPage)
 	pages.HandleFunc("/api/v1/envoys", s.envoysPage)
@@ -48,8 +46,8 @@ type word struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// guard lets only reading requests and reloads pass, and over loopback only those
-// that name it: a web page that makes its own name point here (DNS rebinding)
+// guard lets only reading requests and reloads pass, none that a page of another site makes
+// a browser send, and over loopback only those that name it: a web page that makes its own name point here (DNS rebinding)
 // must not read this host's configuration, also where all interfaces are served.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,6 +55,8 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 		switch {
 		case ok && tcp.IP.IsLoopback() && !namesAddress(r.Host):
 			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
+		case fromElsewhere(r):
+			answer(w, http.StatusForbidden, word{Error: "a page of another site may not read these pages"})
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != reloadPath:
 			w.Header().Set("Allow", "GET, HEAD")
 			answer(w, http.StatusMethodNotAllowed, word{Error: r.Method + " is not allowed: these pages are for reading"})
@@ -64,6 +64,28 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 			pages.ServeHTTP(w, r)
 		}
 	})
+}
+
+// dumpWait is how long a dump of everything waits until another one has been read.
+const dumpWait = 5 * time.Second
+
+// oneAtATime lets one client have a large page at a time, which is held in memory until the
+// client has read it; others are sent away after a wait.
+func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
+	turn := make(turns, 1)
+	return func(w http.ResponseWriter, r *http.Request) {
+		late := time.NewTimer(wait)
+		defer late.Stop()
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+			page(w, r)
+		case <-late.C:
+			w.Header().Set("Retry-After", "5")
+			answer(w, http.StatusServiceUnavailable, word{Error: "another client is reading this page: try again later"})
+		case <-r.Context().Done():
+		}
+	}
 }
 
 // reachedAt gives the address that a request came in by, which is more than the
@@ -81,6 +103,13 @@ func fromBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
+// fromElsewhere tells whether a browser asks for the sake of a page of another origin. Another
+// port of this host is another origin, too, which browsers call the same site.
+func fromElsewhere(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
 // namesAddress tells whether a Host header is an address or localhost, neither
 // of which another's DNS can answer for.
 func namesAddress(host string) bool {
@@ -96,7 +125,7 @@ func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(visible.NewWriter(w))
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(body)
@@ -105,6 +134,10 @@ func answer(w http.ResponseWriter, code int, body any) {
 func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
 	if waits := s.unloaded(); waits != "" {
 		answer(w, http.StatusServiceUnavailable, word{Error: waits})
+		return
+	}
+	if why := s.busy().unready(); why != "" {
+		answer(w, http.StatusServiceUnavailable, word{Error: why})
 		return
 	}
 	answer(w, http.StatusOK, word{Status: "ready"})
@@ -125,63 +158,4 @@ func (s *Server) unloaded() (words string) {
 		words += fmt.Sprintf("; Envoys that wait for it: %d", n)
 	}
 	return words
-}
-
-// problemList is the page /api/v1/problems.
-type problemList struct {
-	// Unloaded says that nothing has been loaded yet, and how many Envoys wait for it.
-	Unloaded string `json:"unloaded,omitempty"`
-	// Hold says why the folder is not followed now.
-	Hold string `json:"hold,omitempty"`
-	// State says why what serves cannot be saved for a restart.
-	State    string          `json:"state,omitempty"`
-	Problems []store.Problem `json:"problems"`
-}
-
-func (s *Server) problemsPage(w http.ResponseWriter, _ *http.Request) {
-	var list problemList
-	s.locked(func() { list = problemList{Hold: s.hold, State: s.unsaved, Problems: s.problems} })
-	list.Unloaded = s.unloaded()
-	if list.Problems == nil {
-		list.Problems = []store.Problem{}
-	}
-	answer(w, http.StatusOK, list)
-}
-
-// statusList is a v1 List, as kubectl prints it.
-type statusList struct {
-	metav1.TypeMeta `json:",inline"`
-	Items           []ObjectStatus `json:"items"`
-}
-
-func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
-	kind, namespace, name := r.PathValue("kind"), r.PathValue("namespace"), r.PathValue("name")
-	list := s.statuses(func(key store.Key) bool {
-		return (kind == "" || strings.EqualFold(kind, key.Kind)) &&
-			(name == "" || name == key.Name && namespace == key.Namespace)
-	})
-	if name != "" && len(list.Items) == 0 {
-		wanted := store.Key{Kind: kind, Namespace: namespace, Name: name}
-		answer(w, http.StatusNotFound, word{Error: "there is no " + wanted.String()})
-		return
-	}
-	answer(w, http.StatusOK, list)
-}
-
-// statuses lists the objects that want names, sorted by key.
-func (s *Server) statuses(want func(store.Key) bool) statusList {
-	seen := map[store.Key]sight{}
-	s.locked(func() {
-		s.refresh()
-		for key := range s.board.objects {
-			if want(key) {
-				seen[key], _ = s.board.sees(key)
-			}
-		}
-	})
-	items := make([]ObjectStatus, 0, len(seen))
-	for _, key := range slices.SortedFunc(maps.Keys(seen), store.CompareKeys) {
-		items = append(items, seen[key].at(key))
-	}
-	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
 }

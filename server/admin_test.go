@@ -111,7 +111,8 @@ func TestProblemsAreShownAndCounted(t *testing.T) {
 		t.Errorf("got %+v", page)
 	}
 	r.figures(t,
-		`gatefold_problems{severity="error"} 1`, `gatefold_problems{severity="warning"} 1`,
+		`gatefold_problems{code="Syntax",namespace="",severity="error"} 1`, `gatefold_problems{code="UnknownField",namespace="",severity="warning"} 1`,
+		`gatefold_problems{code="",namespace="",severity="error"} 0`,
 		`gatefold_reloads_total{result="held"} 1`, `gatefold_last_reload_successful 0`, `gatefold_hold 1`,
 		`gatefold_last_reload_success_timestamp_seconds 0`, `gatefold_stage_duration_seconds_count{stage="store"} 1`)
 	r.Reloaded(Reload{Result: "ok", OK: true})

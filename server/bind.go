@@ -2,7 +2,9 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +33,7 @@ func (p *plan) cannotBind() map[string]struct{} {
 	if l == nil {
 		return out
 	}
-	for name, r := range l.rejected {
+	for name, r := range l.rejected.of {
 		if bindFailed(r.words) {
 			out[name] = struct{}{}
 		}
@@ -62,32 +64,82 @@ func (u unbound) words(of map[string]int, before map[string]string) map[string]s
 
 // of is the verdict on a listener of an object, "" for the object itself: an address
 // that cannot be bound is the fault of the listeners there, and of who has them
-// (Gateway API, GatewayReasonAddressNotUsable).
+// (Gateway API, GatewayReasonAddressNotUsable). The listener has the words and the remedy;
+// the object names its listeners.
 func (v verdict) of(o object, listener string) verdict {
-	var said []string
+	var names []string
 	for name, envoy := range o.envoy {
-		words := v.unbound[envoy]
-		if words != "" && (listener == "" || listener == name) && !slices.Contains(said, words) {
-			said = append(said, words)
+		if v.unbound[envoy] != "" && (listener == "" || listener == name) {
+			names = append(names, name)
 		}
 	}
-	if len(said) == 0 {
+	if len(names) == 0 {
 		return v
 	}
-	reason := string(gwv1.ListenerReasonPortUnavailable)
-	if _, isGateway := o.status.(*gwv1.GatewayStatus); isGateway && listener == "" {
-		reason = string(gwv1.GatewayReasonAddressNotUsable)
+	slices.Sort(names)
+	out := verdict{status: metav1.ConditionFalse, reason: string(gwv1.ListenerReasonPortUnavailable)}
+	if listener != "" {
+		words := v.unbound[o.envoy[listener]]
+		out.message = words + "; " + bindRemedy(words, o.portField(listener))
+		return out
 	}
-	return verdict{status: metav1.ConditionFalse, reason: reason, message: sumUp(said)}
+	if _, isGateway := o.status.(*gwv1.GatewayStatus); isGateway {
+		out.reason = string(gwv1.GatewayReasonAddressNotUsable)
+	}
+	out.message = fmt.Sprintf("%d of %d listeners cannot be bound: %s", len(names), len(o.envoy), strings.Join(names, ", "))
+	return out
 }
 
-// bindHint says what to do where Envoy may not bind a port.
-func bindHint(words string) string {
-	if !bindFailed(words) || !strings.Contains(words, "Permission denied") {
-		return ""
+// portField is the field that has the port of a listener.
+func (o object) portField(listener string) string {
+	var listeners []string
+	switch s := o.status.(type) {
+	case *gwv1.GatewayStatus:
+		for _, l := range s.Listeners {
+			listeners = append(listeners, string(l.Name))
+		}
+	case *gwv1.ListenerSetStatus:
+		for _, l := range s.Listeners {
+			listeners = append(listeners, string(l.Name))
+		}
 	}
-	return " (ports below 1024 need the capability CAP_NET_BIND_SERVICE: AmbientCapabilities= in the systemd unit," +
-		" or setcap cap_net_bind_service=ep on Envoy's binary; or lower the sysctl net.ipv4.ip_unprivileged_port_start)"
+	if i := slices.Index(listeners, listener); i >= 0 {
+		return fmt.Sprintf("spec.listeners[%d].port", i)
+	}
+	return "the port"
+}
+
+// The parts of Envoy's words about an address that it cannot bind (Envoy notes, section 8).
+const (
+	bindBegin = "cannot bind '"
+	portInUse = "Address already in use"
+)
+
+// bindWords says what keeps an Envoy from listening, with Envoy's own reason.
+func bindWords(node, words string) string {
+	_, rest, found := strings.Cut(words, bindBegin)
+	address, reason, told := strings.Cut(rest, "': ")
+	if !found || !told {
+		return fmt.Sprintf("Envoy %q rejected the listener: %s", node, words)
+	}
+	envoys := fmt.Sprintf("Envoy %q cannot bind %s: %s", node, address, reason)
+	if _, port, err := net.SplitHostPort(address); err == nil && strings.Contains(reason, portInUse) {
+		return fmt.Sprintf("port %s is in use by another program (%s)", port, envoys)
+	}
+	return envoys
+}
+
+// bindRemedy says what to do about bindWords, or Envoy's words.
+func bindRemedy(words, field string) string {
+	const again = "gatefold tries again every 30s at the latest"
+	switch {
+	case strings.Contains(words, portInUse):
+		return "free it or change " + field + "; " + again
+	case strings.Contains(words, "Permission denied"):
+		return "ports below 1024 need the capability CAP_NET_BIND_SERVICE: AmbientCapabilities= in the systemd unit," +
+			" or setcap cap_net_bind_service=ep on Envoy's binary; or lower the sysctl net.ipv4.ip_unprivileged_port_start; " + again
+	}
+	return "change the address or " + field + "; " + again
 }
 
 // rebind makes the listeners due again whose bind failed a while ago, because
@@ -100,8 +152,8 @@ func (p *plan) rebind(now time.Time) time.Time {
 		return time.Time{}
 	}
 	var next time.Time
-	for _, name := range slices.Sorted(maps.Keys(l.rejected)) {
-		r := l.rejected[name]
+	for _, name := range slices.Sorted(maps.Keys(l.rejected.of)) {
+		r := l.rejected.of[name]
 		if l.inFlight(name) != nil || r.again || !bindFailed(r.words) {
 			continue
 		}
@@ -114,7 +166,7 @@ func (p *plan) rebind(now time.Time) time.Time {
 		} else {
 			next = earlier(next, r.at)
 		}
-		l.rejected[name] = r
+		l.rejected.of[name] = r // as rejected as before
 	}
 	return next
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type board struct {
 	// judged are the objects that a verdict is joined with, by Gateway: itself, and its
 	// ListenerSets.
 	judged map[string]map[store.Key]struct{}
+	stale  staleBoard
 	feed   *StatusFeed // nil where nobody follows
 	last   stamps      // that were made last
 	// open are the Gateways that are not programmed. Of those in outdated, or of all
@@ -51,7 +53,9 @@ type stamps []metav1.Time
 // sight is an object's status at one moment. What it shows is made without a lock.
 type sight struct {
 	object
-	verdict verdict
+	verdict  verdict
+	stale    *store.Stale // nil where the newest version is served
+	policies []store.Key  // the stale ones that have it as their target
 }
 
 func newBoard() board {
@@ -61,13 +65,31 @@ func newBoard() board {
 	}
 }
 
-// sees gives what is known of an object now; ok is false for one without a status.
+// sees gives what is known of an object now; ok is false for one without a status that is
+// not stale either.
 func (b *board) sees(key store.Key) (seen sight, ok bool) {
+	stale := b.stale.objects[key]
 	o := b.objects[key]
 	if o == nil {
-		return sight{}, false
+		return sight{stale: stale, policies: b.stale.policies[key]}, stale != nil
 	}
-	return sight{*o, b.verdicts[o.gateway]}, true
+	return sight{*o, b.verdicts[o.gateway], stale, b.stale.policies[key]}, true
+}
+
+// keys gives every object that sees knows, in no order.
+func (b *board) keys() iter.Seq[store.Key] {
+	return func(yield func(store.Key) bool) {
+		for key := range b.objects {
+			if !yield(key) {
+				return
+			}
+		}
+		for key := range b.stale.objects {
+			if b.objects[key] == nil && !yield(key) {
+				return
+			}
+		}
+	}
 }
 
 // set takes over a status that is new at now.

@@ -282,7 +282,7 @@ func TestAnInnocentCompiledTableIsServedLinear(t *testing.T) {
 		s.serve(then)
 		state := s.tables["r"]
 		if linearToo {
-			if state.treeless || s.ledgers[rds].rejected["r"].version != then.linear().Version || len(state.refused) > 0 {
+			if state.treeless || s.ledgers[rds].rejected.of["r"].version != then.linear().Version || len(state.refused) > 0 {
 				t.Errorf("refused in both forms: treeless %t, blamed %v, rejected %v", state.treeless, state.refused, s.ledgers[rds].rejected)
 			}
 			s.says = reads

@@ -158,7 +158,7 @@ func TestOneRejectedByItselfIsNotSentAgain(t *testing.T) {
 	r.publish("RouteConfiguration r1@bad", "RouteConfiguration r2@2", "-Cluster web")
 	c.nack(c.want("RouteConfiguration r1@bad"), "missing ): ((")
 	c.take("RouteConfiguration r2@2")
-	r.until("the rejection is known", func() bool { return r.audience("shop/a")[0].ledgers[rds].rejected["r1"].words == "missing ): ((" })
+	r.until("the rejection is known", func() bool { return r.audience("shop/a")[0].ledgers[rds].rejected.of["r1"].words == "missing ): ((" })
 	c.barrier(r, "Cluster x@1") // neither r1@bad nor, as r1@1 serves on, the removal
 	r.publish("RouteConfiguration r1@2")
 	c.take("RouteConfiguration r1@2")
@@ -266,7 +266,7 @@ func TestAStuckStreamDelaysNobody(t *testing.T) {
 	c.take("Cluster a@1")
 	for _, big := range bigClusters(200) { // far more than flow control lets pass
 		r.publish(big)
-		c.next()
+		c.ack(c.next())
 	}
 	r.publish("Cluster a@2")
 	c.want("Cluster a@2")

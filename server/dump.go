@@ -201,22 +201,11 @@ func dumpStreams(to []streamDump, c *scope) []streamDump {
 }
 
 func (l *ledger) dump() ledgerDump {
-	dump := ledgerDump{Acked: l.held.size, Pending: l.pending(), Removing: len(l.gone.in)}
-	for _, name := range slices.Sorted(maps.Keys(l.rejected)) {
-		r := l.rejected[name]
+	dump := ledgerDump{Acked: l.held.size, Pending: l.due.size() + l.awaited, Removing: len(l.gone.in)}
+	for _, name := range slices.Sorted(maps.Keys(l.rejected.of)) {
+		r := l.rejected.of[name]
 		held, _ := l.held.get(name)
 		dump.Rejected = append(dump.Rejected, rejectedDump{name, r.version, held, r.words})
 	}
 	return dump
-}
-
-// pending counts the resources that are to be looked at or answered.
-func (l *ledger) pending() int {
-	due := map[string]struct{}{}
-	for name := range l.due.each {
-		if l.wants(name) && l.inFlight(name) == nil {
-			due[name] = struct{}{}
-		}
-	}
-	return len(due) + l.awaited
 }

@@ -15,9 +15,13 @@ import (
 // published last, whether or not each Envoy has it yet; the places are those of
 // the folder as it was read last. A question without an answer gets 400.
 func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
-	facts, view := explain.Facts{Places: s.options.Places}, (func() *ir.View)(nil)
+	facts, view := explain.Facts{Places: s.options.Places, Outlines: s.options.Outlines, Labels: s.options.Labels}, (func() *ir.View)(nil)
 	s.locked(func() {
 		view, facts.Problems = s.view, s.problems
+		facts.Stale = make(map[store.Key]store.Stale, len(s.board.stale.objects))
+		for key, stale := range s.board.stale.objects {
+			facts.Stale[key] = *stale
+		}
 		for key, o := range s.board.objects {
 			facts.Statuses = append(facts.Statuses, status.Update{
 				Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status,

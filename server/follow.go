@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,12 @@ type ObjectStatus struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        ObjectMeta `json:"metadata"`
 	Status          any        `json:"status"`
+	// Stale says that the last valid version is served, and Status is its status; nil
+	// where the folder's version is served.
+	Stale *Stale `json:"stale,omitempty"`
+	// StalePolicies are the stale policies that have the object as their target, by name or by
+	// labels.
+	StalePolicies []store.Key `json:"stalePolicies,omitempty"`
 }
 
 // ObjectMeta is what of an object's metadata is shown with its status.
@@ -24,20 +31,23 @@ type ObjectMeta struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// at is the object of this key, as it is shown. All kinds that have a status are shown
-// in version v1.
+// at is the object of this key, as it is shown.
 func (s sight) at(key store.Key) ObjectStatus {
 	return ObjectStatus{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
 		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: s.generation},
-		Status:   s.show(),
+		Status:   cmp.Or(s.show(), any(struct{}{})),
+		Stale:    newStale(s.stale), StalePolicies: s.policies,
 	}
 }
 
 // apiVersion is the version that objects of a group are read as.
 func apiVersion(group string) string {
-	if group == api.Group {
+	switch group {
+	case api.Group:
 		return group + "/" + api.Version
+	case "":
+		return "v1"
 	}
 	return group + "/v1"
 }
@@ -90,7 +100,7 @@ func (f *StatusFeed) look(all bool) (gone []store.Key, seen map[store.Key]sight)
 	defer s.mu.Unlock()
 	s.refresh()
 	if all {
-		for key := range s.board.objects {
+		for key := range s.board.keys() {
 			f.changed[key] = struct{}{}
 		}
 	}

@@ -232,9 +232,9 @@ func TestManyNodesThatComeAndGoAreForgotten(t *testing.T) {
 		r.until("they are forgotten", func() bool { return len(r.scopes) == 1 })
 	}
 	r.locked(func() {
-		if len(r.warned) != maxWarned || len(r.board.verdicts) != 1 || len(r.board.objects) != 0 || len(r.refused.rows) != 0 || len(r.quarantine.set) != 0 {
+		if len(r.warned) != maxWarned || len(r.board.verdicts) != 1 || len(r.board.objects) != 0 || len(r.refused.rows) != 0 || len(r.quarantine.parts) != 0 {
 			t.Errorf("left are %d names, %d verdicts, %d objects, %d refusals, %d parts in quarantine", len(r.warned),
-				len(r.board.verdicts), len(r.board.objects), len(r.refused.rows), len(r.quarantine.set))
+				len(r.board.verdicts), len(r.board.objects), len(r.refused.rows), len(r.quarantine.parts))
 		}
 	})
 }

@@ -81,12 +81,16 @@ func editAt(i int) translate.Result {
 
 // holdings counts what a server holds, and what it does for its streams.
 func (s *Server) holdings() map[string]int {
+	families, err := s.metrics.registry.Gather() // it locks the server, too
+	if err != nil {
+		panic(err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	count := map[string]int{
 		"scopes": len(s.scopes), "statuses": len(s.board.objects), "verdicts": len(s.board.verdicts), "judged": len(s.board.judged),
 		"problems": len(s.problems), "warned": len(s.warned), "refused": len(s.refused.rows),
-		"quarantine": len(s.quarantine.set),
+		"quarantine": len(s.quarantine.parts),
 	}
 	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
 		for typ, names := range c.target {
@@ -98,14 +102,10 @@ func (s *Server) holdings() map[string]int {
 			count["tables"] += len(st.tables)
 			for _, l := range st.ledgers {
 				count["in flight"] += len(l.flight)
-				count["rejected"] += len(l.rejected)
+				count["rejected"] += len(l.rejected.of)
 				count["alone"] += len(l.alone) + len(l.force) + len(l.again)
 			}
 		}
-	}
-	families, err := s.metrics.registry.Gather()
-	if err != nil {
-		panic(err)
 	}
 	for _, family := range families {
 		count["series"] += len(family.Metric)

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -29,12 +28,17 @@ type metrics struct {
 	old        prometheus.Gauge
 	linear     prometheus.Gauge
 	panics     prometheus.Counter
+	// adminPanics counts pages that answered 500.
+	adminPanics prometheus.Counter
+	// taskPanics counts tasks that began anew.
+	taskPanics *prometheus.CounterVec
 	ends       *certificateEnds
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
 	reloadOK   prometheus.Gauge
 	reloadTime prometheus.Gauge
 	hold       prometheus.Gauge
+	stale      prometheus.Gauge
 	stages     *prometheus.HistogramVec
 }
 
@@ -59,23 +63,31 @@ func newMetrics() *metrics {
 		acks:      counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
 		nacks:     counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
 		bytes:     counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
-		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused, by what failed: handshake or identity.", "cause"),
+		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused, by what failed: handshake, identity or limit.", "cause"),
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
 		}),
+		adminPanics: f.NewCounter(prometheus.CounterOpts{
+			Name: "gatefold_admin_panics_total", Help: "Admin requests that failed with 500 because of an internal error.",
+		}),
+		taskPanics: counters("gatefold_task_panics_total", "Background tasks that began anew after an internal error, by task.", "task"),
 		probes: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_probes_total", Help: "Tables sent to find out which route an Envoy rejects.",
 		}),
-		quarantine: gauge("gatefold_xds_quarantined", "Rules that do not serve because an Envoy rejected them, until they change."),
+		quarantine: gauge("gatefold_xds_quarantined", "Rules that every connected Envoy rejected and that answer 500, until they change."),
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
 		linear:     gauge("gatefold_xds_linear_envoys", "Connected Envoys that are given linear route tables, as they do not take compiled ones."),
 		ends: &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
 			"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)},
-		problems:   gauges("gatefold_problems", "Problems that stand in the folder, by severity.", "severity"),
+		problems: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "gatefold_problems",
+			Help: "Problems of the folder, by severity, code and the namespace of the object; of the namespaces beyond the 50 with the most problems together as _other.",
+		}, []string{"severity", "code", "namespace"}),
 		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
 		reloadTime: gauge("gatefold_last_reload_success_timestamp_seconds", "When the last successful reload was, in Unix time."),
-		hold:       gauge("gatefold_hold", "1 while the folder is not followed because it was emptied or is gone, else 0."),
+		hold:       gauge("gatefold_hold", "1 while the folder is frozen: it was emptied or is missing, and what it held before is served; else 0."),
+		stale:      gauge("gatefold_stale_objects", "Objects whose last valid version is served, as their file has no valid one."),
 		stages: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gatefold_stage_duration_seconds", Help: "Time that a step of a reload took.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
@@ -94,12 +106,13 @@ func (m *metrics) begin() {
 			counters.WithLabelValues(shortType(typ))
 		}
 	}
-	for _, cause := range []string{"handshake", "identity"} {
+	for _, cause := range []string{"handshake", "identity", "limit"} {
 		m.refused.WithLabelValues(cause)
 	}
-	for _, severity := range []store.Severity{store.Error, store.Warning} {
-		m.problems.WithLabelValues(string(severity))
+	for _, task := range tasks() {
+		m.taskPanics.WithLabelValues(task)
 	}
+	m.countProblems(nil)
 }
 
 // waitIn counts the streams that wait.
@@ -129,12 +142,6 @@ func (m *metrics) answered(r *response, nack bool) {
 		m.nacks.WithLabelValues(shortType(r.typ)).Inc()
 	default:
 		m.acks.WithLabelValues(shortType(r.typ)).Inc()
-	}
-}
-
-func (m *metrics) countProblems(count map[store.Severity]int) {
-	for severity, n := range count {
-		m.problems.WithLabelValues(string(severity)).Set(float64(n))
 	}
 }
 

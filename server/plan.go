@@ -35,6 +35,9 @@ type plan struct {
 	ledgers   map[string]*ledger
 	nonce     uint64
 	now       time.Time // of the last call of next
+	// tired tells that next is to be called again at once: fill looked at fillSteps names
+	// and found nothing to send yet, or what was sent cannot be said.
+	tired bool
 	// Listeners and routes wait for the clusters that are unanswered, but for those
 	// sent until waived, and for those of barrier: rejected, with no older form to
 	// serve on, and when they were sent.
@@ -44,11 +47,17 @@ type plan struct {
 	blocked time.Time
 	// tables are what was learned of the stream's route tables, by name; searches
 	// tells that bad routes are searched for, which only Envoy can stand.
-	tables   map[string]*tableState
-	blamed   map[string]struct{} // those of them that may have refused parts
-	searches bool
-	treeless bool  // no table goes to it compiled: see linear.go
-	world    world // nil for the incremental protocol
+	tables map[string]*tableState
+	blamed map[string]struct{} // those of them that may have refused parts
+	// convictions counts what was found in them.
+	convictions uint64
+	// acquitted are parts that are refused no longer, which the server is to note; hints
+	// finds what other Envoys rejected of a table.
+	acquitted []*refusedPart
+	hints     func(table string) map[unit]*refusedPart
+	searches  bool
+	treeless  bool  // no table goes to it compiled: see linear.go
+	world     world // nil for the incremental protocol
 	// withheld is since when listeners wait for their shards, ahead the one that does
 	// not: see withhold.
 	withheld time.Time
@@ -71,14 +80,15 @@ func (p *plan) next(now time.Time) (*response, time.Time) {
 		return nil, time.Time{}
 	}
 	again := p.rebind(now)
+	p.tired = false
 	r, until := p.step(now)
-	for r != nil && p.world != nil {
-		if len(r.set) > 0 || listed(r.typ) {
-			p.world.states(r)
-			break
-		}
-		p.book(p.ledgers[r.typ], r.nonce, false, "") // the protocol cannot say it
-		r, until = p.step(now)
+	if p.tired && r == nil {
+		return nil, now
+	}
+	if r != nil && p.world != nil && len(r.set) == 0 && !listed(r.typ) {
+		p.took(p.book(p.ledgers[r.typ], r.nonce, false, ""), false) // the protocol cannot say it
+		p.tired = true
+		return nil, now
 	}
 	return r, earlier(until, again)
 }
@@ -88,13 +98,13 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 	if !p.ordered {
 		return p.first(p.fill, servedTypes()...), time.Time{}
 	}
-	if r := p.first(p.fill, resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType); r != nil {
+	if r := p.first(p.fill, resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType); r != nil || p.tired {
 		return r, time.Time{}
 	}
 	if until := p.gate(now); !until.IsZero() {
 		return nil, until
 	}
-	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.ScopedRouteType, resourcev3.RouteType); r != nil {
+	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.ScopedRouteType, resourcev3.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}
 	if until := p.waitsForShards(); !until.IsZero() {
@@ -107,10 +117,14 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
-		if l == nil || p.world != nil && len(l.flight) > 0 {
+		if l == nil || len(l.flight) >= maxFlight || p.world != nil && len(l.flight) > 0 {
 			continue
 		}
-		if r := fill(l); r != nil {
+		r := fill(l)
+		if p.tired {
+			return nil
+		}
+		if r != nil {
 			p.nonce++
 			r.nonce, r.at = strconv.FormatUint(p.nonce, 36), p.now
 			l.book(r)
@@ -235,12 +249,16 @@ func (p *plan) fill(l *ledger) *response {
 			l.due.push(name)
 		}
 	}()
-	for size := 0; size < batchBytes && r.names() < batchNames; {
-		name, ok := l.peek()
+	for size, steps := 0, 0; size < batchBytes && r.names() < batchNames; steps++ {
+		name, ok := l.due.peek()
 		if !ok {
 			break
 		}
-		if _, twice := spoken[name]; twice {
+		if steps == fillSteps {
+			p.tired = r.names() == 0
+			break
+		}
+		if _, twice := spoken[name]; twice || l.passes(name) {
 			l.due.pop()
 			continue
 		}
@@ -262,7 +280,7 @@ func (p *plan) fill(l *ledger) *response {
 			p.holds(l, e)
 		case set:
 			r.probe = p.probes(l.typ, name)
-			r.again = r.again || l.rejected[name].again
+			r.again = r.again || l.rejected.of[name].again
 			r.set = append(r.set, e)
 			size += e.size()
 			p.follow(l, name)
@@ -278,10 +296,26 @@ func (p *plan) fill(l *ledger) *response {
 			return r
 		}
 	}
-	if l.waits {
+	if l.waits && !p.tired {
 		return r
 	}
 	return r.orNil()
+}
+
+// fillSteps bounds how many names fill looks at in one call, under the lock.
+const fillSteps = 4096
+
+// passes tells that a due name is not to be looked at now: nobody asks for it, or its
+// answer is awaited.
+func (l *ledger) passes(name string) bool {
+	if !l.wants(name) {
+		return true
+	}
+	if l.inFlight(name) == nil {
+		return false
+	}
+	l.again[name] = struct{}{}
+	return true
 }
 
 // follow notes what sending a cluster brings with it: its endpoints behind it,
@@ -311,7 +345,6 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	} else {
 		l.accept(nonce)
 	}
-	p.world.took(l, r, nack)
 	r.found = p.learn(l, r, nack, words)
 	if l.typ == resourcev3.ClusterType {
 		p.bar(l, r, nack)
@@ -336,64 +369,4 @@ func (p *plan) bar(l *ledger, r *response, nack bool) {
 func (l *ledger) usable(name string) bool {
 	_, again := l.alone[name]
 	return l.held.has(name) && !again
-}
-
-// action is what is done about one name.
-type action int
-
-const (
-	nothing    action = iota
-	set               // send it
-	remove            // say that it is not there
-	removeLast        // say so when nothing can use it any more
-)
-
-// decide compares what the stream has of name with the target e.
-func (l *ledger) decide(name string, e *entry, ordered bool) action {
-	_, forced := l.force[name]
-	version, held := l.held.get(name)
-	refused, rejected := l.rejected[name]
-	if e != nil {
-		l.gone.drop(name)
-		if rejected && refused.version == e.Version {
-			if refused.again {
-				return set
-			}
-			return nothing
-		}
-		delete(l.rejected, name)
-		if held && version == e.Version && !forced {
-			return nothing
-		}
-		return set
-	}
-	delete(l.force, name)
-	delete(l.rejected, name)
-	named := l.names.has(name)
-	switch {
-	case held && l.typ == resourcev3.ScopedRouteType:
-		return nothing // see shards.go
-	case held && ordered && l.typ != resourcev3.ListenerType:
-		return removeLast
-	case held, named:
-		// A name that does not exist is answered, so that Envoy does not wait
-		// for it (xDS protocol, "Deleting Resources").
-		return remove
-	}
-	return nothing
-}
-
-// goesAlone tells whether a name has a response of its own: what replaces an
-// accepted form, for of several RouteConfigurations, assignments or secrets
-// Envoy applies an arbitrary part when one is bad (Envoy notes, section 8), and
-// what was in a rejected response. Of clusters and listeners Envoy applies all
-// good ones.
-func (l *ledger) goesAlone(name string) bool {
-	if _, ok := l.alone[name]; ok {
-		return true
-	}
-	if l.typ == resourcev3.ClusterType || l.typ == resourcev3.ListenerType {
-		return false
-	}
-	return l.held.has(name)
 }

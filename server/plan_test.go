@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -96,9 +97,9 @@ func TestAnUnknownGatewayIsWarnedOfOnce(t *testing.T) {
 	s := New(Options{}, zerolog.Nop())
 	s.published = true
 	for i, want := range []bool{true, false} {
-		st := &stream{cluster: "shop/none", plan: plan{ledgers: map[string]*ledger{}}}
-		if got := s.join(st); got != want {
-			t.Errorf("stream %d: warned %v, want %v", i, got, want)
+		st := &stream{cluster: "shop/none", address: &net.UnixAddr{}, plan: plan{ledgers: map[string]*ledger{}}}
+		if got, err := s.join(st); got != want || err != nil {
+			t.Errorf("stream %d: warned %v, want %v; %v", i, got, want, err)
 		}
 	}
 }

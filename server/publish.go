@@ -27,6 +27,7 @@ type scope struct {
 	fresh   bool                          // nor that the scope is known
 	streams map[*stream]struct{}
 	tally   tally
+	edits   uint64 // of target
 }
 
 // owned is a Gateway's form of a resource. In a union two Gateways may have one
@@ -51,6 +52,15 @@ func (c *scope) entry(typ, name string) *entry {
 // owns tells whether gateway has a resource of this name.
 func (c *scope) owns(gateway, typ, name string) bool {
 	return slices.ContainsFunc(c.target[typ][name], func(o owned) bool { return o.gateway == gateway })
+}
+
+// size counts the resources.
+func (c *scope) size() int {
+	size := 0
+	for _, names := range c.target {
+		size += len(names)
+	}
+	return size
 }
 
 // put takes over one update, of which tell tells the streams; e nil removes.
@@ -81,6 +91,7 @@ func (c *scope) put(u update) {
 	if !c.known && u.entry != nil {
 		c.known, c.fresh = true, true
 	}
+	c.edits++
 	c.outdate(u.typ, u.name)
 	c.changed[u.typ] = append(c.changed[u.typ], u.name)
 }
@@ -142,6 +153,7 @@ func (s *Server) Publish(result translate.Result) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.announced.setInfra(result.Infra)
 	touched := map[string]bool{} // Gateway → its listeners changed
 	for _, u := range updates {
 		c := s.scopeOf(u.gateway)
@@ -171,6 +183,8 @@ func (s *Server) Publish(result translate.Result) {
 	for _, u := range result.Status {
 		s.board.set(u, now)
 	}
+	s.board.setStale(result.Stale)
+	s.metrics.stale.Set(float64(len(result.Stale)))
 	s.setProblems(result.Problems)
 	s.view = result.View
 	s.metrics.published(s.union)
@@ -198,5 +212,6 @@ func (s *Server) setProblems(problems []store.Problem) {
 		}
 	}
 	s.metrics.quarantine.Set(float64(rejected))
-	s.metrics.countProblems(count)
+	s.severities = count
+	s.metrics.countProblems(problems)
 }

@@ -2,30 +2,49 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
 	"github.com/gatefold/gatefold/translate"
 )
 
-// maxQuarantine bounds how many parts are in quarantine; what is beyond is kept
-// from each Envoy by its own stream.
+// Each Envoy decides for itself: a part of a table that it rejects is kept from its own
+// stream (search.go). What it rejected is nothing to the others. When every connected Envoy
+// that asks for the table rejected the part, it is in quarantine: the problem is the object's
+// then, and the Gateway is programmed without it.
+
+// maxQuarantine bounds how many parts are remembered that Envoys rejected.
 const maxQuarantine = 10_000
 
-// quarantine is what Envoys refused and none took: it flows back to translate,
-// so that it is refused once and not by every Envoy that comes. It is guarded by
-// Server.mu.
+// quarantine is what Envoys rejected. It is guarded by Server.mu.
 type quarantine struct {
-	set     map[translate.RefusedPart]translate.Refusal
-	changed chan struct{} // capacity 1
+	parts   map[translate.RefusedPart]*suspicion
+	changed chan struct{} // capacity 1: there is something to review
+}
+
+// suspicion is what is known of a part in one form that an Envoy rejected. One that no
+// connected Envoy rejected any more is kept as a hint: see Server.hints.
+type suspicion struct {
+	at map[placed]struct{} // where it stands
+	// accusers are the streams that rejected it, by what they know of it.
+	accusers map[*refusedPart]*stream
+	since    time.Time // of the first of them
+	taken    bool      // an Envoy took it: it is the accusers' own matter
+	told     bool      // it is in quarantine
+}
+
+// placed is a part of a table.
+type placed struct {
+	table string
+	unit
 }
 
 func newQuarantine() quarantine {
-	return quarantine{set: map[translate.RefusedPart]translate.Refusal{}, changed: make(chan struct{}, 1)}
+	return quarantine{parts: map[translate.RefusedPart]*suspicion{}, changed: make(chan struct{}, 1)}
 }
 
 func (q *quarantine) poke() {
@@ -41,87 +60,103 @@ func (s *Server) heed(st *stream, r *response) {
 		s.setLinear(st, true)
 	}
 	if r.found != nil {
-		s.convict(st, r.found)
+		s.accuse(st, r.found)
+		if r.found.replaces != nil {
+			st.acquitted = append(st.acquitted, r.found.replaces)
+		}
+	}
+	s.acquit(st)
+	if r.typ == resourcev3.RouteType && len(s.quarantine.parts) > 0 {
+		s.quarantine.poke() // an Envoy may have taken a part
 	}
 }
 
-// convict puts a part into quarantine, unless its refusal is the Envoy's own
-// matter: by its words, or because another Envoy has taken it.
-func (s *Server) convict(st *stream, found *conviction) {
+// accuse books that a stream rejected a part, unless that is the Envoy's own matter by its
+// words.
+func (s *Server) accuse(st *stream, found *conviction) {
 	part := found.part
-	part.local = part.local || s.ownMatter(part.words) || s.taken(st, found)
-	if part.local || len(s.quarantine.set) >= maxQuarantine {
+	if s.ownMatter(part.words) {
 		return
 	}
 	key := translate.RefusedPart{Table: found.table, Host: found.unit.host, Route: found.unit.route, Sum: part.sum}
-	if key.Route != "" { // a route is refused in whatever table it stands
+	if key.Route != "" { // a route is rejected in whatever table it stands
 		key.Table, key.Host = "", ""
 	}
-	r, known := s.quarantine.set[key]
-	if known && (r.Match || !part.match) {
-		return
+	of := s.quarantine.parts[key]
+	if of == nil {
+		if !s.quarantine.room() {
+			return
+		}
+		of = &suspicion{at: map[placed]struct{}{}, accusers: map[*refusedPart]*stream{}}
+		s.quarantine.parts[key] = of
 	}
-	r.Match = part.match
-	r.Words = cmp.Or(r.Words, fmt.Sprintf("Envoy %q: %s", cmp.Or(st.node, st.peer), part.words))
-	s.quarantine.set[key] = r
+	if len(of.accusers) == 0 {
+		of.since, of.taken = time.Now(), false
+	}
+	of.at[placed{found.table, found.unit}] = struct{}{}
+	of.accusers[part] = st
+	part.key, part.blamed = key, of.told
 	s.quarantine.poke()
 }
 
-// taken tells whether another Envoy holds the part in this form.
-func (s *Server) taken(st *stream, found *conviction) bool {
-	seen := map[*entry]bool{}
-	takes := func(c *scope) bool {
-		for other := range c.streams {
-			t := other.tables[found.table]
-			if other == st || t == nil || t.accepted == nil || seen[t.accepted] {
-				continue
-			}
-			seen[t.accepted] = true
-			if body := readTable(t.accepted.linear()).find(found.unit); body != nil && found.part.covers(body) {
-				return true
-			}
-		}
-		return false
-	}
-	if takes(s.union) {
+// room tells whether one more part can be remembered. A hint is given up for it.
+func (q *quarantine) room() bool {
+	if len(q.parts) < maxQuarantine {
 		return true
 	}
-	for _, c := range s.scopes {
-		if takes(c) {
+	for key, of := range q.parts {
+		if len(of.accusers) == 0 && !of.told {
+			delete(q.parts, key)
 			return true
 		}
 	}
 	return false
 }
 
-// tellQuarantine calls Options.Quarantine after each change, newest wins, until
-// ctx ends.
-func (s *Server) tellQuarantine(ctx context.Context) {
-	for {
-		select {
-		case <-s.quarantine.changed:
-		case <-ctx.Done():
-			return
-		}
-		if s.options.Quarantine != nil {
-			s.options.Quarantine(s.quarantined())
+// acquit books which parts a stream rejects no longer: they changed, or it left.
+func (s *Server) acquit(st *stream) {
+	for _, part := range st.acquitted {
+		if of := s.quarantine.parts[part.key]; of != nil && of.accusers[part] != nil {
+			delete(of.accusers, part)
+			s.quarantine.poke()
 		}
 	}
+	st.acquitted = nil
 }
 
-// quarantined gives a copy of the set.
-func (s *Server) quarantined() translate.Quarantine {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	set := make(translate.Quarantine, len(s.quarantine.set))
-	for part, r := range s.quarantine.set {
-		set[part] = r
+// hints returns what other Envoys rejected of a table, in the forms that they rejected.
+func (s *Server) hints(table string) map[unit]*refusedPart {
+	out := map[unit]*refusedPart{}
+	for key, of := range s.quarantine.parts {
+		for at := range of.at {
+			if at.table == table {
+				out[at.unit] = &refusedPart{sum: key.Sum, match: of.byMatch()}
+			}
+		}
 	}
-	return set
+	return out
 }
 
-// forgive empties the quarantine, so that Envoys are asked again: they may have
-// been replaced by others.
+// byMatch tells whether all that rejected the part rejected its match.
+func (of *suspicion) byMatch() bool {
+	for part := range of.accusers {
+		if !part.match {
+			return false
+		}
+	}
+	return len(of.accusers) > 0
+}
+
+// refusal is what the accusers said of the part.
+func (of *suspicion) refusal() translate.Refusal {
+	var words []string
+	for part, st := range of.accusers {
+		words = append(words, fmt.Sprintf("Envoy %q: %s", cmp.Or(st.node, st.peer), part.words))
+	}
+	return translate.Refusal{Match: of.byMatch(), Words: slices.Min(words)}
+}
+
+// forgive asks Envoys again for what they rejected: they may have been replaced by others.
 func (s *Server) forgive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,21 +164,22 @@ func (s *Server) forgive() {
 		for st := range c.streams {
 			s.setLinear(st, st.treeless)
 			for name, t := range st.tables {
-				if t.hopeless != "" || len(t.refused) > 0 || t.treeless {
-					st.tables[name] = &tableState{accepted: t.accepted, refused: map[unit]*refusedPart{}}
-					delete(st.ledgers[resourcev3.RouteType].rejected, name)
+				if t.hopeless == "" && len(t.refused) == 0 && !t.treeless {
+					continue
+				}
+				st.forgetTable(name)
+				st.tables[name] = &tableState{accepted: t.accepted, refused: map[unit]*refusedPart{}}
+				if l := st.ledgers[resourcev3.RouteType]; l != nil {
+					l.rejected.remove(name)
 					st.mark(resourcev3.RouteType, name)
 				}
 			}
+			s.acquit(st)
 		}
 	}
 	forget(s.union)
 	for _, c := range s.scopes {
 		forget(c)
-	}
-	if len(s.quarantine.set) > 0 {
-		clear(s.quarantine.set)
-		s.quarantine.poke()
 	}
 }
 
@@ -155,6 +191,9 @@ func (st *stream) refusedRoutes(gateway string) []string {
 			continue
 		}
 		for u, part := range t.refused {
+			if part.blamed {
+				continue
+			}
 			said = append(said, fmt.Sprintf("Envoy %q rejected %s, which answers 500 there: %s", cmp.Or(st.node, st.peer), u, part.words))
 		}
 	}
@@ -169,10 +208,11 @@ func (u unit) String() string {
 	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(u.route, "HTTPRoute/"), u.host)
 }
 
-// logRejection warns of a rejection, of one that repeats itself only in detail.
+// logRejection warns of a rejection. One that repeats itself, and an address that cannot be
+// bound, which tellBinds reports, are for debugging alone.
 func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
 	event := s.log.Warn()
-	if r.again || r.probe {
+	if r.again || r.probe || bindFailed(request.GetErrorDetail().GetMessage()) {
 		event = s.log.Debug()
 	}
 	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
@@ -184,7 +224,20 @@ func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
 		event = event.Str("removed", r.removed[0])
 	}
 	event.Int("resources", r.names()).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
-		Msg("an Envoy rejected an update and serves on with the last accepted one")
+		Msg(s.rejectionWords(st, r))
+}
+
+// rejectionWords says what an Envoy serves that rejected an update.
+func (s *Server) rejectionWords(st *stream, r *response) (words string) {
+	words = "an Envoy rejected an update and has no earlier version of it"
+	s.locked(func() {
+		l := st.ledgers[r.typ]
+		held := func(e *entry) bool { return l != nil && l.held.has(e.Name) }
+		if len(r.removed) > 0 || slices.ContainsFunc(r.set, held) {
+			words = "an Envoy rejected an update and keeps the previous version"
+		}
+	})
+	return words
 }
 
 // logFindings tells what an answer to a table taught: which part the Envoy does not

@@ -3,92 +3,115 @@ package server
 import "slices"
 
 // queue is an ordered set of names, and behind them lists of names that many queues
-// share: those may hold a name twice.
+// share: those may hold a name twice. The names are a linked list, so that every
+// operation on one name is O(1), in whatever order a client unsubscribes.
 type queue struct {
-	names []string
-	in    map[string]struct{}
-	lists [][]string
+	in          map[string]*queued
+	first, last *queued
+	lists       [][]string
 }
 
-// maxLists bounds how many lists a queue keeps that nobody takes from.
+// queued is one name of a queue.
+type queued struct {
+	name         string
+	before, next *queued
+}
+
+// maxLists is the number of lists from which on a queue merges the last of them.
 const maxLists = 16
 
-// push puts a name in.
+// push appends a name that is not in the queue.
 func (q *queue) push(name string) {
 	if _, ok := q.in[name]; ok {
 		return
 	}
 	if q.in == nil {
-		q.in = map[string]struct{}{}
+		q.in = map[string]*queued{}
 	}
-	q.in[name] = struct{}{}
-	q.names = append(q.names, name)
+	added := &queued{name: name, before: q.last}
+	if q.last == nil {
+		q.first = added
+	} else {
+		q.last.next = added
+	}
+	q.in[name], q.last = added, added
 }
 
-// share puts a list in that is never changed.
+// share appends a list that nobody changes afterwards. Above maxLists lists, the last ones
+// are merged as long as the list before them is not longer than all of them: a name is
+// merged once for each doubling, and a long list is not copied for every short one.
 func (q *queue) share(names []string) {
-	if q.lists = append(q.lists, names); len(q.lists) > maxLists {
-		all := slices.Concat(q.lists...)
-		slices.Sort(all)
-		q.lists = [][]string{slices.Compact(all)}
+	q.lists = append(q.lists, names)
+	if len(q.lists) <= maxLists {
+		return
 	}
+	from, size := len(q.lists)-1, len(names)
+	for from > 0 && (from == len(q.lists)-1 || len(q.lists[from-1]) <= size) {
+		from--
+		size += len(q.lists[from])
+	}
+	all := slices.Concat(q.lists[from:]...)
+	slices.Sort(all)
+	q.lists = append(slices.Delete(q.lists, from, len(q.lists)), slices.Compact(all))
 }
 
-// own tells whether the first name is not of a list.
-func (q *queue) own() bool { return len(q.in) > 0 }
+// own reports whether the first name is not one of a list.
+func (q *queue) own() bool { return q.first != nil }
 
-// peek gives the first name; ok is false when there is none.
+// empty reports whether the queue has no name.
+func (q *queue) empty() bool { return q.first == nil && len(q.lists) == 0 }
+
+// peek returns the first name; ok is false when there is none.
 func (q *queue) peek() (name string, ok bool) {
 	switch {
 	case q.own():
-		return q.names[0], true
+		return q.first.name, true
 	case len(q.lists) > 0:
 		return q.lists[0][0], true
 	}
 	return "", false
 }
 
-// pop takes the first name out.
+// pop removes the first name.
 func (q *queue) pop() {
-	if !q.own() {
-		if q.lists[0] = q.lists[0][1:]; len(q.lists[0]) == 0 {
-			q.lists = slices.Delete(q.lists, 0, 1) // which lets go of the list
-		}
-		if len(q.lists) == 0 {
-			q.lists = nil
-		}
+	if q.own() {
+		q.drop(q.first.name)
 		return
 	}
-	delete(q.in, q.names[0])
-	q.names = q.names[1:]
-	q.shrink()
+	if q.lists[0] = q.lists[0][1:]; len(q.lists[0]) == 0 {
+		q.lists = slices.Delete(q.lists, 0, 1) // which lets go of the list
+	}
+	if len(q.lists) == 0 {
+		q.lists = nil
+	}
 }
 
-// drop takes a name out, but not out of lists.
+// drop removes a name, but not from lists.
 func (q *queue) drop(name string) {
-	if _, ok := q.in[name]; !ok {
+	gone, ok := q.in[name]
+	if !ok {
 		return
 	}
-	delete(q.in, name)
-	at := slices.Index(q.names, name)
-	q.names = slices.Delete(q.names, at, at+1)
-	q.shrink()
-}
-
-// shrink gives the memory up of a queue that has become empty: maps do not shrink.
-func (q *queue) shrink() {
-	if len(q.in) == 0 {
-		q.names, q.in = nil, nil
+	if gone.before == nil {
+		q.first = gone.next
+	} else {
+		gone.before.next = gone.next
+	}
+	if gone.next == nil {
+		q.last = gone.before
+	} else {
+		gone.next.before = gone.before
+	}
+	if delete(q.in, name); len(q.in) == 0 {
+		q.in = nil // a map does not shrink
 	}
 }
 
-// each gives every name that is in, some twice.
-func (q *queue) each(yield func(string) bool) {
-	for _, list := range append(slices.Clone(q.lists), q.names) {
-		for _, name := range list {
-			if !yield(name) {
-				return
-			}
-		}
+// size counts the names of the queue; one of several lists counts several times.
+func (q *queue) size() int {
+	size := len(q.in)
+	for _, list := range q.lists {
+		size += len(list)
 	}
+	return size
 }

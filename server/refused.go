@@ -68,8 +68,12 @@ func (s *Server) refuse(cause string, r refusal) {
 	if first {
 		level = zerolog.WarnLevel
 	}
+	words := "an Envoy is refused and gets nothing"
+	if cause == "limit" {
+		words = "a client is above a limit of xDS streams: its stream is ended"
+	}
 	s.log.WithLevel(level).Str("identity", r.Identity).Str("node", r.Node).Str("cluster", r.Cluster).Str("peer", r.Peer).
-		Str("reason", r.Reason).Msg("an Envoy is refused and gets nothing")
+		Str("reason", r.Reason).Msg(words)
 }
 
 // refuseHandshake books a connection that did not come to speak. One that was

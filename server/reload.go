@@ -3,15 +3,48 @@ package server
 import (
 	"cmp"
 	"net/http"
+
+	"github.com/gatefold/gatefold/store"
 )
 
 // reloadPath is the one admin page that changes something (design section 8).
 const reloadPath = "/api/v1/reload"
 
-// reloadPage applies the folder again: POST, with allow-empty=true also when
-// that ends a hold by removing everything. It answers when the folder is
-// published, or 409 with the reason when it is still held, or not there yet. No page
-// of a browser has business here.
+// maxChanges is how many objects of each sort Changes names.
+const maxChanges = 100
+
+// Changes are the objects that a reload set and removed.
+type Changes struct {
+	// Set are the first objects that are new or changed, and valid; Removed are the first
+	// that are served no more. SetCount and RemovedCount count all.
+	Set          []store.Key `json:"set,omitempty"`
+	Removed      []store.Key `json:"removed,omitempty"`
+	SetCount     int         `json:"setCount"`
+	RemovedCount int         `json:"removedCount"`
+}
+
+// Add adds what one Change of the store set and removed.
+func (c *Changes) Add(change store.Change) {
+	c.SetCount += len(change.Set)
+	c.RemovedCount += len(change.Gone)
+	for _, o := range change.Set[:min(len(change.Set), maxChanges-len(c.Set))] {
+		c.Set = append(c.Set, o.Key)
+	}
+	c.Removed = append(c.Removed, change.Gone[:min(len(change.Gone), maxChanges-len(c.Removed))]...)
+}
+
+// reloadAnswer is what the page answers to a reload that was applied.
+type reloadAnswer struct {
+	Status string `json:"status"`
+	Changes
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+}
+
+// reloadPage applies the folder again: POST, with allow-empty=true also when that serves
+// nothing in place of a frozen folder. It answers when the folder is published, with what
+// changed; 409 with the reason when it is still frozen, or not there yet; and 500 when a
+// mistake in gatefold kept it from being applied. A browser may not reload.
 func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):
@@ -24,15 +57,23 @@ func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	case s.options.Reload == nil:
 		answer(w, http.StatusNotFound, word{Error: "nothing here can be reloaded"})
 		return
-	}
-	s.forgive()
-	s.options.Reload(r.URL.Query().Get("allow-empty") == "true")
-	s.mu.Lock()
-	hold := cmp.Or(s.hold, s.awaits)
-	s.mu.Unlock()
-	if hold != "" {
-		answer(w, http.StatusConflict, word{Error: hold})
+	case !onlyQuery(w, r, "allow-empty"):
 		return
 	}
-	answer(w, http.StatusOK, word{Status: "reloaded"})
+	s.forgive()
+	applied := reloadAnswer{Status: "reloaded", Changes: s.options.Reload(r.URL.Query().Get("allow-empty") == "true")}
+	var hold string
+	var failed bool
+	s.locked(func() {
+		hold, failed = cmp.Or(s.hold, s.awaits), s.failed
+		applied.Errors, applied.Warnings = s.severities[store.Error], s.severities[store.Warning]
+	})
+	switch {
+	case failed:
+		answer(w, http.StatusInternalServerError, word{Error: "a mistake in gatefold kept the change from being applied; what was served before is served; see the log of gatefold"})
+	case hold != "":
+		answer(w, http.StatusConflict, word{Error: hold})
+	default:
+		answer(w, http.StatusOK, applied)
+	}
 }

@@ -13,9 +13,10 @@ import (
 func TestReloadIsForCommandsOnly(t *testing.T) {
 	var calls []bool
 	var s *Server
-	s = New(Options{Reload: func(allowEmpty bool) {
+	s = New(Options{Reload: func(allowEmpty bool) (c Changes) {
 		calls = append(calls, allowEmpty)
 		s.Reloaded(Reload{Result: "held", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
+		return c
 	}}, zerolog.Nop())
 	pages := s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
 	for _, test := range []struct {
@@ -28,6 +29,7 @@ func TestReloadIsForCommandsOnly(t *testing.T) {
 		{"POST", reloadPath + "/x", "", http.StatusMethodNotAllowed, 0},
 		{"POST", reloadPath, "", http.StatusConflict, 1},
 		{"POST", reloadPath + "?allow-empty=true", "", http.StatusOK, 1},
+		{"POST", reloadPath + "?allow_empty=true", "", http.StatusBadRequest, 0},
 	} {
 		calls = nil
 		request := httptest.NewRequest(test.method, "http://127.0.0.1:1"+test.url, nil)
@@ -65,5 +67,19 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 	r.read(t, "/api/v1/problems", &page)
 	if page.Unloaded != "" {
 		t.Errorf("after the first load: %+v", page)
+	}
+}
+
+// A reload that a mistake of ours kept from being applied is not said to be one.
+func TestAFailedReloadIsSaidToHaveFailed(t *testing.T) {
+	var s *Server
+	s = New(Options{Reload: func(bool) (c Changes) {
+		s.Reloaded(Reload{Result: "failed"})
+		return c
+	}}, zerolog.Nop())
+	response := httptest.NewRecorder()
+	s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}).ServeHTTP(response, httptest.NewRequest("POST", "http://127.0.0.1:1"+reloadPath, nil))
+	if response.Code != http.StatusInternalServerError || !strings.Contains(response.Body.String(), "a mistake in gatefold") {
+		t.Errorf("%d %s", response.Code, response.Body)
 	}
 }

@@ -193,16 +193,22 @@ func (o *overlay) loose() int {
 	return count
 }
 
-// lay puts the same names and versions on a roll of the scope, when what they do not
-// share has grown and becomes less by that.
-func (o *overlay) lay(c *scope, typ string) {
-	if !c.known || o.loose() < o.looseBefore+bulk {
-		return
+// due returns the scope's newest roll of a type when it is time to lay the overlay on it:
+// when what it does not share has doubled, and grown by a part of the roll, since the last
+// time. So all of it is looked at once for each doubling. It returns nil before that.
+func (o *overlay) due(c *scope, typ string) *roll {
+	if loose := o.loose(); !c.known || loose < o.looseBefore+max(bulk, o.looseBefore) {
+		return nil
 	}
-	on := c.call(typ).roll
-	if o.loose() < o.looseBefore+on.slack() {
-		return
+	if on := c.call(typ).roll; o.loose() >= o.looseBefore+on.slack() {
+		return on
 	}
+	return nil
+}
+
+// onto returns the same names and versions as differences from another roll, or as they
+// are where that is no gain. It reads the overlay and changes nothing.
+func (o *overlay) onto(on *roll) overlay {
 	laid := overlay{base: on, size: o.size, bare: o.bare}
 	shared := 0
 	for name, version := range on.versions {
@@ -228,8 +234,30 @@ func (o *overlay) lay(c *scope, typ string) {
 			laid.set(name, version)
 		}
 	}
-	if laid.loose() < o.loose() {
-		*o = laid
+	if laid.loose() >= o.loose() {
+		laid = o.folded()
 	}
-	o.looseBefore = o.loose()
+	laid.looseBefore = laid.loose()
+	return laid
+}
+
+// maxRuns bounds how many lists an overlay keeps: each is looked through for every name.
+const maxRuns = 64
+
+// folded returns the same with the names of long lists of lists one by one.
+func (o *overlay) folded() overlay {
+	out := *o
+	if len(o.runs) <= maxRuns {
+		return out
+	}
+	out.own, out.runs = map[string]string{}, nil
+	for _, run := range o.runs {
+		for _, e := range run {
+			if _, gone := o.less[e.Name]; !gone {
+				out.own[e.Name] = e.Version
+			}
+		}
+	}
+	maps.Copy(out.own, o.own)
+	return out
 }

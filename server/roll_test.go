@@ -24,6 +24,15 @@ func (c *scope) putVersion(number, version int) {
 	c.put(update{"shop/a", cds, name, newEntry(&xds.Resource{Type: cds, Name: name, Version: fmt.Sprint(version)})})
 }
 
+// lay does for an overlay of clusters what compact does.
+func (o *overlay) lay(c *scope) {
+	if on := o.due(c, cds); on != nil {
+		*o = o.onto(on)
+	} else if len(o.runs) > maxRuns {
+		*o = o.folded()
+	}
+}
+
 // Whatever is put in and taken out, one by one and as lists, and on whatever roll it is
 // laid meanwhile, an overlay is the map that it stands for.
 func TestAnOverlayIsAMap(t *testing.T) {
@@ -54,7 +63,7 @@ func TestAnOverlayIsAMap(t *testing.T) {
 				}
 				o.take(run)
 			case 5:
-				o.lay(c, cds)
+				o.lay(c)
 			}
 			if got := maps.Collect(o.all); !maps.Equal(got, want) || o.size != len(want) {
 				t.Fatalf("seed %d: %d names and size %d, want %d\n got %v\nwant %v", seed, len(got), o.size, len(want), got, want)
@@ -76,7 +85,7 @@ func TestWhatAllHoldIsShared(t *testing.T) {
 		for _, name := range c.call(cds).names {
 			o.set(name, c.entry(cds, name).Version)
 		}
-		o.lay(c, cds)
+		o.lay(c)
 		streams = append(streams, o)
 	}
 	slack := c.call(cds).slack()
@@ -85,7 +94,7 @@ func TestWhatAllHoldIsShared(t *testing.T) {
 		e := c.entry(cds, fmt.Sprintf("c%04d", edit%2000))
 		for _, o := range streams {
 			o.set(e.Name, e.Version)
-			o.lay(c, cds)
+			o.lay(c)
 			if o.loose() > 2*slack {
 				t.Fatalf("edit %d: %d of %d names are a stream's own", edit, o.loose(), o.size)
 			}
@@ -102,7 +111,7 @@ func TestNamesAloneAreShared(t *testing.T) {
 	for _, name := range append(slices.Clone(c.call(cds).names), "other") {
 		o.set(name, "")
 	}
-	if o.lay(c, cds); o.loose() != 1 || o.size != 201 {
+	if o.lay(c); o.loose() != 1 || o.size != 201 {
 		t.Errorf("%d of %d names are its own, want 1 of 201", o.loose(), o.size)
 	}
 }

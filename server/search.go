@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+
+	"github.com/gatefold/gatefold/translate"
 )
 
 // Envoy refuses a table for one bad route, and seldom says which (Envoy notes,
@@ -30,6 +32,7 @@ type tableState struct {
 	// amended is the table without its refused parts, of the target amendedOf.
 	amended   *amended
 	amendedOf *entry
+	dropped   []*refusedPart // by amend
 	// trial is the target whose compiled form was refused and has no bad part: it is
 	// sent in its linear form. treeless tells that this was accepted, and is so sent
 	// from then on.
@@ -37,6 +40,11 @@ type tableState struct {
 	treeless bool
 	// hopeless is the version in which no bad part could be found.
 	hopeless string
+	// interim is the table without what other Envoys rejected. It goes to an Envoy that has
+	// no table yet and rejected its first one: once, so that it serves while its own bad
+	// parts are searched. They are searched among what the interim one lacks.
+	interim    *entry
+	hadInterim bool
 }
 
 // refusedPart is a part that this stream's Envoy refused in this form.
@@ -44,9 +52,11 @@ type refusedPart struct {
 	sum [sha256.Size]byte
 	// match tells that it is refused also when it answers 500: its match is at fault.
 	match bool
-	// local tells that other Envoys take it, or may: it is this one's own matter.
-	local bool
 	words string
+	// key is what the server remembers it by, zero when it is the Envoy's own matter;
+	// blamed tells that it is in quarantine: it counts as the object's fault.
+	key    translate.RefusedPart
+	blamed bool
 }
 
 // covers tells whether the bytes are those that were refused.
@@ -70,6 +80,8 @@ type conviction struct {
 	table string
 	unit  unit
 	part  *refusedPart
+	// replaces is what was known of it before, nil for nothing.
+	replaces *refusedPart
 }
 
 func newSearch(among *suspects, words string) *search {
@@ -123,14 +135,18 @@ func (p *plan) shape(typ, name string, e *entry) *entry {
 	t := p.tables[name]
 	switch {
 	case e == nil:
-		delete(p.tables, name)
+		p.forgetTable(name)
 		return nil
+	case t.interim != nil:
+		return t.interim
 	case t.search != nil:
 		return t.search.probe
 	case len(t.refused) == 0:
 		return e
 	}
-	return t.amend(e)
+	amended := t.amend(e)
+	p.acquitted, t.dropped = append(p.acquitted, t.dropped...), nil
+	return amended
 }
 
 // amend gives the table without what this Envoy refused of it. What is not in the
@@ -138,9 +154,22 @@ func (p *plan) shape(typ, name string, e *entry) *entry {
 func (t *tableState) amend(e *entry) *entry {
 	if t.amendedOf != e {
 		t.amended, t.amendedOf = e.without(t.refused), e
-		maps.DeleteFunc(t.refused, func(u unit, _ *refusedPart) bool { return !t.amended.struck[u] })
+		for u, part := range t.refused {
+			if !t.amended.struck[u] {
+				t.dropped = append(t.dropped, part)
+				delete(t.refused, u)
+			}
+		}
 	}
 	return t.amended.entry
+}
+
+// forgetTable forgets what was learned of a table.
+func (p *plan) forgetTable(name string) {
+	if t := p.tables[name]; t != nil {
+		p.acquitted = slices.AppendSeq(p.acquitted, maps.Values(t.refused))
+		delete(p.tables, name)
+	}
 }
 
 // probes tells whether what is sent of a table is a probe.
@@ -166,7 +195,12 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 	}
 	if !nack {
 		for _, e := range r.set {
-			r.treeless = p.tableOf(e.Name).accept(e) || r.treeless
+			t := p.tableOf(e.Name)
+			r.treeless = t.accept(e) || r.treeless
+			if e == t.interim {
+				t.interim = nil
+				l.due.push(e.Name)
+			}
 		}
 		return nil
 	}
@@ -179,21 +213,39 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 	}
 	var found *conviction
 	t := p.tableOf(e.Name)
-	before := t.trial
+	before, interim := t.trial, t.interim
 	switch {
+	case interim != nil:
+		t.interim = nil
 	case t.search != nil && t.search.probe.Version == e.Version:
 		found = t.narrow(words)
+	case t.search == nil && t.hopeless != e.Version && p.standIn(t, e):
 	case t.search == nil && t.hopeless != e.Version:
 		t.begin(e, words)
 	}
 	if found != nil {
+		p.convictions++
 		if p.blamed == nil {
 			p.blamed = map[string]struct{}{}
 		}
 		p.blamed[e.Name] = struct{}{}
 	}
-	p.resend(l, e.Name, found != nil || t.trial != before)
+	p.resend(l, e.Name, found != nil || t.trial != before || t.interim != interim)
 	return found
+}
+
+// standIn prepares the interim table; false when there is none.
+func (p *plan) standIn(t *tableState, e *entry) bool {
+	if t.accepted != nil || t.hadInterim || p.hints == nil {
+		return false
+	}
+	t.hadInterim = true
+	without := e.without(p.hints(e.Name)).entry
+	if without == e {
+		return false
+	}
+	t.interim = without
+	return true
 }
 
 // accept notes what the Envoy serves. It tells when it is found that it takes the
@@ -209,12 +261,12 @@ func (t *tableState) accept(e *entry) (treeless bool) {
 func (p *plan) resend(l *ledger, name string, another bool) {
 	t := p.tables[name]
 	if t.search == nil && !another {
-		if r := l.rejected[name]; r.version != t.hopeless {
-			l.rejected[name] = rejection{version: t.hopeless, words: r.words, times: 1}
+		if r := l.rejected.of[name]; r.version != t.hopeless {
+			l.rejected.set(name, rejection{version: t.hopeless, words: r.words, times: 1})
 		}
 		return
 	}
-	delete(l.rejected, name)
+	l.rejected.remove(name)
 	l.alone[name] = struct{}{}
 	l.due.push(name)
 }
@@ -266,23 +318,32 @@ func (t *tableState) convict(s *search) *conviction {
 			t.giveUp(s.of)
 			return nil
 		}
-		part = &refusedPart{sum: before.sum, match: true, local: before.local, words: before.words}
+		part = &refusedPart{sum: before.sum, match: true, words: before.words}
 	}
+	found := &conviction{table: s.table.name, unit: u, part: part, replaces: t.refused[u]}
 	t.refused[u] = part
 	t.amendedOf = nil
-	return &conviction{table: s.table.name, unit: u, part: part}
+	return found
 }
 
-// refusedParts gives the refused parts of what is to be served now, as Envoy
-// said it of them.
+// refusedParts counts the refused parts of what is to be served now that are not in
+// quarantine.
 func (p *plan) refusedParts() int {
 	count := 0
 	for name := range p.blamed {
 		if t := p.tables[name]; t != nil && len(t.refused) > 0 {
-			count += len(t.refused)
+			count += t.unblamed()
 		} else {
 			delete(p.blamed, name)
 		}
+	}
+	return count
+}
+
+// unblamed counts the refused parts that are not in quarantine.
+func (t *tableState) unblamed() (count int) {
+	for _, part := range t.refused {
+		count += int(1 - number(part.blamed))
 	}
 	return count
 }

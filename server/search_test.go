@@ -156,7 +156,7 @@ func TestABadRouteIsFoundAndTheTableGoesOn(t *testing.T) {
 			if s.held != c.held {
 				t.Errorf("it holds\n%s\nwant\n%s", s.held, c.held)
 			}
-			if rejected := s.current().rejections; rejected == 0 || len(s.ledgers[rds].rejected) > 0 {
+			if rejected := s.current().rejections; rejected == 0 || len(s.ledgers[rds].rejected.of) > 0 {
 				t.Errorf("%d rejections, %v", rejected, s.ledgers[rds].rejected)
 			}
 			mended := strings.NewReplacer("=bad:", "=fine:", "~bad", "~2", "bad", "2").Replace(c.then)
@@ -187,7 +187,7 @@ func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	l := s.ledgers[rds]
-	if len(s.tables["r"].refused) > 0 || l.rejected["r"].version != e.Version || !l.stale() {
+	if len(s.tables["r"].refused) > 0 || l.rejected.of["r"].version != e.Version || !l.stale() {
 		t.Errorf("blamed: %v, rejected: %v", s.tables["r"].refused, l.rejected)
 	}
 	s.serve(tableOfText("h: a=3"))

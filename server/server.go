@@ -13,8 +13,9 @@
 // messages; tally.go counts answers and judges by the counts; status.go joins the
 // verdicts with the status of objects; admin.go and dump.go show it all; envoys.go
 // asks Envoys what they alone know. One mutex, Server.mu, guards all state; it is
-// never held while sending, encoding or waiting, so that a stream that does not
-// read delays neither Publish nor another stream.
+// never held while sending or waiting, so that a stream that does not read delays neither
+// Publish nor another stream. What a client asks for is booked in steps of so many names
+// (request.go), and bounded (limits.go).
 package server
 
 import (
@@ -22,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -71,13 +73,19 @@ type Options struct {
 	// Unordered sends everything at once, removals included. It is there to
 	// prove that tests of hitless changes can fail.
 	Unordered bool
-	// Reload, when set, applies the folder again and returns when it is
-	// published or held; allowEmpty ends the hold of an emptied or missing
-	// folder. It may be called from any goroutine.
-	Reload func(allowEmpty bool)
+	// Reload, when set, applies the folder again and returns when it is published or
+	// frozen, with what changed; allowEmpty lets an emptied or missing folder serve
+	// nothing. It may be called from any goroutine.
+	Reload func(allowEmpty bool) Changes
 	// Places, when set, finds where fields are written in the folder as it was read
 	// last, for explain. It may be called from any goroutine.
 	Places func([]store.Field) []store.Place
+	// Outlines, when set, reads what routes ask for in that folder, valid or not.
+	Outlines func([]store.Key) []store.Outline
+	// Labels, when set, returns the labels of objects that are served.
+	Labels func([]store.Key) []map[string]string
+	// Busy, when set, tells what applies the folder's changes. It may be called from any goroutine.
+	Busy func() Busy
 	// Quarantine, when set, is told what Envoys rejected after each change of it: the
 	// newest wins, one call at a time. It answers with a Publish.
 	Quarantine func(translate.Quarantine)
@@ -115,6 +123,10 @@ type Server struct {
 	scopes    map[string]*scope // by Gateway
 	union     *scope            // all Gateways
 	streamID  uint64
+	// clients counts the streams of each client, strangers the names that their Gateways
+	// do not have: see limits.go.
+	clients   map[string]int
+	strangers int
 	warned    map[string]bool // node.cluster that nothing is known of
 	board     board
 	// touched are the scopes, or the union, whose tallies changed since they were judged;
@@ -122,13 +134,17 @@ type Server struct {
 	touched  map[*scope]struct{}
 	looks    int
 	problems []store.Problem
-	view     func() *ir.View // of the newest Result; nil before the first
-	hold     string
-	awaits   string // what the first load waits for
-	unsaved  string // why what serves cannot be saved
-	refused  refusals
+	// severities counts problems.
+	severities map[store.Severity]int
+	view       func() *ir.View // of the newest Result; nil before the first
+	hold       string
+	awaits     string // what the first load waits for
+	failed     bool   // a mistake of ours kept the last reload from being applied
+	unsaved    string // why what serves cannot be saved
+	refused    refusals
 
 	quarantine quarantine
+	announced  announcements
 
 	// What the Envoys that run on this machine are doing, by Gateway and as told.
 	supervised     map[string]envoyhost.State
@@ -148,10 +164,12 @@ func New(options Options, log zerolog.Logger) *Server {
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
-		warned: map[string]bool{}, board: newBoard(), touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
-		intake: newIntake(),
+		clients: map[string]int{}, warned: map[string]bool{}, board: newBoard(), touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
+		intake: newIntake(), announced: newAnnouncements(),
 	}
 	s.metrics.waitIn(s.intake)
+	s.metrics.countUnprogrammed(s)
+	s.Register(newBusyFigures(s.busy))
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
 }
@@ -178,6 +196,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	discovery := s.discovery()
 	pages := s.pages(admin.Addr())
+	xds = s.bound(xds, "xDS", xdsShare, math.MaxInt)
+	admin = s.bound(admin, "the admin pages", adminShare, maxAdmin)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := discovery.Serve(xds); !errors.Is(err, grpc.ErrServerStopped) { // before it began
@@ -185,8 +205,9 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	group.Go(func() error { s.watchTLS(ctx); return nil })
-	group.Go(func() error { s.tellQuarantine(ctx); return nil })
+	group.Go(func() error { s.Steady(ctx, "certificates", s.watchTLS); return nil })
+	group.Go(func() error { s.Steady(ctx, "quarantine", s.tellQuarantine); return nil })
+	group.Go(func() error { s.Steady(ctx, "binds", s.tellBinds); return nil })
 	group.Go(func() error {
 		if err := pages.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -246,7 +267,7 @@ type Reload struct {
 // Reloaded takes a reload's result over into the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
-	s.locked(func() { s.hold, s.awaits = r.Hold, r.Awaits })
+	s.locked(func() { s.hold, s.awaits, s.failed = r.Hold, r.Awaits, r.Result == "failed" })
 }
 
 // StateFailed tells why what serves cannot be saved for a restart; "" when it is.

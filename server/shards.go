@@ -62,7 +62,7 @@ func (p *plan) ready(listener string) bool {
 
 // answeredOnce tells that Envoy took some form of a resource, or refused it.
 func (l *ledger) answeredOnce(name string) bool {
-	_, rejected := l.rejected[name]
+	_, rejected := l.rejected.of[name]
 	return rejected || l.held.has(name)
 }
 
@@ -72,7 +72,7 @@ func (p *plan) waitsForShards() time.Time {
 	if l == nil || p.withheld.IsZero() {
 		return time.Time{}
 	}
-	if _, waiting := l.peek(); !waiting {
+	if l.rests() {
 		p.withheld = time.Time{}
 		return time.Time{}
 	}

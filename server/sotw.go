@@ -57,6 +57,9 @@ func (w *worldWire) decode(message []byte) (*deltaRequest, error) {
 	}
 	typ := request.GetTypeUrl()
 	out := &deltaRequest{Node: request.GetNode(), TypeUrl: typ, ResponseNonce: request.GetResponseNonce(), ErrorDetail: request.GetErrorDetail()}
+	if !slices.Contains(servedTypes(), typ) {
+		return out, nil
+	}
 	known, asked := w.names[typ]
 	if !asked && request.GetVersionInfo() != "" {
 		out.InitialResourceVersions = map[string]string{wholeType: request.GetVersionInfo()}
@@ -87,7 +90,7 @@ const maxEarly = 1000
 func (s *Server) timely(st *stream) (requests []*deltaRequest) {
 	s.locked(func() {
 		if st.scope.known {
-			requests, st.early = st.early, nil
+			requests, st.early, st.usage.early = st.early, nil, 0
 		}
 	})
 	return requests
@@ -98,10 +101,13 @@ func listed(typ string) bool {
 	return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType || typ == resourcev3.ScopedRouteType
 }
 
-// recall gives the versions of the single resources that a client holds that
+// recall returns the versions of the single resources that a client holds that
 // told the version of the whole type: the target's when that is the same, and
 // none when it is another.
 func (p *plan) recall(l *ledger, version string) map[string]string {
+	if version == "" {
+		return nil
+	}
 	present, versions := map[string]*entry{}, map[string]string{}
 	for name := range p.scope.target[l.typ] {
 		if l.wants(name) {
@@ -109,7 +115,7 @@ func (p *plan) recall(l *ledger, version string) map[string]string {
 			present[name], versions[name] = e, e.Version
 		}
 	}
-	if version == "" || version != sumOf(present) {
+	if version != sumOf(present) {
 		return nil
 	}
 	p.world[l.typ] = present
@@ -125,7 +131,7 @@ func sumOf(all map[string]*entry) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// after gives what the stream holds of a type once it accepted r.
+// after returns what the stream holds of a type once it accepted r.
 func (w world) after(r *response) map[string]*entry {
 	all := maps.Clone(w[r.typ])
 	if all == nil {
@@ -140,31 +146,34 @@ func (w world) after(r *response) map[string]*entry {
 	return all
 }
 
-// took notes what of an answered response the stream holds now. What it does not let go
-// stays in the list: one without it would be rejected, whatever else is new in it.
-func (w world) took(l *ledger, r *response, nack bool) {
-	if w == nil {
+// took notes what of an answered response the stream holds now. A form that it rejected
+// leaves the one before in the list: a list without it would be rejected, whatever else is
+// new in it. It is called by the stream's goroutine alone.
+func (p *plan) took(r *response, nack bool) {
+	if p.world == nil || r == nil {
 		return
 	}
-	held := w.after(r)
+	held := p.world[r.typ]
+	if held == nil {
+		held = map[string]*entry{}
+		p.world[r.typ] = held
+	}
+	l := p.ledgers[r.typ]
 	for _, e := range r.set {
 		if version, _ := l.held.get(e.Name); version == e.Version {
-			continue
+			held[e.Name] = e
 		}
-		delete(held, e.Name) // it was rejected: the form before stays
-		if before, ok := w[r.typ][e.Name]; ok {
-			held[e.Name] = before
-		}
+	}
+	if nack {
+		return
 	}
 	for _, name := range r.removed {
-		if before, ok := w[r.typ][name]; ok && nack {
-			held[name] = before
-		}
+		delete(held, name)
 	}
-	w[r.typ] = held
 }
 
-// states makes r a response of the state-of-the-world protocol.
+// states makes r a response of the state-of-the-world protocol. It costs what the stream
+// holds of the type, and is called without the lock.
 func (w world) states(r *response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.set), sumOf(all)

@@ -26,6 +26,7 @@ type worldClient struct {
 	got    chan *discoveryv3.DiscoveryResponse
 	node   *corev3.Node
 	names  map[string][]string // by type
+	close  func()
 }
 
 func (r *running) world() *worldClient {
@@ -35,17 +36,19 @@ func (r *running) world() *worldClient {
 		r.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r.t.Cleanup(func() { cancel(); _ = conn.Close() })
+	closed := func() { cancel(); _ = conn.Close() }
+	r.t.Cleanup(closed)
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	c := &worldClient{t: r.t, stream: stream, got: make(chan *discoveryv3.DiscoveryResponse, 100),
-		node: &corev3.Node{Id: "world", Cluster: "shop/a"}, names: map[string][]string{}}
+		node: &corev3.Node{Id: "world", Cluster: "shop/a"}, names: map[string][]string{}, close: closed}
 	go func() {
 		for {
 			response, err := stream.Recv()
 			if err != nil {
+				close(c.got)
 				return
 			}
 			c.got <- response

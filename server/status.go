@@ -43,9 +43,6 @@ func (s *Server) settle(st *stream) {
 	was, now := st.state, st.current()
 	st.setIdle(now.idle)
 	st.state = now
-	for _, l := range st.ledgers {
-		l.shed(st.scope)
-	}
 	s.object(st)
 	if now.idle && !was.idle || now.rejections != was.rejections {
 		s.touched[st.scope] = struct{}{}
@@ -58,7 +55,7 @@ func (p *plan) current() state {
 	now := state{idle: p.ledgers[resourcev3.ClusterType] != nil && p.ledgers[resourcev3.ListenerType] != nil}
 	for _, l := range p.ledgers {
 		now.idle = now.idle && l.idle()
-		now.rejections += len(l.rejected)
+		now.rejections += len(l.rejected.of)
 	}
 	now.rejections += p.refusedParts()
 	return now
@@ -125,15 +122,15 @@ func oldOnes(streams []*stream) string {
 func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
 	for typ, l := range st.ledgers {
-		for name, r := range l.rejected {
+		for name, r := range l.rejected.of {
 			if !st.scope.owns(gateway, typ, name) {
 				continue
 			}
-			words := fmt.Sprintf("Envoy %q rejected %s %q: %s", cmp.Or(st.node, st.peer), shortType(typ), name, r.words+bindHint(r.words))
+			node := cmp.Or(st.node, st.peer)
 			if bindFailed(r.words) {
-				unbound[name] = append(unbound[name], words)
+				unbound[name] = append(unbound[name], bindWords(node, r.words))
 			} else {
-				said = append(said, words)
+				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s", node, shortType(typ), name, r.words))
 			}
 		}
 	}

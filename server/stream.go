@@ -12,7 +12,6 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -47,7 +46,9 @@ type stream struct {
 	share    // of tallies
 	// early are requests that wait until the scope is known; of the state-of-the-world
 	// protocol alone.
-	early []*deltaRequest
+	early    []*deltaRequest
+	usage    usage // of limits
+	objected objected
 }
 
 // mark notes that resources of the target changed; names is never changed.
@@ -83,6 +84,7 @@ func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 func (s *Server) discover(wire wire, of world) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
+	defer occupy(ctx)()
 	arrived, done, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (s *Server) discover(wire wire, of world) (err error) {
 		err := s.read(wire, m, func(request *deltaRequest) (err error) {
 			if st, err = s.open(ctx, request); err == nil {
 				st.world = of
-				s.handle(st, request)
+				err = s.handle(st, request)
 			}
 			return err
 		})
@@ -119,12 +121,7 @@ func (s *Server) discover(wire wire, of world) (err error) {
 
 // converse serves a stream from its second message on.
 func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
-	book := func(request *deltaRequest) error {
-		if s.handle(st, request); len(st.early) > maxEarly {
-			return status.Error(codes.ResourceExhausted, "too many requests for a Gateway that has nothing to serve")
-		}
-		return nil
-	}
+	book := func(request *deltaRequest) error { return s.handle(st, request) }
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -194,10 +191,13 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy", treeless: !readsTrees(envoyVersion(first)),
+			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy", hints: s.hints, treeless: !readsTrees(envoyVersion(first)),
 		},
 	}
-	unknown := s.join(st)
+	unknown, err := s.join(st)
+	if err != nil {
+		return nil, s.overLimit(st, err)
+	}
 	s.metrics.streams.Inc()
 	s.tellOld(st)
 	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
@@ -210,10 +210,13 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 }
 
 // join puts the stream into its scope. It tells, once for each name, when the
-// scope has nothing to serve.
-func (s *Server) join(st *stream) (unknown bool) {
+// scope has nothing to serve. The error says that the client has too many streams.
+func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.admitStream(st); err != nil {
+		return false, err
+	}
 	s.streamID++
 	st.id = s.streamID
 	st.scope = s.union
@@ -230,10 +233,10 @@ func (s *Server) join(st *stream) (unknown bool) {
 	s.touched[st.scope] = struct{}{}
 	s.judgeTouched()
 	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
-		return false
+		return false, nil
 	}
 	s.warned[st.cluster] = true
-	return true
+	return true, nil
 }
 
 // leave ends what the server knows of a stream.
@@ -247,7 +250,15 @@ func (s *Server) leave(st *stream) {
 	defer s.mu.Unlock()
 	s.setLinear(st, false)
 	delete(st.scope.streams, st)
+	for name := range st.tables {
+		st.forgetTable(name)
+	}
+	s.acquit(st)
+	if len(s.quarantine.parts) > 0 {
+		s.quarantine.poke() // nobody waits for its answer
+	}
 	s.withdraw(st)
+	s.release(st)
 	if tooOld(st.version) {
 		s.restate(st.scope)
 	}
@@ -258,28 +269,42 @@ func (s *Server) leave(st *stream) {
 	}
 }
 
-// handle books one request: an answer, a change of what is asked for, or both.
-func (s *Server) handle(st *stream, request *deltaRequest) {
+// handle books one request: an answer, a change of what is asked for, or both. The error
+// says that the client is over a limit.
+func (s *Server) handle(st *stream, request *deltaRequest) error {
 	if !slices.Contains(servedTypes(), request.GetTypeUrl()) {
 		s.warnUnserved(st, request.GetTypeUrl())
-		return
+		return s.overLimit(st, st.usage.spend(request, false, 0, time.Now()))
 	}
 	var answered *response
+	early, over := false, error(nil)
 	s.locked(func() {
-		if st.world != nil && !st.scope.known {
-			st.early = append(st.early, request)
+		if early = st.world != nil && !st.scope.known; early {
 			return
 		}
 		if answered = st.answer(request); answered != nil {
 			s.heed(st, answered)
 		}
-		s.subscribe(st, request)
-		s.settle(st)
+		over = st.usage.spend(request, answered != nil, st.scope.size(), time.Now())
 	})
-	if answered == nil {
-		return
+	if early {
+		return s.overLimit(st, st.keep(request))
 	}
 	nack := request.GetErrorDetail() != nil
+	st.took(answered, nack)
+	if over == nil {
+		over = s.subscribe(st, request)
+	}
+	s.locked(func() { s.settle(st) })
+	s.compact(st)
+	if answered != nil {
+		s.tellAnswer(st, answered, nack, request)
+	}
+	return s.overLimit(st, over)
+}
+
+// tellAnswer counts and logs an answer.
+func (s *Server) tellAnswer(st *stream, answered *response, nack bool, request *deltaRequest) {
 	s.metrics.answered(answered, nack)
 	if nack {
 		s.logRejection(st, answered, request)
@@ -306,66 +331,26 @@ func (st *stream) answer(request *deltaRequest) *response {
 	return st.book(l, request.GetResponseNonce(), detail != nil, plainWords(l.typ, detail.GetMessage()))
 }
 
-// subscribe changes what the stream asks for. The first request of a type tells
-// what the Envoy holds from a stream before, and an empty one asks for all
-// clusters, listeners or scopes (xDS protocol, "How the client specifies what resources
-// to return").
-func (st *stream) subscribe(request *deltaRequest) {
-	typ, names := request.GetTypeUrl(), request.GetResourceNamesSubscribe()
-	l := st.ledgers[typ]
-	first := l == nil
-	if first {
-		l = newLedger(typ)
-		st.ledgers[typ] = l
-	}
-	had, versions := l.wildcard, request.GetInitialResourceVersions()
-	l.wildcard = had || first && len(names) == 0 && listed(typ)
-	if st.world != nil {
-		for _, name := range names { // recall reads them
-			if name != wildcard {
-				l.names.set(name, "")
-			}
-		}
-		versions = st.recall(l, versions[wholeType])
-	}
-	l.subscribe(st.scope.intern(typ, names), versions, first)
-	l.unsubscribe(request.GetResourceNamesUnsubscribe())
-	if typ == resourcev3.RouteType {
-		for _, name := range request.GetResourceNamesUnsubscribe() {
-			delete(st.tables, name)
-		}
-	}
-	if first {
-		l.resume(versions, st.scope)
-	}
-	l.waits = l.waits || first && l.wildcard && len(versions) == 0
-	if l.wildcard && !had {
-		l.markWanted(st.scope)
-	}
-}
-
 // flush sends all that may be sent now and gives the time until there may be
 // more. The lock is never held while sending.
 func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.Duration, error) {
 	for _, request := range s.timely(st) {
-		s.handle(st, request)
+		if err := s.handle(st, request); err != nil {
+			return 0, err
+		}
 	}
 	for {
-		var r *response
-		var wait time.Duration
-		s.locked(func() {
-			now := time.Now()
-			next, until := st.next(now)
-			if next == nil {
-				s.settle(st)
-			}
-			r, wait = next, waitFor(until, now)
-		})
-		if r == nil {
+		r, wait := s.nextOf(st)
+		switch {
+		case r == nil && st.tired:
+			continue
+		case r == nil:
+			s.compact(st)
 			return wait, nil
 		}
 		f := r.frame()
 		if st.world != nil {
+			st.world.states(r)
 			f = r.worldFrame()
 		}
 		if err := wire.SendMsg(f); err != nil {
@@ -373,6 +358,20 @@ func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.D
 		}
 		s.metrics.sent(r.typ, f.buffers.Len())
 	}
+}
+
+// nextOf returns the next response of a stream, or nil and the time until there may be one.
+func (s *Server) nextOf(st *stream) (r *response, wait time.Duration) {
+	s.locked(func() {
+		now := time.Now()
+		next, until := st.next(now)
+		s.acquit(st)
+		if next == nil && !st.tired {
+			s.settle(st)
+		}
+		r, wait = next, waitFor(until, now)
+	})
+	return r, wait
 }
 
 // waitFor gives the time to until, an hour when nothing is planned.

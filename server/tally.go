@@ -161,40 +161,31 @@ func (s *Server) retable(c *scope, table string, by int) {
 	}
 }
 
-// subscribe books what the stream asks for, and counts the tables among it.
-func (s *Server) subscribe(st *stream, request *deltaRequest) {
-	typ := request.GetTypeUrl()
-	before, wildcard := map[string]bool{}, false
-	if l := st.ledgers[typ]; typ == resourcev3.RouteType && l != nil {
-		wildcard = l.wildcard
-	}
-	if typ == resourcev3.RouteType {
-		for _, name := range slices.Concat(request.GetResourceNamesSubscribe(), request.GetResourceNamesUnsubscribe()) {
-			before[name] = st.asks(name)
-		}
-	}
-	st.subscribe(request)
-	if typ == resourcev3.RouteType && st.ledgers[typ].wildcard != wildcard {
-		s.recount(st)
-		return
-	}
-	for name, asked := range before {
-		for _, owner := range st.scope.target[typ][name] {
-			s.lack(st, s.scopes[owner.gateway], int(number(asked)-number(st.asks(name))))
-		}
-	}
-}
-
-// object counts what the stream rejects.
+// object counts what the stream rejects. It looks at that only when that, or what its
+// Gateway has, changed.
 func (s *Server) object(st *stream) {
 	if st.state.rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
 	}
+	now := objected{scope: st.scope.edits, convictions: st.convictions, parts: st.refusedParts()}
+	for _, l := range st.ledgers {
+		now.rejections += l.rejected.edits
+	}
+	if now == st.objected {
+		return
+	}
+	st.objected = now
 	if unbound := st.cannotBind(); !maps.Equal(unbound, st.unbound) {
 		st.unbound = unbound
 		s.recount(st)
 	}
 	s.setRefuses(st, s.objections(st))
+}
+
+// objected is what the objections of a stream were made of: counts of changes.
+type objected struct {
+	scope, rejections, convictions uint64
+	parts                          int
 }
 
 // setRefuses counts these objections of the stream, and no longer those of before.
@@ -225,12 +216,12 @@ func (s *Server) objections(st *stream) map[*scope]objection {
 		}
 	}
 	for typ, l := range st.ledgers {
-		for name, r := range l.rejected {
+		for name, r := range l.rejected.of {
 			against(typ, name, bindFailed(r.words))
 		}
 	}
 	for name := range st.blamed {
-		if st.tables[name] != nil && len(st.tables[name].refused) > 0 {
+		if st.tables[name] != nil && st.tables[name].unblamed() > 0 {
 			against(resourcev3.RouteType, name, false)
 		}
 	}
@@ -288,7 +279,9 @@ func (s *Server) judge(c *scope, listeners bool) {
 	}
 	delete(s.board.suspended, c.name)
 	if !judged || !now.of(before) {
-		s.board.judge(c.name, s.verdict(c.name))
+		verdict := s.verdict(c.name)
+		s.board.judge(c.name, verdict)
+		s.announce(c.name, verdict)
 		return
 	}
 	if _, outdated := s.board.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {

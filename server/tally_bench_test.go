@@ -23,6 +23,7 @@ type line struct {
 	// says is what it says to a response, nil for nack; sent counts them.
 	says func(*response) string
 	sent int
+	mute bool // it answers nothing
 }
 
 // dial connects a client that asks for all clusters and listeners, and for tables.
@@ -63,7 +64,9 @@ func (l *line) turn(t testing.TB) {
 			return
 		}
 		for _, request := range l.answer {
-			l.s.handle(l.stream, request)
+			if err := l.s.handle(l.stream, request); err != nil {
+				t.Fatal(err)
+			}
 		}
 		l.answer = nil
 	}
@@ -71,7 +74,9 @@ func (l *line) turn(t testing.TB) {
 
 // SendMsg takes a response.
 func (l *line) SendMsg(message any) error {
-	l.sent++
+	if l.sent++; l.mute {
+		return nil
+	}
 	words := l.nack
 	if l.says != nil {
 		answer := replyTo(message.(frame), "")

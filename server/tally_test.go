@@ -101,7 +101,7 @@ func (t *tally) add(st *stream, c *scope) {
 	for table := range c.target[rds] {
 		free := false
 		if listeners != nil {
-			for name, r := range listeners.rejected {
+			for name, r := range listeners.rejected.of {
 				free = free || bindFailed(r.words) && belongs(table, name)
 			}
 		}
@@ -152,7 +152,9 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 				} else {
 					request.ResourceNamesUnsubscribe = []string{pick(append(names, wildcard)...), pick(names...)}
 				}
-				s.handle(at.stream, request)
+				if err := s.handle(at.stream, request); err != nil {
+					t.Fatal(err)
+				}
 			default:
 				at := lines[r.IntN(len(lines))]
 				at.nack = pick("", "", "no", "cannot bind", "Error adding/updating listener(s) l0: cannot bind")

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 
@@ -92,11 +93,11 @@ func (s *Server) grpcOptions() []grpc.ServerOption {
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.ConnectionTimeout(s.options.ConnectionTime),
 	}
+	creds := insecure.NewCredentials()
 	if s.keeper != nil {
-		tlsOnly := credentials.NewTLS(s.keeper.Config())
-		options = append(options, grpc.Creds(toldHandshake{tlsOnly, s.refuseHandshake}))
+		creds = toldHandshake{credentials.NewTLS(s.keeper.Config()), s.refuseHandshake}
 	}
-	return options
+	return append(options, grpc.Creds(namedHandshake{creds}))
 }
 
 // toldHandshake tells of handshakes that fail, about which grpc keeps silent.
@@ -152,7 +153,7 @@ func (s *Server) identify(ctx context.Context) (mtls.Identity, net.Addr) {
 		}
 		return mtls.Unproved(), p.Addr
 	}
-	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	info, ok := authInfo(p).(credentials.TLSInfo)
 	if !ok || len(info.State.PeerCertificates) == 0 {
 		return mtls.Identity{}, p.Addr
 	}
@@ -194,9 +195,10 @@ func (s *Server) transportPage(w http.ResponseWriter, _ *http.Request) {
 // page, all of xDS, has two minutes to be taken.
 func (s *Server) pages(address net.Addr) *http.Server {
 	return &http.Server{
-		Handler:           http.MaxBytesHandler(s.admin(address), maxBody),
+		Handler:           http.MaxBytesHandler(s.rescued(s.admin(address)), maxBody),
 		ReadHeaderTimeout: s.options.ConnectionTime, ReadTimeout: s.options.ConnectionTime,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeaders,
+		ConnState: occupyForRequest,
 	}
 }
 

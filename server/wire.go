@@ -82,6 +82,20 @@ type response struct {
 // names counts what the response speaks of.
 func (r *response) names() int { return len(r.set) + len(r.removed) }
 
+// all yields the names that the response speaks of.
+func (r *response) all(yield func(string) bool) {
+	for _, e := range r.set {
+		if !yield(e.Name) {
+			return
+		}
+	}
+	for _, name := range r.removed {
+		if !yield(name) {
+			return
+		}
+	}
+}
+
 // holds tells whether the response, once it is sent, speaks of name.
 func (r *response) holds(name string) bool {
 	_, is := findEntry(r.set, name)

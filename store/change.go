@@ -16,8 +16,13 @@ type Change struct {
 	// Problems holds every problem that stands now, new or old, in the order
 	// of SortProblems.
 	Problems []Problem
-	// Hold says in one sentence why the Tree was not taken and what served
-	// stays (an emptied or missing folder); "" when it was taken. Set is empty
+	// Ignored counts the documents of the folder that are none of gatefold's, by kind.
+	Ignored []Ignored
+	// Stale holds every object whose last valid version is served now, sorted by key. It
+	// is the list of the Change before where none changed (SameStale).
+	Stale []Stale
+	// Hold says why the Tree was not taken and what served stays (an emptied or
+	// missing folder), and what to do; "" when it was taken. Set is empty
 	// then, but for what Restore brought and no Change before told of.
 	Hold string
 	// Restored tells that Set holds, beside a Hold, what Restore brought.

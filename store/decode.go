@@ -70,7 +70,8 @@ type decoder struct {
 }
 
 // decodeYAML gives the value of a document's root. When it returns problems,
-// the value lacks what they are about. Their lines are those of the document.
+// the value lacks what they are about; what stands under a name that is there already has
+// that name with repeated behind it. Their lines are those of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
@@ -79,14 +80,13 @@ func decodeYAML(root *yaml.Node) (any, []finding) {
 
 // report adds a mistake at the node.
 func (d *decoder) report(n *yaml.Node, code, message, hint string) {
-	if d.stopped {
+	if d.stopped || len(d.problems) == maxMistakes {
 		return
 	}
-	d.problems = append(d.problems, finding{Problem: Problem{
+	d.problems = append(d.problems, finding{width: placeOf(n).width, Problem: Problem{
 		Code: code, Severity: Error, Line: n.Line, Column: n.Column,
 		Field: d.path.String(), Message: message, Hint: hint,
 	}})
-	d.stopped = len(d.problems) == maxMistakes
 }
 
 // stop reports a limit.
@@ -181,6 +181,7 @@ func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 		}
 		if _, twice := seen[name]; twice {
 			d.duplicate(n, i, name)
+			object[fmt.Sprintf("%s%s%06d", name, repeated, i)] = d.value(value)
 			continue
 		}
 		d.path.push(step{key: name, named: true})
@@ -230,6 +231,9 @@ func hasMerge(n *yaml.Node) bool {
 
 // duplicate reports that the key at n.Content[at] stands in n before.
 func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
+	if d.stopped || len(d.problems) == maxMistakes {
+		return
+	}
 	d.path.push(step{key: name, named: true})
 	defer d.path.pop()
 	first := n.Content[at]

@@ -18,9 +18,16 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
+// checker is what reader needs of schema.Set.
+type checker interface {
+	Check(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding
+	Recheck(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding
+	KindNotServed(gk apischema.GroupKind) (schema.KindNotServed, bool)
+}
+
 // reader reads documents. It may be used by several goroutines at once.
 type reader struct {
-	schemas *schema.Set
+	schemas checker
 	save    bool // make texts to be saved
 	secrets bool // which may hold Secrets
 	sound   bool // what is read was sound before
@@ -46,6 +53,10 @@ func (r reader) timed(text []byte) (said *result, took readTime) {
 	if ok {
 		d.document(value)
 		took.validate = time.Since(begin) - took.parse
+	} else if value == nil {
+		d.unparsed = d.broken
+	} else {
+		d.salvage(nil, value, 0)
 	}
 	if len(d.problems)+len(d.refused)+len(d.foreign)+d.unlisted > 0 || d.syntax != nil {
 		d.result.beside = &d.remarks
@@ -61,6 +72,7 @@ type documentReader struct {
 	remarks
 	text []byte
 	root *yaml.Node
+	raw  any // the value of root as it is written, once it was asked for
 }
 
 // decode gives the document's value; ok is false when there is none to look at.
@@ -92,8 +104,8 @@ func (d *documentReader) decode() (value any, ok bool) {
 // document is: its text is shown unless it may be a Secret's.
 func (d *documentReader) fail(p finding) {
 	p.Severity = Error
-	if !secretive(d.text) {
-		p.Excerpt = excerpt(d.text, place{p.Line, p.Column, 1})
+	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
+		p.Excerpt = excerpt(d.text, place{p.Line, p.Column, max(1, p.width)})
 	}
 	d.problems = append(d.problems, p)
 	d.broken = true
@@ -101,13 +113,18 @@ func (d *documentReader) fail(p finding) {
 
 // report adds a problem of the object that at leads to; its Field says where.
 func (d *documentReader) report(at fieldPath, object map[string]any, p Problem) {
+	d.reportAt(at, object, p, find)
+}
+
+// reportAt is report with the function that gives the place of the field.
+func (d *documentReader) reportAt(at fieldPath, object map[string]any, p Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, Error)
 	d.broken = d.broken || p.Severity == Error
 	if len(d.problems) == maxProblems { // no file lists more, and each costs a walk over the text
 		d.unlisted++
 		return
 	}
-	where := find(d.root, slices.Concat(at, parsePath(p.Field)))
+	where := place(d.root, slices.Concat(at, parsePath(p.Field)))
 	p.Line, p.Column = where.line, where.column
 	p.Object = keyOf(object)
 	if d.shows(at, object) {
@@ -128,33 +145,48 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 // document reads the value of a whole document.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
-	if !ok {
+	list, isList := value.([]any)
+	switch {
+	case ok && isForeign(object), isList && isForeignList(list):
+		d.foreign = append(d.foreign, foreign{place: placeOf(d.root)})
+		return
+	case !ok:
 		d.fail(finding{Problem: Problem{
 			Code: "NotAnObject", Line: d.root.Line, Column: d.root.Column,
 			Message: "the document is " + describe(value) + ", not an object",
-			Hint:    "an object begins with apiVersion:, kind: and metadata:",
+			Hint:    "an object begins with apiVersion:, kind: and metadata:; write --- between objects, not a list",
 		}})
+		d.salvage(nil, value, 0)
 		return
 	}
 	items, isList := object["items"].([]any)
-	if name, _ := object["kind"].(string); !isList || !strings.HasSuffix(name, "List") {
+	if name, _ := object["kind"].(string); isList && strings.HasSuffix(name, "List") {
+		d.list(object, items)
+	} else if p, wrong := wrongList(object); wrong {
+		d.report(nil, object, p)
+		d.salvage(nil, object, 0)
+	} else {
 		d.object(nil, object)
-		return
-	}
-	for i, element := range items {
-		at := fieldPath{{named: true, key: "items"}, {index: i}}
-		if object, ok := element.(map[string]any); ok {
-			d.object(at, object)
-		} else {
-			d.report(at, nil, Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
-		}
 	}
 }
 
-// object reads one object, which at leads to.
+// object reads one object, which at leads to. A panic costs this object, and no other.
 func (d *documentReader) object(at fieldPath, object map[string]any) {
+	defer func() {
+		if recover() != nil {
+			d.mistaken(at, object, PanickedAt(maxMistakePlaces))
+		}
+	}()
+	d.readObject(at, object)
+}
+
+func (d *documentReader) readObject(at fieldPath, object map[string]any) {
+	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
 	if !ok {
+		if len(d.problems) > known || d.unlisted > 0 {
+			d.closeFor(at, object, d.problems[known:])
+		}
 		return
 	}
 	k := kindOf(gvk.GroupKind())
@@ -171,14 +203,15 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 			p.Severity = Warning
 		}
 		sound = sound && f.Warning
-		d.report(at, object, p)
+		where := find
+		if f.OfKey() {
+			where = findKey
+		}
+		d.reportAt(at, object, p, where)
 	}
 	twins := onlyTwins(keyOf(object), findings)
 	if !sound && !twins {
-		if p, ok := k.untargeted(object); ok {
-			d.report(at, object, p)
-		}
-		d.refused = append(d.refused, refused{keyOf(object), invalid(object, findings), d.nameAt(at)})
+		d.refuse(at, object, k, findings, d.problems[known:])
 		return
 	}
 	var part *partial
@@ -187,7 +220,9 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	}
 	typed, canonical, err := k.typed(object)
 	if err != nil {
-		d.report(at, object, Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()})
+		p := Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()}
+		d.report(at, object, p)
+		d.refuse(at, object, k, []schema.Finding{{Code: p.Code, Message: p.Message}}, d.problems[known:])
 		return
 	}
 	d.plain = plainText(canonical)
@@ -220,7 +255,9 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	if k := kindOf(gvk.GroupKind()); k != nil && slices.Contains(k.versions, gv.Version) {
 		return gvk, true
 	}
-	if p, wrong := unknownKind(gvk); wrong {
+	if k, known := d.schemas.KindNotServed(gvk.GroupKind()); known {
+		d.notServed(at, object, k)
+	} else if p, wrong := unknownKind(gvk); wrong {
 		d.report(at, object, p)
 	} else {
 		where := find(d.root, slices.Concat(at, parsePath("kind")))
@@ -240,6 +277,10 @@ func missing(field string, object map[string]any) Problem {
 		return p
 	}
 	p.Hint = "write the group and version of the kind, such as apiVersion: gateway.networking.k8s.io/v1"
+	if misspelt := misspeltHead(object); misspelt != "" {
+		p.Hint = "write apiVersion in place of " + quote(misspelt)
+		return p
+	}
 	name, _ := object["kind"].(string)
 	for _, k := range kinds {
 		if k.name == name {

@@ -3,76 +3,169 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store/fence"
+	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Which definitions may serve is a matter of their files (package fence). One
-// that the fence refuses is read, and told of as a problem, but never stands
+// Which definitions may serve is a matter of their files (package tenancy). One
+// that the path policies refuse is read, and reported as a problem, but never stands
 // beside those that may serve: it takes nothing over, and hinders nothing.
 
-const kindNamespace = "Namespace"
+const (
+	kindNamespace = "Namespace"
+	kindGateway   = "Gateway"
+)
 
-// fenceOf gives the globs of a Namespace; ok is false for one without. The
-// schema has seen that they can be read.
-func fenceOf(o *Object) (globs fence.Globs, ok bool) {
-	namespace, is := As[*corev1.Namespace](o)
-	if !is {
-		return nil, false
-	}
-	text, ok := namespace.Annotations[fence.Annotation]
+// isNamespace reports whether the key is that of a Namespace.
+func (k Key) isNamespace() bool { return k.Group == "" && k.Kind == kindNamespace }
+
+// grantOf returns what a Namespace gives to its namespace; nothing for another object. The
+// schema has seen that it can be read.
+func grantOf(o *Object) tenancy.Grant {
+	namespace, ok := As[*corev1.Namespace](o)
 	if !ok {
-		return nil, false
+		return tenancy.Grant{}
 	}
-	globs, err := fence.Parse(text)
-	return globs, err == nil
+	grant, _ := tenancy.Read(namespace.Annotations)
+	return grant
 }
 
-// refuse judges a definition.
-func (s *Store) refuse(d *definition) fence.Refusal {
-	return s.fence.Refuse(d.file.path, d.object.Key.Namespace)
+// sourceOf says whether objects of a file come from cluster paths.
+func (s *Store) sourceOf(file string) Source {
+	switch {
+	case !s.policy.InForce():
+		return AnyFile
+	case s.policy.Cluster(file):
+		return ClusterPaths
+	}
+	return OtherFile
 }
 
-// admits tells whether the file may define the key.
+// outside is why a definition may not serve.
+type outside struct {
+	tenancy.Refusal
+	code  string
+	field string
+}
+
+// The codes of the problems of definitions that may not serve.
+const (
+	outsideFence        = "OutsideFence"
+	portNotAllowed      = "PortNotAllowed"
+	clusterPathsMissing = "ClusterPathsMissing"
+)
+
+// judge says why a file must not define an object; ok is true where it may.
+func (s *Store) judge(file string, o *Object) (why outside, ok bool) {
+	if !s.policy.InForce() {
+		return judgeWithout(o)
+	}
+	if refusal := s.policy.Refuse(file, o.Key.Namespace); refusal != (tenancy.Refusal{}) {
+		return outside{refusal, outsideFence, "metadata.name"}, false
+	}
+	for _, port := range opens(o) {
+		refusal := s.policy.RefusePort(file, o.Key.Namespace, port.number)
+		if refusal == (tenancy.Refusal{}) && o.Key.Kind == kindGateway && port.number != 0 {
+			refusal = s.policy.RefuseShared(file, o.Key.Namespace, port.number)
+		}
+		if refusal != (tenancy.Refusal{}) {
+			return outside{refusal, portNotAllowed, port.field}, false
+		}
+	}
+	return outside{}, true
+}
+
+// judgeWithout refuses a Namespace that asks for path policies where none is in force: any
+// file could define one.
+func judgeWithout(o *Object) (why outside, ok bool) {
+	if !grantOf(o).Asks() {
+		return outside{}, true
+	}
+	return outside{tenancy.Refusal{
+		Message: "the Namespace has annotations of path policies, which are not in force: gatefold runs without --cluster-paths, and any file may define Namespaces",
+		Hint:    "start gatefold with --cluster-paths, the files that may define Namespaces and GatewayClasses; or remove the annotations",
+	}, clusterPathsMissing, "metadata.annotations"}, false
+}
+
+// opened is a port that an object opens, and where that is written.
+type opened struct {
+	number int32
+	field  string
+}
+
+// opens returns the ports that a Gateway or ListenerSet opens; first 0, for any. It
+// returns none for other kinds.
+func opens(o *Object) []opened {
+	var listeners []gwv1.PortNumber
+	switch value := o.Value.(type) {
+	case *gwv1.Gateway:
+		for _, l := range value.Spec.Listeners {
+			listeners = append(listeners, l.Port)
+		}
+	case *gwv1.ListenerSet:
+		for _, l := range value.Spec.Listeners {
+			listeners = append(listeners, l.Port)
+		}
+	default:
+		return nil
+	}
+	all := []opened{{0, "metadata.name"}}
+	for i, port := range listeners {
+		all = append(all, opened{port, fmt.Sprintf("spec.listeners[%d].port", i)})
+	}
+	return all
+}
+
+// permits reports whether a file may define an object.
+func (s *Store) permits(file string, o *Object) bool {
+	_, ok := s.judge(file, o)
+	return ok
+}
+
+// admits reports whether a file may define objects of the key's namespace.
 func (s *Store) admits(file string, key Key) bool {
-	return s.fence.Refuse(file, key.Namespace) == fence.Refusal{}
+	return s.policy.Refuse(file, key.Namespace) == tenancy.Refusal{}
 }
 
-// inside gives the definitions that the fence lets serve, and notes whether
+// inside returns the definitions that the path policies let serve, and notes whether
 // there are others.
 func (s *Store) inside(key Key, definitions []*definition) []*definition {
 	delete(s.outside, key)
-	if !slices.ContainsFunc(definitions, func(d *definition) bool { return !s.admits(d.file.path, key) }) {
+	if !slices.ContainsFunc(definitions, s.refused) {
 		return definitions
 	}
 	s.outside[key] = struct{}{}
-	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return !s.admits(d.file.path, key) })
+	return slices.DeleteFunc(slices.Clone(definitions), s.refused)
 }
 
-// raise brings the fence up to the Namespaces that serve now, and adds the keys
-// on which it judges anew to touched. Namespaces among touched are settled.
-func (s *Store) raise(touched map[Key]struct{}) {
+// refused reports whether the path policies keep a definition from serving.
+func (s *Store) refused(d *definition) bool { return !s.permits(d.file.path, d.object) }
+
+// declare brings the path policies up to the Namespaces that serve now, and adds the keys
+// on which they judge anew to touched. Namespaces among touched are settled.
+func (s *Store) declare(touched map[Key]struct{}) {
 	clear(s.trespassing)
-	stood, changed := s.fence.Stands(), map[string]bool{}
+	changed := map[string]bool{}
 	for key := range touched {
-		if key.Kind != kindNamespace || key.Group != "" {
+		if !key.isNamespace() {
 			continue
 		}
 		at, serves := s.served[key]
-		globs, _ := fenceOf(at.object)
-		if serves && s.fence.Declare(key.Name, globs) || !serves && s.fence.Forget(key.Name) {
+		if serves && s.policy.Declare(key.Name, s.grants(key, at)) || !serves && s.policy.Forget(key.Name) {
 			changed[key.Name] = true
 		}
 	}
-	all := stood != s.fence.Stands()
 	if len(changed) == 0 {
 		return
 	}
+	s.standing.sure = false
 	judge := func(key Key) {
-		if key.Namespace != "" && (all || changed[key.Namespace]) {
+		if key.Namespace != "" && (changed[key.Namespace] || key.Kind == kindGateway) {
 			touched[key] = struct{}{}
 		}
 	}
@@ -89,26 +182,58 @@ func (s *Store) raise(touched map[Key]struct{}) {
 	}
 }
 
-// holdsOutside tells whether a file defines something that the fence refuses:
+// grants returns what all definitions of a Namespace give that may serve, or else the one
+// that is kept.
+func (s *Store) grants(key Key, at served) (all []tenancy.Grant) {
+	for _, d := range s.found[key] {
+		if !s.refused(d) {
+			all = append(all, grantOf(d.object))
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, grantOf(at.object))
+	}
+	return all
+}
+
+// holdsOutside reports whether a file defines something that the path policies refuse:
 // as a broken file does, it keeps what it gave before.
 func (s *Store) holdsOutside(f *file) bool {
 	holds, known := s.trespassing[f]
 	if !known {
-		holds = slices.ContainsFunc(f.definitions, func(d *definition) bool { return !s.admits(f.path, d.object.Key) })
+		holds = slices.ContainsFunc(f.definitions, s.refused)
 		s.trespassing[f] = holds
 	}
 	return holds
 }
 
+// sharedPorts tells of Namespaces with a port that belongs to another.
+func (s *Store) sharedPorts() (all []Problem) {
+	for namespace, other := range s.policy.Overlaps() {
+		key := Key{Kind: kindNamespace, Name: namespace}
+		p := Problem{
+			Code: "PortShared", Severity: Warning, File: s.served[key].path(), Object: key, Field: "metadata.annotations[" + tenancy.AnnotationPorts + "]",
+			Message: fmt.Sprintf("namespace %s has a port that namespace %s has as well: it belongs to %s, and Gateways of %s cannot open it", namespace, other, other, namespace),
+			Hint:    "give each port to one namespace",
+		}
+		if d := s.served[key].definition; d != nil {
+			where := d.find(d.document.root(), p.Field)
+			p.Line, p.Column, p.Excerpt = where.line+d.document.line-1, where.column, excerpt(d.document.text, where)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
 // maxOutside bounds what is listed of one file's objects outside the fence.
 const maxOutside = 50
 
-// outsideProblems tells of the definitions that the fence refuses.
+// outsideProblems tells of the definitions that the path policies refuse.
 func (s *Store) outsideProblems() []Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.outside {
 		for _, d := range s.found[key] {
-			if !s.admits(d.file.path, key) {
+			if s.refused(d) {
 				byFile[d.file] = append(byFile[d.file], d)
 			}
 		}
@@ -130,80 +255,21 @@ func (s *Store) outsideProblems() []Problem {
 }
 
 func (s *Store) outsideProblem(d *definition) Problem {
-	refusal := s.refuse(d)
+	why, _ := s.judge(d.file.path, d.object)
 	p := Problem{
-		Code: "OutsideFence", Severity: Error, File: d.file.path, Line: d.line(), Column: d.place.column,
-		Object: d.object.Key, Field: "metadata.name", Message: refusal.Message, Hint: refusal.Hint,
+		Code: why.code, Severity: Error, File: d.file.path, Line: d.line(), Column: d.place.column,
+		Object: d.object.Key, Field: why.field, Message: why.Message, Hint: why.Hint,
+	}
+	where := d.place
+	if why.field != "metadata.name" {
+		where = d.find(d.document.root(), why.field)
+		p.Line, p.Column = where.line+d.document.line-1, where.column
 	}
 	if at, serves := s.served[d.object.Key]; serves {
-		p.Message += fmt.Sprintf("; the one of %s serves on", at.path())
+		p.Message += fmt.Sprintf("; the one of %s is still served", path.Join(s.options.PathPrefix, at.path()))
 	}
 	if d.shows() {
-		p.Excerpt = excerpt(d.document.text, d.place)
+		p.Excerpt = excerpt(d.document.text, where)
 	}
 	return p
-}
-
-// The codes of the problems for which a Tree is held on account of the fence.
-const (
-	clusterPathsMissing = "ClusterPathsMissing"
-	clusterPathsBroken  = "ClusterPathsBroken"
-)
-
-// holdForFence says whether the fence cannot be known, so that taking the Tree
-// could open what is meant to be shut.
-func (s *Store) holdForFence(edits []edit, next tally) (p Problem, held bool) {
-	switch {
-	case next.fences > 0 && len(s.options.ClusterPaths) == 0:
-		p = Problem{
-			Code: clusterPathsMissing, Field: "metadata.annotations",
-			Message: fmt.Sprintf("the annotation %s fences namespaces in, but any file may define Namespaces; what served before goes on serving", fence.Annotation),
-			Hint:    "start gatefold with --cluster-paths, the files that may define Namespaces and GatewayClasses; or remove the annotation",
-		}
-		if d := s.firstFence(edits); d != nil {
-			p.File, p.Line, p.Column, p.Object = d.file.path, d.line(), d.place.column, d.object.Key
-		}
-	case len(s.options.ClusterPaths) > 0 && len(s.served) == 0:
-		i := slices.IndexFunc(edits, func(e edit) bool {
-			return e.after != nil && (e.after.tally.broken > 0 || e.after.oddities().skipped != nil) && s.fence.Cluster(e.path)
-		})
-		if i < 0 {
-			return Problem{}, false
-		}
-		p = Problem{
-			Code: clusterPathsBroken, File: edits[i].path,
-			Message: "a file of --cluster-paths cannot be read in whole, and nothing was served before: a fence may be missing, so nothing is taken",
-			Hint:    "mend the errors of the file",
-		}
-	default:
-		return Problem{}, false
-	}
-	p.Severity = Error
-	return p, true
-}
-
-// firstFence gives the first Namespace with globs, in order of files.
-func (s *Store) firstFence(edits []edit) (first *definition) {
-	look := func(f *file) {
-		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
-			return
-		}
-		for _, d := range f.definitions {
-			if _, fences := fenceOf(d.object); fences {
-				first = d
-				return
-			}
-		}
-	}
-	edited := map[string]bool{}
-	for _, e := range edits {
-		edited[e.path] = true
-		look(e.after)
-	}
-	for path, f := range s.files {
-		if !edited[path] {
-			look(f)
-		}
-	}
-	return first
 }

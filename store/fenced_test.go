@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store/fence"
+	"github.com/gatefold/gatefold/store/tenancy"
 )
 
 // space is a Namespace that belongs to files; with none it is not fenced in.
@@ -29,7 +29,7 @@ const class = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmet
 // fenced makes a Store in which platform/** may define what belongs to no namespace.
 func fenced(t testing.TB) *Store {
 	t.Helper()
-	return newStore(t, Options{ClusterPaths: fence.Globs{"platform/**"}})
+	return newStore(t, Options{ClusterPaths: tenancy.Globs{"platform/**"}})
 }
 
 // files are contents by path.
@@ -104,19 +104,46 @@ func TestFence(t *testing.T) {
 			{base.with(files{"platform/spaces.yaml": space("shop", "/shop/**") + "---\n" + space("blog", "blog/**")}), "+blog LastGoodKept InvalidValue"},
 			{base.with(files{"platform/spaces.yaml": "a: [", "x.yaml": in("shop", "c", "/1")}), "LastGoodKept OutsideFence InvalidYAML"},
 		},
-		"as soon as one exists": {
-			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1")}, "+a=/1 +b=/1"},
-			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1"), "platform/s.yaml": space("blog", "")}, "+blog"},
-			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1"), "platform/s.yaml": space("blog", "") + "---\n" + space("other", "o/*")}, "+other -a OutsideFence"},
-			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1"), "platform/s.yaml": space("blog", "")}, "+a=/1 -other"},
+		"declared namespaces alone": {
+			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1")}, "HOLD NamespacesMissing"},
+			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1"), "platform/s.yaml": space("blog", "")}, "+blog +b=/1 OutsideFence"},
+			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1"), "platform/s.yaml": space("blog", "") + "---\n" + space("shop", "")}, "+shop +a=/1"},
+			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1"), "platform/s.yaml": space("shop", "")}, "-b -blog OutsideFence"},
 		},
 		"what belongs to no namespace": {
-			{files{"x.yaml": space("shop", "x.yaml") + "---\n" + class, "y.yaml": in("shop", "a", "/1")}, "+a=/1 OutsideFence OutsideFence"},
-			{files{"platform/x.yaml": class, "y.yaml": in("shop", "a", "/1")}, "+other"},
+			{base.with(files{"x.yaml": space("shop", "x.yaml") + "---\n" + class, "y.yaml": in("shop", "b", "/1")}), start + " OutsideFence OutsideFence OutsideFence"},
+			{base.with(files{"platform/x.yaml": class}), "+other"},
+		},
+		"a folder whose Namespaces are gone is not emptied": {
+			{base, start},
+			{base.with(files{"platform/spaces.yaml": ""}), "HOLD NamespacesMissing"},
+			{base.with(files{"platform/spaces.yaml": "", "shop/n.yaml": space("shop", "**"), "shop/a.yaml": in("shop", "a", "/2")}), "HOLD NamespacesMissing"},
+			{base.with(files{"platform/moved.yaml": space("shop", "shop/**"), "platform/spaces.yaml": ""}), "-b -blog OutsideFence"},
+		},
+		"two definitions of a Namespace let in what both do, in whatever order they come": {
+			{base, start},
+			{base.with(files{"platform/a.yaml": space("shop", "**"), "x.yaml": in("shop", "x", "/1")}), "+shop Conflict OutsideFence"},
+			{base.with(files{"platform/z.yaml": space("shop", "x.yaml"), "x.yaml": in("shop", "x", "/1")}), "+shop -a Conflict OutsideFence OutsideFence"},
+			{base.with(files{"x.yaml": in("shop", "x", "/1")}), "+a=/1 OutsideFence"},
+		},
+		"objects of cluster paths go before others": {
+			{files{"platform/s.yaml": space("open", ""), "a.yaml": in("open", "a", "/1")}, "+open +a=/1"},
+			{files{"platform/s.yaml": space("open", ""), "a.yaml": in("open", "a", "/1"), "platform/z.yaml": in("open", "a", "/2")}, "+a=/2 Conflict"},
+			{files{"platform/s.yaml": space("open", ""), "b.yaml": in("open", "a", "/1"), "platform/z.yaml": in("open", "a", "/2")}, "Conflict"},
+			{files{"platform/s.yaml": space("open", ""), "b.yaml": in("open", "a", "/2")}, "+a=/2"},
+		},
+		"a typo in the annotation leaves the last policy in force": {
+			{base, start},
+			{base.with(files{"platform/spaces.yaml": strings.Replace(space("shop", "**"), "/paths", "/path", 1) + "---\n" + space("blog", "blog/**"), "x.yaml": in("shop", "x", "/1")}), "+blog LastGoodKept OutsideFence UnknownField"},
+		},
+		"a broken route of the platform does not hold a start": {
+			{base.with(files{"platform/spaces.yaml": base["platform/spaces.yaml"] + "---\n" + in("shop", "r", "no-slash")}), start + " RuleViolated"},
 		},
 		"nothing is open at a start with a broken fence": {
 			{base.with(files{"platform/spaces.yaml": "a: ["}), "HOLD ClusterPathsBroken InvalidYAML"},
 			{base.with(files{"platform/spaces.yaml": space("shop", "[")}), "HOLD ClusterPathsBroken InvalidValue"},
+			{base.with(files{"platform/other.yaml": strings.Replace(space("x", ""), "Namespace", "Namespce", 1)}), "HOLD ClusterPathsBroken UnknownKind"},
+			{base.with(files{"platform/other.yaml": "metadata: {name: x}\n"}), "HOLD ClusterPathsBroken RequiredField"},
 			{base, start},
 			{base.with(files{"platform/spaces.yaml": "a: ["}), "LastGoodKept InvalidYAML"},
 		},
@@ -141,20 +168,49 @@ func sortedWords(text string) string {
 	return strings.Join(words, " ")
 }
 
+// TestAFenceWantsClusterPaths holds a start without the flag. While something serves, the
+// Namespace alone is refused.
 func TestAFenceWantsClusterPaths(t *testing.T) {
-	s := newStore(t, Options{})
 	a := files{"a.yaml": in("shop", "a", "/1")}
-	if got := summary(s.Apply(treeOf(a))); got != "+a=/1" {
-		t.Fatal(got)
+	with := a.with(files{"n.yaml": "\n" + space("shop", "b.yaml")})
+	missing := func(c Change, line int) {
+		t.Helper()
+		if p := c.Problems[0]; p.File != "n.yaml" || p.Line != line || p.Object.Name != "shop" || !strings.Contains(p.Hint, "--cluster-paths") {
+			t.Errorf("%+v", p)
+		}
 	}
-	c := s.Apply(treeOf(a.with(files{"a.yaml": "", "n.yaml": "\n" + space("shop", "a.yaml")})))
+	cold := newStore(t, Options{})
+	c := cold.Apply(treeOf(with))
 	if got := summary(c); got != "HOLD ClusterPathsMissing" {
 		t.Fatal(got)
 	}
-	if p := c.Problems[0]; p.File != "n.yaml" || p.Line != 5 || p.Object.Name != "shop" || !strings.Contains(p.Hint, "--cluster-paths") {
-		t.Errorf("%+v", p)
+	missing(c, 5)
+	if got := sortedSummary(cold.Apply(treeOf(a))); got != "+a=/1" {
+		t.Error(got)
 	}
-	if got := summary(s.Apply(treeOf(files{"n.yaml": space("shop", "")}))); got != "+shop -a" {
+	c = cold.Apply(treeOf(with.with(files{"b.yaml": in("blog", "b", "/1")})))
+	if got := sortedSummary(c); got != "+b=/1 ClusterPathsMissing" {
+		t.Error(got)
+	}
+	missing(c, 6)
+	if got := sortedSummary(cold.Apply(treeOf(files{"n.yaml": space("shop", "")}))); got != "+shop -a -b" {
+		t.Error(got)
+	}
+}
+
+// TestAForgottenFlagHoldsARestart has the state remember that path policies were in force.
+func TestAForgottenFlagHoldsARestart(t *testing.T) {
+	tree := files{"platform/s.yaml": space("shop", "shop/**"), "shop/a.yaml": in("shop", "a", "/1"), "x.yaml": in("shop", "x", "/1")}
+	s, saved := newStore(t, Options{Save: true, ClusterPaths: tenancy.Globs{"platform/**"}}), ledger{}
+	s.Apply(treeOf(tree))
+	saved.take(s)
+	again := saved.restart(t, saving)
+	for range 2 {
+		if c := again.Apply(treeOf(tree)); !strings.Contains(c.Hold, "--cluster-paths") || strings.Contains(summary(c), "x=") {
+			t.Error(summary(c), c.Hold)
+		}
+	}
+	if got := sortedSummary(again.Apply(treeOf(tree.with(files{"platform/s.yaml": space("shop", "")})))); got != "+shop +x=/1" {
 		t.Error(got)
 	}
 }
@@ -172,7 +228,7 @@ func TestAnObjectOutsideIsToldWithItsPlace(t *testing.T) {
 	}
 	p := c.Problems[0]
 	if p.File != "blog/x.yaml" || p.Line != 5 || p.Object.String() != "HTTPRoute shop/a" || p.Excerpt == "" ||
-		!strings.Contains(p.Message, "shop/**; the one of shop/a.yaml serves on") || !strings.Contains(p.Hint, "gatefold.io/paths") {
+		!strings.Contains(p.Message, "shop/**; the one of shop/a.yaml is still served") || !strings.Contains(p.Hint, "gatefold.io/paths") {
 		t.Errorf("%+v", p)
 	}
 }
@@ -207,7 +263,7 @@ func TestFencesComeAndGo(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	warm := fenced(t)
 	for range 300 {
-		tree := files{"platform/z.yaml": class}
+		tree := files{"platform/z.yaml": class + "---\n" + space("other", "")}
 		globs := []string{"", "s/**", "b/**", "**", "s/a.yaml", "s/*, b/a.yaml"}
 		for _, name := range []string{"shop", "blog"} {
 			if pick := random.IntN(len(globs) + 1); pick < len(globs) {

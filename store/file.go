@@ -2,15 +2,13 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"maps"
 	"path"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -22,6 +20,8 @@ type file struct {
 	hash        watcher.Hash
 	documents   []*document
 	definitions []*definition
+	source      Source // of its objects
+	hides       bool   // it is skipped, and may hold Namespaces of cluster paths
 	tally       tally
 	beside      *oddities
 }
@@ -64,7 +64,9 @@ func (d *definition) line() int { return d.document.line + d.place.line - 1 }
 type tally struct {
 	documents, objects int
 	broken             int // documents of which something did not become an object
-	fences             int // Namespaces that fence themselves in
+	fences             int // Namespaces with annotations that keep files out
+	namespaces         int // Namespaces of cluster paths
+	hidden             int // documents and files of cluster paths that may be Namespaces, and cannot be read
 }
 
 func (t tally) plus(f *file) tally {
@@ -73,6 +75,8 @@ func (t tally) plus(f *file) tally {
 		t.objects += f.tally.objects
 		t.broken += f.tally.broken
 		t.fences += f.tally.fences
+		t.namespaces += f.tally.namespaces
+		t.hidden += f.tally.hidden
 	}
 	return t
 }
@@ -83,6 +87,8 @@ func (t tally) minus(f *file) tally {
 		t.objects -= f.tally.objects
 		t.broken -= f.tally.broken
 		t.fences -= f.tally.fences
+		t.namespaces -= f.tally.namespaces
+		t.hidden -= f.tally.hidden
 	}
 	return t
 }
@@ -94,8 +100,9 @@ type edit struct {
 	before, after *file
 }
 
-// read reads what changed in the Tree, and changes nothing in the Store.
-func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
+// read reads what changed in the Tree, and changes nothing in the Store. What it returns is
+// of no use once ctx has ended.
+func (s *Store) read(ctx context.Context, tree watcher.Tree) ([]edit, Stats) {
 	edits, contents := s.compare(tree)
 	parallel(len(edits), func(i int) {
 		if content, ok := contents[edits[i].path]; ok {
@@ -116,9 +123,14 @@ func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
 	count := s.counting(len(unread))
 	took := make([]readTime, len(unread))
 	parallel(len(unread), func(i int) {
-		unread[i].result, took[i] = s.reader.timed(unread[i].text)
-		count()
+		if ctx.Err() == nil {
+			unread[i].result, took[i] = s.reader.readSafely(unread[i].text)
+			count()
+		}
 	})
+	if ctx.Err() != nil {
+		return nil, Stats{}
+	}
 	stats := Stats{Files: tree.Files.Len(), FilesChanged: len(edits), Documents: len(unread)}
 	for _, t := range took {
 		stats.Parse += t.parse
@@ -126,7 +138,7 @@ func (s *Store) read(tree watcher.Tree) ([]edit, Stats) {
 	}
 	parallel(len(edits), func(i int) {
 		if edits[i].after != nil {
-			edits[i].after.finish()
+			edits[i].after.finish(s.reader)
 		}
 	})
 	return edits, stats
@@ -141,42 +153,28 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 		if before != nil && before.hash == f.Hash && before.oddities().skipped == nil {
 			continue
 		}
-		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash}})
+		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash, source: s.sourceOf(f.Path)}})
 		contents[f.Path] = f.Content
 	}
 	skipped := map[string]bool{}
 	for _, skip := range tree.Skipped {
 		skipped[skip.Path] = true
-		before := s.files[skip.Path]
-		after := &file{path: skip.Path, beside: &oddities{skipped: &skip}}
-		if before != nil {
-			if known := before.oddities().skipped; known != nil && *known == skip {
-				continue
-			}
-			after.documents = before.documents
+		if e, changed := s.skip(skip.Path, skip); changed {
+			edits = append(edits, e)
 		}
-		edits = append(edits, edit{skip.Path, before, after})
 	}
 	for _, path := range append(gone, s.elsewhere()...) {
-		if _, present := tree.Files.Get(path); !present && !skipped[path] {
+		if _, present := tree.Files.Get(path); present || skipped[path] {
+			continue
+		}
+		skip, below := belowSkipped(path, tree.Skipped)
+		if !below {
 			edits = append(edits, edit{path, s.files[path], nil})
+		} else if e, changed := s.skip(path, skip); changed {
+			edits = append(edits, e)
 		}
 	}
 	return edits, contents
-}
-
-// elsewhere gives the files of the Store that were not among the files of the Tree
-// before: they were skipped there, or the Store was restored and there was none.
-func (s *Store) elsewhere() (paths []string) {
-	if s.taken.Files.Len() == 0 {
-		return slices.Collect(maps.Keys(s.files))
-	}
-	for _, skip := range s.taken.Skipped {
-		if s.files[skip.Path] != nil {
-			paths = append(paths, skip.Path)
-		}
-	}
-	return paths
 }
 
 // split finds the file's documents; those whose text stood in the file before
@@ -228,19 +226,24 @@ func adopt(parts []part, old []*document) []*document {
 
 // The most that is said about one file.
 const (
-	maxExplained = 20  // mistakes of syntax of which the place is searched
+	maxExplained = 20  // mistakes of syntax of which the place is searched, and the policies in such texts
 	maxProblems  = 200 // problems
 )
 
 // finish gathers what the file's documents say.
-func (f *file) finish() {
+func (f *file) finish(r reader) {
 	all := f.oddities()
-	if all.skipped != nil {
+	if all.skipped != nil && all.skipped.Detail != "" {
 		all.problems = append(all.problems, f.skipProblem(all.skipped))
 	}
-	refused, more := 0, 0
+	refused, unparsed, more := 0, 0, 0
 	for _, d := range f.documents {
 		said := d.remarks()
+		if said.unparsed {
+			if unparsed++; unparsed <= maxExplained {
+				said.refused = r.salvageText(d.text, said.problems)
+			}
+		}
 		if said.syntax != nil {
 			refused++
 			all.problems = append(all.problems, f.placed(d, d.explain(refused <= maxExplained)))
@@ -257,6 +260,9 @@ func (f *file) finish() {
 			all.refusals = append(all.refusals, &refusal{&said.refused[i], f, d})
 		}
 		f.define(d)
+	}
+	if f.hides || f.source == ClusterPaths && f.documents == nil && f.tally.broken > 0 {
+		f.tally.hidden++
 	}
 	f.tally.documents += len(f.documents)
 	f.tally.objects = len(f.definitions)
@@ -276,12 +282,29 @@ func (f *file) finish() {
 func (f *file) define(d *document) {
 	for i := range d.items {
 		f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
-		if _, fences := fenceOf(d.items[i].object); fences {
-			f.tally.fences++
-		}
+		f.count(d.items[i].object)
 	}
 	if d.broken {
 		f.tally.broken++
+	}
+	if f.source == ClusterPaths && d.hidesNamespace() {
+		f.tally.hidden++
+	}
+}
+
+// count notes where an object comes from, and counts Namespaces.
+func (f *file) count(o *Object) {
+	if o.Source != f.source {
+		o.Source = f.source // it was just read, or restored
+	}
+	if !o.Key.isNamespace() {
+		return
+	}
+	if grantOf(o).Restricts() {
+		f.tally.fences++
+	}
+	if f.source == ClusterPaths {
+		f.tally.namespaces++
 	}
 }
 
@@ -303,55 +326,20 @@ func (d *document) explain(thoroughly bool) finding {
 	return nameSyntax(d.remarks().syntax)
 }
 
-func (f *file) skipProblem(skipped *watcher.Skip) Problem {
-	p := Problem{
-		Code: string(skipped.Reason), Severity: Error, File: f.path,
-		Message: skipped.Detail,
-	}
-	if skipped.Reason == watcher.TooLarge {
-		p.Hint = "split the file, or raise the limit"
-	}
-	if len(f.documents) > 0 {
-		p.Hint = "until the file can be read, its objects stay as they were"
-	}
-	return p
-}
-
 // flawed tells whether the file adds to the problems.
 func (f *file) flawed() bool {
 	all := f.oddities()
 	return len(all.problems)+len(all.foreign) > 0
 }
 
-// fileProblems gives the problems of files, unsorted. Of each foreign kind,
-// its first object speaks for all.
+// fileProblems gives the problems of files, unsorted.
 func fileProblems(flawed map[string]*file) []Problem {
 	var all []Problem
-	type sight struct {
-		file  string
-		place place
-		count int
-	}
-	first := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
-		own := f.oddities()
-		all = append(all, own.problems...)
-		for _, o := range own.foreign {
-			seen, ok := first[o.kind]
-			if here := (sight{f.path, o.place, 0}); !ok || here.file < seen.file || here.file == seen.file && here.place.line < seen.place.line {
-				seen.file, seen.place = here.file, here.place
-			}
-			seen.count++
-			first[o.kind] = seen
-		}
+		all = append(all, f.oddities().problems...)
 	}
-	for kind, seen := range first {
-		all = append(all, Problem{
-			Code: "KindIgnored", Severity: Warning, File: seen.file, Line: seen.place.line, Column: seen.place.column,
-			Field: "kind", Message: fmt.Sprintf("objects of the kind %s are not used (%d here)", clean(kind.String()), seen.count),
-		})
-	}
-	return all
+	_, foreign := foreignKinds(flawed)
+	return append(all, foreign...)
 }
 
 // parallel calls work for 0 to n-1 on all cores, and returns when all are

@@ -35,13 +35,13 @@ func bombs() map[string]string {
 		"DuplicateKey":              strings.Repeat("a: b\n", 100_000),
 		"InvalidUTF8":               "a: \xff\n",
 		"InvalidUTF8 UTF-16":        "\xff\xfea\x00:\x00",
-		"InvalidYAML NUL":           "a: \x00\n",
+		"BinaryFile NUL":            "a: \x00\n",
 		"InvalidYAML quote":         "a: \"" + strings.Repeat("x\n", 250_000),
 		"InvalidYAML line":          "a: b: " + strings.Repeat("x", 15*mebibyte),
 		"InvalidYAML tabs":          strings.Repeat("\t", 15*mebibyte) + "a: b",
-		"RequiredField comments":    "a: b\n" + strings.Repeat("#\n", 250_000),
-		"RequiredField text":        "a: |\n" + strings.Repeat(" x y z w\n", 250_000),
-		"RequiredField long line":   "a: " + strings.Repeat("x", 15*mebibyte),
+		"RequiredField comments":    "kind: HTTPRoute\na: b\n" + strings.Repeat("#\n", 250_000),
+		"RequiredField text":        "kind: HTTPRoute\na: |\n" + strings.Repeat(" x y z w\n", 250_000),
+		"RequiredField long line":   "kind: HTTPRoute\na: " + strings.Repeat("x", 15*mebibyte),
 		"TooMany rules":             "kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: a}\nspec: {rules: [" + strings.Repeat("{},", maxNodes/2-20) + "]}",
 		"MoreProblems of a list":    "kind: List\napiVersion: v1\nitems: [" + strings.Repeat("{},", maxNodes/2-20) + "]",
 		"RequiredField keys":        manyKeys(50_000),
@@ -52,6 +52,7 @@ func bombs() map[string]string {
 
 func manyKeys(n int) string {
 	var b strings.Builder
+	b.WriteString("kind: HTTPRoute\n")
 	for i := range n {
 		fmt.Fprintf(&b, "key%d: 1\n", i)
 	}

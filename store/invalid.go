@@ -6,18 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an object that its schema refuses while nothing serves under its key:
-// neither another definition nor a last good version of this one. It has no part in
-// what serves; it is told of so that it has a status that says why. It is never
-// changed after it was handed out.
+// Invalid is an object that is invalid while nothing serves under its key: neither
+// another definition nor the last valid version of this one. It has a status that says why.
+// A policy closes what it is for, and a Namespace that may bound hostnames closes its
+// namespace; other kinds have no part in what serves. An Invalid is
+// never changed after it was handed out.
 type Invalid struct {
-	Key        Key
+	Key Key
+	// Nameless tells that the object has no name that an object can have: it has no status.
+	Nameless   bool
 	Generation int64
 	// Mistakes are what is wrong, by field; the first speaks for all. There is at
 	// least one, and More tells how many there are beside them.
@@ -27,8 +32,12 @@ type Invalid struct {
 	// "" where it cannot be read, or is at fault.
 	Class string
 	// Refs are what the object hangs on, as far as they can be read: the parentRefs of
-	// a route, the parentRef of a ListenerSet, the targets of a policy.
+	// a route, the parentRef of a ListenerSet, the targetRefs of a policy.
 	Refs []gwv1.ParentReference
+	// Targets are all that a policy closes, and Lost tells that it has targets beside them
+	// that cannot be read.
+	Targets []Target
+	Lost    bool
 	// Listeners are those of a Gateway or ListenerSet that have a name to be known by.
 	Listeners []InvalidListener
 }
@@ -78,24 +87,42 @@ func invalid(object map[string]any, findings []schema.Finding) *Invalid {
 	spec, _ := object["spec"].(map[string]any)
 	out := &Invalid{Key: key}
 	out.Generation, _ = metadata["generation"].(int64)
-	out.blame(findings)
-	if !out.readSpec(spec) {
+	for _, m := range mistakesOf(findings) {
+		out.addMistake(m)
+	}
+	if !out.readSpec(spec) && !out.mayRestrict(metadata) {
 		return nil
 	}
 	return out
 }
 
-// blame takes over the mistakes of which an object is refused.
-func (i *Invalid) blame(findings []schema.Finding) {
+// mayRestrict reports whether the object is a Namespace that bounds hostnames, or whose
+// annotations cannot be known: nothing of its namespace is served then.
+func (i *Invalid) mayRestrict(metadata map[string]any) bool {
+	if i.Key.Group != "" || i.Key.Kind != kindNamespace {
+		return false
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	_, bounds := annotations[tenancy.AnnotationHosts]
+	return bounds || slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return strings.HasPrefix(m.Field, "metadata.annotations") })
+}
+
+// mistakesOf returns the mistakes for which an object is invalid.
+func mistakesOf(findings []schema.Finding) (all []Mistake) {
 	for _, f := range findings {
-		switch {
-		case f.Warning:
-		case len(i.Mistakes) == maxMistakeFields:
-			i.More++
-		default:
-			i.Mistakes = append(i.Mistakes, Mistake{shorten(f.Field), shorten(f.Message)})
+		if !f.Warning {
+			all = append(all, Mistake{f.Field, f.Message})
 		}
 	}
+	return all
+}
+
+func (i *Invalid) addMistake(m Mistake) {
+	if len(i.Mistakes) == maxMistakeFields {
+		i.More++
+		return
+	}
+	i.Mistakes = append(i.Mistakes, Mistake{shorten(m.Field), shorten(m.Message)})
 }
 
 func shorten(text string) string {
@@ -120,10 +147,6 @@ func (i *Invalid) readSpec(spec map[string]any) bool {
 		i.readListeners(spec)
 	case gateway && strings.HasSuffix(kind, "Route"):
 		list, _ := spec["parentRefs"].([]any)
-		i.readRefs(list)
-		return len(i.Refs) > 0
-	case kindOf(i.Key.GroupKind()).policy():
-		list, _ := spec["targetRefs"].([]any)
 		i.readRefs(list)
 		return len(i.Refs) > 0
 	default:
@@ -197,6 +220,55 @@ type refusal struct {
 	document *document
 }
 
+// closing returns what an invalid policy closes, from the object as it is written: nothing
+// of it need be valid. Its key is as near as can be to the one it would have.
+func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
+	out := &Invalid{Key: Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
+	out.Key.Name, out.Nameless = harmlessName(scalarText(metadata["name"]))
+	if namespace := scalarText(metadata["namespace"]); namespace != "" && len(validation.IsDNS1123Label(namespace)) == 0 {
+		out.Key.Namespace = namespace
+	}
+	out.Generation, _ = metadata["generation"].(int64)
+	for _, m := range mistakes {
+		out.addMistake(m)
+	}
+	out.Targets, out.Lost = k.readTargets(raw)
+	if spec, ok := raw["spec"].(map[string]any); ok {
+		list, _ := spec["targetRefs"].([]any)
+		out.readRefs(list)
+	}
+	return out
+}
+
+// harmlessName returns a name as it may stand in a key; nameless tells that no object can
+// have it. Nothing that is made of it leads to another file.
+func harmlessName(name string) (harmless string, nameless bool) {
+	if len(validation.IsDNS1123Subdomain(name)) == 0 {
+		return name, false
+	}
+	harmless = strings.Map(func(r rune) rune {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, cut(name))
+	return "_" + harmless, true
+}
+
+// withTargets returns the Invalid that also closes what others of its key are for.
+func (i *Invalid) withTargets(others []*Invalid) *Invalid {
+	out := *i
+	for _, other := range others {
+		for _, target := range other.Targets {
+			if !slices.ContainsFunc(out.Targets, func(t Target) bool { return reflect.DeepEqual(t, target) }) {
+				out.Targets = append(slices.Clip(out.Targets), target)
+			}
+		}
+		out.Lost = out.Lost || other.Lost
+	}
+	return &out
+}
+
 // replaceRefusals is replace for objects that are refused.
 func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 	if e.before != nil {
@@ -222,6 +294,26 @@ func (s *Store) refusalOf(key Key) *refusal {
 	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
 }
 
+// invalidOf returns what is told of a key under which nothing serves, nil for nothing. A
+// policy closes what any of its definitions is for.
+func (s *Store) invalidOf(key Key) *Invalid {
+	first := s.refusalOf(key)
+	if first == nil {
+		return nil
+	}
+	var others []*Invalid
+	for _, r := range s.refusals[key] {
+		if r != first && r.invalid != nil && len(r.invalid.Targets) > 0 && s.admits(r.file.path, key) {
+			others = append(others, r.invalid)
+		}
+	}
+	if len(others) == 0 {
+		return first.invalid
+	}
+	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(fmt.Sprint(a.Targets), fmt.Sprint(b.Targets)) })
+	return first.invalid.withTargets(others)
+}
+
 // firstRefusal is the first, by path and place, of those for which is holds.
 func (s *Store) firstRefusal(key Key, is func(*refusal) bool) *refusal {
 	var first *refusal
@@ -241,10 +333,11 @@ func (s *Store) settleInvalid(key Key, change *Change) {
 	}
 	var now *Invalid
 	_, serving := s.served[key]
-	if r := s.refusalOf(key); r != nil && !serving {
-		now = r.invalid
+	if !serving {
+		now = s.invalidOf(key)
 	}
 	before := s.invalid[key]
+	s.standing.sure = s.standing.sure && now == nil && before == nil
 	switch {
 	case now != nil && !reflect.DeepEqual(now, before):
 		s.invalid[key] = now

@@ -88,9 +88,9 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p Problem, ok bool) {
 		}
 		return p, true
 	}
-	if gvk.Group == gatewayGroup {
-		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + gatewayGroup
-		p.Hint = "its kinds are " + strings.Join(kindNames(gatewayGroup), ", ")
+	if gvk.Group == gatewayGroup || gvk.Group == api.Group {
+		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + gvk.Group
+		p.Hint = "its kinds are " + strings.Join(kindNames(gvk.Group), ", ")
 		return p, true
 	}
 	return Problem{}, false
@@ -109,13 +109,16 @@ func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 		if k.group != gvk.Group && !sameName {
 			continue
 		}
-		d := schema.Distance(k.group, gvk.Group) + schema.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
-		if near := d <= 3 && d < len(gvk.Kind) || sameName && ours; near && (best == nil || d < least) {
+		d := schema.Distance(k.group, strings.ToLower(gvk.Group)) + schema.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
+		if near := d <= 3 && d < len(gvk.Kind) || sameName && (ours || k.group == api.Group && meansKgateway(gvk.Group)); near && (best == nil || d < least) {
 			best, least = k, d
 		}
 	}
 	return best
 }
+
+// meansKgateway reports whether a group is that of kgateway, written otherwise.
+func meansKgateway(group string) bool { return strings.Contains(strings.ToLower(group), "kgateway") }
 
 func kindNames(group string) []string {
 	var names []string

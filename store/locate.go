@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"path"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -15,18 +17,31 @@ type place struct {
 // find gives the place of the value that path leads to. Where it leads to
 // nothing, it is the place of the last key or item on the way that is there.
 func find(root *yaml.Node, path fieldPath) place {
-	at, node := root, root // what is pointed at, and its value
-	for i, s := range path {
-		key, value := child(node, s)
-		if value == nil {
-			return placeOf(at)
-		}
-		at, node = key, value
-		if i == len(path)-1 && value.Kind == yaml.ScalarNode && value.Value != "" {
-			at = value
-		}
+	at, value := descend(root, path)
+	if value != nil && value.Kind == yaml.ScalarNode && value.Value != "" {
+		at = value
 	}
 	return placeOf(at)
+}
+
+// findKey gives the place of the last key or item on the path that is there.
+func findKey(root *yaml.Node, path fieldPath) place {
+	at, _ := descend(root, path)
+	return placeOf(at)
+}
+
+// descend gives the last key or item on the path that is there, and the value that the
+// path leads to, nil for none.
+func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
+	at, value = root, root
+	for _, s := range path {
+		key, below := child(value, s)
+		if below == nil {
+			return at, nil
+		}
+		at, value = key, below
+	}
+	return at, value
 }
 
 // child gives the value that the step leads to, and its key; an item of a list
@@ -83,6 +98,10 @@ func (s *Store) Locate(problems []Problem) []Problem {
 		if at, ok := s.served[p.Object]; ok && p.File == "" {
 			located[i] = s.locate(p, at, fresh)
 		}
+		if p.Cause.Object != (Key{}) {
+			objects[p.Cause.Object] = struct{}{}
+			located[i].Message += s.placeOf(p.Cause, fresh)
+		}
 	}
 	s.located = fresh
 	SortProblems(located)
@@ -109,6 +128,23 @@ func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
 	fresh[here] = known
 	p.Line, p.Column, p.Excerpt = known.Line+d.document.line-1, known.Column, known.Excerpt
 	return p
+}
+
+// placeOf returns the file and line of a field as a message has them behind its words, ""
+// where the object is in no file.
+func (s *Store) placeOf(field Field, fresh map[spot]Problem) string {
+	at, ok := s.served[field.Object]
+	if !ok {
+		if place := s.placeOfInvalid(field.Object); place.File != "" {
+			return fmt.Sprintf(" (%s:%d)", path.Join(s.options.PathPrefix, place.File), place.Line)
+		}
+		return ""
+	}
+	p := s.locate(Problem{Field: field.Path}, at, fresh)
+	if p.Line == 0 {
+		return fmt.Sprintf(" (%s)", path.Join(s.options.PathPrefix, p.File))
+	}
+	return fmt.Sprintf(" (%s:%d)", path.Join(s.options.PathPrefix, p.File), p.Line)
 }
 
 // locate finds the place of a field in the text of the definition's document.

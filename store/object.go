@@ -52,10 +52,25 @@ type Object struct {
 	// Hash covers the object's content after pruning and defaulting, so that
 	// comments, order of fields and place do not count.
 	Hash [32]byte
+	// Source says whether the object comes from cluster paths.
+	Source Source
 	// Value is a pointer to the typed object in the version that the kinds
 	// table names, such as *api.HTTPRoute.
 	Value metav1.Object
 }
+
+// Source is the sort of file that an object comes from.
+type Source int8
+
+// The sources. Objects of cluster paths go before those of other files wherever two contend.
+const (
+	AnyFile      Source = iota // no path policies are in force
+	ClusterPaths               // a file that --cluster-paths names
+	OtherFile                  // another one: its author may write into some namespaces
+)
+
+// Same reports whether two objects say the same, to the same effect.
+func (o *Object) Same(other *Object) bool { return o.Hash == other.Hash && o.Source == other.Source }
 
 // As gives the object's value as the type T; ok is false for another kind or a
 // nil object.

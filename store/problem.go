@@ -32,6 +32,9 @@ type Problem struct {
 	// Message says what is wrong; Hint says what to do.
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	// Cause is where another object asks for what Message says, zero for nowhere.
+	// Store.Locate adds its file and line to Message.
+	Cause Field `json:"-"`
 	// Excerpt is the line with a caret under the column. Never filled for Secrets.
 	Excerpt string `json:"excerpt,omitempty"`
 }

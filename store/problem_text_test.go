@@ -2,6 +2,7 @@ package store
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,8 +36,12 @@ func TestProblems(t *testing.T) {
 				}
 			}
 			var got strings.Builder
-			for _, p := range newStore(t, Options{}).Apply(treeOf(files)).Problems {
+			change := newStore(t, Options{}).Apply(treeOf(files))
+			for _, p := range change.Problems {
 				got.WriteString(p.Text(false) + "\n")
+			}
+			for _, o := range change.Ignored {
+				fmt.Fprintf(&got, "ignored: %d %q\n", o.Count, o.Kind)
 			}
 			if strings.Contains(got.String(), "hunter") {
 				t.Error("a value of a Secret is shown")
@@ -103,5 +108,26 @@ func TestTextInColor(t *testing.T) {
 		"\x1b[34m  |\x1b[0m\n\x1b[34m1 |\x1b[0m ab\n\x1b[34m  |\x1b[0m \x1b[1;33m ^\x1b[0m\n \x1b[34m =\x1b[0m help: h\n"
 	if got := p.Text(true); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Of a file that is no text, no byte goes to the terminal.
+func TestNoBytesOfABinaryFile(t *testing.T) {
+	for name, test := range map[string]struct{ content, code, hint string }{
+		"UTF-16 with a mark":       {"\xff\xfea\x00:\x00 \x00b\x00\n\x00", "InvalidUTF8", "iconv -f UTF-16 -t UTF-8"},
+		"UTF-16, big end":          {"\xfe\xff\x00a\x00:\x00 \x00b\x00\n", "InvalidUTF8", "iconv"},
+		"UTF-16 without a mark":    {"a\x00:\x00 \x00b\x00\n\x00", "InvalidUTF8", "iconv"},
+		"a program":                {"\x7fELF\x02\x01\x01\x00\x00\x00\x00 \x1b[31m", "BinaryFile", "extension"},
+		"a picture behind comment": {"# a\n\x89PNG\x00\x1b[31m\n", "BinaryFile", "extension"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			problems := newStore(t, Options{}).Apply(treeOf(map[string]string{"a.yaml": test.content})).Problems
+			if len(problems) != 1 || problems[0].Code != test.code || !strings.Contains(problems[0].Hint, test.hint) {
+				t.Fatalf("%+v", problems)
+			}
+			if text := problems[0].Text(false); problems[0].Excerpt != "" || strings.ContainsAny(text, "\x00\x1b�") {
+				t.Errorf("%q", text)
+			}
+		})
 	}
 }

@@ -1,6 +1,6 @@
 package store
 
-import apischema "k8s.io/apimachinery/pkg/runtime/schema"
+import "slices"
 
 // result is what the text of one document says. It depends on nothing but the
 // text: lines count from the text's first, and no file is named.
@@ -18,6 +18,7 @@ type remarks struct {
 	problems []finding
 	unlisted int   // problems beside those
 	syntax   error // why the parser refused the text; explained when it is shown
+	unparsed bool  // the text has no value: its file looks for policies in it (reader.salvageText)
 }
 
 // remarks gives what the document says beside its items.
@@ -28,11 +29,20 @@ func (r *result) remarks() remarks {
 	return *r.beside
 }
 
+// hidesNamespace reports whether something that is broken in it may be a Namespace.
+func (r *result) hidesNamespace() bool {
+	said := r.remarks()
+	return r.broken && (said.syntax != nil || said.unlisted > 0 || slices.ContainsFunc(said.problems, func(p finding) bool {
+		return p.Severity == Error && (p.Object.IsZero() || p.Object.isNamespace())
+	}))
+}
+
 // finding is a problem of a document. Its message may have one verb, %d, for
 // another line of the document.
 type finding struct {
 	Problem
 	other int
+	width int // how many characters the place has; 0 for one
 }
 
 // item is one object of a document that may serve.
@@ -69,12 +79,7 @@ func (i *item) alone() []byte {
 // refused is an object that its schema refuses.
 type refused struct {
 	key     Key
-	invalid *Invalid // nil where nothing is told of it
-	place   place    // of the object's name
-}
-
-// foreign is an object of a kind that is none of ours.
-type foreign struct {
-	kind  apischema.GroupKind
-	place place
+	invalid *Invalid    // nil where nothing is told of it
+	place   place       // of the object's name
+	cause   spotOfError // of an invalid policy, in the document
 }

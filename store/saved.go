@@ -143,7 +143,7 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 		}
 	}
 	for _, f := range s.files {
-		f.finish()
+		f.finish(s.reader)
 		s.tally = s.tally.plus(f)
 		for _, d := range f.definitions {
 			key := d.object.Key
@@ -153,7 +153,7 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 			s.served[key] = at
 		}
 	}
-	s.restoreFence()
+	s.restorePolicies()
 	s.restored, s.standing = true, standing{}
 	return unusable
 }
@@ -171,23 +171,27 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restoreFence drops what the fence refuses: other files than before may define
-// cluster-scoped objects now, and so raise it.
-func (s *Store) restoreFence() {
+// restorePolicies drops what the path policies refuse: other files than before may define
+// cluster-scoped objects now. Where none is in force any more, Namespaces that ask for them
+// stay, so that the first Tree can be held.
+func (s *Store) restorePolicies() {
+	if !s.policy.InForce() {
+		return
+	}
 	namespaces := map[Key]struct{}{}
 	drop := func(clusterScoped bool) {
 		for key, at := range s.served {
-			if (key.Namespace == "") == clusterScoped && !s.admits(at.path(), key) {
+			if (key.Namespace == "") == clusterScoped && !s.permits(at.path(), at.object) {
 				s.release(key, at.path())
 				s.changed(key)
 				delete(s.served, key)
-			} else if key.Kind == kindNamespace {
+			} else if key.isNamespace() {
 				namespaces[key] = struct{}{}
 			}
 		}
 	}
 	drop(true)
-	s.raise(namespaces)
+	s.declare(namespaces)
 	drop(false)
 }
 
@@ -205,11 +209,12 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	}
 	f := s.files[saved.Path]
 	if f == nil {
-		f = &file{path: saved.Path}
+		f = &file{path: saved.Path, source: s.sourceOf(saved.Path)}
 		s.files[saved.Path] = f
 	}
 	at := served{object: r.items[0].object}
 	if !saved.Since.IsZero() {
+		at.object.Source = f.source
 		at.kept = &kept{path: saved.Path, twins: r.items[0].twins, since: saved.Since, text: saved.Text}
 		s.served[saved.Key] = at
 		s.keep(saved.Key, at, saved.Path, saved.Since)
@@ -266,7 +271,7 @@ func (s *Store) objects() []*Object {
 func (s *Store) lacking(p *Problem) {
 	if s.restored && len(s.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys are told nothing meanwhile, as the state holds no Secrets and %d are missing", len(s.absent))
-		p.Hint = "bring the folder back, and let the state hold Secrets (--state-secrets) for the next time"
+		p.Hint = "restore the folder; --state-secrets lets the state hold Secrets, for the next start"
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 	touched := map[Key]struct{}{}
 	for _, e := range edits {
 		s.replace(e, touched)
+		s.noteUnread(e)
 	}
 	var change Change
 	for key := range touched {
@@ -62,9 +64,10 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 			s.settleInvalid(key, &change)
 		}
 	}
-	s.raise(touched)
+	s.declare(touched)
 	for key := range touched {
 		if key.Namespace != "" {
+			delete(s.selections, key.Namespace)
 			s.settle(key, now, &change)
 			s.settleInvalid(key, &change)
 		}
@@ -155,9 +158,9 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	if len(inside) > 0 {
 		s.release(key, before.path())
-		winner := choose(inside, before)
+		winner := choose(first(inside), before)
 		object := winner.object
-		if serving && before.object.Hash == object.Hash {
+		if serving && before.object.Same(object) {
 			object = before.object
 			winner.item.object = object // not both
 		} else {
@@ -176,18 +179,39 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 	if !serving {
 		return
 	}
-	if s.keeps(before.path(), key) {
+	if s.keeps(before) {
 		s.keep(key, before, before.path(), now)
 		return
 	}
 	s.release(key, before.path())
-	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil { // it moved there, and broke
-		s.keep(key, before, r.file.path, now)
+	if s.keepMoved(key, before, now, change) {
 		return
 	}
 	s.changed(key)
 	delete(s.served, key)
 	change.Gone = append(change.Gone, key)
+}
+
+// first returns the definitions that go before the others: those of cluster paths; of
+// Namespaces the first alone, so that which of two counts does not depend on the order of
+// edits.
+func first(definitions []*definition) []*definition {
+	if definitions[0].file.source == AnyFile {
+		return definitions
+	}
+	var platform []*definition
+	for _, d := range definitions {
+		if d.file.source == ClusterPaths {
+			platform = append(platform, d)
+		}
+	}
+	switch {
+	case len(platform) == 0:
+		return definitions
+	case platform[0].object.Key.isNamespace():
+		return platform[:1]
+	}
+	return platform
 }
 
 // choose gives the definition that serves: that of the file which serves
@@ -197,7 +221,7 @@ func choose(definitions []*definition, before served) *definition {
 	if i := slices.IndexFunc(definitions, func(d *definition) bool { return d.file.path == before.path() }); i >= 0 {
 		own = definitions[i:]
 		for _, d := range own {
-			if d.file.path == before.path() && d.object.Hash == before.object.Hash {
+			if d.file.path == before.path() && d.object.Same(before.object) {
 				return d
 			}
 		}
@@ -205,14 +229,31 @@ func choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// keeps tells whether a file that defines the key no more has it serve on: it is
+// keeps reports whether an object serves on that its file defines no more: the file is
 // broken, or puts an object where it may not, which may be this one, misnamed.
-func (s *Store) keeps(path string, key Key) bool {
+func (s *Store) keeps(before served) bool {
+	path := before.path()
 	f := s.files[path]
-	if f == nil || !s.admits(path, key) {
+	if f == nil || !s.permits(path, before.object) {
 		return false
 	}
-	return f.tally.broken > 0 || f.oddities().skipped != nil || key.Namespace != "" && s.holdsOutside(f)
+	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.holdsOutside(f)
+}
+
+// keepMoved lets an object serve on that moved to another file, and broke there.
+func (s *Store) keepMoved(key Key, before served, now time.Time, change *Change) bool {
+	r := s.firstRefusal(key, func(*refusal) bool { return true })
+	if r == nil || !s.permits(r.file.path, before.object) {
+		return false
+	}
+	if r.file.source != before.object.Source {
+		moved := *before.object
+		moved.Source = r.file.source
+		before.object = &moved
+		change.Set = append(change.Set, &moved)
+	}
+	s.keep(key, before, r.file.path, now)
+	return true
 }
 
 // keep lets an object serve on that its broken file defines no more, or that came to
@@ -260,7 +301,7 @@ func (s *Store) keptProblems() []Problem {
 		sorted := slices.SortedFunc(maps.Keys(keys), CompareKeys)
 		p := Problem{
 			Code: "LastGoodKept", Severity: Warning, File: path, Object: sorted[0],
-			Hint: "mend the file's errors, or define them elsewhere; they go when the file is sound or deleted",
+			Hint: "fix the errors in the file; an object is removed once the file is valid without it, or is deleted",
 		}
 		since := s.served[sorted[0]].since()
 		for _, key := range sorted {
@@ -271,9 +312,9 @@ func (s *Store) keptProblems() []Problem {
 		if len(sorted) > 1 {
 			p.Object = Key{}
 		}
-		p.Message = list(sorted) + " as it was before the file broke goes on serving"
+		p.Message = "gatefold still serves the last valid version of " + list(sorted) + ": " + path + " has no valid one"
 		if !since.IsZero() {
-			p.Message += ", since " + since.UTC().Format(time.RFC3339)
+			p.Message += " since " + since.UTC().Format(time.RFC3339)
 		}
 		all = append(all, p)
 	}
@@ -286,8 +327,8 @@ func (s *Store) contests() []Problem {
 	for key := range s.contested {
 		winner := s.served[key].definition
 		for _, d := range s.found[key] {
-			if d != winner && s.admits(d.file.path, key) {
-				all = append(all, contest(d, winner))
+			if d != winner && !s.refused(d) {
+				all = append(all, s.contest(d, winner))
 			}
 		}
 	}
@@ -295,8 +336,8 @@ func (s *Store) contests() []Problem {
 }
 
 // contest is about a definition beside the one that serves.
-func contest(d, winner *definition) Problem {
-	where := fmt.Sprintf("%s:%d", winner.file.path, winner.line())
+func (s *Store) contest(d, winner *definition) Problem {
+	where := fmt.Sprintf("%s:%d", path.Join(s.options.PathPrefix, winner.file.path), winner.line())
 	p := Problem{
 		Code: "Conflict", Severity: Error, File: d.file.path, Line: d.line(), Column: d.place.column,
 		Object: d.object.Key, Field: "metadata.name",

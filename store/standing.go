@@ -13,8 +13,11 @@ func SameProblems(a, b []Problem) bool {
 
 // standing holds the lists that a Store gave last.
 type standing struct {
-	own  []Problem // of problems
-	sure bool      // that own is what problems would make now
+	own   []Problem // of problems
+	stale []Stale   // that follow from own
+	// ignored is what Change.Ignored says.
+	ignored []Ignored
+	sure    bool // that own is what problems would make now
 
 	asked, located []Problem        // of Locate; located is nil when there is nothing to give again
 	objects        map[Key]struct{} // whose places are in located
@@ -42,10 +45,17 @@ func (s *Store) problems() []Problem {
 	all = append(all, s.contests()...)
 	all = append(all, s.outsideProblems()...)
 	all = append(all, s.keptProblems()...)
+	all = append(all, s.sharedPorts()...)
 	SortProblems(all)
+	stale := s.staleOf(all)
+	s.tellConsequences(all)
 	s.standing.sure = true
+	s.standing.ignored, _ = foreignKinds(s.flawed)
 	if !slices.Equal(all, s.standing.own) {
 		s.standing.own = slices.Clip(all)
+	}
+	if !slices.EqualFunc(stale, s.standing.stale, Stale.Equal) {
+		s.standing.stale = stale
 	}
 	return s.standing.own
 }

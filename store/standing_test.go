@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gatefold/gatefold/store/fence"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -29,7 +29,7 @@ func (f *folder) spoil() {
 	case 3:
 		f.files["cluster.yaml"] = []string{fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: default\n  annotations: {gatefold.io/paths: \"d%d/**\"}\n", f.random.IntN(2))}
 	case 4:
-		delete(f.files, "cluster.yaml")
+		f.files["cluster.yaml"] = []string{"apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n"}
 	}
 }
 
@@ -38,7 +38,7 @@ func TestStandingProblemsAreThoseMadeAnew(t *testing.T) {
 	kinds, again := map[string]int{}, 0
 	for seed := range uint64(10) {
 		f := &folder{rand.New(rand.NewPCG(seed, 2)), map[string][]string{}, map[string]string{}, watcher.Files{}}
-		s := newStore(t, Options{ClusterPaths: fence.Globs{"cluster.yaml"}})
+		s := newStore(t, Options{ClusterPaths: tenancy.Globs{"cluster.yaml"}})
 		var asked []Problem
 		for i := range 20 {
 			key := keyOf(map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": map[string]any{"name": fmt.Sprint("o", i)}})

@@ -9,12 +9,14 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/gatefold/gatefold/store/fence"
 	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -26,9 +28,11 @@ type Options struct {
 	// Save has the Store note what has to be saved, for Unsaved; SaveSecrets
 	// lets that hold the content of Secrets.
 	Save, SaveSecrets bool
-	// ClusterPaths names the files that may define cluster-scoped objects; nil
-	// is all of them, and then no Namespace may fence itself in.
-	ClusterPaths fence.Globs
+	// ClusterPaths names the files that may define cluster-scoped objects and open ports,
+	// and puts path policies in force; nil is all of them, without path policies.
+	ClusterPaths tenancy.Globs
+	// PathPrefix is put before the path of another file that a message names.
+	PathPrefix string
 	// Limits bound what is taken; zero fields get the defaults.
 	Limits Limits
 	// Progress, if any, is told now and then how many of the documents that an Apply or a
@@ -59,14 +63,18 @@ type Store struct {
 	kept      map[string]map[Key]struct{}
 	refusals  map[Key][]*refusal // those of a file together, in its order
 	invalid   map[Key]*Invalid   // what Changes told of, where nothing serves
-	outside   map[Key]struct{}   // keys with definitions that the fence refuses
-	fence     fence.Fence
+	outside   map[Key]struct{}   // keys with definitions that the path policies refuse
+	policy    tenancy.Policy
 
-	trespassing map[*file]bool // what holdsOutside found since the fence or a file changed
+	trespassing map[*file]bool      // what holdsOutside found since the policies or a file changed
+	unread      map[string]struct{} // files below a directory that is skipped
+	selections  map[string]*selection
 
 	unsaved  map[Key]struct{} // changed since Unsaved told of it
 	absent   map[Key]string   // Secrets that were restored without their content
 	restored bool             // no Change has told of what Restore brought
+
+	unrendered unrendered // folders of Kustomize and Helm
 
 	allowEmpty bool
 	located    map[spot]Problem
@@ -87,7 +95,7 @@ func New(options Options) (*Store, error) {
 		served: map[Key]served{}, found: map[Key][]*definition{},
 		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
 		refusals: map[Key][]*refusal{}, invalid: map[Key]*Invalid{},
-		outside: map[Key]struct{}{}, fence: fence.New(options.ClusterPaths), trespassing: map[*file]bool{},
+		outside: map[Key]struct{}{}, policy: tenancy.New(options.ClusterPaths), trespassing: map[*file]bool{}, unread: map[string]struct{}{}, selections: map[string]*selection{},
 		unsaved: map[Key]struct{}{}, absent: map[Key]string{},
 	}, nil
 }
@@ -101,28 +109,40 @@ func (s *Store) AllowEmpty() { s.allowEmpty = true }
 // returns. What serves afterwards depends, for a folder without problems, on the last
 // Tree alone.
 func (s *Store) Apply(tree watcher.Tree) Change {
-	edits, stats := s.read(tree)
+	change, _ := s.ApplyUntil(context.Background(), tree)
+	return change
+}
+
+// ApplyUntil is Apply, unless ctx ends before the Tree is read: then it returns the error of
+// ctx, and nothing is applied.
+func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree) (Change, error) {
+	tree = s.unrendered.strip(tree, func(file string) bool { return s.sourceOf(file) != OtherFile })
+	edits, stats := s.read(ctx, tree)
+	if err := ctx.Err(); err != nil {
+		return Change{}, err
+	}
 	next := s.tally
 	for _, e := range edits {
 		next = next.minus(e.before).plus(e.after)
 	}
 	problem, held := s.hold(tree, next)
 	if !held {
-		problem, held = s.holdForFence(edits, next)
+		problem, held = s.holdForPolicies(tree.Root, edits, next)
 	}
 	s.allowEmpty = false
 	if held {
 		stats.Objects = len(s.served)
 		s.lacking(&problem)
 		set := s.restoredObjects()
-		return Change{Set: set, Restored: len(set) > 0, Hold: problem.Message, Problems: s.problemsHeld(problem, edits), Stats: stats}
+		return Change{Set: set, Restored: len(set) > 0, Hold: frozen(problem), Problems: s.problemsHeld(problem, edits), Stale: s.stale(), Stats: stats}, nil
 	}
 	change := s.take(edits, tree.Noticed)
 	s.taken, s.tally = tree, next
 	stats.Objects = len(s.served)
 	change.Stats = stats
-	change.Problems = s.problems()
-	return change
+	change.Problems, change.Stale = s.problems(), s.stale()
+	change.Ignored = s.standing.ignored
+	return change, nil
 }
 
 // The codes of the problems for which a Tree is held.
@@ -141,23 +161,39 @@ func (s *Store) hold(tree watcher.Tree, next tally) (p Problem, held bool) {
 	switch {
 	case tree.Missing && serving > 0 && !s.allowEmpty:
 		p.Code = folderMissing
-		p.Message = fmt.Sprintf("the folder is gone; its %d objects go on serving until it is back, or until gatefold reload --allow-empty", serving)
-		p.Hint = "bring the folder back; to serve nothing run gatefold reload --allow-empty"
+		p.Message = fmt.Sprintf("folder %s is missing; gatefold still serves its last %s", tree.Root, counted(serving))
+		p.Hint = "restore the folder, or run `gatefold reload --allow-empty` to serve nothing"
 	case emptied && !tree.Missing && serving > 0 && !s.allowEmpty:
 		p.Code = folderEmptied
-		p.Message = fmt.Sprintf("the folder holds no document any more; its %d objects go on serving until one returns, or until gatefold reload --allow-empty", serving)
-		p.Hint = "bring the files back; to serve nothing run gatefold reload --allow-empty"
+		p.Message = fmt.Sprintf("folder %s is empty; gatefold still serves its last %s", tree.Root, counted(serving))
+		p.Hint = "restore the files, or run `gatefold reload --allow-empty` to serve nothing"
 	case next.objects > s.options.Limits.Objects:
 		p.Code = tooManyObjects
-		p.Message = fmt.Sprintf("the folder holds %d objects, at most %d are taken; what served before goes on serving", next.objects, s.options.Limits.Objects)
+		p.Message = fmt.Sprintf("the folder holds %d objects, and at most %d are allowed; gatefold still serves the last valid folder", next.objects, s.options.Limits.Objects)
 	case s.options.Strict && next.broken+len(tree.Skipped) > 0:
 		p.Code = revisionInvalid
-		p.Message = "the folder has invalid documents; none of its changes is taken (strict), and what served before goes on serving"
-		p.Hint = "mend the errors listed here; without --strict, only what is invalid would be held back"
+		p.Message = "the folder has invalid documents; with --strict gatefold applies none of its changes, and still serves the last valid folder"
+		p.Hint = "fix the errors listed here; without --strict, gatefold holds back only the invalid objects"
 	default:
 		return Problem{}, false
 	}
 	return p, true
+}
+
+// counted is "1 object" or "8 objects".
+func counted(objects int) string {
+	if objects == 1 {
+		return "1 object"
+	}
+	return fmt.Sprintf("%d objects", objects)
+}
+
+// frozen says in one paragraph why the folder is not followed, and what to do.
+func frozen(why Problem) string {
+	if why.Hint == "" {
+		return why.Message
+	}
+	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
 }
 
 // problemsHeld gives the problems that stand while a Tree is held: those of

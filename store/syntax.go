@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,6 +18,9 @@ func unfitText(text []byte) (p Problem, unfit bool) {
 			Message: fmt.Sprintf("the document holds about %d keys and values, at most %d are read", n, maxNodes),
 			Hint:    "split it into several documents or files",
 		}, true
+	}
+	if p, is := unfitFile(text); is {
+		return p, true
 	}
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -47,17 +51,47 @@ func allowedInYAML(r rune) bool {
 	return r != 0xfffe && r != 0xffff
 }
 
+// unfitFile recognizes UTF-16 and binary files, of which no line can be shown.
+func unfitFile(text []byte) (p Problem, unfit bool) {
+	switch {
+	case isUTF16(text):
+		return Problem{
+			Code: "InvalidUTF8", Line: 1, Column: 1, Message: "the file is in UTF-16, not in UTF-8",
+			Hint: "save the file as UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW",
+		}, true
+	case bytes.IndexByte(text, 0) >= 0:
+		return Problem{
+			Code: "BinaryFile", Line: 1, Column: 1, Message: "the file holds NUL bytes: it is binary, not YAML",
+			Hint: "remove the file, give it another extension, or name it in .gatefoldignore",
+		}, true
+	}
+	return Problem{}, false
+}
+
+// isUTF16 reports whether the text begins with a byte order mark of UTF-16, or each
+// second of its first bytes is zero, as in ASCII text that is written as UTF-16.
+func isUTF16(text []byte) bool {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return true
+	}
+	start := text[:min(len(text), 64)&^1]
+	zero := [2]int{}
+	for i, b := range start {
+		if b == 0 {
+			zero[i%2]++
+		}
+	}
+	half := len(start) / 2
+	return half > 0 && (zero[0] == half && zero[1] == 0 || zero[1] == half && zero[0] == 0)
+}
+
 func notUTF8(text []byte, at int) Problem {
 	where := placeAt(text, at)
-	p := Problem{
+	return Problem{
 		Code: "InvalidUTF8", Line: where.line, Column: where.column,
 		Message: fmt.Sprintf("byte %d of the line (0x%02x) is not UTF-8", at-bytes.LastIndexByte(text[:at], '\n'), text[at]),
 		Hint:    "save the file as UTF-8",
 	}
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		p.Message = "the file is in UTF-16"
-	}
-	return p
 }
 
 // placeAt gives the place of a byte of the text.
@@ -165,9 +199,7 @@ var explanations = []struct {
 	{"block sequence entries are not allowed", func(m *mistake) {
 		m.say("a list cannot begin here", `begin the list in a line of its own, or put text that begins with "- " in quotes`)
 	}},
-	{"did not find expected node content", func(m *mistake) {
-		m.say("a value is missing or a bracket or comma is too much", "if the characters are meant as text, put it in quotes")
-	}},
+	{"did not find expected node content", (*mistake).noValue},
 	{"did not find expected <document start>", func(m *mistake) {
 		m.say("the document's value ended before this", "begin another document with a line ---")
 	}},
@@ -263,16 +295,6 @@ func (m *mistake) unclosedQuote() {
 	m.say("the quote that opens here is never closed", "close it; a quote inside quotes must be escaped")
 }
 
-func (m *mistake) unclosedFlow() {
-	open := strings.LastIndexAny(m.before, "[{")
-	if open < 0 {
-		m.say("a comma or a closing bracket is missing after this", "")
-		return
-	}
-	m.move(m.at - len(m.before) + open)
-	m.say("the bracket that opens here is not closed, or a comma is missing after an item", "")
-}
-
 // specialStart is about plain text that begins with a character that means
 // something to YAML.
 func (m *mistake) specialStart() {
@@ -280,19 +302,23 @@ func (m *mistake) specialStart() {
 	if start := strings.LastIndexAny(m.before, " ,[{") + 1; strings.ContainsRune("*&!", rune(m.line[min(start, len(m.line)-1)])) {
 		m.move(m.at - len(m.before) + start)
 	}
-	if fields := strings.Fields(m.line[len(m.before):]); len(fields) > 0 {
-		word = fields[0]
+	if rest := strings.TrimLeft(m.line[len(m.before):], " \t"); rest != "" {
+		word = rest[:len(rest)-len(strings.TrimLeftFunc(rest, inWord))]
 	}
 	if secretive(m.text) || word == "" {
 		word = "…"
 	}
-	meaning := map[byte]string{'*': "an alias", '&': "an anchor"}[m.next()]
 	switch {
 	case m.next() == '\t':
 		m.say("a tab stands before a key or value", "use spaces")
-	case meaning != "":
-		m.say(fmt.Sprintf("text that begins with %c is %s to YAML, and this is none that is defined", m.next(), meaning), `put it in quotes: "`+clean(word)+`"`)
+	case m.next() == '*' && !strings.HasPrefix(m.line[len(m.before):], "*."):
+		m.say("undefined YAML alias "+clean(word), `define the anchor above it in the same document (anchors end with their document); if it is text, put it in quotes: "`+clean(word)+`"`)
+	case m.next() == '*' || m.next() == '&':
+		m.say(fmt.Sprintf("text cannot begin with %s, which YAML reads as an alias or an anchor", quote(string(m.next()))), `put it in quotes: "`+clean(word)+`"`)
 	default:
 		m.say(fmt.Sprintf("text cannot begin with %s", quote(string(m.next()))), `put it in quotes: "`+clean(word)+`"`)
 	}
 }
+
+// inWord reports whether a character does not end a word of a flow collection.
+func inWord(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(",[]{}", r) }

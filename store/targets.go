@@ -1,62 +1,369 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/gatefold/gatefold/store/api"
-)
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
-// maxTargets is how many targets of a policy a message names.
-const maxTargets = 5
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
+)
 
 // kindBackendTLSPolicy is the one policy of the Gateway API's own group.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-// untargeted warns of a policy that is not taken: nothing else shows its targets
-// that they have lost it. ok is false for what is no policy, or names no target.
-func (k *kind) untargeted(object map[string]any) (p Problem, ok bool) {
-	spec, _ := object["spec"].(map[string]any)
-	refs, _ := spec["targetRefs"].([]any)
-	if !k.policy() || len(refs) == 0 {
-		return p, false
-	}
-	var targets []string
-	for _, ref := range refs[:min(len(refs), maxTargets)] {
-		targets = append(targets, target(ref))
-	}
-	if more := len(refs) - maxTargets; more > 0 {
-		targets = append(targets, fmt.Sprintf("%d more", more))
-	}
-	hint := "mend it"
+// Target is what an invalid policy is for, as far as it can be read. Where a part cannot
+// be read, the Target stands for more and never for less: without a readable sectionName
+// for the whole object, without a known kind for each kind that the policy may be for.
+type Target struct {
+	apischema.GroupKind
+	// Name is that of an object in the policy's namespace, "" for a selector.
+	Name string
+	// Labels are those that a selector asks for. A selector without labels selects all
+	// objects of the kind in the policy's namespace.
+	Labels map[string]string
+	// Section is a rule of a route, a listener or a port; "" is the whole object.
+	Section string
+}
+
+// maxClosingTargets bounds the targets that are read of one invalid policy. A policy with
+// more of them stands for all objects of its namespace that it may be for.
+const maxClosingTargets = 1024
+
+// policyTargets returns the kinds that objects of the kind may be for; none for a kind
+// that is no policy.
+func (k *kind) policyTargets() []apischema.GroupKind {
 	switch k.name {
 	case api.KindTrafficPolicy:
-		hint += "; a rule that names a missing policy by ExtensionRef is closed, one that is a target serves without it"
-	case kindBackendTLSPolicy:
-		hint += "; back ends that miss it are sent clear text"
+		return []apischema.GroupKind{
+			{Group: gatewayGroup, Kind: "HTTPRoute"}, {Group: gatewayGroup, Kind: "GRPCRoute"},
+			{Group: gatewayGroup, Kind: "Gateway"}, {Group: gatewayGroup, Kind: "ListenerSet"},
+		}
+	case kindBackendTLSPolicy, api.KindBackendConfigPolicy:
+		return []apischema.GroupKind{{Kind: "Service"}, {Group: api.Group, Kind: api.KindBackend}}
 	}
-	return Problem{
-		Code: "PolicyNotInForce", Severity: Warning, Field: "spec.targetRefs",
-		Message: fmt.Sprintf("with these mistakes the policy is not taken: its last sound version goes on, and without one it is missing at %s", strings.Join(targets, ", ")),
-		Hint:    hint,
-	}, true
+	return nil
 }
 
-// policy tells whether objects of the kind are policies.
-func (k *kind) policy() bool {
-	return k.name == kindBackendTLSPolicy || k.name == api.KindTrafficPolicy || k.name == api.KindBackendConfigPolicy
+// policy reports whether objects of the kind are policies.
+func (k *kind) policy() bool { return k != nil && len(k.policyTargets()) > 0 }
+
+// targetReader reads the targets of an object as it is written, valid or not.
+type targetReader struct {
+	kinds []apischema.GroupKind
+	found []Target
+	seen  map[string]bool
+	lost  bool // something that looks like a target could not be read
 }
 
-// target names what a targetRef is for, as far as it can be read.
-func target(ref any) string {
-	fields, _ := ref.(map[string]any)
-	text := func(name string) string {
-		value, _ := fields[name].(string)
-		return clean(value)
+// readTargets returns the targets of a policy whose document may be invalid anywhere, and
+// whether there are targets beside them that cannot be read. Fields that hold targets are
+// looked for in the whole object, also under a name that is misspelt or written twice.
+func (k *kind) readTargets(object map[string]any) (targets []Target, lost bool) {
+	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}}
+	r.search(object)
+	if len(r.found) <= maxClosingTargets {
+		return r.found, r.lost
 	}
-	name := strings.TrimSpace(text("kind") + " " + text("name"))
-	if section := text("sectionName"); section != "" {
-		name += "#" + section
+	for _, kind := range r.kinds {
+		targets = append(targets, Target{GroupKind: kind})
+	}
+	return targets, false
+}
+
+// search looks for the fields that hold targets.
+func (r *targetReader) search(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			r.search(item)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			switch {
+			case means(name, "targetSelectors"):
+				r.each(v[name], r.selector)
+			case namesTargets(name):
+				r.each(v[name], r.ref)
+			default:
+				r.search(v[name])
+			}
+		}
+	}
+}
+
+// namesTargets reports whether a key means targetRefs. The other name is what
+// somebody writes in its place: no policy has a field of that name.
+func namesTargets(key string) bool {
+	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
+}
+
+// each calls read for the entries of a list, or for the entry that stands in its place.
+func (r *targetReader) each(value any, read func(fields map[string]any)) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			r.each(item, read)
+		}
+	case map[string]any:
+		r.entry(v, read)
+	case string:
+		kind, name, both := strings.Cut(v, "/") // as kubectl writes it
+		if !both {
+			kind, name = "", v
+		}
+		read(map[string]any{"kind": kind, "name": name})
+	default:
+		r.lost = true
+	}
+}
+
+// entry calls read for an entry. A mapping without any field of an entry has the entries as
+// its values.
+func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
+	isEntry := len(fields) == 0
+	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
+		isEntry = isEntry || len(valuesOf(fields, name)) > 0
+	}
+	if isEntry {
+		read(fields)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		r.each(fields[name], read)
+	}
+}
+
+// ref reads one of targetRefs. Without a name it leads nowhere, unless it is a selector.
+func (r *targetReader) ref(fields map[string]any) {
+	before := len(r.found)
+	for _, name := range valuesOf(fields, "name") {
+		for _, name := range textsIn(name) {
+			r.add(fields, Target{Name: name})
+		}
+	}
+	if len(r.found) == before && len(valuesOf(fields, "matchLabels")) > 0 {
+		r.selector(fields)
+	}
+	r.lost = r.lost || len(r.found) == before
+}
+
+// selector reads one of targetSelectors. A label that cannot be read is left out, so that
+// the rest selects more.
+func (r *targetReader) selector(fields map[string]any) {
+	labels := map[string]string{}
+	for _, value := range valuesOf(fields, "matchLabels") {
+		pairs, _ := value.(map[string]any)
+		for name, value := range pairs {
+			if value, ok := value.(string); ok && !strings.Contains(name, repeated) {
+				labels[name] = value
+			}
+		}
+	}
+	r.add(fields, Target{Labels: labels})
+}
+
+// add notes a target for each kind that its fields may mean.
+func (r *targetReader) add(fields map[string]any, target Target) {
+	name, _ := fields["sectionName"].(string)
+	if len(valuesOf(fields, "sectionName")) == 1 && len(name) <= validation.DNS1123SubdomainMaxLength {
+		target.Section = name
+	}
+	for _, kind := range r.kindsOf(fields) {
+		target.GroupKind = kind
+		if id := fmt.Sprintf("%#v", target); !r.seen[id] && len(r.found) <= maxClosingTargets {
+			r.seen[id] = true
+			r.found = append(r.found, target)
+		}
+	}
+}
+
+// kindsOf returns the kind that a target names, or all that it may mean.
+func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
+	if written := valuesOf(fields, "kind"); len(written) == 1 {
+		for _, kind := range r.kinds {
+			if written[0] == kind.Kind {
+				return []apischema.GroupKind{kind}
+			}
+		}
+	}
+	return r.kinds
+}
+
+// repeated marks the name of a key that stands more than once in its mapping. No key that
+// is written can hold it.
+const repeated = "\x00"
+
+// valuesOf returns the values of a field, also where its name is misspelt or stands twice.
+func valuesOf(fields map[string]any, name string) (values []any) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if means(key, name) && fields[key] != nil {
+			values = append(values, fields[key])
+		}
+	}
+	return values
+}
+
+// means reports whether a key is a name, or a misspelling of it.
+func means(key, name string) bool {
+	key, _, _ = strings.Cut(key, repeated)
+	if key == name || strings.EqualFold(key, name) {
+		return true
+	}
+	return len(key) <= 2*len(name) && schema.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
+}
+
+// scalarText returns the text of a name, also of one that YAML reads as a number; "" for
+// all else.
+func scalarText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}
+
+// textsIn returns the names that a value holds: itself, or those in a list or mapping that is
+// written in place of one.
+func textsIn(value any) (names []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			names = append(names, textsIn(item)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			names = append(names, textsIn(v[key])...)
+		}
+	default:
+		if name := scalarText(value); name != "" && len(name) <= validation.DNS1123SubdomainMaxLength {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// maxTargets is how many targets of a policy a message names.
+const maxTargets = 5
+
+// consequence returns what an invalid policy means for traffic where no valid version of
+// it is known.
+func (i *Invalid) consequence() string {
+	if len(i.Targets) == 0 {
+		return i.untargeted()
+	}
+	status := "503"
+	if i.Key.Kind == api.KindTrafficPolicy {
+		status = "500"
+	}
+	verb := "answers"
+	if len(i.Targets) > 1 {
+		verb = "answer"
+	}
+	text := fmt.Sprintf("%s %s %s until it is fixed", namesOf(i.Targets, i.Key.Namespace), verb, status)
+	if i.Lost {
+		text += "; a target of it cannot be read and is served without it"
+	}
+	return text
+}
+
+// tellConsequences adds to the first error of each invalid policy what it means for traffic.
+func (s *Store) tellConsequences(all []Problem) {
+	told := map[spotOfError]string{}
+	for key, refusals := range s.refusals {
+		for _, r := range refusals {
+			if r.invalid != nil && kindOf(key.GroupKind()).policy() && s.admits(r.file.path, key) {
+				at := r.cause
+				at.file, at.line = r.file.path, at.line+r.document.line-1
+				told[at] = s.consequenceOf(key, r.invalid)
+			}
+		}
+	}
+	for i := range all {
+		p := &all[i]
+		if text := told[spotOfError{p.File, p.Line, p.Column, p.Code}]; text != "" {
+			p.Message += "; " + text
+		}
+	}
+}
+
+// spotOfError names the problem for which an object is invalid.
+type spotOfError struct {
+	file         string
+	line, column int
+	code         string
+}
+
+// causeOf returns the error among problems of a document that comes first in its text.
+func causeOf(problems []finding) (first spotOfError) {
+	for _, p := range problems {
+		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
+		earlier := cmp.Or(cmp.Compare(at.line, first.line), cmp.Compare(at.column, first.column)) < 0
+		if p.Severity == Error && (first == spotOfError{} || earlier) {
+			first = at
+		}
+	}
+	return first
+}
+
+// consequenceOf returns what it means for traffic that a definition of a policy is invalid.
+func (s *Store) consequenceOf(key Key, i *Invalid) string {
+	at, serving := s.served[key]
+	switch {
+	case !serving:
+		return i.consequence()
+	case at.definition == nil:
+		return "its last valid version is still in force"
+	}
+	return "its definition in " + at.path() + " is in force"
+}
+
+// untargeted is consequence for a policy without targets.
+func (i *Invalid) untargeted() string {
+	switch {
+	case i.Lost:
+		return "its targets cannot be read: they are served without it"
+	case i.Key.Kind == api.KindTrafficPolicy:
+		return "a rule that names it by ExtensionRef answers 500 until it is fixed"
+	}
+	return "it has no targets"
+}
+
+// namesOf names some targets of a policy in a namespace.
+func namesOf(targets []Target, namespace string) string {
+	var names []string
+	for _, target := range targets[:min(len(targets), maxTargets)] {
+		names = append(names, target.words(namespace))
+	}
+	if more := len(targets) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// words names a target.
+func (t Target) words(namespace string) string {
+	name := clean(t.Kind + " " + namespace + "/" + t.Name)
+	if t.Name == "" {
+		name = fmt.Sprintf("each %s in namespace %s", t.Kind, clean(namespace))
+		if len(t.Labels) > 0 {
+			var pairs []string
+			for _, label := range slices.Sorted(maps.Keys(t.Labels)) {
+				pairs = append(pairs, label+"="+t.Labels[label])
+			}
+			name += " with " + clean(strings.Join(pairs, ","))
+		}
+	}
+	if t.Section != "" {
+		name += "#" + clean(t.Section)
 	}
 	return name
 }

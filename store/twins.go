@@ -78,7 +78,7 @@ func (s *Store) candidates(key Key, inside []*definition) []*definition {
 	if len(best) > 0 || len(inside) == 0 {
 		return best
 	}
-	if before, serving := s.served[key]; serving && !before.twins() && s.keeps(before.path(), key) {
+	if before, serving := s.served[key]; serving && !before.twins() && s.keeps(before) {
 		return nil
 	}
 	return inside

@@ -118,8 +118,39 @@ func including(n int) map[string]string {
 	return files
 }
 
+// chain is a folder of 32 routes, each of which delegates to the next one from each of
+// its rules, or is included by the next one: a chain of 32 routes stands for rules to the
+// power of 32 matches.
+func chain(rules int, include bool) map[string]string {
+	files := besideBombs()
+	for level := range 32 {
+		head, backends := "", redirects
+		switch {
+		case level == 0:
+			head = bombHead
+		case include:
+			head = fmt.Sprintf("  parentRefs: [{kind: HTTPRoute, name: l%d}]\n", level-1)
+		}
+		switch {
+		case level == 31:
+		case include:
+			backends = "allowedRoutes: {namespaces: {from: Same}}"
+		default:
+			backends = fmt.Sprintf("backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: l%d}]", level+1)
+		}
+		text := bombRoute(fmt.Sprintf("l%d", level), head, backends)
+		for rule := 1; rule < rules; rule++ {
+			text += fmt.Sprintf("  - matches: [{path: {value: /b%d}}]\n    %s\n", rule, backends)
+		}
+		files[fmt.Sprintf("l%d.yaml", level)] = strings.Replace(text, "labels:", "annotations: {delegation.kgateway.dev/inherit-parent-matcher: 'true'}, labels:", 1)
+	}
+	return files
+}
+
 func bombs() map[string]map[string]string {
 	return map[string]map[string]string{
+		"2 matches to the power of 32": chain(2, false), "16 matches to the power of 32": chain(16, false),
+		"2 matches to the power of 32, included": chain(2, true), "16 matches to the power of 32, included": chain(16, true),
 		"200 that name all": bomb(200), "1,000,000,000 paths": layers(9, 10), "100 roots, 100 children": wide(100, 100), "100 included by each other": including(100),
 	}
 }
@@ -258,16 +289,16 @@ func TestTheHintOfABudget(t *testing.T) {
 		hint string
 	}{
 		{100, "; or raise --max-routes-per-host"},
-		{0, "; a folder may look at 1000 pairs, and 100 more for each of its HTTPRoutes, whatever --max-routes-per-host"},
+		{0, "; the limit of a folder is 1000 rules and 256 more for each of its HTTPRoutes, whatever --max-routes-per-host"},
 	} {
 		w := newWorldWith(t, translate.Options{MaxRoutes: test.most})
 		problems := w.apply(tree(bomb(9)))
 		at := slices.IndexFunc(problems, func(p store.Problem) bool { return p.Code == "TooManyRoutes" })
 		if at < 0 {
-			t.Fatalf("with %d pairs at most, none is too many", test.most)
+			t.Fatalf("with a limit of %d rules, none is too many", test.most)
 		}
 		if got := problems[at].Hint; !strings.HasSuffix(got, test.hint) {
-			t.Errorf("with %d pairs at most: %s", test.most, got)
+			t.Errorf("with a limit of %d rules: %s", test.most, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package translate_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -134,7 +135,7 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	}
 	answer := explain.Request(w.view(), explain.Query{
 		Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
-		Gateway: r.Gateway,
+		Gateway: r.Gateway, SNI: cmp.Or(r.SNI, "-"),
 	})
 	if closed := answer.Port == nil; closed || r.Closed {
 		if closed != r.Closed {
@@ -203,7 +204,8 @@ func compareOutcome(got explain.Outcome, want cases.Request) string {
 		if code, _ := explain.GRPCStatus(got.Status); strconv.Itoa(code) != want.GRPCStatus {
 			return fmt.Sprintf("grpc-status %d", code)
 		}
-	case len(want.Backends) == 0 && int(got.Status) != want.Status:
+	case len(want.Backends) == 0 && int(got.Status) != want.Status,
+		len(want.Backends) > 0 && !got.GRPC && got.Status != 0 && int(got.Status) != want.Failure: // no share has an endpoint
 		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
 	case want.Location != "" && got.Location != want.Location:
 		return "location " + got.Location
@@ -254,6 +256,7 @@ func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems 
 		"want/status.yaml": w.statusText,
 		"want/infra":       w.infraText,
 		"want/problems":    func() string { return problemsText(problems) },
+		"want/messages":    func() string { return messagesText(problems) },
 		"rebuilt":          func() string { return strings.Join(append(w.last.Rebuilt, ""), "\n") },
 	}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
@@ -276,6 +279,18 @@ func problemsText(problems []store.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
 		fmt.Fprintf(&b, "%s:%d:%d %s %s %s\n", p.File, p.Line, p.Column, p.Severity, p.Code, p.Field)
+	}
+	return b.String()
+}
+
+// messagesText has what a user reads of the problems.
+func messagesText(problems []store.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%s:%d:%d %s %s\n    %s\n", p.File, p.Line, p.Column, p.Severity, p.Code, p.Message)
+		if p.Hint != "" {
+			fmt.Fprintf(&b, "    help: %s\n", p.Hint)
+		}
 	}
 	return b.String()
 }

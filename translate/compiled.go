@@ -74,6 +74,7 @@ func (n *network) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
 		Prefix:  func(e *entry) string { return xds.Prefix(&e.Rule.Match) },
 		Covers:  func(e *entry, key string) bool { return xds.Covers(&e.Rule.Match, key) },
 		Single:  func(e *entry) bool { return xds.Counts(&e.Rule.Action) },
+		Twins:   n.groupTwins,
 		Leaf: func(key string, list []*entry) *xds.Leaf {
 			routes := make([][]byte, len(list))
 			for i, e := range list {

@@ -32,7 +32,7 @@ func TestCompiledTablesOnARealEnvoy(t *testing.T) {
 			number: i, random: r, files: serveable(r, backends),
 			address: envoytest.LoopbackAddress(), twin: envoytest.LoopbackAddress(), compiled: map[uint32]bool{},
 		}
-		for range 3 + r.IntN(8) {
+		for range 5 + r.IntN(8) {
 			name, text := treeLong(r)
 			tree.files[name] = text
 		}

@@ -14,7 +14,7 @@ func TestRandomFoldersAreCompiled(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	w, files := newWorld(t), map[string]string{}
 	compiled, moves := map[string]bool{}, map[bool]int{}
-	for range 600 {
+	for range 1200 {
 		randomEdit(r, files)
 		w.apply(tree(files))
 		for at, update := range w.resources {

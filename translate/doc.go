@@ -7,6 +7,9 @@
 // pure function. The map, in the order of declaration (rules_*.go):
 //
 //	name          key                  reads                        value
+//	elsewhere     kind, name           ← Gateway, routes, Service, Backend  the first of the name in any namespace, for hints
+//	near          object               ← what references lead to    a similar name in its namespace, for hints
+//	bound         namespace            Namespace, invalid           the hosts that the namespace may serve
 //	class         class name           GatewayClass                 is it ours?
 //	grants        namespace            ReferenceGrant               those of the namespace
 //	certificate   reference            Secret, grants               whether a listener may and can use it
@@ -23,29 +26,36 @@
 //	gateway       Gateway              listeners, holders           listeners, after conflicts between Gateways
 //	part          Gateway, object      gateway                      listeners of the Gateway itself, or of one of its sets
 //	owner         Gateway, port, host  gateway                      which listener serves the host
+//	certnames     Secret               Secret                       the hosts that its certificate is for
+//	coverage      Gateway              gateway, certnames           the hosts that its listeners have certificates for
+//	certified     Gateway, listener    coverage                     those of one listener
 //	backend       reference            Service, Backend, grants     what the reference leads to
 //	extension     GatewayExtension     GatewayExtension, backend    the service that policies name
-//	policy        TrafficPolicy        TrafficPolicy, extension     one policy by itself
-//	policies      HTTPRoute, rule      HTTPRoute, policy            what attaches to one rule of one route
-//	hostpolicy    Gateway, listener    policy                       what policies say for all of its routes
+//	aims          policy               policy, invalid              what it is for, valid or not (for each kind of policy)
+//	policies at   object               ← aims, labels of objects    policies that may be for it
+//	selected      policy               ← aims, labels of objects    objects that it may select
+//	policy        TrafficPolicy        TrafficPolicy, invalid, extension  one policy by itself; an invalid one closes
+//	policed       Gateway              policies at, joined          whether policies are for it or its ListenerSets
+//	policies      HTTPRoute, rule      HTTPRoute, policies at, policy  what attaches to one rule of one route
+//	hostpolicy    Gateway, listener    policies at, policy          what policies say for all of its routes
 //	hostdemand    Gateway, listener    hostpolicy                   what routes have to know of that
-//	elsewhere     kind, name           ← Gateway, routes            the first of the name in any namespace, for hints
-//	attach        route                route, part, owner, Namespace  per parentRef: virtual hosts, or why not
+//	attach        route                route, part, owner, certified, Namespace, bound  per parentRef: virtual hosts, or why not
 //	contest       Gateway, listener    ← attach                     routes that lose to one of the other kind, HTTPRoute or GRPCRoute
 //	admitted      route                attach, contest              attach, without what others hold
+//	won           route                ← admitted                   routes of the other kind and of other namespaces that it keeps out
 //	flat          node                 HTTPRoute, backend, link, policies, extension, quarantine  rules with their encodings
 //	stream        TCP, TLS, UDPRoute   admitted, backend            what is handed on, and to whom
 //	streams       Gateway, port        ← stream                     routes that ask for what comes to the port
 //	losses        TCP, TLS, UDPRoute   ← listener                   what older routes have of what it asks for
 //	overload      -                    ← admitted, flat, HTTPRoute  routes that would stand in too many tables
 //	mount         HTTPRoute, GRPCRoute admitted, flat, hostdemand     where which rules go
-//	fanout        node                 flat, who offers what        pairs that its rules ask for
-//	demand        root, port           ← fanout by level, admitted    pairs that all of its nodes ask for
-//	cut           Gateway, port, host  ← demand                     which roots may not go all the way down
-//	budget        root, port           demand, cut                  how deep it may hand requests on
+//	fanout        node                 flat, who offers what        rules that its children can come to
+//	demand        branch of a root     ← fanout by level, admitted    rules that each level of it can come to
+//	cut           Gateway, port, host  ← demand                     which branches may not go all the way down
+//	budget        branch of a root     demand, cut                  how deep it may hand requests on
 //	wants         node                 flat, budget                 properties of the children it asks for
 //	points        node                 flat, budget                 matches that hand requests down, and their hosts
-//	link          node, candidate      points, HTTPRoute, Namespace under which of the node's rules the candidate may stand
+//	link          node, candidate      points, HTTPRoute, Namespace, bound under which of the node's rules the candidate may stand
 //	live          node's match         ← flat                       how many children stand under it
 //	refused       node                 ← link, flat                 candidates that do not stand, and why
 //	graft         node                 flat, admitted, live, refused, hostdemand  what the node adds to which tables
@@ -53,6 +63,8 @@
 //	bindings      HTTPRoute            ← binding                    all of its entries
 //	children      HTTPRoute            bindings, admitted           entries of its status for routes above, and problems
 //	table         Gateway, port, host  ← mount, graft, gateway      rules in the order of route.Compare; many also in short lists by path, encoded
+//	twins         Gateway, port, host  host                         pairs of rules that match the same requests
+//	shadowed      route                ← twins                      its matches that another match leaves no request, and those of other namespaces
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
 //	hosts         chain, shard         ← host, gateway              virtual hosts by domain
@@ -76,6 +88,7 @@
 //	pushtrust     Gateway, name        ← push, gateway, trust       the same, for each Gateway that uses them
 //	users         Service or Backend   ← uses                       the Gateways that send to it
 //	fates         policy, Gateway      ← mount, graft               what became of a policy there
+//	policyview    policy                policy, policytargets, backendtargets, tlstargets  a policy of any kind as explain shows it
 //	policytargets TrafficPolicy        TrafficPolicy, HTTPRoute, listeners  targets that are not there
 //	attached      Gateway, listener    ← mount, stream              number of accepted routes
 //	sound         generation                                        conditions of a route that serves as it is written

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -40,7 +41,9 @@ func TestExpectedEqualsCold(t *testing.T) {
 				}
 				options, got := w.options, newState()
 				warm := translate.New(options)
-				warm.Expect(expected)
+				if err := warm.Take(nil, store.Change{Set: expected}); err != nil {
+					t.Fatal(err)
+				}
 				result := warm.Apply(change)
 				if maps.Equal(before, w.objects) && len(result.Rebuilt) > 0 && len(w.invalid) == 0 {
 					t.Fatalf("what was expected came, and these rules ran: %v", result.Rebuilt)

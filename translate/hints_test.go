@@ -1,8 +1,12 @@
 package translate_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/store"
 )
 
 // hintWorld has a Gateway of two protocols in infra, a Service and a Backend.
@@ -54,13 +58,19 @@ func TestHintsTellWhatWasMeant(t *testing.T) {
 		{"a Gateway of another namespace", wide, "shop", "{name: eg}", toService,
 			"NoMatchingParent", "Gateway shop/eg does not exist", "there is Gateway infra/eg: add namespace: infra"},
 		{"no Gateway of that name", wide, "shop", "{name: other}", toService,
-			"NoMatchingParent", "Gateway shop/other does not exist", "create it"},
+			"NoMatchingParent", "Gateway shop/other does not exist", "create "},
 		{"a Backend taken for a Service", wide, "infra", toHTTP, "{name: static, port: 80}",
 			"BackendNotFound", "Service infra/static does not exist", "add group: gateway.kgateway.dev, kind: Backend"},
 		{"a Service taken for a Backend", wide, "infra", toHTTP, "{group: gateway.kgateway.dev, kind: Backend, name: service}",
 			"BackendNotFound", "Backend infra/service does not exist", "leave group and kind out"},
+		{"a misspelt Gateway", wide, "infra", "{name: ge}", toService,
+			"NoMatchingParent", "Gateway infra/ge does not exist", `create Gateway infra/ge, or fix the name; did you mean "eg"?`},
+		{"a misspelt listener", wide, "infra", "{name: eg, sectionName: htp}", toService,
+			"NoMatchingParent", "no listener named htp", `did you mean "http"? its listeners are: http (port 8080)`},
+		{"a misspelt Service", wide, "infra", toHTTP, "{name: servcie, port: 80}",
+			"BackendNotFound", "Service infra/servcie does not exist", `did you mean "service"?`},
 		{"neither", wide, "infra", toHTTP, "{name: none, port: 80}",
-			"BackendNotFound", "Service infra/none does not exist", "create it"},
+			"BackendNotFound", "Service infra/none does not exist", "create "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -105,11 +115,11 @@ func TestTheHintToAGatewayElsewhereGoesWithIt(t *testing.T) {
 		namespaces []string
 		hint       string
 	}{
-		{nil, "create it"},
+		{nil, "create "},
 		{[]string{"b"}, "namespace: b"},
 		{[]string{"a", "b"}, "namespace: a"},
 		{[]string{"b"}, "namespace: b"},
-		{nil, "create it"},
+		{nil, "create "},
 	} {
 		files["a.yaml"], files["b.yaml"] = "", ""
 		for _, namespace := range step.namespaces {
@@ -126,4 +136,42 @@ func TestTheHintToAGatewayElsewhereGoesWithIt(t *testing.T) {
 			t.Errorf("with %v: no hint %q in %+v", step.namespaces, step.hint, problems)
 		}
 	}
+}
+
+// Among many names the one that was meant is found next to the wrong one, and only a
+// failing reference is looked at again when names of its kind and namespace change.
+func TestANearNameAmongManyIsFound(t *testing.T) {
+	w := newWorld(t)
+	backend := func(namespace, name string) string {
+		return "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: Backend\nmetadata: {name: " + name + ", namespace: " + namespace + "}\n" +
+			"spec: {type: Static, static: {hosts: [{host: 127.9.0.1, port: 3000}]}}\n"
+	}
+	files := map[string]string{"route.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n" +
+		"metadata: {name: r, namespace: shop}\n" +
+		"spec: {parentRefs: [{name: eg}], rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: cart-svc}]}]}\n"}
+	for i := range 300 {
+		files[fmt.Sprintf("%d.yaml", i)] = backend("shop", fmt.Sprintf("a-%d", i)) + "---\n" + backend("shop", fmt.Sprintf("z-%d", i))
+	}
+	files["cart.yaml"] = backend("shop", "cart-service")
+	hint := func(problems []store.Problem) string {
+		for _, p := range problems {
+			if p.Code == "BackendNotFound" {
+				return p.Hint
+			}
+		}
+		return ""
+	}
+	if got, want := hint(w.apply(tree(files))), `create Backend shop/cart-svc, or fix the name; did you mean "cart-service"?`; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	files["more.yaml"] = backend("team", "cart-svd")
+	w.apply(tree(files))
+	if slices.ContainsFunc(w.last.Rebuilt, func(rule string) bool { return strings.HasPrefix(rule, "near ") }) {
+		t.Errorf("a name of another namespace: %v", w.last.Rebuilt)
+	}
+	files["more.yaml"] = backend("shop", "cart-svd")
+	if got := hint(w.apply(tree(files))); !strings.Contains(got, `"cart-svd"`) {
+		t.Errorf("after a nearer one came: %q", got)
+	}
+	w.checkCold(t)
 }

@@ -24,17 +24,11 @@ type inputs struct {
 	secrets, configMaps, tlsPolicies             *objects
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
-	// namespace, policyIndex and backendPolicyIndex policies by target.
-	sliceIndex  *memo.Index[store.Key, store.Key]
-	grantIndex  *memo.Index[string, store.Key]
-	policyIndex *memo.Index[store.Key, store.Key]
-
-	backendPolicyIndex *memo.Index[store.Key, store.Key]
+	// namespace.
+	sliceIndex *memo.Index[store.Key, store.Key]
+	grantIndex *memo.Index[string, store.Key]
 	// clientIndex lists Gateways that name a certificate for back ends.
 	clientIndex *memo.Index[store.Key, store.Key]
-	// tlsPolicyIndex lists BackendTLSPolicies by target.
-	tlsPolicyIndex *memo.Index[store.Key, store.Key]
-
 	// invalid are objects of all kinds that the store tells of and that do not serve.
 	invalid *memo.Input[store.Key, *store.Invalid]
 
@@ -42,7 +36,7 @@ type inputs struct {
 }
 
 func newObjects(e *memo.Engine) *objects {
-	return memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Hash == b.Hash })
+	return memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Same(b) })
 }
 
 func newInputs(e *memo.Engine) *inputs {
@@ -71,10 +65,7 @@ func newInputs(e *memo.Engine) *inputs {
 	in.trafficPolicies = kind(api.Group, api.KindTrafficPolicy)
 	in.backendPolicies = kind(api.Group, api.KindBackendConfigPolicy)
 	in.extensions = kind(api.Group, api.KindGatewayExtension)
-	in.policyIndex = memo.NewIndex(e, in.trafficPolicies, targetsOf, store.CompareKeys)
-	in.backendPolicyIndex = memo.NewIndex(e, in.backendPolicies, backendTargetsOf, store.CompareKeys)
 	in.clientIndex = memo.NewIndex(e, in.gateways, hasClient, store.CompareKeys)
-	in.tlsPolicyIndex = memo.NewIndex(e, in.tlsPolicies, tlsTargetsOf, store.CompareKeys)
 	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
 	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
 		return []string{key.Namespace}
@@ -97,6 +88,16 @@ func (in *inputs) set(object *store.Object) {
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
 		input.Set(object.Key, object)
 	}
+}
+
+// object returns the object under a key, nil for none.
+func (in *inputs) object(key store.Key) *store.Object {
+	input, known := in.byKind[[2]string{key.Group, key.Kind}]
+	if !known {
+		return nil
+	}
+	object, _ := input.Peek(key)
+	return object
 }
 
 func (in *inputs) remove(key store.Key) {

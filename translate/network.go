@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"hash/maphash"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +95,7 @@ type network struct {
 	class       *memo.Rule[string, classOut]
 	leased      *memo.Rule[store.Key, []string]
 	listenerSet *memo.Rule[store.Key, *listen.Set]
+	bound       *memo.Rule[string, listen.Bound]
 	joined      *memo.Fold[string, store.Key, *listen.Set, memo.Ordered[*listen.Set]]
 	listeners   *memo.Rule[store.Key, *listen.Gateway]
 	claims      *memo.Fold[listen.Socket, string, *listen.Claim, memo.Ordered[*listen.Claim]]
@@ -102,32 +104,39 @@ type network struct {
 	part        *memo.Rule[partKey, *listen.Part]
 	owner       *memo.Rule[hostKey, string]
 	elsewhere   *memo.Rule[store.Key, store.Key]
+	near        *memo.Rule[store.Key, string]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
 	client      *memo.Rule[store.Key, string]
 	certificate *memo.Rule[backend.Reference, listen.Certificate]
+	certNames   *memo.Rule[store.Key, []string]
+	coverage    *memo.Rule[store.Key, *coverage]
+	certified   *memo.Rule[listenerKey, *certified]
 	secretUses  *memo.Fold[secretUse, string, struct{}, int]
 	secret      *memo.Rule[store.Key, *secretOut]
 	pushSecret  *memo.Rule[secretUse, *secretOut]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
 	extension   *memo.Rule[store.Key, *extensionOut]
 	policy      *memo.Rule[store.Key, *policyOut]
+	aims        aiming // of TrafficPolicies
+	policed     *memo.Rule[string, bool]
 	policies    *memo.Rule[ruleKey, *levelOut]
 	lost        *memo.Rule[store.Key, []targetOut]
 	fates       *memo.Fold[store.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
 	attach      *memo.Rule[store.Key, *attachOut]
 	contest     *memo.Rule[listenerKey, map[store.Key]listen.Loss]
 	admitted    *memo.Rule[store.Key, *attachOut]
+	won         *memo.Fold[store.Key, winKey, *win, memo.Ordered[*win]]
 	overload    *memo.Rule[struct{}, map[store.Key]overload]
 	flat        *memo.Rule[flatKey, *flatOut]
 	mount       *memo.Rule[store.Key, *mountOut]
-	offered     *memo.Fold[route.Property, store.Key, struct{}, int]
+	offered     *memo.Fold[route.Property, store.Key, route.Breadth, route.Breadth]
 	routes      *memo.Fold[struct{}, store.Key, struct{}, int]
 	fanout      *memo.Rule[flatKey, int]
 	depths      *memo.Fold[levelKey, flatKey, int, int]
-	demand      *memo.Rule[rootKey, *demandOut]
-	crowd       *memo.Fold[tableKey, rootKey, *demandOut, crowd]
-	cut         *memo.Rule[tableKey, map[store.Key]budgetOut]
-	budget      *memo.Rule[rootKey, budgetOut]
+	demand      *memo.Rule[branchKey, *demandOut]
+	crowd       *memo.Fold[tableKey, branchKey, *demandOut, crowd]
+	cut         *memo.Rule[tableKey, map[branchKey]budgetOut]
+	budget      *memo.Rule[branchKey, budgetOut]
 	wants       *memo.Rule[flatKey, []route.Property]
 	points      *memo.Rule[flatKey, *pointsOut]
 	link        *memo.Rule[linkKey, *linkOut]
@@ -140,6 +149,9 @@ type network struct {
 	table       *memo.Fold[tableKey, string, *entry, table]
 	claimed     *memo.Fold[tableKey, string, struct{}, int]
 	host        *memo.Rule[tableKey, *hostOut]
+	groupTwins  func([]*entry) [][]*entry // in the order of a table
+	twins       *memo.Rule[tableKey, []twin]
+	shadowed    *memo.Fold[store.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
 	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
 	hosts       *memo.Fold[shardKey, string, *hostOut, memo.Ordered[*hostOut]]
@@ -156,11 +168,13 @@ type network struct {
 	push        *memo.Rule[useKey, *clusterOut]
 	attached    *memo.Fold[listenerKey, store.Key, struct{}, int]
 
+	backendAims    aiming // of BackendConfigPolicies
 	backendPolicy  *memo.Rule[store.Key, *backendPolicyOut]
 	backendConfig  *memo.Rule[store.Key, backend.Config]
 	backendTargets *memo.Rule[store.Key, []backendTarget]
 
 	authority       *memo.Rule[backend.Reference, listen.Authority]
+	tlsAims         aiming // of BackendTLSPolicies
 	tlsPolicy       *memo.Rule[store.Key, *tlsPolicyOut]
 	backendTLS      *memo.Rule[store.Key, *backend.TLSTarget]
 	tlsTargets      *memo.Rule[store.Key, []tlsTarget]
@@ -185,14 +199,18 @@ type network struct {
 	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 
+	allPolicies *memo.Fold[struct{}, store.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
+
 	allSecrets *memo.Fold[struct{}, store.Key, *secretOut, memo.Ordered[*secretOut]]
 	allTrusts  *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
 }
 
 // newNetwork declares everything, in the order in which it is read.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
-	n := &network{Options: options, in: in}
+	n := &network{Options: options, in: in, groupTwins: groupTwins(maphash.MakeSeed())}
+	n.declareElsewhere(e)
 	n.declareCertificates(e)
+	n.declareBounds(e)
 	n.declareListeners(e)
 	n.declareInfra(e)
 	n.declareReferences(e)
@@ -212,6 +230,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareTLSStatus(e)
 	n.declarePolicyStatus(e)
 	n.declareStatus(e)
+	n.declarePolicyViews(e)
 	n.declareViews(e)
 	return n
 }

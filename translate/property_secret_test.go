@@ -76,7 +76,7 @@ func TestRandomFoldersServeHTTPS(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	w, files := newWorld(t), map[string]string{}
 	certificates := map[string]bool{}
-	for range 400 {
+	for range 1200 {
 		randomEdit(r, files)
 		w.apply(tree(files))
 		for _, c := range w.last.Certificates {

@@ -336,7 +336,8 @@ func randomGrant(r *rand.Rand) (string, string) {
 }
 
 func randomNamespace(r *rand.Rand) (string, string) {
-	return document("v1", "Namespace", "", pick(r, "default", "shop"), "  labels: {team: "+pick(r, "shop", "web")+"}\n")
+	return document("v1", "Namespace", "", pick(r, "default", "shop"), "  labels: {team: "+pick(r, "shop", "web")+"}\n"+
+		pick(r, "", "", "  annotations: {gatefold.io/hostnames: "+pick(r, "a.example.com", "'*.example.com'", "'*.a.example.com, b.com'", "example.org", "'*'")+"}\n"))
 }
 
 func randomClass(r *rand.Rand) (string, string) {

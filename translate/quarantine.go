@@ -26,15 +26,13 @@ type RefusedPart struct {
 	Sum                [sha256.Size]byte
 }
 
-// Refusal is what Envoy said of a part.
-type Refusal struct {
-	// Match tells that it is refused also when it answers 500.
-	Match bool
-	Words string
-}
+// Refusal is what Envoys said of a part.
+type Refusal = ir.Rejection
 
-// Quarantine is what Envoys refused: the one thing that flows back (design
-// section 2). It is never changed after it was handed over.
+// Quarantine is what every connected Envoy rejected that has its table: the one thing that
+// flows back (design section 2). It changes no resource, because each Envoy decides for
+// itself what it takes: the server sends it the table without what it rejected. It is for
+// problems, status and the View. It is never changed after it was handed over.
 type Quarantine map[RefusedPart]Refusal
 
 // refusals are the entries about one object's routes, or one virtual host.
@@ -67,7 +65,7 @@ func (t *Translator) Quarantine(set Quarantine) {
 		if part.Route == "" {
 			part.Table = xds.Unsharded(part.Table)
 			at := refusedHost{part.Table, part.Host}
-			put(hosts, at, part, refusal.and(hosts[at][part]))
+			put(hosts, at, part, join(refusal, hosts[at][part]))
 		} else {
 			put(routes, holderOf(part.Route), part, refusal)
 		}
@@ -77,12 +75,12 @@ func (t *Translator) Quarantine(set Quarantine) {
 	q.presentRoutes, q.presentHosts = routes, hosts
 }
 
-// and joins what was said of a wildcard in several shards of one table, in any order.
-func (r Refusal) and(other Refusal) Refusal {
-	if other.Words == "" || other.Words > r.Words {
-		other.Words = r.Words
+// join joins what was said of a wildcard in several shards of one table, in any order.
+func join(one, other Refusal) Refusal {
+	if other.Words == "" || other.Words > one.Words {
+		other.Words = one.Words
 	}
-	return Refusal{Match: r.Match || other.Match, Words: other.Words}
+	return Refusal{Match: one.Match || other.Match, Words: other.Words}
 }
 
 func put[K comparable](at map[K]refusals, key K, part RefusedPart, refusal Refusal) {
@@ -121,71 +119,73 @@ func holderOf(name string) store.Key {
 	return store.Key{Group: gwv1.GroupName, Kind: kind, Namespace: parts[0], Name: parts[1]}
 }
 
-// admit gives the entry as it may be served: one that was refused answers 500,
-// and is nil when its match was. refusal is nil when nothing was.
-func (r refusals) admit(e *entry) (admitted *entry, refusal *Refusal) {
+// mark returns the entry with what Envoys said of it, and that; rejection is nil when they
+// took it.
+func (r refusals) mark(e *entry) (marked *entry, rejection *Refusal) {
 	if len(r) == 0 {
 		return e, nil
 	}
-	said, refused := r[RefusedPart{Route: e.Rule.Name, Sum: sha256.Sum256(e.Encoded)}]
-	switch {
-	case !refused:
+	said, rejected := r[RefusedPart{Route: e.Rule.Name, Sum: sha256.Sum256(e.Encoded)}]
+	if !rejected {
 		return e, nil
-	case said.Match:
-		return nil, &said
 	}
-	key := e.Rule.Source.Key
-	closed := e.closed(&closing{"an Envoy rejected the rule: " + said.Words, ir.Part{Kind: ir.PartClosed, Object: key, Field: ruleField(e.Rule)}})
-	if _, too := r[RefusedPart{Route: e.Rule.Name, Sum: sha256.Sum256(closed.Encoded)}]; too {
-		said.Match = true
-		return nil, &said
-	}
-	return closed, &said
+	out, rule := *e, *e.Rule
+	rule.Rejected, out.Rule = &said, &rule
+	return &out, &said
 }
 
-// admitAll gives those that may be served; words tell of one that was refused.
-func (r refusals) admitAll(entries []*entry) (admitted []*entry, words string) {
+// markAll marks entries; words tell of one that Envoys rejected.
+func (r refusals) markAll(entries []*entry) (marked []*entry, words string) {
 	if len(r) == 0 {
 		return entries, ""
 	}
 	for _, e := range entries {
-		e, refusal := r.admit(e)
-		if refusal != nil {
-			words = refusal.Words
+		e, rejection := r.mark(e)
+		if rejection != nil {
+			words = rejection.Words
 		}
-		if e != nil {
-			admitted = append(admitted, e)
-		}
+		marked = append(marked, e)
 	}
-	return admitted, words
+	return marked, words
+}
+
+// asServed returns the rule as Envoys serve it that rejected it, nil when they have it not.
+func asServed(rule *ir.Rule) *ir.Rule {
+	switch {
+	case rule.Rejected == nil:
+		return rule
+	case rule.Rejected.Match:
+		return nil
+	}
+	closed := xds.Closed(rule)
+	closed.Action.Respond.Why = "an Envoy rejected the rule: " + rule.Rejected.Words
+	closed.Action.Parts = []ir.Part{{Kind: ir.PartClosed, Object: rule.Source.Key, Field: ruleField(rule)}}
+	return closed
 }
 
 func ruleField(rule *ir.Rule) string {
 	return fmt.Sprintf("spec.rules[%d]", rule.Position[len(rule.Position)-2])
 }
 
-// refusalOf tells whether a virtual host was refused in this form.
-func (n *network) refusalOf(c *memo.Ctx, key tableKey, extras *ir.Extras) (refusal Refusal, refused bool) {
+// rejectionOf returns what Envoys said of a virtual host in this form, nil when they took it.
+func (n *network) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Refusal {
 	at := refusedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := n.in.quarantine.hosts.Get(c, at)
 	if len(all) == 0 {
-		return Refusal{}, false
+		return nil
 	}
 	frame := xds.VirtualHost(key.Domain, extras, nil).Bytes()
-	refusal, refused = all[RefusedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]
-	return refusal, refused
+	if said, rejected := all[RefusedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]; rejected {
+		return &said
+	}
+	return nil
 }
 
-// closedTable is what a refused virtual host serves: 500 for everything.
-func closedTable(gateway, words string) memo.Ordered[*entry] {
-	rule := &ir.Rule{
-		Name: "refused", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
+// closedHost is what Envoys serve that rejected a virtual host: 500 for everything.
+func closedHost(gateway, words string) *ir.Rule {
+	return &ir.Rule{
+		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
 		Match:  ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
 		Action: ir.Action{Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "an Envoy rejected the policies of this host: " + words}},
 	}
-	encoded, problems := xds.Route(rule)
-	if len(problems) > 0 {
-		panic(fmt.Sprintf("translate: the answer of a closed host is refused: %+v", problems))
-	}
-	return memo.NewOrdered(compareEntries).Insert(&entry{Rule: rule, Encoded: encoded})
 }

@@ -78,6 +78,20 @@ func (w *world) refuseSome(t testing.TB, r *rand.Rand) (count int) {
 	return count
 }
 
+// rules are those of the View, by what they answer themselves and their names.
+func (w *world) rules() (all []string) {
+	for _, host := range w.view().Gateways[0].Ports[0].Hosts {
+		for rule := range host.Rules {
+			status := 0
+			if rule.Action.Respond != nil {
+				status = int(rule.Action.Respond.Status)
+			}
+			all = append(all, fmt.Sprint(status, " ", rule.Name))
+		}
+	}
+	return all
+}
+
 const quarantined = `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: eg}
@@ -97,17 +111,21 @@ spec:
     filters: [{type: RequestRedirect, requestRedirect: {hostname: b.example.com}}]
 `
 
-// A rule that Envoy refused answers 500 in its place, or is left out when its
-// match is at fault; its route's status has Envoy's words, an edit of it ends the
-// quarantine, and one of another rule does not.
+// Of a rule that every Envoy rejected, the route's status has Envoy's words, and the View has
+// 500 in its place or, when its match is at fault, nothing. No resource changes, as each Envoy
+// is asked. An edit of the rule ends the quarantine, and one of another rule does not.
 func TestARefusedRuleAnswers500UntilItChanges(t *testing.T) {
 	w := newWorld(t)
 	w.apply(tree(map[string]string{"a.yaml": quarantined}))
 	sound := w.text()
 	parts := w.parts(t)
 	set := translate.Quarantine{parts[0]: {Words: `Envoy "one": no such thing`}}
+	rules, resources := w.rules(), maps.Clone(w.resources)
 	w.refuse(set)
 	w.checkCold(t)
+	if got := w.rules(); len(got) != len(rules) || !slices.Contains(got, "500 "+parts[0].Route) {
+		t.Errorf("the View has %v, before %v", got, rules)
+	}
 	statuses := fmt.Sprint(w.text())
 	for _, want := range []string{"PartiallyInvalid", "no such thing", "RejectedByEnvoy", `it answers 500`} {
 		if !strings.Contains(statuses, want) {
@@ -116,8 +134,13 @@ func TestARefusedRuleAnswers500UntilItChanges(t *testing.T) {
 	}
 	w.refuse(translate.Quarantine{parts[0]: {Words: "no", Match: true}})
 	w.checkCold(t)
-	if got := len(w.parts(t)); got != len(parts)-1 {
-		t.Errorf("%d parts, want one fewer than %d", got, len(parts))
+	if got := w.rules(); len(got) != len(rules)-1 {
+		t.Errorf("the View has %v, want one fewer than %v", got, rules)
+	}
+	for at, u := range w.resources {
+		if u.Resource.Version != resources[at].Resource.Version {
+			t.Errorf("%v changed", at)
+		}
 	}
 	w.refuse(set)
 	w.apply(tree(map[string]string{"a.yaml": strings.Replace(quarantined, "b.example.com", "c.example.com", 1)}))

@@ -53,7 +53,8 @@ func editTree(r *rand.Rand, files map[string]string) {
 				"  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: "+pick(r, "a", "b")+"}]\n  to: [{group: gateway.kgateway.dev, kind: Backend}]\n")
 		}
 	case 2:
-		name, text = document("v1", "Namespace", "", pick(r, "a", "b"), "  labels: {team: "+pick(r, "x", "y")+"}\n")
+		name, text = document("v1", "Namespace", "", pick(r, "a", "b"), "  labels: {team: "+pick(r, "x", "y")+"}\n"+
+			pick(r, "", "  annotations: {gatefold.io/hostnames: "+pick(r, "a.example.com", "'*.example.com, b.com'", "b.com", "'!'")+"}\n"))
 	case 3:
 		name, text = treePolicy(r)
 	default:

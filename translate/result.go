@@ -22,6 +22,9 @@ type Result struct {
 	// and field; store.Locate adds file and line. It is the list of the Result before
 	// (store.SameProblems) where none changed.
 	Problems []store.Problem
+	// Stale holds every object whose last valid version is served (store.Change.Stale). A
+	// Translator leaves it empty: whoever joins the steps hands the store's list on.
+	Stale []store.Stale
 	// View gives the routes as they are tried, for explain. It is built when
 	// asked for the first time, may be called from any goroutine, and always
 	// shows the state after this Result.

@@ -122,16 +122,17 @@ func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolut
 		return ref.NotGranted()
 	}
 	if ref.IsBackend() {
-		if _, ok := n.in.staticBackends.Get(c, ref.To); ok {
-			return ref.ToBackend()
+		if object, ok := n.in.staticBackends.Get(c, ref.To); ok {
+			b, _ := store.As[*api.Backend](object)
+			return ref.ToBackend().Named(b)
 		}
-		return ref.Missing(n.service(c, ref.Twin()) != nil)
+		return ref.Missing(n.service(c, ref.Twin()) != nil, n.absent(c, ref.To, "reference"))
 	}
 	if service := n.service(c, ref.To); service != nil {
 		return ref.ToService(service)
 	}
 	_, twin := n.in.staticBackends.Get(c, ref.Twin())
-	return ref.Missing(twin)
+	return ref.Missing(twin, n.absent(c, ref.To, "reference"))
 }
 
 func (n *network) service(c *memo.Ctx, key store.Key) *corev1.Service {
@@ -169,7 +170,10 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if service == nil {
 		return nil
 	}
-	return n.encodeCluster(c, key, backend.PortName(service, key), backend.FromService(key, service, n.endpointSlices(c, key.Object)))
+	endpointSlices := n.endpointSlices(c, key.Object)
+	out := n.encodeCluster(c, key, backend.PortName(service, key), backend.FromService(key, service, endpointSlices))
+	out.Problems = append(out.Problems, backend.CheckEndpoints(key, service, endpointSlices)...)
+	return out
 }
 
 // encodeCluster adds what policies set for the back end; port is the name of its port.

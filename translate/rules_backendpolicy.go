@@ -2,10 +2,12 @@ package translate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
@@ -22,16 +24,17 @@ import (
 
 // backendPolicyOut is one BackendConfigPolicy by itself.
 type backendPolicyOut struct {
-	// Policy is nil when there is none that can be used.
+	// Policy is nil when there is none. One that cannot be used closes its targets.
 	Policy *backend.Policy
-	// Unusable says why not; "" when it is sound.
+	// Unusable says why it cannot be used; "" when it can.
 	Unusable string
 	Problems []store.Problem
 }
 
 // backendTarget is one target of a BackendConfigPolicy.
 type backendTarget struct {
-	Target api.PolicyTarget
+	// Target is a Service or Backend; zero for a selector that selects nothing.
+	Target store.Key
 	// Lost is what is wrong with the target, nil when it is there.
 	Lost *store.Problem
 	// Warned is what has no effect there, nil when all has.
@@ -40,6 +43,11 @@ type backendTarget struct {
 }
 
 func (n *network) declareBackendPolicies(e *memo.Engine) {
+	kind := apischema.GroupKind{Group: api.Group, Kind: api.KindBackendConfigPolicy}
+	n.backendAims = newAiming(e, n.in, kind, func(object *store.Object) []store.Target {
+		from, _ := store.As[*api.BackendConfigPolicy](object)
+		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
+	}, n.in.services, n.in.staticBackends)
 	n.backendPolicy = memo.NewRule(e, "backendpolicy", n.runBackendPolicy, deepEqual)
 	memo.Each(n.backendPolicy, n.in.backendPolicies)
 	n.backendConfig = memo.NewRule(e, "backendconfig", n.runBackendConfig, deepEqual)
@@ -49,18 +57,15 @@ func (n *network) declareBackendPolicies(e *memo.Engine) {
 	memo.Each(n.backendPolicyStatus, n.in.backendPolicies)
 }
 
-// backendTargetsOf lists a policy under the Services and Backends that it targets.
-func backendTargetsOf(key store.Key, object *store.Object) []store.Key {
-	from, _ := store.As[*api.BackendConfigPolicy](object)
-	return targetKeys(key.Namespace, from.Spec.TargetRefs)
-}
-
-// runBackendPolicy looks at one policy by itself. One that cannot be used leaves its
-// targets as they are without it.
+// runBackendPolicy looks at one policy by itself. One that cannot be used closes its
+// targets: it may say how they are reached safely.
 func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut {
 	object, _ := n.in.backendPolicies.Get(c, key)
 	from, ok := store.As[*api.BackendConfigPolicy](object)
 	if !ok {
+		if invalid, told := n.in.invalid.Get(c, key); told {
+			return &backendPolicyOut{Policy: &backend.Policy{Origin: &ir.Origin{Key: key}, Closed: fmt.Sprintf("%s is invalid: %s", key, invalid.Message())}}
+		}
 		return &backendPolicyOut{}
 	}
 	out := &backendPolicyOut{}
@@ -74,16 +79,25 @@ func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut
 			out.Unusable = problem.Field + ": " + problem.Message
 		}
 	}
-	if out.Unusable == "" {
-		out.Policy = &backend.Policy{Origin: route.OriginOf(object), Weight: weight, Upstream: upstream}
+	out.Policy = &backend.Policy{Origin: route.OriginOf(object), Weight: weight, Upstream: upstream}
+	if out.Unusable != "" {
+		out.Policy.Upstream, out.Policy.Closed = nil, fmt.Sprintf("%s cannot be used: %s", key, out.Unusable)
 	}
 	return out
 }
 
 // runBackendConfig merges the policies of one Service or Backend.
 func (n *network) runBackendConfig(c *memo.Ctx, target store.Key) backend.Config {
+	of := n.in.services
+	if target.Group == api.Group {
+		of = n.in.staticBackends
+	}
 	var policies []*backend.Policy
-	for _, key := range n.in.backendPolicyIndex.Get(c, target) {
+	for _, key := range n.backendAims.at(c, target) {
+		targets := n.backendAims.targets.Get(c, key)
+		if !slices.ContainsFunc(targets, func(t store.Target) bool { return isFor(t, target, labelsOf(c, of, target)) }) {
+			continue
+		}
 		if own := n.backendPolicy.Get(c, key); own.Policy != nil {
 			policies = append(policies, own.Policy)
 		}
@@ -94,7 +108,7 @@ func (n *network) runBackendConfig(c *memo.Ctx, target store.Key) backend.Config
 // configOf gives what policies set for a back end. Most have none and need no cell
 // of their own to know it.
 func (n *network) configOf(c *memo.Ctx, target store.Key) backend.Config {
-	if len(n.in.backendPolicyIndex.Get(c, target)) == 0 {
+	if !n.backendAims.any(c, target) {
 		return backend.Config{}
 	}
 	return n.backendConfig.Get(c, target)
@@ -109,35 +123,50 @@ func (n *network) runBackendTargets(c *memo.Ctx, key store.Key) []backendTarget 
 		return nil
 	}
 	var out []backendTarget
-	for i, target := range from.Spec.TargetRefs {
-		if slices.ContainsFunc(out, func(t backendTarget) bool { return t.Target == target }) {
-			continue
+	refs := 0
+	for i, target := range n.backendAims.targets.Get(c, key) {
+		field := fmt.Sprintf("spec.targetRefs[%d]", i)
+		if target.Name == "" {
+			field = fmt.Sprintf("spec.targetSelectors[%d]", i-refs)
+		} else {
+			refs++
 		}
-		at := targetKey(key.Namespace, target)
-		told := backendTarget{Target: target}
-		if !n.backendExists(c, at) {
-			told.Lost = &store.Problem{
-				Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Object: key,
-				Field:   fmt.Sprintf("spec.targetRefs[%d].name", i),
-				Message: at.String() + " does not exist", Hint: hintTarget,
+		objects := n.backendAims.objects(c, n.in, key, target, math.MaxInt)
+		for _, at := range objects {
+			if !slices.ContainsFunc(out, func(t backendTarget) bool { return t.Target == at }) {
+				out = append(out, n.backendTarget(c, &from.Spec, key, at, field))
 			}
 		}
-		config := n.configOf(c, at)
-		for _, use := range config.Uses {
-			if use.Policy == key {
-				told.Fate = use.Fate
-			}
+		if len(objects) == 0 {
+			nothing := selectsNothing(key, i-refs)
+			out = append(out, backendTarget{Warned: &nothing})
 		}
-		if hashesNames(&from.Spec) && told.Lost == nil && !n.hasNames(c, at) {
-			told.Warned = &store.Problem{
-				Code: "NoEffect", Severity: store.Warning, Object: key, Field: fmt.Sprintf("spec.targetRefs[%d]", i),
-				Message: at.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
-				Hint:    "write the hosts of the Backend as DNS names, or take useHostnameForHashing out",
-			}
-		}
-		out = append(out, told)
 	}
 	return out
+}
+
+// backendTarget tells of one target of a policy, which field leads to.
+func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at store.Key, field string) backendTarget {
+	told := backendTarget{Target: at}
+	if !n.backendExists(c, at) {
+		told.Lost = &store.Problem{
+			Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Object: key,
+			Field: field + ".name", Message: at.String() + " does not exist", Hint: n.absentHere(c, at),
+		}
+	}
+	for _, use := range n.configOf(c, at).Uses {
+		if use.Policy == key {
+			told.Fate = use.Fate
+		}
+	}
+	if hashesNames(spec) && told.Lost == nil && !n.hasNames(c, at) {
+		told.Warned = &store.Problem{
+			Code: "NoEffect", Severity: store.Warning, Object: key, Field: field,
+			Message: at.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
+			Hint:    "write the hosts of the Backend as DNS names, or take useHostnameForHashing out",
+		}
+	}
+	return told
 }
 
 func (n *network) backendExists(c *memo.Ctx, key store.Key) bool {
@@ -195,6 +224,9 @@ func (n *network) runBackendPolicyStatus(c *memo.Ctx, key store.Key) *status.Upd
 	own := n.backendPolicy.Get(c, key)
 	out := &gwv1.PolicyStatus{}
 	for _, target := range targets {
+		if target.Target.IsZero() {
+			continue
+		}
 		var bad listen.Verdict[gwv1.PolicyConditionReason]
 		switch {
 		case target.Lost != nil:
@@ -206,8 +238,11 @@ func (n *network) runBackendPolicyStatus(c *memo.Ctx, key store.Key) *status.Upd
 		if bad.Good() {
 			conditions = append(conditions, status.PolicyAttached(generation, target.Fate))
 		}
-		ref := ancestor(string(target.Target.Group), string(target.Target.Kind), key.Namespace, string(target.Target.Name))
+		ref := ancestor(target.Target.Group, target.Target.Kind, key.Namespace, target.Target.Name)
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))
+	}
+	if len(out.Ancestors) == 0 {
+		return nil
 	}
 	return &status.Update{Key: key, Generation: generation, Status: out}
 }

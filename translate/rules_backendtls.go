@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
@@ -53,6 +54,11 @@ func compareUses(a, b useKey) int {
 }
 
 func (n *network) declareBackendTLS(e *memo.Engine) {
+	kind := apischema.GroupKind{Group: gwv1.GroupName, Kind: kindBackendTLSPolicy}
+	n.tlsAims = newAiming(e, n.in, kind, func(object *store.Object) []store.Target {
+		from, _ := store.As[*gwv1.BackendTLSPolicy](object)
+		return targetsOf(tlsTargetRefs(from))
+	})
 	n.tlsPolicy = memo.NewRule(e, "tlspolicy", n.runTLSPolicy, deepEqual)
 	memo.Each(n.tlsPolicy, n.in.tlsPolicies)
 	n.backendTLS = memo.NewRule(e, "backendtls", n.runBackendTLS, deepEqual)
@@ -69,12 +75,6 @@ func (n *network) declareTLSStatus(e *memo.Engine) {
 	}, identical)
 	n.tlsPolicyStatus = memo.NewRule(e, "tlspolicystatus", n.runTLSPolicyStatus, deepEqual)
 	memo.Each(n.tlsPolicyStatus, n.in.tlsPolicies)
-}
-
-// tlsTargetsOf lists a policy under the Services and Backends that it targets.
-func tlsTargetsOf(key store.Key, object *store.Object) []store.Key {
-	from, _ := store.As[*gwv1.BackendTLSPolicy](object)
-	return targetKeys(key.Namespace, tlsTargetRefs(from))
 }
 
 func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
@@ -103,6 +103,10 @@ func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
 	object, _ := n.in.tlsPolicies.Get(c, key)
 	from, ok := store.As[*gwv1.BackendTLSPolicy](object)
 	if !ok {
+		if invalid, told := n.in.invalid.Get(c, key); told {
+			closed := fmt.Sprintf("%s is invalid: %s", key, invalid.Message())
+			return &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: &ir.Origin{Key: key}, Closed: closed, Invalid: true}}
+		}
 		return &tlsPolicyOut{}
 	}
 	tls := backend.LowerTLS(&from.Spec)
@@ -176,16 +180,14 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 // runBackendTLS settles which policies are in force for one Service or Backend.
 func (n *network) runBackendTLS(c *memo.Ctx, target store.Key) *backend.TLSTarget {
 	var claims []backend.Claim
-	for _, key := range n.in.tlsPolicyIndex.Get(c, target) {
-		object, _ := n.in.tlsPolicies.Get(c, key)
-		from, ok := store.As[*gwv1.BackendTLSPolicy](object)
+	for _, key := range n.tlsAims.at(c, target) {
 		own := n.tlsPolicy.Get(c, key)
-		if !ok || own.Policy == nil {
+		if own.Policy == nil {
 			continue
 		}
-		for _, ref := range tlsTargetRefs(from) {
-			if targetKey(key.Namespace, ref) == target {
-				claims = append(claims, backend.Claim{Policy: own.Policy, Section: section(ref)})
+		for _, to := range n.tlsAims.targets.Get(c, key) {
+			if targetKey(key.Namespace, to) == target {
+				claims = append(claims, backend.Claim{Policy: own.Policy, Section: to.Section})
 			}
 		}
 	}
@@ -195,7 +197,7 @@ func (n *network) runBackendTLS(c *memo.Ctx, target store.Key) *backend.TLSTarge
 // tlsOf gives the policy of a port of a back end, nil for none. Most back ends have
 // none and need no cell to know it.
 func (n *network) tlsOf(c *memo.Ctx, target store.Key, port string) *backend.TLSPolicy {
-	if len(n.in.tlsPolicyIndex.Get(c, target)) == 0 {
+	if !n.tlsAims.any(c, target) {
 		return nil
 	}
 	return n.backendTLS.Get(c, target).Of(port)
@@ -210,7 +212,7 @@ func (n *network) runTLSTargets(c *memo.Ctx, key store.Key) []tlsTarget {
 	}
 	var out []tlsTarget
 	for i, ref := range tlsTargetRefs(from) {
-		told := tlsTarget{Target: targetKey(key.Namespace, ref), Section: section(ref)}
+		told := tlsTarget{Target: targetKey(key.Namespace, targetsOf([]api.PolicyTarget{ref})[0]), Section: section(ref)}
 		field, message, hint := n.aim(c, &told)
 		if message != "" {
 			told.Lost = true
@@ -233,7 +235,7 @@ func (n *network) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 		return "kind", fmt.Sprintf("kind %s of group %q is not a back end", t.Target.Kind, t.Target.Group),
 			fmt.Sprintf(`target a Service (group: ""), or a Backend of group %s`, api.Group)
 	case isService && service == nil, !isService && !n.backendExists(c, t.Target):
-		return "name", t.Target.String() + " does not exist", hintTarget
+		return "name", t.Target.String() + " does not exist", n.absentHere(c, t.Target)
 	case t.Section == "":
 		t.Any = true
 		return "", "", ""
@@ -247,7 +249,7 @@ func (n *network) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 		}
 	}
 	if len(t.Ports) == 0 {
-		return "sectionName", fmt.Sprintf("%s has no port named %q", t.Target, t.Section), "its ports are: " + strings.Join(names, ", ")
+		return "sectionName", fmt.Sprintf("%s has no port named %q", t.Target, t.Section), meant(t.Section, names) + "its ports are: " + strings.Join(names, ", ")
 	}
 	return "", "", ""
 }

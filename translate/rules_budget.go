@@ -1,8 +1,10 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -14,36 +16,61 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A few routes that all hand requests to each other stand for more nodes than
-// there is memory, and so do many roots that share many children. The budget of a
-// host is therefore settled level by level, before a level is made: all pairs that
-// its roots' rules would have looked at are counted, root after root in the rule of
-// ties, and where a root's are too many, no rule of its level before hands its
-// requests on; it answers 500 and says so, and roots that fit go on (design section
-// 5). What a level counts depends on the levels above it alone, so that the answer
-// is the same whatever came first.
+// A few routes that delegate to each other can stand for more rules than there is
+// memory, and so can many roots that share many children. The budget of a host is
+// therefore settled level by level, before a level is made. For each level the rules
+// are counted that it can come to: the matches of each candidate, times the matches of
+// the parents that it can be placed under. Below a root,
+// the routes that hang on those of one namespace are a branch of their own, so that a
+// namespace that multiplies stops its branch, and not the others of a root that all share.
+// Of the branches that ask for a level, those of the namespace that asks for the least are
+// counted first: what is left to a namespace does not depend on names and ages. Where a
+// branch's level does not fit, no rule of the level above it delegates: these rules answer
+// 500 with a problem, and branches that fit are served (design sections 5 and 13). What a
+// level counts depends on the levels above it alone, so that the answer does not depend on
+// the order of edits.
 
 const (
-	// budgetBase and budgetPerRoute give the pairs that a host may look at: many
-	// for a folder of many routes, few for a few that multiply.
+	// budgetBase and budgetPerRoute give the rules that delegation may come to on a
+	// host: many for a folder of many routes, few for a few that multiply. An
+	// HTTPRoute has 128 matches at most, so that each may be placed twice.
 	budgetBase     = 1000
-	budgetPerRoute = 100
+	budgetPerRoute = 256
 )
 
-// levelKey names all nodes of a root on a port that have as many parents.
+// levelKey names all nodes of a branch that have as many parents.
 type levelKey struct {
-	Root  store.Key
-	Port  int32
+	branchKey
 	Depth int // 0 for the root itself
 }
 
-// rootKey names a root on a port.
-type rootKey struct {
-	Root store.Key
-	Port int32
+// branchKey names a root on a port or, with Space, its nodes below those of a namespace
+// that stand right below it, these included.
+type branchKey struct {
+	Root  store.Key
+	Port  int32
+	Space string // "" for the root itself
 }
 
-func (k rootKey) String() string { return fmt.Sprintf("%s :%d", k.Root, k.Port) }
+func (k branchKey) String() string {
+	if k.Space == "" {
+		return fmt.Sprintf("%s :%d", k.Root, k.Port)
+	}
+	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
+}
+
+// owner returns the namespace that answers for what the branch comes to.
+func (k branchKey) owner() string { return cmp.Or(k.Space, k.Root.Namespace) }
+
+// branch returns the branch of a node.
+func (k flatKey) branch() branchKey {
+	out := branchKey{Root: k.root(), Port: k.Port}
+	if k.Via != "" {
+		_, below, _ := strings.Cut(k.path(), ">")
+		out.Space, _, _ = strings.Cut(below, "/")
+	}
+	return out
+}
 
 // depth is the number of routes above the node.
 func (k flatKey) depth() int {
@@ -53,45 +80,55 @@ func (k flatKey) depth() int {
 	return strings.Count(k.Via, ">") + 1
 }
 
-// demandOut is what a root asks for.
+// demandOut is what a branch asks for.
 type demandOut struct {
-	Root   *ir.Origin
-	Port   int32
+	branchKey
+	Origin *ir.Origin // of the root
 	Tables []tableKey
-	Levels []int // the pairs of each level that has some
+	Levels []int // the rules that each level can come to, from the root's on
 }
 
-func compareDemands(a, b *demandOut) int { return route.CompareOrigins(a.Root, b.Root) }
+// at returns what a level asks for.
+func (d *demandOut) at(depth int) int {
+	if depth >= len(d.Levels) {
+		return 0
+	}
+	return d.Levels[depth]
+}
 
-// crowd is what all roots of a host ask for.
+func compareDemands(a, b *demandOut) int {
+	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
+}
+
+// crowd is what all branches of a host ask for.
 type crowd struct {
-	Pairs int
-	Roots memo.Ordered[*demandOut]
+	Rules    int
+	Branches memo.Ordered[*demandOut]
 }
 
-func sameCrowd(a, b crowd) bool { return a.Pairs == b.Pairs && a.Roots.Same(b.Roots) }
+func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b.Branches) }
 
-// budgetOut says how deep a root may hand requests on.
+// budgetOut says how deep a branch may hand requests on.
 type budgetOut struct {
-	// Depth is the number of levels below the root that stand.
+	// Depth is the number of levels below the root that are made.
 	Depth int
-	// Pairs were counted on the first level that does not stand, with all that
-	// stands on the host; 0 when all do.
-	Pairs, Limit int
-	// Few tells that Limit is what a folder of as few routes may look at, and less
-	// than Options.MaxRoutes.
+	// Rules counts those of the first level that is not made, with all that are made
+	// on the host; 0 when all levels are made.
+	Rules, Limit int
+	// Few tells that Limit is that of a folder of as few routes, and less than
+	// Options.MaxRoutes.
 	Few  bool
 	Host string
 }
 
 func (n *network) declareBudget(e *memo.Engine) {
-	n.offered = memo.NewFold[route.Property, store.Key](e, count[store.Key], identical[int])
-	memo.From(n.offered, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], struct{})) {
+	n.offered = memo.NewFold[route.Property, store.Key](e, sumBreadths, identical[route.Breadth])
+	memo.From(n.offered, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], route.Breadth)) {
 		for _, property := range route.Offers(o) {
 			if _, named := property.Named(); named {
 				continue
 			}
-			yield(memo.Place[route.Property, store.Key]{Key: property, ID: key}, struct{}{})
+			yield(memo.Place[route.Property, store.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
 		}
 	}, identical)
 	n.routes = memo.NewFold[struct{}, store.Key](e, count[store.Key], identical[int])
@@ -102,23 +139,23 @@ func (n *network) declareBudget(e *memo.Engine) {
 	n.fanout = memo.NewRule(e, "fanout", n.runFanout, identical)
 	memo.EachOf(n.fanout, n.flat, ifDelegating)
 	n.depths = memo.NewFold[levelKey, flatKey](e, sum[flatKey], identical[int])
-	memo.From(n.depths, n.fanout, func(key flatKey, pairs int, yield func(memo.Place[levelKey, flatKey], int)) {
-		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.root(), key.Port, key.depth()}, ID: key}, pairs)
+	memo.From(n.depths, n.fanout, func(key flatKey, rules int, yield func(memo.Place[levelKey, flatKey], int)) {
+		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.branch(), key.depth()}, ID: key}, rules)
 	}, identical)
 	n.demand = memo.NewRule(e, "demand", n.runDemand, deepEqual)
-	memo.EachOf(n.demand, n.fanout, func(key flatKey, _ int) []rootKey {
-		if key.Via != "" {
-			return nil
+	memo.EachOf(n.demand, n.fanout, func(key flatKey, _ int) []branchKey {
+		if key.depth() > 1 {
+			return nil // the one above it has named the branch
 		}
-		return []rootKey{{key.Route, key.Port}}
+		return []branchKey{key.branch()}
 	})
-	n.crowd = memo.NewFold[tableKey, rootKey](e, gatherDemands(), sameCrowd)
-	memo.From(n.crowd, n.demand, func(key rootKey, d *demandOut, yield func(memo.Place[tableKey, rootKey], *demandOut)) {
+	n.crowd = memo.NewFold[tableKey, branchKey](e, gatherDemands(), sameCrowd)
+	memo.From(n.crowd, n.demand, func(key branchKey, d *demandOut, yield func(memo.Place[tableKey, branchKey], *demandOut)) {
 		for _, table := range d.Tables {
-			yield(memo.Place[tableKey, rootKey]{Key: table, ID: key}, d)
+			yield(memo.Place[tableKey, branchKey]{Key: table, ID: key}, d)
 		}
 	}, identical)
-	n.cut = memo.NewRule(e, "cut", n.runCut, maps.Equal[map[store.Key]budgetOut])
+	n.cut = memo.NewRule(e, "cut", n.runCut, maps.Equal[map[branchKey]budgetOut])
 	n.budget = memo.NewRule(e, "budget", n.runBudget, identical)
 	n.wants = memo.NewRule(e, "wants", n.runWants, deepEqual)
 	memo.EachOf(n.wants, n.flat, ifDelegating)
@@ -140,43 +177,53 @@ func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
 	return n
 }
 
-// runFanout counts the candidates that a node's rules look at. A name is one, whether
-// there is such a route or not.
-func (n *network) runFanout(c *memo.Ctx, key flatKey) int {
-	pairs := 0
-	for _, property := range route.Wants(key.Route, n.flat.Get(c, key).Points) {
-		if _, named := property.Named(); named {
-			pairs++
-			continue
-		}
-		offered, _ := n.offered.Get(c, property)
-		pairs += offered
+// sumBreadths is the step of the fold offered.
+func sumBreadths(sum route.Breadth, members []memo.Member[store.Key, route.Breadth]) route.Breadth {
+	for _, m := range members {
+		sum = sum.Plus(m.New).Minus(m.Old)
 	}
-	return pairs
+	return sum
 }
 
-// runDemand adds the nodes of a root up, level by level.
-func (n *network) runDemand(c *memo.Ctx, key rootKey) *demandOut {
+// runFanout returns how many routes the children of a node can come to, at most. A
+// name counts as one where there is no such route.
+func (n *network) runFanout(c *memo.Ctx, key flatKey) int {
+	return route.Fanout(key.Route, n.flat.Get(c, key).Points, func(property route.Property) route.Breadth {
+		named, isName := property.Named()
+		if !isName {
+			offered, _ := n.offered.Get(c, property)
+			return offered
+		}
+		candidate, exists := n.in.routes.Get(c, named)
+		if !exists {
+			return route.Breadth{Routes: 1}
+		}
+		return route.BreadthOf(candidate, property.Form)
+	})
+}
+
+// runDemand adds the nodes of a branch up, level by level.
+func (n *network) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	object, ok := n.in.routes.Get(c, key.Root)
 	if !ok {
 		return &demandOut{}
 	}
-	out := &demandOut{Root: route.OriginOf(object), Port: key.Port}
-	out.Tables, _ = n.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, nil)
+	out := &demandOut{branchKey: key, Origin: route.OriginOf(object)}
+	out.Tables, _ = n.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, ir.EveryHost())
 	for depth := range n.MaxDepth {
-		pairs, _ := n.depths.Get(c, levelKey{key.Root, key.Port, depth})
-		if pairs == 0 {
+		rules, _ := n.depths.Get(c, levelKey{key, depth})
+		if rules == 0 && (depth > 0 || key.Space == "") {
 			break
 		}
-		out.Levels = append(out.Levels, pairs)
+		out.Levels = append(out.Levels, rules)
 	}
 	return out
 }
 
 // gatherDemands is the step of the fold crowd.
-func gatherDemands() func(crowd, []memo.Member[rootKey, *demandOut]) crowd {
-	step := gather[rootKey](compareDemands)
-	pairs := func(d *demandOut, had bool) (n int) {
+func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
+	step := gather[branchKey](compareDemands)
+	rules := func(d *demandOut, had bool) (n int) {
 		if had {
 			for _, level := range d.Levels {
 				n += level
@@ -184,47 +231,64 @@ func gatherDemands() func(crowd, []memo.Member[rootKey, *demandOut]) crowd {
 		}
 		return n
 	}
-	return func(so crowd, members []memo.Member[rootKey, *demandOut]) crowd {
+	return func(so crowd, members []memo.Member[branchKey, *demandOut]) crowd {
 		for _, m := range members {
-			so.Pairs += pairs(m.New, m.Has) - pairs(m.Old, m.Had)
+			so.Rules += rules(m.New, m.Has) - rules(m.Old, m.Had)
 		}
-		return crowd{so.Pairs, step(so.Roots, members)}
+		return crowd{so.Rules, step(so.Branches, members)}
 	}
 }
 
-// runCut gives the roots of a host that may not go all the way down. A host that
+// runCut returns the branches of a host that may not go all the way down. A host that
 // asks for little does not even look at the number of routes.
-func (n *network) runCut(c *memo.Ctx, key tableKey) map[store.Key]budgetOut {
+func (n *network) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
 	all, _ := n.crowd.Get(c, key)
-	if all.Pairs <= min(n.MaxRoutes, budgetBase) {
+	if all.Rules <= min(n.MaxRoutes, budgetBase) {
 		return nil
 	}
 	routes, _ := n.routes.Get(c, struct{}{})
 	limit := min(n.MaxRoutes, budgetBase+budgetPerRoute*routes)
-	if all.Pairs <= limit {
+	if all.Rules <= limit {
 		return nil
 	}
-	out, pairs, few := map[store.Key]budgetOut{}, 0, limit < n.MaxRoutes
+	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range n.MaxDepth {
-		for root := range all.Roots.All() {
-			if _, stopped := out[root.Root.Key]; stopped || depth >= len(root.Levels) {
-				continue
+		for _, d := range all.level(depth, out, asked) {
+			if more := rules + d.at(depth); more > limit {
+				out[d.branchKey] = budgetOut{Depth: depth, Rules: more, Limit: limit, Few: limit < n.MaxRoutes, Host: key.Domain}
+			} else {
+				rules = more
 			}
-			if pairs+root.Levels[depth] > limit {
-				out[root.Root.Key] = budgetOut{Depth: depth, Pairs: pairs + root.Levels[depth], Limit: limit, Few: few, Host: key.Domain}
-				continue
-			}
-			pairs += root.Levels[depth]
 		}
 	}
 	return out
 }
 
-// runBudget gives the least of what a root's hosts allow.
-func (n *network) runBudget(c *memo.Ctx, key rootKey) budgetOut {
+// level returns the branches that ask for a level and are not stopped above it, those of
+// the namespace that asks for the least first. asked has what each namespace asks for on
+// the levels above, and then on this one, too.
+func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
+	for d := range so.Branches.All() {
+		root := d.branchKey
+		root.Space = ""
+		_, rootStops := stopped[root]
+		if _, stops := stopped[d.branchKey]; stops || rootStops || d.at(depth) == 0 {
+			continue
+		}
+		level = append(level, d)
+		asked[d.owner()] += d.at(depth)
+	}
+	slices.SortStableFunc(level, func(a, b *demandOut) int {
+		return cmp.Or(cmp.Compare(asked[a.owner()], asked[b.owner()]), cmp.Compare(a.owner(), b.owner()), cmp.Compare(a.at(depth), b.at(depth)))
+	})
+	return level
+}
+
+// runBudget returns the least of what a branch's hosts allow.
+func (n *network) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: n.MaxDepth}
 	for _, table := range n.demand.Get(c, key).Tables {
-		if cut, ok := n.cut.Get(c, table)[key.Root]; ok && cut.Depth < out.Depth {
+		if cut, ok := n.cut.Get(c, table)[key]; ok && cut.Depth < out.Depth {
 			out = cut
 		}
 	}
@@ -233,7 +297,7 @@ func (n *network) runBudget(c *memo.Ctx, key rootKey) budgetOut {
 
 // runWants gives what a node looks for, nothing beyond the budget.
 func (n *network) runWants(c *memo.Ctx, key flatKey) []route.Property {
-	if key.depth() >= n.budget.Get(c, rootKey{key.root(), key.Port}).Depth {
+	if key.depth() >= n.budget.Get(c, key.branch()).Depth {
 		return nil
 	}
 	return route.Wants(key.Route, n.flat.Get(c, key).Points)
@@ -242,17 +306,21 @@ func (n *network) runWants(c *memo.Ctx, key flatKey) []route.Property {
 // overBudget gives the budget that keeps a node from handing requests on, false when
 // it may.
 func (n *network) overBudget(c *memo.Ctx, key flatKey) (budgetOut, bool) {
-	budget := n.budget.Get(c, rootKey{key.root(), key.Port})
+	budget := n.budget.Get(c, key.branch())
 	return budget, key.depth() >= budget.Depth
 }
 
 // tooMany says that a rule hands nothing on.
-func (out *graftOut) tooMany(point *route.Point, root store.Key, over budgetOut) {
+func (out *graftOut) tooMany(point *route.Point, branch branchKey, over budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
-	message := fmt.Sprintf("the routes below %s multiply: %d pairs of a rule and a candidate on the host %s, of at most %d", root, over.Pairs, over.Host, over.Limit)
-	hint := "name fewer routes here: routes that all hand requests to each other multiply; "
+	which := "routes"
+	if branch.Space != "" {
+		which = "routes of namespace " + branch.Space
+	}
+	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules on the host %s, and the limit is %d", which, branch.Root, over.Rules, over.Host, over.Limit)
+	hint := "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
 	if over.Few {
-		hint += fmt.Sprintf("a folder may look at %d pairs, and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
+		hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
 	} else {
 		hint += "or raise --max-routes-per-host"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -86,7 +87,7 @@ func (n *network) childProblems(c *memo.Ctx, object *store.Object, entries []chi
 func nowhere(key store.Key, labels map[string]string) store.Problem {
 	problem := store.Problem{
 		Code: "ServesNowhere", Severity: store.Warning, Object: key, Field: "spec",
-		Message: "the route serves nowhere: it has no parentRefs, and no route that serves hands requests to it",
+		Message: "this route is never reached: it has no parentRefs, and no route that serves delegates to it",
 		Hint:    "add a parentRef to a Gateway, or name it in the backendRefs of an HTTPRoute that serves",
 	}
 	if value, ok := labels[route.DelegationLabel]; ok {
@@ -104,6 +105,9 @@ func nowhere(key store.Key, labels map[string]string) store.Problem {
 // problem tells of a refusal at the field to mend.
 func (e *childEntry) problem(key store.Key, why route.Refusal, severity store.Severity) store.Problem {
 	problem := store.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
+	if reasonBound(why.Reason) {
+		problem.Cause = listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: key.Namespace}}.Cause()
+	}
 	if why.Field == "" {
 		problem.Field = "spec"
 		if e.Index >= 0 {
@@ -111,7 +115,7 @@ func (e *childEntry) problem(key store.Key, why route.Refusal, severity store.Se
 		}
 	}
 	if e.Index < 0 {
-		problem.Message = e.Parent.String() + " hands requests here in vain: " + problem.Message
+		problem.Message = "this route is never reached from " + e.Parent.String() + ": " + problem.Message
 	}
 	return problem
 }
@@ -143,7 +147,7 @@ func missedEverywhere(out []store.Problem, key store.Key, bound []*bindingOf) []
 		if everywhere {
 			out = append(out, store.Problem{
 				Code: "UnsupportedValue", Severity: store.Warning, Object: key, Field: miss.Field,
-				Message: "the match serves nowhere: " + miss.Why, Hint: hintSuperset,
+				Message: "this match is never reached: " + miss.Why, Hint: hintSuperset,
 			})
 		}
 	}

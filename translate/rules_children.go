@@ -182,7 +182,7 @@ func (e *childEntry) drop(b *bindingOf) {
 func (e *childEntry) refuse(section string) {
 	if len(e.beside) == 0 {
 		e.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
-			Message: fmt.Sprintf("none of its matches stands under a rule named %q of %s", section, e.Parent)}
+			Message: fmt.Sprintf("none of its matches fits a rule named %q of %s", section, e.Parent)}
 		return
 	}
 	var all []string
@@ -198,7 +198,7 @@ func (e *childEntry) refuse(section string) {
 func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
 	out := route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := n.in.routes.Get(c, ref.Key); !ok {
-		out.Message, out.Hint = ref.Key.String()+" does not exist", n.routeElsewhere(c, ref.Key, "parentRef")
+		out.Message, out.Hint = ref.Key.String()+" does not exist", n.absent(c, ref.Key, "parentRef")
 		for _, b := range bound { // who asked for the route is meant first
 			if b.Parent.Name == ref.Key.Name {
 				out.Hint = fmt.Sprintf("%s hands requests to this route: add namespace: %s to the parentRef", b.Parent, b.Parent.Namespace)

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +63,48 @@ func (n *network) declareContest(e *memo.Engine) {
 	}, maps.Equal[map[store.Key]listen.Loss])
 	n.admitted = memo.NewRule(e, "admitted", n.runAdmitted, deepEqual)
 	memo.Each(n.admitted, n.in.routes)
+	n.won = memo.NewFold[store.Key, winKey](e, gather[winKey](compareWins), memo.Ordered[*win].Same)
+	memo.From(n.won, n.admitted, winsOf, deepEqual)
+}
+
+// winKey names what a route has of what a route of another namespace asks for.
+type winKey struct {
+	listenerKey
+	Loser store.Key
+}
+
+// win is a host of a route that keeps a route of another kind and namespace out.
+type win struct {
+	winKey
+	Winner store.Key
+	Domain string
+}
+
+func compareWins(a, b *win) int {
+	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), store.CompareKeys(a.Loser, b.Loser))
+}
+
+// winsOf yields what a route has lost to those of other namespaces.
+func winsOf(key store.Key, a *attachOut, yield func(memo.Place[store.Key, winKey], *win)) {
+	for at, loss := range a.Lost {
+		if loss.By.Namespace != key.Namespace {
+			w := &win{winKey{at, key}, loss.By, loss.Domain}
+			yield(memo.Place[store.Key, winKey]{Key: loss.By, ID: w.winKey}, w)
+		}
+	}
+}
+
+// winProblems tells the owner of a route whom it keeps out.
+func winProblems(won memo.Ordered[*win]) []store.Problem {
+	var out []store.Problem
+	for w := range won.All() {
+		out = append(out, store.Problem{
+			Code: codeShadowed, Severity: store.Warning, Object: w.Winner, Field: "spec.hostnames",
+			Message: fmt.Sprintf("this route has host %q on listener %s of Gateway %s, and %s, which asks for it as well, is not accepted there", w.Domain, w.Listener, w.Gateway, w.Loser),
+			Hint:    "decide which namespace has this host, or give the two routes hostnames of their own",
+		})
+	}
+	return out
 }
 
 // contendersOf gives what a route asks for on each listener.
@@ -98,7 +141,7 @@ func (n *network) runAdmitted(c *memo.Ctx, key store.Key) *attachOut {
 	if len(lost) == 0 {
 		return attach
 	}
-	out := &attachOut{Origin: attach.Origin, Problems: slices.Clone(attach.Problems)}
+	out := &attachOut{Origin: attach.Origin, Problems: slices.Clone(attach.Problems), Bound: attach.Bound, Lost: lost}
 	for i, parent := range attach.Parents {
 		if left, refusal := parent.without(lost); refusal != "" {
 			problem := parentProblem(key, parent.Index, "HostnameConflict", refusal, "give the two routes hostnames, or listeners, of their own")

@@ -9,7 +9,6 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -73,14 +72,14 @@ func routeKey(name string) store.Key {
 // rules does not reach its children.
 type pointsOut struct {
 	Points []*route.Point
-	Hosts  []string
+	Hosts  ir.Hosts
 }
 
 // linkOut is what a pair has come to.
 type linkOut struct {
 	route.Linked
-	// Hosts are those of the root that the child serves; nil is all of them.
-	Hosts []string
+	// Hosts are those of the root that the child serves.
+	Hosts ir.Hosts
 	// Cycle tells that the child stands above itself.
 	Cycle bool
 }
@@ -192,6 +191,9 @@ func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	}
 	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, n.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}
 	if key.Parent.above(key.Child) {
+		if !out.Named && !route.Consents(key.Parent.Route, object) {
+			return &linkOut{} // a wildcard or a label finds the route itself, or one above it, which other parents have
+		}
 		out.Cycle = true
 		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
 			Hint: "take the reference that closes the cycle out"})
@@ -215,31 +217,29 @@ func (k flatKey) above(route store.Key) bool {
 	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)
 }
 
-// narrow intersects the hosts of the parent with those of an included child
-// (GEP-1058, Hostname Settings).
+// narrow intersects the hosts of the parent with those of an included child (GEP-1058,
+// Hostname Settings), and with those that the namespace of the child may serve.
 func (n *network) narrow(c *memo.Ctx, key linkKey, object *store.Object, out *linkOut) *linkOut {
-	child, _ := store.As[*api.HTTPRoute](object)
-	if len(child.Spec.Hostnames) == 0 || len(out.Links) == 0 {
+	child := route.Read(object)
+	bound, bounded := n.bindHosts(c, &child)
+	if child.Hosts.Every() || len(out.Links) == 0 || out.Hosts.Every() && n.spans(c, key.Parent, child.Hosts) {
 		return out
 	}
-	var own []string
-	for _, hostname := range child.Spec.Hostnames {
-		own = append(own, strings.ToLower(string(hostname)))
-	}
-	if out.Hosts == nil && n.spans(c, key.Parent, own) {
-		return out
-	}
-	out.Hosts = listen.Narrow(out.Hosts, own)
-	if tables, _ := n.tablesOf(c, key.Parent, out.Hosts); len(tables) == 0 {
+	out.Hosts = listen.Narrow(out.Hosts, child.Hosts)
+	switch tables, _ := n.tablesOf(c, key.Parent, out.Hosts); {
+	case len(tables) > 0:
+	case bounded:
+		return out.refuse(outOfBounds(key.Parent.Route, child.Hosts, bound))
+	default:
 		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonNoMatchingListenerHostname, Field: "spec.hostnames",
-			Message: fmt.Sprintf("none of the hostnames %s is one of those that %s serves", strings.Join(own, ", "), key.Parent.Route),
+			Message: fmt.Sprintf("none of the hostnames %s is one of those that %s serves", strings.Join(child.Hostnames, ", "), key.Parent.Route),
 			Hint:    "correct spec.hostnames of either route, or take them out of this one"})
 	}
 	return out
 }
 
 // spans tells whether hosts hold all that the node's root serves on its port.
-func (n *network) spans(c *memo.Ctx, key flatKey, hosts []string) bool {
+func (n *network) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(n.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
 		return !listen.Spans(hosts, places)
@@ -261,7 +261,7 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	for _, point := range flat.Points {
 		found := n.searchOf(c, key, point)
 		if budget, over := n.overBudget(c, key); over {
-			out.tooMany(point, key.root(), budget)
+			out.tooMany(point, key.branch(), budget)
 		} else {
 			out.complain(found)
 		}
@@ -299,10 +299,10 @@ func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
 // hosts. A narrower table of such a host is there when another route or a
 // listener claims it: then the node is its guest. A child takes no host away
 // from the others of its root.
-func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts []string) (tables, guests []tableKey) {
+func (n *network) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range n.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
-		if hosts != nil { // some of them alone
+		if !hosts.Every() {
 			if g := n.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
 				held, narrower = g.Within(held, hosts)
 			}
@@ -339,7 +339,7 @@ func (n *network) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		out.Refused = append(slices.Clone(out.Refused), why)
 	}
 	if flat.stands() {
-		out.Sections = link.Sections(flat.Live)
+		out.Sections = link.Sections(setOf(flat.Live))
 		out.Missed, out.Unsupported = flat.Missed, flat.Unsupported
 	}
 	out.Resolved = flat.unresolved()

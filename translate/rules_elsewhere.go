@@ -2,11 +2,18 @@ package translate
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
+	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/memo"
 )
+
+// A reference that leads nowhere is told what may have been meant: an object of the name in
+// another namespace, or one of a similar name in its own. Both are looked for where a
+// reference fails, and nowhere else.
 
 // inAnyNamespace asks for the objects of a kind and name, wherever they are.
 func inAnyNamespace(key store.Key) store.Key {
@@ -36,24 +43,143 @@ func compareCalled(a, b called) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 
-// declareElsewhere finds parents by name, for the hint to a reference that lacks
-// their namespace. Of however many there are, a route hears of the first.
+// kindIn is a kind in a namespace, "" for kinds without namespaces.
+type kindIn struct{ Kind, Namespace string }
+
+// declareElsewhere declares the rules that find what a failing reference may have meant.
+// Objects that hold secrets are not looked for in other namespaces.
 func (n *network) declareElsewhere(e *memo.Engine) {
 	type place = memo.Place[drawer, store.Key]
 	named := memo.NewFold[drawer, store.Key](e, gather[store.Key](compareCalled), memo.Ordered[called].Same)
-	for _, kind := range []*objects{n.in.gateways, n.in.listenerSets, n.in.routes} {
+	for _, kind := range []*objects{n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends} {
 		memo.From(named, kind, func(key store.Key, _ *store.Object, yield func(place, called)) {
 			yield(place{Key: drawerOf(key), ID: key}, called{key.Name, key.Namespace})
 		}, identical)
 	}
 	n.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key store.Key) store.Key {
 		all, _ := named.Get(c, drawerOf(key))
-		for one := range all.All() {
-			if one.Name == key.Name {
-				key.Namespace = one.Namespace
-				return key
+		for one := range all.From(called{Name: key.Name}) {
+			if one.Name != key.Name {
+				break
 			}
+			key.Namespace = one.Namespace
+			return key
 		}
 		return store.Key{}
 	}, identical)
+	n.declareNear(e)
+}
+
+// declareNear finds similar names: names has those of each kind and namespace in order.
+func (n *network) declareNear(e *memo.Engine) {
+	names := memo.NewFold[kindIn, string](e, gather[string](strings.Compare), memo.Ordered[string].Same)
+	for _, kind := range []*objects{
+		n.in.classes, n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends,
+		n.in.secrets, n.in.configMaps, n.in.extensions, n.in.trafficPolicies,
+	} {
+		memo.From(names, kind, func(key store.Key, _ *store.Object, yield func(memo.Place[kindIn, string], string)) {
+			yield(memo.Place[kindIn, string]{Key: kindIn{key.Kind, key.Namespace}, ID: key.Name}, key.Name)
+		}, identical)
+	}
+	n.near = memo.NewRule(e, "near", func(c *memo.Ctx, key store.Key) string {
+		all, _ := names.Get(c, kindIn{key.Kind, key.Namespace})
+		return nearName(key.Name, around(all, key.Name))
+	}, identical)
+}
+
+// maxAround bounds the names that a failing reference is compared with, so that ten
+// thousand of them in a namespace of ten thousand names cost no more than their number.
+const maxAround = 64
+
+// around gives all names where they are few, else those that stand next to name in
+// their order, which begin like it.
+func around(all memo.Ordered[string], name string) []string {
+	var names []string
+	for one := range all.Before(name) {
+		if len(names) == maxAround/2 && all.Len() > maxAround {
+			break
+		}
+		names = append(names, one)
+	}
+	for one := range all.From(name) {
+		if len(names) >= maxAround {
+			break
+		}
+		names = append(names, one)
+	}
+	return names
+}
+
+// nearName gives the name that was likely meant: the one most like it, else one that
+// it shortens; "" for none.
+func nearName(name string, names []string) string {
+	if like := schema.Nearest(name, names); like != "" {
+		return like
+	}
+	best, least := "", 0
+	for _, one := range names {
+		gap := len(one) - len(name)
+		if gap < 0 {
+			gap = -gap
+		}
+		if shortens(name, one) && (best == "" || gap < least) {
+			best, least = one, gap
+		}
+	}
+	return best
+}
+
+// shortens tells whether one of two names is the other with letters left out behind its
+// first half: cart-svc and cart-service.
+func shortens(a, b string) bool {
+	short, long := a, b
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	begin := max(2, len(short)/2)
+	if len(short) < begin || !strings.HasPrefix(long, short[:begin]) {
+		return false
+	}
+	rest := long[begin:]
+	for _, letter := range []byte(short[begin:]) {
+		at := strings.IndexByte(rest, letter)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+1:]
+	}
+	return true
+}
+
+// absent says what to do about an object that does not exist and that from, a reference,
+// names.
+func (n *network) absent(c *memo.Ctx, key store.Key, from string) string {
+	if other := n.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
+		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
+	}
+	if like := n.near.Get(c, key); like != "" {
+		return didYouMean(key, like)
+	}
+	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
+}
+
+// absentHere is absent for a reference that has no namespace: the object must stand in
+// that of what names it.
+func (n *network) absentHere(c *memo.Ctx, key store.Key) string {
+	if like := n.near.Get(c, key); like != "" {
+		return didYouMean(key, like)
+	}
+	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
+}
+
+// meant names the one of names that is most like name, as the beginning of a hint.
+func meant(name string, names []string) string {
+	if like := nearName(name, names); like != "" {
+		return fmt.Sprintf("did you mean %q? ", like)
+	}
+	return ""
+}
+
+func didYouMean(key store.Key, like string) string {
+	return fmt.Sprintf("create %s, or fix the name; did you mean %q?", key, like)
 }

@@ -20,9 +20,12 @@ import (
 // extensionOut is one GatewayExtension.
 type extensionOut struct {
 	// Extension is nil when there is none that can be used; Unusable says why, and
-	// Hint what to do.
-	Extension      *ir.Extension
-	Missing        bool
+	// Hint what to do. Invalid tells that the schema says so.
+	Extension        *ir.Extension
+	Missing, Invalid bool
+	// Team tells that path policies are in force and the extension does not come from
+	// cluster paths: policies of its own namespace alone can use it.
+	Team           bool
 	Unusable, Hint string
 	// Backend is the service's, nil where there is none.
 	Backend  *backend.Key
@@ -34,24 +37,21 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 	object, _ := n.in.extensions.Get(c, key)
 	from, ok := store.As[*api.GatewayExtension](object)
 	if !ok {
-		return &extensionOut{Missing: true, Hint: "create it, or correct the name or namespace"}
+		return n.absentExtension(c, key)
 	}
-	out := &extensionOut{}
+	out := &extensionOut{Team: object.Source == store.OtherFile}
 	extension, service, problems := policy.LowerExtension(&from.Spec)
-	if service != nil {
-		ref := backend.Refer(key, service.BackendRef.BackendObjectReference)
-		ref.GRPC = true
-		resolution := n.backend.Get(c, ref)
-		if resolution.OK() {
-			out.Backend = resolution.Key
-			extension.Service.Cluster = resolution.Cluster
-			problems = append(problems, xds.CheckExtension(key, extension)...)
-		} else {
-			problems = append(problems, store.Problem{
-				Code: string(resolution.Reason), Severity: store.Error, Field: extension.Path() + ".grpcService.backendRef",
-				Message: resolution.Message, Hint: resolution.Hint,
-			})
-		}
+	ref := backend.Refer(key, service.BackendRef.BackendObjectReference)
+	ref.GRPC = true
+	if resolution := n.backend.Get(c, ref); resolution.OK() {
+		out.Backend = resolution.Key
+		extension.Service.Cluster = resolution.Cluster
+		problems = append(problems, xds.CheckExtension(key, extension)...)
+	} else {
+		problems = append(problems, store.Problem{
+			Code: string(resolution.Reason), Severity: store.Error, Field: extension.Path() + ".grpcService.backendRef",
+			Message: resolution.Message, Hint: resolution.Hint,
+		})
 	}
 	for _, problem := range problems {
 		problem.Object = key
@@ -64,6 +64,14 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 		out.Extension = extension
 	}
 	return out
+}
+
+// absentExtension returns an extension that does not serve: it is invalid, or not there.
+func (n *network) absentExtension(c *memo.Ctx, key store.Key) *extensionOut {
+	if invalid, ok := n.in.invalid.Get(c, key); ok {
+		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
+	}
+	return &extensionOut{Missing: true, Hint: n.absent(c, key, "extensionRef")}
 }
 
 func (n *network) runExtensionStatus(c *memo.Ctx, key store.Key) *status.Update {
@@ -80,6 +88,8 @@ func (n *network) runExtensionStatus(c *memo.Ctx, key store.Key) *status.Update 
 	}}
 }
 
+const closedUntil = "routes of the policy answer 500 until this is fixed: "
+
 // connect looks up the extensions that extras name, and gives the back ends of their
 // services. A field whose extension cannot be used is taken out, and a problem says
 // so: the policy must not be used then.
@@ -91,15 +101,17 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.K
 		found := n.extension.Get(c, use.Key)
 		problem := store.Problem{
 			Code: "ExtensionNotUsable", Severity: store.Error, Field: "spec." + use.Field + ".extensionRef",
-			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: found.Hint + "; routes of the policy answer 500 until then",
+			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: closedUntil + found.Hint,
 		}
 		switch {
 		case found.Missing:
 			problem.Code, problem.Message = "ExtensionNotFound", use.Key.String()+" does not exist"
+		case found.Invalid:
+			problem.Message = fmt.Sprintf("%s is invalid: %s", use.Key, found.Unusable)
 		case found.Extension == nil:
 		case found.Extension.Field() != use.Field:
 			problem.Message = fmt.Sprintf("%s cannot be used: it is for %s", use.Key, found.Extension.Field())
-			problem.Hint = "name one for " + use.Field + "; routes of the policy answer 500 until then"
+			problem.Hint = closedUntil + "name one for " + use.Field
 		default:
 			use.Extension = found.Extension
 			if found.Backend != nil {
@@ -110,6 +122,26 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.K
 		problems = append(problems, problem)
 	}
 	return backends, problems
+}
+
+// foreignExtensions returns the problems of a policy that names extensions of other
+// namespaces which do not come from cluster paths: their authors would decide about its
+// requests.
+func (n *network) foreignExtensions(c *memo.Ctx, policy store.Key, extras *ir.Extras) (problems []store.Problem) {
+	if extras == nil {
+		return nil
+	}
+	for _, use := range extras.Extensions() {
+		if use.Key.Namespace == policy.Namespace || !n.extension.Get(c, use.Key).Team {
+			continue
+		}
+		problems = append(problems, store.Problem{
+			Code: "ExtensionNotUsable", Severity: store.Error, Field: "spec." + use.Field + ".extensionRef",
+			Message: fmt.Sprintf("%s cannot be used from namespace %s: only a GatewayExtension of --cluster-paths can", use.Key, policy.Namespace),
+			Hint:    closedUntil + "use one of the policy's own namespace, or define it in a file of --cluster-paths",
+		})
+	}
+	return problems
 }
 
 // addBackends makes the Gateways of the node need the back ends.

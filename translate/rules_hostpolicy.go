@@ -7,18 +7,22 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostPolicy is what the policies of a Gateway and of one of its listeners come
-// to: for every route of the listener's virtual hosts, where it says nothing itself.
+// hostPolicy is what the policies of a Gateway, of a ListenerSet of it, and of one of their
+// listeners come to: for every route of the listener's virtual hosts, where it says nothing itself.
 type hostPolicy struct {
 	policy.Resolved
 	// Extras are lowered, nil for nothing; Backends are those of their services.
@@ -41,15 +45,43 @@ type hostDemand struct {
 func (n *network) declareHostPolicies(e *memo.Engine) {
 	n.hostPolicy = memo.NewRule(e, "hostpolicy", n.runHostPolicy, deepEqual)
 	n.hostDemand = memo.NewRule(e, "hostdemand", n.runHostDemand, deepEqual)
+	n.policed = memo.NewRule(e, "policed", n.runPoliced, identical[bool])
+}
+
+// runPoliced reports whether policies are for a Gateway, or for a ListenerSet of it.
+func (n *network) runPoliced(c *memo.Ctx, gateway string) bool {
+	if n.aims.any(c, ir.GatewayKey(gateway)) {
+		return true
+	}
+	sets, _ := n.joined.Get(c, gateway)
+	for set := range sets.All() {
+		if n.aims.any(c, set.Origin.Key) {
+			return true
+		}
+	}
+	return false
 }
 
 // listenerOf gives the listener whose policies hold for a table. Most Gateways
 // have no policies, and their tables need no cell to know it.
 func (n *network) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
-	if len(n.in.policyIndex.Get(c, ir.GatewayKey(key.Gateway))) == 0 {
+	if !n.policed.Get(c, key.Gateway) {
 		return at, false
 	}
 	return listenerKey{key.Gateway, n.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
+}
+
+// listenerConditions returns the conditions of a listener, with one more while its policies
+// close it.
+func (n *network) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
+	out := status.ListenerConditions(l, generation)
+	if !n.policed.Get(c, gateway) {
+		return out
+	}
+	if closed := n.hostPolicy.Get(c, listenerKey{gateway, l.ID()}).Closed; closed != nil {
+		out = append(out, status.ListenerClosed(generation, closed.Why))
+	}
+	return out
 }
 
 // hostPolicyOf gives what the policies of a table's listener come to, nil for none.
@@ -61,14 +93,15 @@ func (n *network) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 }
 
 // runHostPolicy goes by the order of a level: the listener is to the Gateway what
-// a rule is to its route.
+// a rule is to its route. Policies of a ListenerSet and its listeners go before those of
+// the Gateway.
 func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 	gathered, gateway := n.gathering(c), ir.GatewayKey(key.Gateway)
-	for _, of := range n.in.policyIndex.Get(c, gateway) {
-		for _, standing := range standings(n.targets(c, of), gateway, key.Listener) {
-			gathered.add(of, standing)
-		}
+	set, listener, inSet := ir.SplitListenerID(key.Listener)
+	if inSet {
+		n.gatherHost(c, gathered, hostOf{set, n.in.listenerSets, listener, false})
 	}
+	n.gatherHost(c, gathered, hostOf{gateway, n.in.gateways, key.Listener, inSet})
 	level := policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
 	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed}
 	if out.Closed == nil {
@@ -80,6 +113,31 @@ func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 		}
 	}
 	return out
+}
+
+// hostOf is a Gateway or ListenerSet over a listener.
+type hostOf struct {
+	object   store.Key
+	in       *objects
+	listener string // as policies of the object name it
+	above    bool   // a ListenerSet is between the two
+}
+
+// gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners.
+func (n *network) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
+	policies := n.aims.at(c, host.object)
+	if len(policies) == 0 {
+		return
+	}
+	labels := labelsOf(c, host.in, host.object)
+	for _, key := range policies {
+		for _, standing := range standings(n.aims.targets.Get(c, key), host.object, labels, host.listener) {
+			if host.above {
+				standing = policy.ByGateway
+			}
+			into.add(key, standing)
+		}
+	}
 }
 
 func (n *network) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
@@ -158,7 +216,7 @@ func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey,
 		if !known {
 			var words string
 			refused, _ := n.in.quarantine.routes.Get(c, route)
-			if entries, words = refused.admitAll(demand.place(shownBy(client, own))); words != "" {
+			if entries, words = refused.markAll(demand.place(shownBy(client, own))); words != "" {
 				out.close(table.Gateway, words)
 			}
 			done[where] = entries
@@ -276,9 +334,18 @@ func connect(extras *ir.Extras, others ...*ir.Extras) {
 // them.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
+		if h.Rejected != nil {
+			if !h.Rejected.Match {
+				yield(closedHost(h.Key.Gateway, h.Rejected.Words))
+			}
+			return
+		}
 		for e := range h.Table.All() {
-			rule := e.Rule
-			if h.Policy != nil && h.Policy.Closed == nil && len(h.Policy.Origins) > 0 {
+			rule := asServed(e.Rule)
+			if rule == nil {
+				continue
+			}
+			if rule == e.Rule && h.Policy != nil && h.Policy.Closed == nil && len(h.Policy.Origins) > 0 {
 				rule = e.under(&h.Policy.Resolved, h.Policy.Extras)
 			}
 			if !yield(rule) {

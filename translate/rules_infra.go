@@ -21,7 +21,7 @@ func (n *network) runInfra(c *memo.Ctx, key store.Key) *ir.Infra {
 	if g == nil {
 		return nil
 	}
-	infra := &ir.Infra{Gateway: g.Name, Addresses: g.Addresses}
+	infra := &ir.Infra{Gateway: g.Name, Origin: g.Origin, Addresses: g.Addresses}
 	for _, port := range g.Ports() {
 		infra.Ports = append(infra.Ports, port.Port)
 	}

@@ -1,11 +1,14 @@
 package translate
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -14,8 +17,8 @@ import (
 
 // An API server does not take an object that its schema refuses. In a folder it is
 // there all the same, and its owner looks at its status. So it has one, in the words
-// that the Gateway API has for an object that is invalid as a whole. It has no part in
-// what serves: to the rules, it does not exist.
+// that the Gateway API has for an object that is invalid as a whole. A policy closes what it
+// is for, by the rules of its kind; to all other rules an invalid object does not exist.
 
 // redirectAndRewrite are the schema's words about what the Gateway API gives the
 // reason IncompatibleFilters for.
@@ -24,7 +27,7 @@ const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or
 // runInvalidStatus gives nil for an object that another controller speaks of.
 func (n *network) runInvalidStatus(c *memo.Ctx, key store.Key) *status.Update {
 	from, ok := n.in.invalid.Get(c, key)
-	if !ok || !n.speaksOfInvalid(c, from) {
+	if !ok || from.Nameless || !n.speaksOfInvalid(c, from) {
 		return nil
 	}
 	update := &status.Update{Key: key, Generation: from.Generation}
@@ -40,16 +43,38 @@ func (n *network) runInvalidStatus(c *memo.Ctx, key store.Key) *status.Update {
 	case api.KindGatewayExtension:
 		update.Status = &api.GatewayExtensionStatus{Conditions: []metav1.Condition{status.ExtensionAccepted(from.Generation, policy)}}
 	case kindBackendTLSPolicy, api.KindTrafficPolicy, api.KindBackendConfigPolicy:
-		out := &gwv1.PolicyStatus{}
-		for _, target := range from.Refs {
-			namespace := gwv1.Namespace(key.Namespace)
-			target.Namespace = &namespace
-			out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target, status.PolicyAccepted(from.Generation, policy)))
-		}
-		update.Status = out
+		return n.invalidPolicyStatus(c, from, update)
+	case "Namespace":
+		return nil // its status says nothing of the kind
 	default:
 		return n.invalidRoute(c, from, update)
 	}
+	return update
+}
+
+// invalidPolicyStatus gives an entry for each target that has a name, or else for each
+// Gateway with routes that the policy closes; nil where there is neither.
+func (n *network) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
+	ancestors := slices.Clone(from.Refs)
+	for i := range ancestors {
+		namespace := gwv1.Namespace(from.Key.Namespace)
+		ancestors[i].Namespace = &namespace
+	}
+	if len(ancestors) == 0 {
+		gateways, _ := n.fates.Get(c, from.Key)
+		for g := range gateways.All() {
+			gateway := ir.GatewayKey(g.Gateway)
+			ancestors = append(ancestors, ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name))
+		}
+	}
+	if len(ancestors) == 0 {
+		return nil
+	}
+	out, bad := &gwv1.PolicyStatus{}, policyVerdict{Reason: gwv1.PolicyReasonInvalid, Message: from.Message()}
+	for _, ref := range ancestors {
+		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, status.PolicyAccepted(from.Generation, bad)))
+	}
+	update.Status = out
 	return update
 }
 

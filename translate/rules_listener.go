@@ -58,6 +58,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 	memo.Each(n.gateway, n.in.gateways)
 	n.part = memo.NewRule(e, "part", n.runPart, deepEqual)
 	n.owner = memo.NewRule(e, "owner", n.runOwner, identical[string])
+	n.declareCoverage(e)
 }
 
 // declarePorts declares what needs the routes of streams as well.
@@ -97,6 +98,7 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 		return nil
 	}
 	g := listen.Read(object, n.given(c, key), listen.References{
+		Bound:       n.bound.Get(c, key.Namespace),
 		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate { return n.certificate.Get(c, refer(key, ref)) },
 		Authority:   func(ref gwv1.ObjectReference) listen.Authority { return n.authority.Get(c, referAuthority(key, ref)) },
 	})
@@ -175,12 +177,23 @@ func (n *network) classProblems(c *memo.Ctx, key store.Key) []store.Problem {
 	case class.Controller == "":
 		problem.Code, problem.Severity = "GatewayClassNotFound", store.Error
 		problem.Message = fmt.Sprintf("GatewayClass %s does not exist; the Gateway is not served", gateway.Spec.GatewayClassName)
+		if like := n.nearClass(c, string(gateway.Spec.GatewayClassName)); like != "" {
+			problem.Hint = fmt.Sprintf("did you mean %q? gatewayClassName: %s needs no GatewayClass object", like, implicitClass)
+		}
 	default:
 		problem.Code = "ForeignGatewayClass"
 		problem.Message = fmt.Sprintf("GatewayClass %s belongs to controller %s; the Gateway is not served",
 			gateway.Spec.GatewayClassName, class.Controller)
 	}
 	return []store.Problem{problem}
+}
+
+// nearClass gives the GatewayClass that was likely meant, "" for none.
+func (n *network) nearClass(c *memo.Ctx, name string) string {
+	if like := n.near.Get(c, store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
+		return like
+	}
+	return nearName(name, []string{implicitClass})
 }
 
 // classVerdict refuses a class of ours that refers to parameters: no kind of them is

@@ -37,8 +37,12 @@ func (n *network) runListenerSet(c *memo.Ctx, key store.Key) *listen.Set {
 			return nil
 		}
 	}
-	return listen.ReadSet(object, parent, func() map[string]string { return n.namespaceLabels(c, key.Namespace) },
-		func(ref gwv1.SecretObjectReference) listen.Certificate { return n.certificate.Get(c, refer(key, ref)) })
+	return listen.ReadSet(object, parent, listen.SetReferences{
+		Bound:       n.bound.Get(c, key.Namespace),
+		Labels:      func() map[string]string { return n.namespaceLabels(c, key.Namespace) },
+		Absent:      func(gateway store.Key) string { return n.absent(c, gateway, "parentRef") },
+		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate { return n.certificate.Get(c, refer(key, ref)) },
+	})
 }
 
 // attachment resolves the parentRef of a route to a Gateway or ListenerSet; ours is
@@ -54,7 +58,7 @@ func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentRefer
 			p.Attachment = listen.InvalidParent(parent)
 			return p, n.speaksOfInvalid(c, invalid)
 		}
-		p.Attachment = listen.NoParent(parent, n.elsewhere.Get(c, inAnyNamespace(parent)))
+		p.Attachment = listen.NoParent(parent, n.absent(c, parent, "parentRef"))
 		if _, isRoute := n.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
 			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
 		}
@@ -73,6 +77,10 @@ func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentRefer
 	part := n.part.Get(c, partKey{p.Gateway, parent})
 	if part == nil {
 		return p, false
+	}
+	if from.Hosts.None() {
+		p.Attachment = n.bound.Get(c, from.Key.Namespace).NoHost()
+		return p, true
 	}
 	r := listen.Route{Common: *from, NamespaceLabels: n.namespaceLabels(c, from.Key.Namespace)}
 	p.Attachment = part.Attach(parent, ref, r, func(at listen.Socket, domain string) string {
@@ -106,7 +114,7 @@ func (n *network) runListenerSetStatus(c *memo.Ctx, key store.Key) *status.Updat
 		attached, _ := n.attached.Get(c, listenerKey{set.Gateway, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
-			Conditions: status.ListenerConditions(l, set.Generation),
+			Conditions: n.listenerConditions(c, set.Gateway, l, set.Generation),
 		})
 	}
 	return update

@@ -2,9 +2,8 @@ package translate
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
@@ -28,10 +27,11 @@ func (k ruleKey) String() string { return fmt.Sprintf("%s #%d", k.Route, k.Rule)
 type policyOut struct {
 	// Attached has no standing yet; nil when there is no such policy.
 	Attached *policy.Attached
-	// Unusable says why the policy closes the rules that it is for; "" when it is
-	// sound.
-	Unusable string
-	Problems []store.Problem
+	// Unusable says why the policy closes the rules that it is for; "" when it can be
+	// used. Field is where that is written. Invalid tells that the schema says so.
+	Unusable, Field string
+	Invalid         bool
+	Problems        []store.Problem
 }
 
 // closing says why rules answer 500 in place of what they are for; nil when
@@ -53,7 +53,15 @@ type levelOut struct {
 func (n *network) declarePolicies(e *memo.Engine) {
 	n.policy = memo.NewRule(e, "policy", n.runPolicy, deepEqual)
 	memo.Each(n.policy, n.in.trafficPolicies)
+	n.aims = newAiming(e, n.in, trafficPolicyKind(), func(object *store.Object) []store.Target {
+		from, _ := store.As[*api.TrafficPolicy](object)
+		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
+	}, n.in.routes, n.in.gateways, n.in.listenerSets)
 	n.policies = memo.NewRule(e, "policies", n.runPolicies, deepEqual)
+}
+
+func trafficPolicyKind() apischema.GroupKind {
+	return apischema.GroupKind{Group: api.Group, Kind: api.KindTrafficPolicy}
 }
 
 // runPolicy looks at one policy: what is wrong with it is found here, before it
@@ -62,7 +70,7 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 	object, _ := n.in.trafficPolicies.Get(c, key)
 	from, ok := store.As[*api.TrafficPolicy](object)
 	if !ok {
-		return &policyOut{}
+		return n.invalidPolicy(c, key)
 	}
 	weight, unreadable := policyWeight(key, from.Annotations)
 	spec := policy.WithNamespace(&from.Spec, key.Namespace)
@@ -70,6 +78,8 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 	extras, problems := policy.Lower(spec)
 	if _, lost := n.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
+	} else if foreign := n.foreignExtensions(c, key, extras); len(foreign) > 0 {
+		problems = append(problems, foreign...)
 	} else {
 		problems = append(problems, xds.CheckExtras(key, extras)...)
 	}
@@ -77,10 +87,23 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
 		if problem.Severity == store.Error && out.Unusable == "" {
-			out.Unusable = problem.Field + ": " + problem.Message
+			out.Unusable, out.Field = problem.Field+": "+problem.Message, problem.Field
 		}
 	}
 	return out
+}
+
+// invalidPolicy returns the policy that closes what it is for, as its schema refuses it and
+// no valid version is known.
+func (n *network) invalidPolicy(c *memo.Ctx, key store.Key) *policyOut {
+	from, ok := n.in.invalid.Get(c, key)
+	if !ok {
+		return &policyOut{}
+	}
+	return &policyOut{
+		Attached: &policy.Attached{Origin: &ir.Origin{Key: key}, Spec: &api.TrafficPolicySpec{}},
+		Unusable: from.Message(), Field: from.Mistakes[0].Field, Invalid: true,
+	}
 }
 
 // policyWeight reads the weight of a policy of either kind.
@@ -127,8 +150,11 @@ func (g *gathering) add(of store.Key, standing policy.Standing) (found bool) {
 		return false
 	}
 	if p.Unusable != "" {
-		field, _, _ := strings.Cut(p.Unusable, ": ")
-		g.close(&closing{fmt.Sprintf("%s cannot be used: %s", of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: field}})
+		why := "%s cannot be used: %s"
+		if p.Invalid {
+			why = "%s is invalid: %s"
+		}
+		g.close(&closing{fmt.Sprintf(why, of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: p.Field}})
 	}
 	attached := *p.Attached
 	attached.Standing = standing
@@ -150,11 +176,11 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	rule, out, gathered := &rules[key.Rule], &levelOut{}, n.gathering(c)
 	for i, filter := range rule.Filters {
 		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
-			gathered.close(out.missing(key, i, of))
+			gathered.close(out.missing(key, i, of, n.absentHere(c, of)))
 		}
 	}
-	for _, of := range n.in.policyIndex.Get(c, key.Route) {
-		for _, standing := range standings(n.targets(c, of), key.Route, api.Text(rule.Name)) {
+	for _, of := range n.aims.at(c, key.Route) {
+		for _, standing := range standings(n.aims.targets.Get(c, of), key.Route, object.Value.GetLabels(), api.Text(rule.Name)) {
 			gathered.add(of, standing)
 		}
 	}
@@ -165,11 +191,11 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 }
 
 // missing says why the rule must not serve without the policy that it names.
-func (out *levelOut) missing(key ruleKey, filter int, of store.Key) *closing {
+func (out *levelOut) missing(key ruleKey, filter int, of store.Key, hint string) *closing {
 	problem := store.Problem{
 		Code: "PolicyNotFound", Severity: store.Error, Object: key.Route,
 		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
-		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does",
+		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does: " + hint,
 	}
 	out.Problems = append(out.Problems, problem)
 	return &closing{
@@ -191,46 +217,17 @@ func policyKey(namespace, name string) store.Key {
 	return store.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
 
-func (n *network) targets(c *memo.Ctx, of store.Key) []api.PolicyTarget {
-	object, _ := n.in.trafficPolicies.Get(c, of)
-	if from, ok := store.As[*api.TrafficPolicy](object); ok {
-		return from.Spec.TargetRefs
-	}
-	return nil
-}
-
 // standings tells in which ways targets name a section of an object: a rule of a
-// route or a listener of a Gateway.
-func standings(targets []api.PolicyTarget, of store.Key, section string) []policy.Standing {
+// route or a listener of a Gateway or ListenerSet.
+func standings(targets []store.Target, of store.Key, labels map[string]string, section string) []policy.Standing {
 	var out []policy.Standing
 	for _, target := range targets {
 		switch {
-		case targetKey(of.Namespace, target) != of:
-		case target.SectionName == nil:
+		case !isFor(target, of, labels):
+		case target.Section == "":
 			out = append(out, policy.ByObject)
-		case section == string(*target.SectionName):
+		case section == target.Section:
 			out = append(out, policy.BySection)
-		}
-	}
-	return out
-}
-
-func targetKey(namespace string, target api.PolicyTarget) store.Key {
-	return store.Key{Group: string(target.Group), Kind: string(target.Kind), Namespace: namespace, Name: string(target.Name)}
-}
-
-// targetsOf lists a policy under the objects that it targets.
-func targetsOf(key store.Key, object *store.Object) []store.Key {
-	from, _ := store.As[*api.TrafficPolicy](object)
-	return targetKeys(key.Namespace, from.Spec.TargetRefs)
-}
-
-// targetKeys gives the objects that targets name, once each.
-func targetKeys(namespace string, targets []api.PolicyTarget) []store.Key {
-	var out []store.Key
-	for _, target := range targets {
-		if at := targetKey(namespace, target); !slices.Contains(out, at) {
-			out = append(out, at)
 		}
 	}
 	return out

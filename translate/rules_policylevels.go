@@ -50,7 +50,7 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 	for _, point := range out.Points {
 		rules = append(rules, point.Rest)
 	}
-	own, targeted := route.Rules(object), len(n.in.policyIndex.Get(c, object.Key)) > 0
+	own, targeted := route.Rules(object), n.aims.any(c, object.Key)
 	var last []*levelOut
 	var joined joinedLevels
 	for _, rule := range rules {
@@ -61,6 +61,7 @@ func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
 		if !slices.Equal(levels, last) { // the matches of one rule have the same
 			last, joined = levels, n.join(c, levels)
 			out.use(joined.Uses)
+			out.loosens(joined)
 			out.addBackends(joined.backends)
 		}
 		joined.apply(rule, out)
@@ -77,6 +78,8 @@ type joinedLevels struct {
 	closedBy int
 	// backends are those of the services that the extras name.
 	backends []*backend.Key
+	// loosened are the protecting fields of routes above that those below take back.
+	loosened []policy.Loosening
 }
 
 func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
@@ -94,11 +97,31 @@ func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	resolved := policy.Resolve(list)
 	out.Resolved = &resolved
 	if out.closed == nil {
+		out.loosened = policy.Loosened(list, out.Resolved)
 		out.extras = out.Resolved.Extras()
 		out.backends, _ = n.connect(c, out.extras)
 		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
 	}
 	return out
+}
+
+// loosens warns at the policy of a route that takes back what one of a route above asks
+// for: the preference of policies lets it.
+func (out *flatOut) loosens(joined joinedLevels) {
+	for _, l := range joined.loosened {
+		problem := store.Problem{
+			Code: "LoosensParent", Severity: store.Warning, Object: l.Child, Field: "spec." + l.Field,
+			Message: fmt.Sprintf("this replaces %s of %s, which is for a route above: requests are not checked as it asks for", l.Field, l.Parent),
+			Hint: fmt.Sprintf("if this is not meant, remove the field here, or let policies above win: annotation %s: %s on the route that delegates",
+				api.AnnotationPolicyPriority, policy.ShallowMergePreferParent),
+		}
+		if l.Off {
+			problem.Message = fmt.Sprintf("this turns off %s of %s, which is for a route above: requests pass without it", l.Field, l.Parent)
+		}
+		if !slices.Contains(out.Problems, problem) {
+			out.Problems = append(out.Problems, problem)
+		}
+	}
 }
 
 // policyParts tell which field of which policy is in force.

@@ -3,6 +3,7 @@ package translate
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -19,9 +19,6 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
-
-// hintTarget is for a target that is not there.
-const hintTarget = "create it, or mend it if it is listed with a problem; a policy and its target share a namespace"
 
 // policyUseKey names a policy and a Gateway that serves by it.
 type policyUseKey struct {
@@ -54,7 +51,7 @@ func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b
 
 // targetOut is a target that a policy cannot have.
 type targetOut struct {
-	Target  api.PolicyTarget
+	Target  store.Target
 	Problem store.Problem // its code is the reason of the condition
 }
 
@@ -111,98 +108,169 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 // runLostTargets gives the targets that are not there, or not served.
 func (n *network) runLostTargets(c *memo.Ctx, key store.Key) []targetOut {
 	var out []targetOut
-	for i, target := range n.targets(c, key) {
-		problem := n.lostTarget(c, targetKey(key.Namespace, target), target.SectionName)
-		if problem == nil {
+	refs := 0
+	for i, target := range n.aims.targets.Get(c, key) {
+		if target.Name == "" {
+			if len(n.aims.objects(c, n.in, key, target, 1)) == 0 {
+				out = append(out, targetOut{Target: target, Problem: selectsNothing(key, i-refs)})
+			}
 			continue
 		}
-		problem.Object, problem.Field = key, fmt.Sprintf("spec.targetRefs[%d].%s", i, problem.Field)
-		out = append(out, targetOut{Target: target, Problem: *problem})
+		refs++
+		if problem := n.lostTarget(c, targetKey(key.Namespace, target), target.Section); problem != nil {
+			problem.Object, problem.Field = key, fmt.Sprintf("spec.targetRefs[%d].%s", i, problem.Field)
+			out = append(out, targetOut{Target: target, Problem: *problem})
+		}
 	}
 	return out
 }
 
-// lostProblem is that of a target; field is the one below the reference.
-func lostProblem(reason gwv1.PolicyConditionReason, field, message, hint string) *store.Problem {
-	return &store.Problem{Code: string(reason), Severity: store.Error, Field: field, Message: message, Hint: hint}
+// selectsNothing warns of a selector of a policy.
+func selectsNothing(key store.Key, i int) store.Problem {
+	return store.Problem{
+		Code: "NoEffect", Severity: store.Warning, Object: key, Field: fmt.Sprintf("spec.targetSelectors[%d].matchLabels", i),
+		Message: "the selector matches no object in namespace " + key.Namespace + ": the policy does nothing by it",
+		Hint:    "give the labels to the objects that the policy is for, or correct the selector",
+	}
 }
 
-func (n *network) lostTarget(c *memo.Ctx, at store.Key, section *gwv1.SectionName) *store.Problem {
+// lostProblem is that of a target; field is the one below the reference.
+func lostProblem(field, message, hint string) *store.Problem {
+	return &store.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Field: field, Message: message, Hint: hint}
+}
+
+func (n *network) lostTarget(c *memo.Ctx, at store.Key, section string) *store.Problem {
 	switch at.Kind {
-	case "HTTPRoute", "GRPCRoute":
 	case "Gateway":
 		return n.lostGateway(c, at, section)
-	default:
-		return lostProblem(gwv1.PolicyReasonInvalid, "kind", fmt.Sprintf("a policy for kind %s is not supported yet", at.Kind), "target HTTPRoutes, GRPCRoutes or Gateways")
+	case kindListenerSet:
+		return n.lostSet(c, at, section)
 	}
 	object, _ := n.in.routes.Get(c, at)
 	if object == nil {
-		return lostProblem(gwv1.PolicyReasonTargetNotFound, "name", at.String()+" does not exist", hintTarget)
+		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
 	}
-	if section != nil && !slices.ContainsFunc(route.Rules(object), func(r api.HTTPRouteRule) bool {
-		return r.Name != nil && *r.Name == *section
-	}) {
-		return lostProblem(gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no rule named %q", at, *section), "name the rule: rules[].name")
+	return lostRule(object, section)
+}
+
+// lostRule looks for the rule of a route that a policy names.
+func lostRule(object *store.Object, section string) *store.Problem {
+	var names []string
+	for _, rule := range route.Rules(object) {
+		if rule.Name != nil {
+			names = append(names, string(*rule.Name))
+		}
 	}
-	return nil
+	if section == "" || slices.Contains(names, section) {
+		return nil
+	}
+	return lostProblem("sectionName", fmt.Sprintf("%s has no rule named %q", object.Key, section),
+		meant(section, names)+"name the rule: rules[].name")
 }
 
 // lostGateway speaks of Gateways that are ours or nobody's.
-func (n *network) lostGateway(c *memo.Ctx, at store.Key, section *gwv1.SectionName) *store.Problem {
+func (n *network) lostGateway(c *memo.Ctx, at store.Key, section string) *store.Problem {
 	if _, exists := n.in.gateways.Get(c, at); !exists {
-		return lostProblem(gwv1.PolicyReasonTargetNotFound, "name", at.String()+" does not exist", hintTarget)
+		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
 	}
 	g := n.listeners.Get(c, at)
-	if g == nil || section == nil {
+	if g == nil {
 		return nil
 	}
-	var names []string
-	for _, l := range g.Listeners {
-		if l.Name == string(*section) {
-			return nil
-		}
-		names = append(names, l.Name)
-	}
-	return lostProblem(gwv1.PolicyReasonTargetNotFound, "sectionName", fmt.Sprintf("%s has no listener named %q", at, *section),
-		"its listeners are: "+strings.Join(names, ", "))
+	return lostListener(at, section, g.Listeners)
 }
 
-// hostTarget is a Gateway or listener that a policy is for.
+// lostSet speaks of ListenerSets that are ours or nobody's.
+func (n *network) lostSet(c *memo.Ctx, at store.Key, section string) *store.Problem {
+	if _, exists := n.in.listenerSets.Get(c, at); !exists {
+		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
+	}
+	set := n.listenerSet.Get(c, at)
+	if set == nil {
+		return nil
+	}
+	return lostListener(at, section, set.Listeners)
+}
+
+// lostListener looks for the listener of a name among those that an object has.
+func lostListener(at store.Key, section string, listeners []*listen.Listener) *store.Problem {
+	var names []string
+	for _, l := range listeners {
+		if l.Owner == at {
+			names = append(names, l.Name)
+		}
+	}
+	if section == "" || slices.Contains(names, section) {
+		return nil
+	}
+	return lostProblem("sectionName", fmt.Sprintf("%s has no listener named %q", at, section),
+		meant(section, names)+"its listeners are: "+strings.Join(names, ", "))
+}
+
+// hostTarget is a Gateway, ListenerSet or listener that a policy is for.
 type hostTarget struct {
 	Ref   gwv1.ParentReference
 	Fates fates
 }
 
-// hostTargets tells what became of a policy at the Gateways and listeners that it
-// targets: which of its fields the policies of the others leave to it. What single
+// hostTargets tells what became of a policy at the Gateways, ListenerSets and listeners that
+// it is for: which of its fields the policies of the others leave to it. What single
 // routes set for themselves does not count.
 func (n *network) hostTargets(c *memo.Ctx, key store.Key) []hostTarget {
 	var out []hostTarget
-	for _, target := range n.targets(c, key) {
-		at := targetKey(key.Namespace, target)
-		if target.Kind != "Gateway" {
+	for _, target := range n.aims.targets.Get(c, key) {
+		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
 			continue
 		}
-		g := n.listeners.Get(c, at)
-		told := hostTarget{Ref: ancestor(at.Group, at.Kind, at.Namespace, at.Name)}
-		told.Ref.SectionName = target.SectionName
-		if g == nil || slices.ContainsFunc(out, func(t hostTarget) bool { return sameRef(t.Ref, told.Ref) }) {
-			continue
-		}
-		for _, l := range g.Listeners {
-			if target.SectionName == nil || l.ID() == string(*target.SectionName) {
-				for _, use := range n.hostPolicy.Get(c, listenerKey{g.Name, l.ID()}).Uses {
-					if use.Policy == key {
-						told.Fates[use.Fate]++
-					}
-				}
+		for _, at := range n.aims.objects(c, n.in, key, target, math.MaxInt) {
+			told := hostTarget{Ref: ancestor(at.Group, at.Kind, at.Namespace, at.Name)}
+			if target.Section != "" {
+				section := gwv1.SectionName(target.Section)
+				told.Ref.SectionName = &section
 			}
-		}
-		if told.Fates != (fates{}) {
-			out = append(out, told)
+			if slices.ContainsFunc(out, func(t hostTarget) bool { return sameRef(t.Ref, told.Ref) }) {
+				continue
+			}
+			if told.Fates = n.hostFates(c, key, at, target.Section); told.Fates != (fates{}) {
+				out = append(out, told)
+			}
 		}
 	}
 	return out
+}
+
+// hostFates counts what became of a policy at the listeners of a Gateway or ListenerSet, or
+// at one of them. A policy of a Gateway holds for those of its sets, too.
+func (n *network) hostFates(c *memo.Ctx, policy, at store.Key, section string) (out fates) {
+	gateway, set := at, n.setAt(c, at)
+	if at.Kind == kindListenerSet {
+		if set == nil || !set.Refused.Good() {
+			return out
+		}
+		gateway = ir.GatewayKey(set.Gateway)
+	}
+	g := n.listeners.Get(c, gateway)
+	if g == nil {
+		return out
+	}
+	for _, l := range g.Listeners {
+		if l.Owner != at && (at != gateway || section != "") || section != "" && l.Name != section {
+			continue
+		}
+		for _, use := range n.hostPolicy.Get(c, listenerKey{g.Name, l.ID()}).Uses {
+			if use.Policy == policy {
+				out[use.Fate]++
+			}
+		}
+	}
+	return out
+}
+
+func (n *network) setAt(c *memo.Ctx, at store.Key) *listen.Set {
+	if at.Kind != kindListenerSet {
+		return nil
+	}
+	return n.listenerSet.Get(c, at)
 }
 
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
@@ -241,9 +309,15 @@ func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target.Ref, conditions...))
 	}
 	for _, lost := range n.lost.Get(c, key) {
+		if lost.Target.Name == "" {
+			continue
+		}
 		bad := listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyConditionReason(lost.Problem.Code), Message: lost.Problem.Message}
-		ref := ancestor(string(lost.Target.Group), string(lost.Target.Kind), key.Namespace, string(lost.Target.Name))
-		ref.SectionName = lost.Target.SectionName
+		ref := ancestor(lost.Target.Group, lost.Target.Kind, key.Namespace, lost.Target.Name)
+		if lost.Target.Section != "" {
+			section := gwv1.SectionName(lost.Target.Section)
+			ref.SectionName = &section
+		}
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, status.PolicyAccepted(generation, bad)))
 	}
 	if len(out.Ancestors) == 0 {

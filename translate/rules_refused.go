@@ -55,8 +55,9 @@ func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusa
 
 func refusedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
 	out := &refusal{refusalKey: refusalKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
+	live := setOf(f.Live)
 	for _, point := range f.Under {
-		if !slices.Contains(f.Live, point) {
+		if !live[point] {
 			out.Points = append(out.Points, point)
 		}
 	}
@@ -65,10 +66,19 @@ func refusedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, refusa
 	}
 	why := f.refusal()
 	if why.Reason == "" {
-		why = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "none of its matches stands here", Hint: hintSuperset}
+		why = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "none of its matches fits the parent's match", Hint: hintSuperset}
 	}
 	out.Why = []route.Refusal{why}
 	yield(memo.Place[flatKey, refusalKey]{Key: key.link().Parent, ID: out.refusalKey}, out)
+}
+
+// setOf returns the names as a set: a node can be placed under thousands of Points.
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // matters tells whether the refusal is of interest under a rule that others stand
@@ -105,7 +115,7 @@ func (out *flatOut) refusal() route.Refusal {
 	case out.Whole, len(out.Live) == 0 && len(out.Unsupported) > 0:
 		refused.Message, refused.Told = route.Several(out.Unsupported), true
 	case len(out.Live) == 0 && len(out.Missed) > 0:
-		refused.Message, refused.Hint = "no match stands under the parent: "+route.Several(out.Missed), hintSuperset
+		refused.Message, refused.Hint = route.Several(out.Missed), hintSuperset
 		refused.Field, refused.Unfit = out.Missed[0].Field, true
 	default:
 		return route.Refusal{}
@@ -160,7 +170,7 @@ type candidate struct {
 	Cycle bool
 }
 
-func (c candidate) String() string { return c.Child.String() + " is refused (" + c.Message + ")" }
+func (c candidate) String() string { return c.Child.String() + " is not accepted (" + c.Message + ")" }
 
 // refusals names the candidates that are refused, the first of many.
 func (s search) refusals() string {
@@ -188,7 +198,7 @@ func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search 
 		key := routeKey(s.Namespace + "/" + s.Value)
 		if s.Form == route.ByName && out.missing == "" {
 			if _, ok := n.in.routes.Get(c, key); !ok {
-				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, n.routeElsewhere(c, key, "reference")
+				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, n.absent(c, key, "reference")
 			}
 		}
 	}
@@ -196,15 +206,6 @@ func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search 
 		out.nobody, out.nobodyHint = n.nobody(c, point)
 	}
 	return out
-}
-
-// routeElsewhere says what to do about a route that does not exist, and where
-// one of its name is. from is what names it.
-func (n *network) routeElsewhere(c *memo.Ctx, key store.Key, from string) string {
-	if other := n.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
-		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
-	}
-	return "create it, mend it if it is listed with a problem, or correct the name or namespace of the " + from
 }
 
 // nobody says what a Point looks for in vain, and what may have been meant.
@@ -231,11 +232,12 @@ func (n *network) nobody(c *memo.Ctx, point *route.Point) (message, hint string)
 			hint = n.labelHint(c, s)
 		}
 	}
-	return "no route stands under this rule: " + route.Several(words), hint
+	return "no route is bound to this rule: " + route.Several(words), hint
 }
 
 func (n *network) labelHint(c *memo.Ctx, s route.Selector) string {
-	elsewhere, _ := n.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
+	offered, _ := n.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
+	elsewhere := offered.Routes
 	switch {
 	case s.Namespace == route.AllNamespaces && elsewhere > 0:
 		return fmt.Sprintf("the word for all namespaces is %s here (--delegation-wildcard-namespace)", n.WildcardNamespace)
@@ -264,7 +266,7 @@ func (out *graftOut) complain(s search) {
 		out.beside(at, s)
 		return
 	case len(s.refused) > 0:
-		problem.Message = "no route stands under this rule: " + s.refusals()
+		problem.Message = "no route is bound to this rule: " + s.refusals()
 		problem.Hint = cmp.Or(s.refused[0].Hint, "gatefold status shows what is wrong with it")
 	default:
 		problem.Message, problem.Hint = s.nobody, s.nobodyHint

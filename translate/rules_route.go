@@ -27,6 +27,10 @@ type attachOut struct {
 	// Ports are those that the route serves on, sorted.
 	Ports    []int32
 	Problems []store.Problem
+	// Bound says which hosts the namespace may serve, where it asks for others or for all.
+	Bound string
+	// Lost are the hosts that routes of the other kind have, by listener.
+	Lost map[listenerKey]listen.Loss
 }
 
 // parentOut is one parentRef.
@@ -57,8 +61,8 @@ type flatOut struct {
 	*route.Flat
 	// Under are the names of the parent's Points that the node is linked to.
 	Under []string
-	// Hosts are those of the root that the node serves; nil is all of them.
-	Hosts   []string
+	// Hosts are those of the root that the node serves.
+	Hosts   ir.Hosts
 	Entries []*entry
 	// Uses tells what became of the policies at the rules.
 	Uses []policy.Use
@@ -87,7 +91,6 @@ func sameMount(a, b *mountOut) bool {
 }
 
 func (n *network) declareRoutes(e *memo.Engine) {
-	n.declareElsewhere(e)
 	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
 	memo.Each(n.attach, n.in.routes)
 	n.declareContest(e)
@@ -111,6 +114,10 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 		return &attachOut{}
 	}
 	from, out := route.Read(object), &attachOut{Origin: route.OriginOf(object)}
+	if bound, narrower := n.bindHosts(c, &from); narrower {
+		out.Bound = bound.String()
+		out.Problems = hostProblems(&from, bound)
+	}
 	for i, ref := range from.Parents {
 		switch {
 		case route.ToRoute(key, ref):
@@ -123,7 +130,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // that one may stand below another
 		out.Problems = append(out.Problems, store.Problem{
 			Code: "ServesNowhere", Severity: store.Warning, Object: key, Field: "spec",
-			Message: "the route serves nowhere: it has no parentRefs", Hint: "add a parentRef to a Gateway",
+			Message: "this route is never reached: it has no parentRefs", Hint: "add a parentRef to a Gateway",
 		})
 	}
 	slices.Sort(out.Ports)
@@ -179,7 +186,14 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 		return
 	}
 	p.Index = i
-	if !p.Refused.Good() {
+	switch {
+	case reasonBound(p.Refused.Reason): // hostProblems say it
+	case p.Refused.Good():
+		p.Refused.Message = out.Bound
+	default:
+		if out.Bound != "" && p.Refused.Reason == gwv1.RouteReasonNoMatchingListenerHostname {
+			p.Refused.Message += "; " + out.Bound
+		}
 		out.Problems = append(out.Problems, parentProblem(from.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
 	}
 	if p.Shadowed != "" {
@@ -187,6 +201,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 		problem.Severity = store.Warning
 		out.Problems = append(out.Problems, problem)
 	}
+	out.Problems = append(out.Problems, n.uncovered(c, from, &p)...)
 	for _, place := range p.Places {
 		out.Ports = append(out.Ports, place.Port)
 	}
@@ -244,7 +259,7 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 
 // setting gives what a node stands in; stands is false when its root is not
 // attached on the port, or the links above it are gone.
-func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []string, stands bool) {
+func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: n.WildcardNamespace, Weighted: n.Weighted, Siblings: n.WeightScope == Siblings}
 	if key.Via != "" {
 		link := n.link.Get(c, key.link())
@@ -252,21 +267,21 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts []st
 		s.Hosts = link.Hosts
 		return s, link.Hosts, len(link.Links) > 0
 	}
+	s.Hosts = ir.EveryHost()
 	if key.Port == 0 {
-		return s, nil, true
+		return s, s.Hosts, true
 	}
 	attach := n.admitted.Get(c, key.Route)
 	s.Origin = attach.Origin
-	return s, nil, slices.Contains(attach.Ports, key.Port)
+	return s, s.Hosts, slices.Contains(attach.Ports, key.Port)
 }
 
-// encode gives the entry of a rule. What Envoy would refuse, or has refused,
-// answers 500 in its place; when the match itself is refused, there is no place
-// (design section 7).
+// encode returns the entry of a rule. What Envoy would reject answers 500 in its place;
+// when it would reject the match itself, there is no place (design section 7).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
-		e, refusal := out.refused.admit(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
+		e, refusal := out.refused.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
 		if refusal != nil {
 			problems = []store.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
 		}

@@ -122,8 +122,7 @@ func (n *network) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Cert
 	secret, ok := store.As[*corev1.Secret](object)
 	switch {
 	case !ok:
-		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read",
-			"create it, mend it if it is listed with a problem, or correct the name or namespace")
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", n.absent(c, ref.To, "reference"))
 	case secret.Type != corev1.SecretTypeTLS:
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
 			fmt.Sprintf("%s is of type %s, not kubernetes.io/tls", ref.To, secret.Type), "write type: kubernetes.io/tls, with tls.crt and tls.key")

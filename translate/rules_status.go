@@ -52,6 +52,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
 	problemsFrom(n.problems, "parameters", memo.Keyed[store.Key, *store.Object](n.in.classes), parameterProblems)
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
+	problemsFrom(n.problems, "coverage", n.coverage, (*coverage).problems)
 	problemsFrom(n.problems, "listenerset", n.listenerSet, setProblems)
 	problemsFrom(n.problems, "extension", n.extension, func(x *extensionOut) []store.Problem { return x.Problems })
 	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []store.Problem { return p.Problems })
@@ -68,12 +69,14 @@ func (n *network) declareStatus(e *memo.Engine) {
 	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
 	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "attach", n.admitted, func(a *attachOut) []store.Problem { return a.Problems })
+	problemsFrom(n.problems, "won", n.won, winProblems)
 	problemsFrom(n.problems, "stream", n.stream, func(s *streamOut) []store.Problem { return s.Problems })
 	problemsFrom(n.problems, "losses", n.losses, lossProblems)
 	problemsFrom(n.problems, "overload", n.overload, overloadProblems)
 	problemsFrom(n.problems, "children", n.children, func(l *childrenOut) []store.Problem { return l.Problems })
 	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
 	problemsFrom(n.problems, "host", n.host, onePathProblems)
+	problemsFrom(n.problems, "shadowed", n.shadowed, shadowProblems)
 	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
 }
 
@@ -159,7 +162,7 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
 		attached, _ := n.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
-			Conditions: status.ListenerConditions(l, g.Generation),
+			Conditions: n.listenerConditions(c, g.Name, l, g.Generation),
 		})
 	}
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}

@@ -155,6 +155,9 @@ func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
 	if lost, _ := n.losses.Get(c, key); lost.Len() > 0 {
 		out.Lost = map[listenerKey][]string{}
 		for l := range lost.All() {
+			if l.Wins {
+				continue
+			}
 			at := listenerKey{l.Gateway, l.Listener}
 			out.Lost[at] = append(out.Lost[at], l.String())
 		}
@@ -162,14 +165,16 @@ func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
 	return out
 }
 
-// lossKey is a stream that a route asked for in vain.
+// lossKey is a stream that two routes ask for.
 type lossKey struct {
 	portKey
 	Listener string
-	Winner   store.Key
+	Other    store.Key
+	// Wins tells that it is the other route that does not get it.
+	Wins bool
 }
 
-// loss is what a route does not get of it: Domains as in ir.Stream.
+// loss is what one of them does not get of it: Domains as in ir.Stream.
 type loss struct {
 	lossKey
 	Route   store.Key
@@ -177,40 +182,62 @@ type loss struct {
 }
 
 func compareLosses(a, b *loss) int {
-	return cmp.Or(comparePortKeys(a.portKey, b.portKey), cmp.Compare(a.Listener, b.Listener), store.CompareKeys(a.Winner, b.Winner))
+	return cmp.Or(comparePortKeys(a.portKey, b.portKey), cmp.Compare(a.Listener, b.Listener), store.CompareKeys(a.Other, b.Other),
+		ir.TrueFirst(!a.Wins, !b.Wins))
 }
 
 func (l *loss) String() string {
-	what := "all that comes to"
-	if l.Domains != nil {
-		what = route.Several(l.Domains) + " of"
-	}
-	return fmt.Sprintf("%s goes before it, by age or else by name, and has %s listener %s", l.Winner, what, l.Listener)
+	return fmt.Sprintf("%s goes before it, by age or else by name, and has %s listener %s", l.Other, l.what(), l.Listener)
 }
 
-// lossesOf yields the losses on a port, by the route that lost.
+// what says in words what of the listener both ask for.
+func (l *loss) what() string {
+	if l.Domains != nil {
+		return route.Several(l.Domains) + " of"
+	}
+	return "all that comes to"
+}
+
+// lossesOf yields the losses on a port, by the route that lost and, where two namespaces
+// are concerned, by the one that has it, too.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[store.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]
 		for _, rival := range stream.Behind {
-			l := &loss{lossKey{at, stream.Listener, stream.Route.Origin.Key}, rival.Route, rival.Domains}
+			winner := stream.Route.Origin.Key
+			l := &loss{lossKey{at, stream.Listener, winner, false}, rival.Route, rival.Domains}
 			yield(memo.Place[store.Key, lossKey]{Key: rival.Route, ID: l.lossKey}, l)
+			if winner.Namespace != rival.Route.Namespace {
+				w := &loss{lossKey{at, stream.Listener, rival.Route, true}, winner, rival.Domains}
+				yield(memo.Place[store.Key, lossKey]{Key: winner, ID: w.lossKey}, w)
+			}
 		}
 	}
 }
 
-// lossProblems tells the owner of a route.
+// lossProblems tells the owners of the routes.
 func lossProblems(lost memo.Ordered[*loss]) []store.Problem {
 	var out []store.Problem
 	for l := range lost.All() {
-		hint := "a listener of TCP or UDP serves one route: give this one a listener, and so a port, of its own"
-		if l.Domains != nil {
-			hint = "a hostname of a listener is one route's: take it out of one of them"
-		}
-		out = append(out, store.Problem{
-			Code: "OlderRouteWins", Severity: store.Warning, Object: l.Route, Field: "spec.parentRefs",
-			Message: fmt.Sprintf("on port %d of Gateway %s, %s", l.Port, l.Gateway, l), Hint: hint,
-		})
+		out = append(out, l.problem())
 	}
 	return out
+}
+
+func (l *loss) problem() store.Problem {
+	problem := store.Problem{
+		Code: "OlderRouteWins", Severity: store.Warning, Object: l.Route, Field: "spec.parentRefs",
+		Message: fmt.Sprintf("on port %d of Gateway %s, %s", l.Port, l.Gateway, l),
+		Hint:    "a listener of TCP or UDP serves one route: give this one a listener, and so a port, of its own",
+	}
+	if l.Domains != nil {
+		problem.Hint = "a hostname of a listener is one route's: take it out of one of them"
+	}
+	if l.Other.Namespace != l.Route.Namespace {
+		problem.Code = codeShadowed
+	}
+	if l.Wins {
+		problem.Message = fmt.Sprintf("on port %d of Gateway %s, this route has %s listener %s, which %s asks for as well", l.Port, l.Gateway, l.what(), l.Listener, l.Other)
+	}
+	return problem
 }

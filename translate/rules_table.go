@@ -2,6 +2,7 @@ package translate
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,12 +22,16 @@ type hostOut struct {
 	Table    memo.Ordered[*entry]
 	// OnePaths are rules of one path that are many.
 	OnePaths []onePath
+	// Twins are groups of rules that match the same requests.
+	Twins [][]*entry
 	// Policy holds for the routes that say nothing themselves, nil for none.
 	Policy *hostPolicy
+	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
+	Rejected *Refusal
 }
 
 func sameHost(a, b *hostOut) bool {
-	return a == b || a != nil && b != nil && a.Policy == b.Policy && a.Table.Same(b.Table) && a.Encoded.Same(b.Encoded)
+	return a == b || a != nil && b != nil && a.Policy == b.Policy && reflect.DeepEqual(a.Rejected, b.Rejected) && a.Table.Same(b.Table) && a.Encoded.Same(b.Encoded)
 }
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
@@ -90,6 +95,7 @@ func (n *network) declareTables(e *memo.Engine) {
 
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
 	memo.Each(n.host, n.table)
+	n.declareShadowed(e)
 	n.declareShards(e)
 	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, sameHosts)
 	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameRoutes)
@@ -125,14 +131,14 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	table, _ := n.table.Get(c, key)
 	out := &hostOut{Key: key, Table: table.rules, Policy: n.hostPolicyOf(c, key)}
 	leaves := table.leaves()
-	if refusal, refused := n.refusalOf(c, key, out.extras()); refused {
-		out.Table, out.Policy, leaves = closedTable(key.Gateway, refusal.Words), nil, nil
-	}
+	out.Rejected = n.rejectionOf(c, key, out.extras())
 	if out.Compiled = leaves != nil; out.Compiled {
 		out.Encoded = xds.CompiledHost(key.Domain, out.extras(), leaves)
 		out.OnePaths = table.onePaths()
+		out.Twins = table.tree.Twins()
 	} else {
 		out.Encoded = out.linear()
+		out.Twins = n.groupTwins(slices.Collect(out.Table.All()))
 		n.work.Lists++
 	}
 	n.work.Hosts++

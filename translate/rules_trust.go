@@ -89,8 +89,7 @@ func (n *network) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Author
 	}
 	text, ok := n.authorityText(c, ref.To)
 	if !ok {
-		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read",
-			"create it, mend it if it is listed with a problem, or correct the name or namespace")
+		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read", n.absent(c, ref.To, "reference"))
 	}
 	if _, fault := keypair.ReadBundle(text); fault != nil {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, fmt.Sprintf("%s has no certificate in ca.crt", ref.To),

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/backend"
@@ -42,19 +43,21 @@ func comparePorts(a, b *portOut) int {
 
 func compareClusters(a, b *clusterOut) int { return strings.Compare(a.Source.Name, b.Source.Name) }
 
-// buildView lays hosts below their ports, and ports below their Gateways.
-func buildView(hosts memo.Ordered[*hostOut], ports memo.Ordered[*portOut], clusters memo.Ordered[*clusterOut]) *ir.View {
+// build lays hosts below their ports, and ports below their Gateways.
+func (l lastView) build() *ir.View {
 	byPort := map[portKey][]ir.HostView{}
-	for h := range hosts.All() {
+	for h := range l.hosts.All() {
 		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
-			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(),
+			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(), Attached: h.attached,
 		})
 	}
-	view := &ir.View{Clusters: make(map[string]*ir.Cluster, clusters.Len())}
-	for c := range clusters.All() {
+	view := &ir.View{
+		Clusters: make(map[string]*ir.Cluster, l.clusters.Len()), Policies: slices.Collect(l.policies.All()), Certificates: l.inUse,
+	}
+	for c := range l.clusters.All() {
 		view.Clusters[c.Source.Name] = c.Source
 	}
-	for p := range ports.All() {
+	for p := range l.ports.All() {
 		last := len(view.Gateways) - 1
 		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
 			view.Gateways = append(view.Gateways, ir.GatewayView{Name: p.Port.Gateway})

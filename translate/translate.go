@@ -91,6 +91,7 @@ type Translator struct {
 	trust    *memo.Sink[trustUse, *trustOut]
 	status   []*memo.Sink[store.Key, *status.Update]
 	last     lastView
+	undo     []former
 }
 
 // New gives a Translator that knows no objects.
@@ -123,31 +124,13 @@ func New(options Options) *Translator {
 	return t
 }
 
-// Expect runs the rules for objects that the next Change is expected to tell of, so
-// that its Apply finds done what it would have done. Nothing is published of them
-// before: that Change has to tell of each again, whether it is Set or Gone.
-func (t *Translator) Expect(objects []*store.Object) {
-	for _, object := range objects {
-		t.in.set(object)
-	}
-	t.engine.Flush()
-}
-
 // Apply takes in a Change and returns what it made of the configuration. The
 // state after several Changes is what one Change with all objects would have
 // led to (design section 2).
 func (t *Translator) Apply(change store.Change) Result {
-	for _, object := range change.Set {
-		t.in.set(object)
-	}
-	for _, key := range change.Gone {
-		t.in.remove(key)
-	}
-	for _, invalid := range change.Invalid {
-		t.in.invalid.Set(invalid.Key, invalid)
-	}
+	rebuilt, _ := t.take(nil, change) // it is not interrupted
+	work := t.net.work
 	t.net.work = Work{}
-	rebuilt := t.engine.Flush()
 	return Result{
 		Delta:    t.delta(),
 		Infra:    t.infras(),
@@ -155,7 +138,7 @@ func (t *Translator) Apply(change store.Change) Result {
 		Problems: t.last.allProblems(),
 		View:     t.last.view(),
 		Rebuilt:  rebuilt,
-		Work:     t.net.work,
+		Work:     work,
 
 		Certificates: t.last.inUse,
 		Authorities:  t.last.trusted,
@@ -246,6 +229,7 @@ type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]
 	clusters memo.Ordered[*clusterOut]
+	policies memo.Ordered[*ir.Policy]
 	sets     memo.Ordered[problemSet]
 	problems []store.Problem
 	stale    bool
@@ -257,6 +241,7 @@ type lastView struct {
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
+	memo.Watch(net.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
 	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
 	memo.Watch(net.allSecrets, l.setSecrets)
 	memo.Watch(net.allTrusts, l.setTrusts)
@@ -301,6 +286,7 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 
 // view gives a function that builds the View of this moment once.
 func (l *lastView) view() func() *ir.View {
-	hosts, ports, clusters := l.hosts, l.ports, l.clusters
-	return sync.OnceValue(func() *ir.View { return buildView(hosts, ports, clusters) })
+	now := *l
+	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // no View shows them
+	return sync.OnceValue(now.build)
 }

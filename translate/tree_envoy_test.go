@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +19,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -64,6 +63,9 @@ func serveable(r *rand.Rand, backends map[string]*envoytest.EchoServer) map[stri
 		editTree(r, files)
 	}
 	name, text := treeGateway(r)
+	files[name] = text
+	// Where hostnames bound the namespace of the Gateway, its listener for all hosts is rejected.
+	name, text = document("v1", "Namespace", "", "a", "  labels: {team: x}\n")
 	files[name] = text
 	for namespace, echo := range backends {
 		name, text := treeBackend(namespace)
@@ -320,11 +322,11 @@ func (s *servedTree) aim(view *ir.View) explain.Query {
 		}
 		if rules := slices.Collect(host.Rules); len(rules) > 0 {
 			deeper := func(a, b *ir.Rule) int { return len(a.Chain) - len(b.Chain) }
-			aimAt(r, &query, slices.MaxFunc([]*ir.Rule{pick(r, rules...), pick(r, rules...), pick(r, rules...)}, deeper).Match)
+			cases.AimAt(r, &query, slices.MaxFunc([]*ir.Rule{pick(r, rules...), pick(r, rules...), pick(r, rules...)}, deeper).Match)
 		}
 	}
 	if r.IntN(2) == 0 {
-		query.Path = nearby(r, query.Path)
+		query.Path = cases.Near(r, query.Path)
 	}
 	switch r.IntN(12) {
 	case 0:
@@ -339,97 +341,4 @@ func (s *servedTree) aim(view *ir.View) explain.Query {
 		query.Path, _, _ = strings.Cut(query.Path, "?")
 	}
 	return query
-}
-
-// aimAt makes the query one that the match holds for.
-func aimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
-	query.Path = match.Path.Value
-	if match.Path.Kind == ir.PathRegex {
-		if parsed, err := syntax.Parse(match.Path.Value, syntax.Perl); err == nil {
-			query.Path = sample(r, parsed)
-		}
-	}
-	if match.Path.Kind == ir.PathPrefix {
-		query.Path = strings.TrimSuffix(query.Path, "/") + pick(r, "/", "/a", "/x", "/b/c", "/7", "/a/a/x")
-	}
-	if match.Method != "" {
-		query.Method = match.Method
-	}
-	if len(match.Hosts) > 0 && r.IntN(4) > 0 {
-		query.Host = strings.Replace(pick(r, match.Hosts...), "*", "x", 1)
-	}
-	for _, header := range match.Headers {
-		query.Headers.Set(header.Name, header.Value)
-	}
-	separator := pick(r, "?", "?x=1&")
-	for _, parameter := range match.Query {
-		query.Path += separator + parameter.Name + "=" + parameter.Value
-		separator = "&"
-	}
-}
-
-// sample gives a text that an expression matches.
-func sample(r *rand.Rand, e *syntax.Regexp) string {
-	var b strings.Builder
-	switch e.Op {
-	case syntax.OpLiteral:
-		return string(e.Rune)
-	case syntax.OpCharClass:
-		return string(e.Rune[0])
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return pick(r, "x", "/", "7")
-	case syntax.OpAlternate:
-		return sample(r, pick(r, e.Sub...))
-	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
-		times := r.IntN(2)
-		if e.Op == syntax.OpPlus {
-			times++
-		}
-		for range times {
-			b.WriteString(sample(r, e.Sub[0]))
-		}
-		return b.String()
-	}
-	for _, sub := range e.Sub {
-		b.WriteString(sample(r, sub))
-	}
-	return b.String()
-}
-
-// nearby changes a path so that it means the same, or just something else.
-func nearby(r *rand.Rand, path string) string {
-	path, query, found := strings.Cut(path, "?")
-	i := r.IntN(len(path))
-	switch r.IntN(10) {
-	case 0:
-		path += "/"
-	case 1:
-		path = path[:i] + "/" + path[i:]
-	case 2:
-		path += pick(r, "x", "c", "7", ".html", ";x", ";/a")
-	case 3:
-		path = strings.ToUpper(path)
-	case 4:
-		path = path[:max(1, strings.LastIndex(path, "/"))]
-	case 5:
-		path = strings.Replace(path, "a", "%61", 1)
-	case 6:
-		path = strings.Replace(path, "/", pick(r, "/./", "/x/../", "%2F", "/%2e/", "//", ";/", "/%2e%2E/"), 1)
-	case 7:
-		path += pick(r, "/end", "/x", "/c", "/..", "/%2F")
-	case 8:
-		path += "?q=" + pick(r, "1", "2")
-	case 9:
-		path = strings.TrimSuffix(path, "/")
-	}
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	if _, err := url.PathUnescape(path); err != nil { // which a back end in Go would answer with 400
-		path = strings.ReplaceAll(path, "%", "%25")
-	}
-	if found {
-		path += "?" + query
-	}
-	return path
 }

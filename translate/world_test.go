@@ -75,18 +75,7 @@ func newWorldOn(s *store.Store, options translate.Options) *world {
 
 // apply takes in a folder and returns every problem, located.
 func (w *world) apply(tree watcher.Tree) []store.Problem {
-	change := w.store.Apply(tree)
-	for _, object := range change.Set {
-		w.objects[object.Key] = object
-		delete(w.invalid, object.Key)
-	}
-	for _, key := range change.Gone {
-		delete(w.objects, key)
-		delete(w.invalid, key)
-	}
-	for _, invalid := range change.Invalid {
-		w.invalid[invalid.Key] = invalid
-	}
+	change := w.note(tree)
 	w.hear(w.translator.Apply(change))
 	problems := append(slices.Clone(change.Problems), w.store.Locate(w.problems)...)
 	store.SortProblems(problems)

@@ -25,7 +25,11 @@ type signature struct {
 
 // node is a directory as it was last listed.
 type node struct {
-	id      identity
+	id identity
+	// chain is visit.links, and again tells that another path leads here, which is
+	// counted as Limits.Links says.
+	chain   []string
+	again   bool
 	entries []*entry // sorted by path
 	// links names all links here, symbolic and hard ones: what they lead to may
 	// change with any other name, a hidden one too.
@@ -87,9 +91,11 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	}
 	e = entry{path: dir + name, sig: signatureOf(info)}
 	if e.sig.kind == fs.ModeSymlink {
-		return e, s.follow(&e)
+		ok = s.follow(&e)
+	} else {
+		ok = s.judge(&e)
 	}
-	return e, s.judge(&e)
+	return e, ok && !s.ignore.match(e.path)
 }
 
 // follow puts what a symbolic link leads to into e.
@@ -151,8 +157,16 @@ func kindName(kind fs.FileMode) string {
 	return "a device"
 }
 
-// reason is the error without its operation and path, which are told beside it.
+// reason is the error without its operation and path, which are told beside it. Where a
+// limit of the system is at fault, it names the limit.
 func reason(err error) error {
+	var limit syscall.Rlimit
+	switch {
+	case errors.Is(err, syscall.EMFILE) && syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil:
+		return fmt.Errorf("%w: gatefold may have %d open (RLIMIT_NOFILE; systemd: LimitNOFILE)", syscall.EMFILE, limit.Cur)
+	case errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%w: all programs of this machine together (fs.file-max)", syscall.ENFILE)
+	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

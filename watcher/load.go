@@ -25,6 +25,19 @@ type loaded struct {
 // errMoving means that a file is not what the listing said: it changes now.
 var errMoving = errors.New("the file changes while it is read")
 
+// errOpen means that a program has the file open for writing.
+var errOpen = errors.New("a program writes the file")
+
+// recently is how young the last change of a file is that somebody may be writing. An
+// older one that is still open is as complete as it will be for now.
+const recently = time.Minute
+
+// recent tells whether somebody may be writing the file. It spares the question for most
+// files of a start.
+func recent(sig signature) bool {
+	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
+}
+
 // read returns the content of e, at most one byte more than was listed is
 // ever read. A FIFO that took the file's place does not block.
 func (l *loader) read(e *entry) (*loaded, error) {
@@ -36,6 +49,12 @@ func (l *loader) read(e *entry) (*loaded, error) {
 	defer f.Close()
 	if err := unchanged(f, e.sig); err != nil {
 		return nil, err
+	}
+	if l.waits != nil && recent(e.sig) && openForWriting(f) {
+		if l.waits(e.path) {
+			return nil, errOpen
+		}
+		l.unfinished = append(l.unfinished, e.path)
 	}
 	buf := make([]byte, e.sig.size+1)
 	n, err := io.ReadFull(f, buf)

@@ -3,10 +3,10 @@ package watcher
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 )
@@ -43,13 +43,16 @@ type loading struct {
 	keep bool
 	// hold names the files that are taken as they were; nil is none.
 	hold func(path string) bool
+	// waits tells whether a file that a program has open for writing may wait for its
+	// end; nil is none.
+	waits func(path string) bool
 }
 
 // tree makes a Tree of what the last look found and reads what changed.
 // moving names the files that change at this very moment; they are in the
 // Tree with their content before.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
-	l := &loader{limits: r.limits, root: root, hold: as.hold}
+	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
 		l.kept = r.kept
 	}
@@ -66,12 +69,26 @@ func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 			l.failed = append(l.failed, path)
 		}
 	}
-	r.failed = l.failed
+	r.failed, r.open, r.unfinished = l.failed, l.open, l.unfinished
 	r.reads += l.reads
 	r.last = madeOf{files: l.files, skipped: l.skipped, changed: left, whole: l.full}
 	return Tree{
-		Root: r.name, Revision: r.at.revision, Missing: r.top == nil, Files: l.files, Skipped: l.skipped,
+		Root: r.name, Revision: r.at.revision, Missing: r.top == nil, Files: l.files, Skipped: r.withOwn(l.skipped),
 	}, l.moving
+}
+
+// withOwn adds what is wrong with the folder beside its entries: the IgnoreFile, when it
+// is not used, and links of which some are not followed.
+func (r *reader) withOwn(skipped []Skip) []Skip {
+	if r.top == nil || r.ignore.skip == nil && len(r.linkSkips) == 0 {
+		return skipped
+	}
+	all := slices.Concat(skipped, r.linkSkips)
+	if r.ignore.skip != nil {
+		all = append(all, *r.ignore.skip)
+	}
+	slices.SortFunc(all, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
+	return all
 }
 
 // loader makes the files of a Tree of what was listed, and reads what it does
@@ -80,6 +97,7 @@ type loader struct {
 	limits Limits
 	root   *os.Root
 	hold   func(path string) bool
+	waits  func(path string) bool
 	kept   map[string]*loaded // what vanished a moment ago and stays
 	reads  int
 
@@ -89,6 +107,9 @@ type loader struct {
 	moving  []string // files that change now
 	held    []string // files that hold kept as they were
 	failed  []string // what the system refused to read
+	open    []string // files of held that a program has open for writing
+	// unfinished are files that were read though a program has them open for writing.
+	unfinished []string
 }
 
 // patch changes the last Tree in those files that changed; false when they would
@@ -115,52 +136,50 @@ func (l *loader) patch(top *node, last *madeOf) bool {
 
 // whole makes everything anew.
 func (l *loader) whole(top *node) {
-	l.skipped, l.held, l.moving, l.failed = nil, nil, nil, nil
-	w := &walk{loader: l}
+	l.skipped, l.held, l.moving, l.failed, l.open, l.unfinished = nil, nil, nil, nil, nil, nil
+	var all []reached
 	if top != nil {
-		w.walk(top)
+		all = top.all("", nil)
+	}
+	left := l.leaveOut(all)
+	var files []File
+	for _, r := range all {
+		if detail, out := left[r.entry]; out {
+			r.have, l.full = nil, true
+			l.skip(r.entry, TreeTooLarge, detail)
+		} else if l.load(r.entry) {
+			files = append(files, File{r.path, r.have.content, r.have.hash})
+		}
 	}
 	var kept []File
 	for path, k := range l.kept {
 		kept = append(kept, File{path, k.content, k.hash})
 	}
-	l.files = sortedFiles(w.files).With(kept, nil)
+	l.files = sortedFiles(files).With(kept, nil)
 	l.sortSkipped()
 }
 
-// walk is a walk over all that was listed.
-type walk struct {
-	*loader
-	files []File
-	bytes int64
+// reached is an entry that is a file, or was not walked.
+type reached struct {
+	*entry
+	// dir is the directory that it is in, or that holds the first link on the way to it.
+	dir string
 }
 
-// walk adds everything below n.
-func (w *walk) walk(n *node) {
+// all appends the entries in the directory dir, which is n, and below.
+func (n *node) all(dir string, entries []reached) []reached {
+	if len(n.chain) > 0 {
+		dir = path.Dir(n.chain[0]) + "/"
+	}
 	for _, e := range n.entries {
 		if e.skip != "" || !e.isDir() {
-			w.add(e)
+			entries = append(entries, reached{e, dir})
 		}
 		if e.sub != nil {
-			w.walk(e.sub)
+			entries = e.sub.all(e.path, entries)
 		}
 	}
-}
-
-// add adds e, as far as the limits allow.
-func (w *walk) add(e *entry) {
-	if e.skip == "" && (w.bytes+e.sig.size > w.limits.TreeBytes || len(w.files) >= w.limits.Files) {
-		e.have, w.full = nil, true
-		w.skip(e, TreeTooLarge, fmt.Sprintf("with it the folder has more than %d bytes or %d files",
-			w.limits.TreeBytes, w.limits.Files))
-		return
-	}
-	if e.skip == "" {
-		w.bytes += e.sig.size
-	}
-	if w.load(e) {
-		w.files = append(w.files, File{e.path, e.have.content, e.have.hash})
-	}
+	return entries
 }
 
 func (l *loader) sortSkipped() {
@@ -186,6 +205,11 @@ func (l *loader) load(e *entry) bool {
 	}
 	fresh, err := l.read(e)
 	switch {
+	case errors.Is(err, errOpen):
+		l.held, l.open = append(l.held, e.path), append(l.open, e.path)
+		if e.have == nil {
+			l.skip(e, BeingWritten, "") // what a state knows of it stays
+		}
 	case errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist):
 		l.moving = append(l.moving, e.path)
 	case err != nil:

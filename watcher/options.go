@@ -11,9 +11,11 @@ type Limits struct {
 	TreeBytes int64
 	// Files is the largest number of files in a Tree.
 	Files int
-	// Dirs is the largest number of directories walked. A directory counts
-	// once for every path that leads to it, so that links cannot multiply.
+	// Dirs is the largest number of directories walked.
 	Dirs int
+	// Links is how many directories and names in them links may lead to a second time:
+	// what is reached without a link, or by the first link, does not count here.
+	Links int
 	// Depth is the deepest nesting of directories walked.
 	Depth int
 }
@@ -25,6 +27,7 @@ func DefaultLimits() Limits {
 		TreeBytes: 256 << 20,
 		Files:     500_000,
 		Dirs:      100_000,
+		Links:     10_000,
 		Depth:     64,
 	}
 }
@@ -39,6 +42,8 @@ type Options struct {
 	// Takes tells by its name which file is read; nil reads .yaml, .yml and .json.
 	// Hidden names never are.
 	Takes func(name string) bool
+	// Ignore says what is left out.
+	Ignore Ignore
 	// RenameQuiet is the quiet time after one file was replaced by a rename,
 	// which is atomic: 20 ms.
 	RenameQuiet time.Duration
@@ -50,6 +55,9 @@ type Options struct {
 	MaxRemove time.Duration
 	// MaxLock is the longest wait for .git/index.lock to go: 30 s.
 	MaxLock time.Duration
+	// MaxOpen is the longest that a file is left as it was because a program has it
+	// open for writing: 30 s.
+	MaxOpen time.Duration
 	// FallbackScan is the shortest time between scans of the whole tree that
 	// no event asked for: 2 s.
 	FallbackScan time.Duration
@@ -61,6 +69,9 @@ type Options struct {
 	// and is handed out even when it is as the one before; then the channel
 	// received is closed. A nil Rescan never asks.
 	Rescan <-chan chan<- struct{}
+	// Arrived, when set, is called with each Tree once it waits to be handed on, also while
+	// the call for an earlier one is under way. It must not block.
+	Arrived func(Tree)
 }
 
 // Mode says where Watch learns of changes from. Scans go on in all modes.
@@ -89,6 +100,7 @@ func (o Options) withDefaults() Options {
 	o.MaxAdd = orElse(o.MaxAdd, time.Second)
 	o.MaxRemove = orElse(o.MaxRemove, 10*time.Second)
 	o.MaxLock = orElse(o.MaxLock, 30*time.Second)
+	o.MaxOpen = orElse(o.MaxOpen, 30*time.Second)
 	o.FallbackScan = orElse(o.FallbackScan, 2*time.Second)
 	o.Mode = orElse(o.Mode, Auto)
 	if o.Stats == nil {
@@ -104,6 +116,7 @@ func (l Limits) withDefaults() Limits {
 		TreeBytes: orElse(l.TreeBytes, d.TreeBytes),
 		Files:     orElse(l.Files, d.Files),
 		Dirs:      orElse(l.Dirs, d.Dirs),
+		Links:     orElse(l.Links, d.Links),
 		Depth:     orElse(l.Depth, d.Depth),
 	}
 }

@@ -65,20 +65,26 @@ type reader struct {
 	name   string
 	limits Limits
 	takes  func(name string) bool
+	ignore *ignoring
 	at     place
 	top    *node // nil while the root is missing
 	// failed names the files that the system refused to read: the reason may
 	// pass without a change of the file, so every full look tries again.
 	failed []string
+	// open names the files that the last Tree has as they were because a program has
+	// them open for writing, unfinished those that it has in spite of that.
+	open, unfinished []string
 	// kept holds what vanished since the last whole Tree: it may come back.
 	kept map[string]*loaded
 	// enter is scan.enter.
 	enter func(dir string, id identity)
 	// known counts directories and files below top, against the limits.
 	known scanned
-	// paths leads from a directory to where it was listed.
-	paths map[identity][]string
-	last  madeOf
+	// ways leads from a directory to where it was listed.
+	ways map[identity]*ways
+	// linkSkips are problems of links beside those of entries.
+	linkSkips []Skip
+	last      madeOf
 	// reads counts the files that were opened, stats the names of which the
 	// system was asked.
 	reads, stats int
@@ -86,7 +92,7 @@ type reader struct {
 
 func newReader(opt Options) *reader {
 	return &reader{
-		name: opt.Root, limits: opt.Limits, takes: opt.Takes, kept: map[string]*loaded{},
+		name: opt.Root, limits: opt.Limits, takes: opt.Takes, ignore: newIgnoring(opt.Ignore), kept: map[string]*loaded{},
 		last: madeOf{whole: true},
 	}
 }
@@ -95,28 +101,37 @@ func newReader(opt Options) *reader {
 // says where to look; nil means everywhere, and so does a root that is another
 // directory than before. stale asks for another look at everything.
 func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
-	s := &scan{limits: r.limits, takes: r.takes, root: root, kept: r.kept, enter: r.enter}
+	everywhere := dirs == nil || r.top == nil || !at.same(r.at)
+	before := r.ignore.skip
+	if everywhere {
+		r.ignore.refresh(root)
+	}
+	s := &scan{limits: r.limits, takes: r.takes, ignore: r.ignore.rules, root: root, kept: r.kept, enter: r.enter}
 	defer func() {
 		r.stats += s.stats
 		r.last.note(changes, s.refused)
 	}()
-	if dirs == nil || r.top == nil || !at.same(r.at) {
+	if !sameSkip(before, r.ignore.skip) {
+		s.change(IgnoreFile, written)
+	}
+	if everywhere {
 		return r.lookEverywhere(s, at)
 	}
-	s.scanned, s.paths = r.known, r.paths
+	s.scanned, s.ways = r.known, r.ways
 	err = s.revisit(r.top, dirs)
 	r.known = s.scanned
-	return s.changes, err != nil || s.stale, nil
+	return s.changes, err != nil || s.stale || r.ignore.moved(root), nil
 }
 
 func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
-	s.deep, s.paths, r.at = true, map[identity][]string{}, at
-	top, err := s.list("", nil, before)
+	s.deep, s.ways, r.at = true, map[identity]*ways{}, at
+	top, err := s.list(&visit{old: before})
 	if err != nil {
 		return s.changes, false, err
 	}
-	r.top, r.known, r.paths = top, s.scanned, s.paths
+	s.drain(top)
+	r.top, r.known, r.ways, r.linkSkips = top, s.scanned, s.ways, s.skips
 	for _, path := range r.failed {
 		s.change(path, reread)
 	}
@@ -125,7 +140,7 @@ func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool
 	case before == nil:
 		s.change("", written)
 	case at.path != was.path: // the link was flipped: a whole new folder at once
-		s.collapse(0, "")
+		s.collapse("")
 		clear(r.kept)
 	}
 	return s.changes, s.stale, nil

@@ -184,9 +184,9 @@ func TestReadBoundsLinkFarms(t *testing.T) {
 			relink(t, fmt.Sprint("../d", k), root, fmt.Sprint("d", i), fmt.Sprint("l", k))
 		}
 	}
-	tree := readAll(t, root, func(o *Options) { o.Limits.Dirs = 200 })
-	if tree.Files.Len() == 0 || tree.Files.Len() > 200 {
-		t.Errorf("%d files, want at most one for each of 200 directories", tree.Files.Len())
+	tree := readAll(t, root, func(o *Options) { o.Limits.Links = 200 })
+	if tree.Files.Len() < n || tree.Files.Len() > n+200 {
+		t.Errorf("%d files, want those of %d directories and at most 200 by links", tree.Files.Len(), n)
 	}
 }
 

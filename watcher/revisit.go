@@ -18,7 +18,7 @@ const crowdShare = 8
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {
-		paths = append(paths, s.paths[id]...)
+		paths = append(paths, s.ways[id].all()...)
 	}
 	slices.Sort(paths) // what is above goes first
 	for _, dir := range paths {
@@ -37,6 +37,7 @@ func (s *scan) revisit(top *node, dirs where) error {
 		if err := visit(dir, up, n, names); err != nil {
 			return err
 		}
+		s.drain(top)
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func (n *node) index(path string) (int, bool) {
 
 // relist lists the directory dir once more.
 func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
-	fresh, err := s.list(dir, up, n)
+	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
 	if err != nil {
 		return err
 	}
@@ -117,12 +118,11 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 			return s.relist(dir, up, n, nil) // its other names were not known to be links
 		}
 		n.linked(name, e.isLink())
-		if s.crowded(len(found)) {
-			return errTooMany
-		}
 		before := n.named(dir + name)
-		s.files += len(found) - len(before)
-		n.replace(before, s.merge(append(slices.Clip(up), n.id), before, found))
+		if err := s.recount(dir, n, len(found)-len(before)); err != nil {
+			return err
+		}
+		n.replace(before, s.merge(listing{dir, append(slices.Clip(up), n.id), n}, before, found))
 	}
 	return nil
 }

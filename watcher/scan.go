@@ -3,7 +3,6 @@ package watcher
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 type scan struct {
 	limits Limits
 	takes  func(name string) bool
+	ignore ignoreRules
 	root   *os.Root
 	kept   map[string]*loaded
 	// enter is told each directory that is listed as new or in a deep scan,
@@ -21,8 +21,8 @@ type scan struct {
 	enter func(dir string, id identity)
 	// deep lists known directories too.
 	deep bool
-	// paths holds the paths of every directory that enter was told.
-	paths map[identity][]string
+	// ways has every directory that enter was told.
+	ways map[identity]*ways
 
 	changes []change
 	// refused tells that a directory could not be walked, or can be again.
@@ -32,15 +32,42 @@ type scan struct {
 	// stale tells that something vanished while it was looked at.
 	stale bool
 	scanned
+	todo
 }
 
-// scanned counts what was listed.
-type scanned struct{ dirs, files int }
+// scanned counts what was listed, against the limits.
+type scanned struct {
+	plain  tally // without a link
+	linked tally // by links, and not in another way
+	// again counts what links lead to a second time: directories, and the names in them.
+	again int
+}
 
-// list reads the directory dir ("" is the root, others end in "/") and
-// compares it with old, which may be nil. up holds the directories above.
-func (s *scan) list(dir string, up []identity, old *node) (*node, error) {
-	f, err := s.root.OpenFile(rootName(dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+// tally counts directories and the names in them.
+type tally struct{ dirs, names int }
+
+// ways are the paths that lead to one directory.
+type ways struct {
+	paths []string
+	// plain is the path without a link; hasPlain tells whether there is one.
+	plain    string
+	hasPlain bool
+	// names is how many entries the directory has.
+	names int
+}
+
+// all gives the paths, none for a directory that is not known.
+func (w *ways) all() []string {
+	if w == nil {
+		return nil
+	}
+	return w.paths
+}
+
+// list reads the directory of v, compares it with what was known, and has the
+// directories in it wait for their turn.
+func (s *scan) list(v *visit) (*node, error) {
+	f, err := s.root.OpenFile(rootName(v.dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -49,44 +76,46 @@ func (s *scan) list(dir string, up []identity, old *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{id: signatureOf(info).identity}
-	if slices.Contains(up, n.id) {
+	n := &node{id: signatureOf(info).identity, chain: v.links}
+	if slices.Contains(v.up, n.id) {
 		return nil, errLoop
 	}
-	if s.deep || old == nil || old.id != n.id {
-		s.note(dir, n.id)
+	n.again = len(v.links) > 0 && s.elsewhere(v.dir, n.id)
+	if s.deep || v.old == nil || v.old.id != n.id || s.ways[n.id] == nil {
+		s.note(v.dir, n)
 	}
-	found, err := s.read(f, dir, n)
+	found, err := s.read(f, v.dir, n)
 	if err != nil {
 		return nil, err
 	}
+	if err := s.count(v, n, len(found)); err != nil {
+		return nil, err
+	}
 	var before []*entry
-	if old != nil {
-		before = old.entries
+	if v.old != nil {
+		before = v.old.entries
 	}
-	if old != nil && !s.deep { // it was counted when it was listed before
-		s.dirs--
-		s.files -= len(before)
-	}
-	n.entries = s.merge(append(slices.Clip(up), n.id), before, found)
+	n.entries = s.merge(listing{v.dir, append(slices.Clip(v.up), n.id), n}, before, found)
 	return n, nil
 }
 
 // note tells of a directory before it is listed.
-func (s *scan) note(dir string, id identity) {
+func (s *scan) note(dir string, n *node) {
 	if s.enter != nil {
-		s.enter(dir, id)
+		s.enter(dir, n.id)
 	}
-	if !slices.Contains(s.paths[id], dir) {
-		s.paths[id] = append(s.paths[id], dir)
+	w := s.ways[n.id]
+	if w == nil {
+		w = &ways{}
+		s.ways[n.id] = w
+	}
+	if !slices.Contains(w.paths, dir) {
+		w.paths = append(w.paths, dir)
+	}
+	if len(n.chain) == 0 {
+		w.plain, w.hasPlain = dir, true
 	}
 }
-
-// The reasons not to walk a directory that are ours and not the system's.
-var (
-	errLoop    = errors.New("a link to a directory that contains it")
-	errTooMany = errors.New("more directories or files than the limits allow")
-)
 
 // rootName is the name that os.Root wants for dir.
 func rootName(dir string) string {
@@ -99,9 +128,6 @@ func rootName(dir string) string {
 // read returns the entries of a directory, sorted, without what is below, and
 // notes the links in n.
 func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
-	if s.dirs++; s.dirs > s.limits.Dirs {
-		return nil, errTooMany
-	}
 	var found []entry
 	for {
 		batch, err := f.ReadDir(1024)
@@ -112,7 +138,7 @@ func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 			}
 			n.linked(d.Name(), e.isLink())
 		}
-		if s.crowded(len(found)) {
+		if len(found) > s.mostNames(dir) {
 			return nil, errTooMany
 		}
 		if errors.Is(err, io.EOF) {
@@ -122,17 +148,20 @@ func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 			return nil, err
 		}
 	}
-	s.files += len(found)
 	slices.SortFunc(found, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	return found, nil
 }
 
-// crowded tells whether more files would be too many.
-func (s *scan) crowded(more int) bool { return s.files+more > s.limits.Files+s.limits.Dirs }
+// listing is a directory whose entries are compared.
+type listing struct {
+	dir string
+	up  []identity // the directories above, and this one
+	n   *node
+}
 
-// merge compares the entries of a directory with those before, carries over
-// what is still true, and walks the directories that are new.
-func (s *scan) merge(up []identity, before []*entry, found []entry) []*entry {
+// merge compares the entries of a directory with those before, and carries over
+// what is still true. Directories that are new wait for their turn.
+func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
 		for len(before) > 0 && before[0].path < e.path {
@@ -143,10 +172,10 @@ func (s *scan) merge(up []identity, before []*entry, found []entry) []*entry {
 		if len(before) > 0 && before[0].path == e.path {
 			was, before = before[0], before[1:]
 		}
-		if !e.isDir() {
+		if e.isDir() {
+			s.descend(l, &e, was)
+		} else {
 			s.compare(&e, was)
-		} else if !s.descend(&e, was, up) {
-			continue
 		}
 		if was == nil || *was != e {
 			was = &e
@@ -181,55 +210,6 @@ func (s *scan) compare(e, was *entry) {
 	}
 }
 
-// descend fills in what is below the directory e; false when it is gone.
-func (s *scan) descend(e, was *entry, up []identity) bool {
-	var old *node
-	if was != nil {
-		old = was.sub
-		if !s.deep && was.skip == "" && e.sameState(was) {
-			e.sub = old
-			return true
-		}
-	}
-	seen := len(s.changes)
-	err := errTooMany
-	if len(up) < s.limits.Depth {
-		e.sub, err = s.list(e.path, up, old)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		s.stale = true
-		if was != nil {
-			s.gone(was)
-		}
-		return false
-	}
-	if err != nil {
-		s.refuse(e, was, err)
-		return true
-	}
-	s.refused = s.refused || was != nil && was.skip != ""
-	if was != nil && was.link != (identity{}) && e.link != (identity{}) && was.link != e.link {
-		s.collapse(seen, e.path)
-	}
-	return true
-}
-
-// refuse keeps a directory that cannot be walked as it was known, all of it
-// skipped: what cannot be read is not deleted.
-func (s *scan) refuse(e, was *entry, err error) {
-	s.refused = true
-	e.skip, e.detail = Unreadable, reason(err).Error()
-	if errors.Is(err, errTooMany) {
-		e.skip = TreeTooLarge
-	}
-	if was != nil && was.sub != nil {
-		e.sub = was.sub.skipped(e.skip, e.detail)
-	}
-	if was == nil || !e.sameState(was) {
-		s.change(e.path, written)
-	}
-}
-
 // skipped returns a copy of n in which every file is skipped.
 func (n *node) skipped(why SkipReason, detail string) *node {
 	c := &node{id: n.id, links: n.links, entries: make([]*entry, len(n.entries))}
@@ -244,13 +224,17 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 	return c
 }
 
-// collapse turns the changes since seen into one: the link of a directory was
+// collapse turns all changes below a path into one: the link of a directory was
 // replaced, and with it everything below at once.
-func (s *scan) collapse(seen int, path string) {
-	for _, c := range s.changes[seen:] {
-		delete(s.kept, c.path)
-	}
-	s.changes = append(s.changes[:seen], change{path, flipped})
+func (s *scan) collapse(path string) {
+	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
+		below := strings.HasPrefix(c.path, path)
+		if below {
+			delete(s.kept, c.path)
+		}
+		return below
+	})
+	s.changes = append(s.changes, change{path, flipped})
 }
 
 // gone notes the removal of e and of everything below, and keeps the content.

@@ -19,9 +19,9 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// threadTime is the CPU time that the process has used so far: the system
+// ThreadTime is the CPU time that the process has used so far: the system
 // does not tell the thread's.
-func threadTime() time.Duration {
+func ThreadTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

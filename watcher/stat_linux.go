@@ -19,8 +19,8 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// threadTime is the CPU time that the calling thread has used so far.
-func threadTime() time.Duration {
+// ThreadTime is the CPU time that the calling thread has used so far.
+func ThreadTime() time.Duration {
 	const thread = 1 // RUSAGE_THREAD, which package syscall does not name
 	var u syscall.Rusage
 	if syscall.Getrusage(thread, &u) != nil {

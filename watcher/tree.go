@@ -53,6 +53,8 @@ type SkipReason string
 const (
 	TooLarge     SkipReason = "FileTooLarge"   // larger than Limits.FileBytes
 	TreeTooLarge SkipReason = "TreeTooLarge"   // the Tree's bytes or files would exceed Limits
+	TooManyLinks SkipReason = "TooManyLinks"   // links lead to the same directories more often than Limits.Links
+	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and nothing was read of it before
 	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
 	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link to a place outside the root
 	Unreadable   SkipReason = "Unreadable"     // the system refused

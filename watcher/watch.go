@@ -78,6 +78,8 @@ type watch struct {
 
 	unannounced []change          // found by a timed scan, and no event came since
 	asked       []chan<- struct{} // Options.Rescan
+
+	writers writers
 }
 
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
@@ -90,6 +92,8 @@ func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 		return nil, fmt.Errorf("folder %s: %w", opt.Root, err)
 	}
 	w := &watch{
+		writers: writers{longest: opt.MaxOpen},
+
 		opt:    opt,
 		log:    log,
 		reader: newReader(opt),
@@ -151,7 +155,7 @@ func (w *watch) pass(force bool) time.Time {
 	h := w.events.take()
 	hinted, timed := h.any(), !start.Before(w.nextScan)
 	full := force || h.full || w.stale || timed
-	if !hinted && !full && w.settle.idle() {
+	if !hinted && !full && w.settle.idle() && !w.writers.due(start) {
 		return w.nextScan // an event that names nothing of ours
 	}
 	if w.settle.idle() {
@@ -172,7 +176,7 @@ func (w *watch) pass(force bool) time.Time {
 		w.unannounced = append(w.unannounced, genuine(changes)...)
 	}
 	w.note(start, at, changes, h)
-	w.lock(start, root)
+	w.lock(start, root, at)
 	if force {
 		w.settle.force()
 	}
@@ -234,11 +238,11 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, 
 	}
 	runtime.LockOSThread() // the thread's clock is read
 	defer runtime.UnlockOSThread()
-	cpu := threadTime()
+	cpu := ThreadTime()
 	w.events.begin()
 	changes, stale, err := w.reader.look(root, at, nil)
 	w.events.end()
-	cpu = threadTime() - cpu
+	cpu = ThreadTime() - cpu
 	w.opt.Stats.Scans.Add(1)
 	w.opt.Stats.ScanTime.Add(int64(cpu))
 	if err != nil {
@@ -264,11 +268,10 @@ func (w *watch) lack(now time.Time, err error) []change {
 }
 
 // lock looks for git's lock: while it is there, git is changing files.
-func (w *watch) lock(now time.Time, root *os.Root) {
+func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	locked := false
 	if root != nil && !w.settle.idle() {
-		_, err := root.Lstat(".git/index.lock")
-		locked = err == nil
+		locked = gitLocked(at.path)
 	}
 	if w.settle.lock(now, locked) {
 		w.log.Error().Str("folder", w.opt.Root).Dur("after", w.opt.MaxLock).
@@ -286,6 +289,9 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 		w.settle.note(time.Now(), changes...)
 		v, next = w.settle.due(time.Now())
 	}
+	if v == wait && w.settle.idle() && w.writers.due(time.Now()) {
+		v = quiet
+	}
 	if v != wait {
 		w.give(root, at, v)
 		_, next = w.settle.due(time.Now())
@@ -294,7 +300,10 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 		next = later(time.Now().Add(staleWait), w.lookAgain)
 	}
 	if next.IsZero() || w.nextScan.Before(next) {
-		return w.nextScan
+		next = w.nextScan
+	}
+	if len(w.writers.since) > 0 {
+		next = earlier(next, w.writers.next)
 	}
 	return next
 }
@@ -304,13 +313,18 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)
-	as := loading{keep: v == additions}
+	as := loading{keep: v == additions, waits: func(path string) bool { return w.writers.waits(path, start) }}
 	if v != quiet {
 		as.hold = func(path string) bool { return w.settle.unfinished(start, path) }
 	}
 	t, moving := w.reader.tree(root, as)
 	w.opt.Stats.Reads.Store(int64(w.reader.reads))
 	w.busy += time.Since(start)
+	w.writers.note(w.reader.open, start)
+	for _, path := range w.reader.unfinished {
+		w.log.Warn().Str("path", path).Dur("after", w.opt.MaxOpen).
+			Msg("a program still has the file open for writing: gatefold reads it as it is now, and it may be incomplete")
+	}
 	restless := w.stale || len(moving) > 0
 	restless = restless && (!w.stands(at) || v == quiet && w.patient(start))
 	if !restless {
@@ -335,6 +349,9 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 		p.asked, w.asked = w.asked, nil
 	}
 	w.out.put(p)
+	if w.opt.Arrived != nil {
+		w.opt.Arrived(p.tree)
+	}
 }
 
 // stands tells whether the root's name still leads to at.

@@ -31,14 +31,14 @@ func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response
 	if err != nil {
 		return nil, false, err
 	}
-	response, err = c.exchange(request.method(), encoded)
+	response, err = c.exchange(request, encoded)
 	if errors.Is(err, errStale) {
 		_ = c.Close()
 		resent = true
 		if c, err = dial(request); err != nil {
 			return nil, resent, err
 		}
-		response, err = c.exchange(request.method(), encoded)
+		response, err = c.exchange(request, encoded)
 	}
 	if fresh || err != nil || c.closing {
 		_ = c.Close()

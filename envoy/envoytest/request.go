@@ -3,6 +3,7 @@ package envoytest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -36,6 +37,11 @@ type Request struct {
 	Body    string
 	// Preface is written first, before a TLS handshake: a PROXY header.
 	Preface string
+	// Raw are the bytes of an HTTP/1.1 request, which go out in place of Method, Host, Path,
+	// Headers and Body. Method still has to be set.
+	Raw []byte
+	// Timeout bounds the exchange; 0 is 30 s.
+	Timeout time.Duration
 	// TLS is nil for plain HTTP.
 	TLS *TLS
 	// HTTP2 speaks HTTP/2 from the first byte on, without TLS (prior knowledge).
@@ -100,7 +106,7 @@ func Try(request Request) (*Response, error) {
 		return nil, err
 	}
 	defer func() { _ = c.Close() }()
-	return c.exchange(request.method(), request.encode())
+	return c.exchange(request, request.encode())
 }
 
 func (r Request) method() string {
@@ -112,6 +118,9 @@ func (r Request) method() string {
 
 // encode returns the bytes of the request.
 func (r Request) encode() []byte {
+	if r.Raw != nil {
+		return r.Raw
+	}
 	host, path := r.Host, r.Path
 	if host == "" {
 		host = r.Address
@@ -167,11 +176,11 @@ func dial(request Request) (*conn, error) {
 var errStale = errors.New("the server had closed the idle connection")
 
 // exchange sends an encoded request and reads the whole response.
-func (c *conn) exchange(method string, request []byte) (*Response, error) {
-	if err := c.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+func (c *conn) exchange(request Request, encoded []byte) (*Response, error) {
+	if err := c.SetDeadline(time.Now().Add(cmp.Or(request.Timeout, requestTimeout))); err != nil {
 		return nil, err
 	}
-	_, err := c.Write(request)
+	_, err := c.Write(encoded)
 	if err == nil {
 		_, err = c.reader.Peek(1)
 	}
@@ -181,11 +190,11 @@ func (c *conn) exchange(method string, request []byte) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.read(method)
+	return c.read(request.method())
 }
 
 func (c *conn) read(method string) (*Response, error) {
-	response, err := http.ReadResponse(c.reader, &http.Request{Method: method})
+	response, err := c.final(method)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +203,7 @@ func (c *conn) read(method string) (*Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("status %d, then in the body: %w", response.StatusCode, err)
 	}
-	c.used, c.closing = true, response.Close
+	c.used, c.closing = true, response.Close || response.StatusCode == http.StatusSwitchingProtocols
 	return &Response{
 		Status:  response.StatusCode,
 		Headers: response.Header,
@@ -204,6 +213,16 @@ func (c *conn) read(method string) (*Response, error) {
 		Certificate: c.certificate,
 		Closing:     c.closing,
 	}, nil
+}
+
+// final reads the answer behind those that announce it, such as 100.
+func (c *conn) final(method string) (*http.Response, error) {
+	for {
+		response, err := http.ReadResponse(c.reader, &http.Request{Method: method})
+		if err != nil || response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
+			return response, err
+		}
+	}
 }
 
 func closed(err error) bool {

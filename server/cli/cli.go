@@ -8,14 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/store/visible"
 )
 
 // The exit codes of every command (design section 9).
@@ -33,45 +37,96 @@ var errFindings = errors.New("findings")
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilSignal()
 	defer stop()
+	stdout, stderr = shown(stdout), shown(stderr)
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	switch err := root.ExecuteContext(ctx); {
+	return run(ctx, root, stderr)
+}
+
+// shown returns a writer to w that obeys nothing in what others have named, see package
+// visible. On a terminal colors are gatefold's own.
+func shown(w io.Writer) io.Writer {
+	writer := visible.NewWriter(w)
+	writer.Color = useColor(isTerminal(w))
+	return writer
+}
+
+// run executes a command and prints its error.
+func run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
+	switch err := execute(ctx, root); {
 	case err == nil:
 		return exitFine
 	case errors.Is(err, errFindings):
 		return exitFindings
 	default:
-		fmt.Fprintf(stderr, "gatefold: %v\n", err)
+		fmt.Fprintf(stderr, "gatefold: %s\n", errorText(err))
 		return exitFailed
 	}
+}
+
+// errorText returns the words of an error. The path of a file may have line ends, which must not
+// begin lines of its own.
+func errorText(err error) string {
+	text := err.Error()
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		text = strings.ReplaceAll(text, path.Path, visible.Text(path.Path))
+	}
+	return text
 }
 
 // errInterrupted is the cause of the end by SIGINT: a person at a terminal.
 var errInterrupted = errors.New("interrupted")
 
-// untilSignal gives a context that ends with the first SIGINT or SIGTERM. After it they
-// do what they do to any program.
+// hurryTime is what a command has to end after a second signal.
+const hurryTime = 5 * time.Second
+
+// untilSignal gives a context that ends with the first SIGINT or SIGTERM. A second one is
+// told by hurried, and ends the program where the command does not.
 func untilSignal() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	hurry := make(chan struct{})
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	over := make(chan struct{})
 	go func() {
 		select {
 		case s := <-signals:
-			signal.Stop(signals)
 			if s == os.Interrupt {
 				cancel(errInterrupted)
 			}
 			cancel(nil)
-		case <-ctx.Done():
+		case <-over:
+			return
+		}
+		select {
+		case <-signals:
+			close(hurry)
+		case <-over:
+			return
+		}
+		select {
+		case <-time.After(hurryTime):
+			os.Exit(exitFailed)
+		case <-over:
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
+		close(over)
 		cancel(nil)
 	}
+}
+
+type hurryKey struct{}
+
+// hurried is closed by a second signal: what is being waited for is to be given up. It is
+// nil, which never is, for a context that untilSignal did not make.
+func hurried(ctx context.Context) <-chan struct{} {
+	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
+	return hurry
 }
 
 func rootCommand() *cobra.Command {
@@ -79,16 +134,23 @@ func rootCommand() *cobra.Command {
 		Use:   "gatefold",
 		Short: "A gateway without a cluster: Gateway API YAML in a folder, Envoy in front",
 		Long: "Gatefold watches a folder of Gateway API YAML and keeps Envoy configured by it over xDS.\n" +
-			"Exit codes: 0 fine, 1 something was found, 2 it could not be done.",
+			"Exit codes: 0 success, 1 problems found, 2 usage or runtime error.",
 		Args:                       noSuchCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 		// Every flag of every command can come from the environment.
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return applyEnvironment(cmd.Flags()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			warnOfMisspelt(cmd.ErrOrStderr(), cmd.Root())
+			return applyEnvironment(cmd.Flags())
+		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Version:           readBuild().Version,
 	}
+	root.SetVersionTemplate("gatefold {{.Version}}\n")
+	root.SetUsageFunc(usage)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		bootstrapCommand(),
 		completionCommand(),
@@ -105,6 +167,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(explainFlagError)
 	for _, cmd := range root.Commands() {
 		describeEnvironment(cmd.Flags())
+		completeArguments(cmd)
 	}
 	return root
 }
@@ -123,6 +186,16 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return fmt.Errorf("%s needs %s; see '%s --help'", cmd.Name(), strings.Join(names[len(args):], " and "), cmd.CommandPath())
 		}
 		return noMore(cmd, args, len(names))
+	}
+}
+
+// atLeastOne wants one argument or more.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s needs %s; see '%s --help'", cmd.Name(), name, cmd.CommandPath())
+		}
+		return nil
 	}
 }
 
@@ -146,7 +219,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		suggestion = didYouMean(similarFlags(cmd.Flags(), unknown.GetSpecifiedName()))
 	}
-	return fmt.Errorf("%w%s; see '%s --help'", err, suggestion, cmd.CommandPath())
+	return fmt.Errorf("%w%s; see '%s --help'", plainFlagError(err), suggestion, cmd.CommandPath())
 }
 
 // similarFlags measures as cobra does for commands: a flag is a command's name here.
@@ -168,41 +241,4 @@ func didYouMean(names []string) string {
 	}
 	slices.Sort(names)
 	return fmt.Sprintf(" (did you mean %s?)", strings.Join(names, " or "))
-}
-
-// environmentNames are the variables that stand for a flag, the first one set
-// counts: GATEFOLD_XDS_ADDRESS for --xds-address, and what kgateway calls it.
-func environmentNames(flag string) []string {
-	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
-	switch flag {
-	case "envoy": // GATEFOLD_ENVOY is envoy/get-envoy's: the path of a binary
-		names = []string{"GATEFOLD_SERVE_ENVOY"}
-	case "weighted-route-precedence": // EP-11466
-		names = append(names, "KGW_WEIGHTED_ROUTE_PRECEDENCE")
-	case "delegation-wildcard-namespace": // EP-10943
-		names = append(names, "DELEGATION_WILDCARD_NAMESPACE")
-	}
-	return names
-}
-
-// describeEnvironment names each flag's variables in the help.
-func describeEnvironment(flags *pflag.FlagSet) {
-	flags.VisitAll(func(f *pflag.Flag) { f.Usage += " [$" + strings.Join(environmentNames(f.Name), ", $") + "]" })
-}
-
-// applyEnvironment sets the flags that are not on the command line and whose
-// variable is set. An empty variable counts as not set.
-func applyEnvironment(flags *pflag.FlagSet) error {
-	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		names := environmentNames(f.Name)
-		set := slices.IndexFunc(names, func(name string) bool { return os.Getenv(name) != "" })
-		if f.Changed || set < 0 || f.Name == "help" {
-			return
-		}
-		if err := flags.Set(f.Name, os.Getenv(names[set])); err != nil {
-			errs = append(errs, fmt.Errorf("environment variable %s: %w", names[set], err))
-		}
-	})
-	return errors.Join(errs...)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 // client asks the admin pages of a running gatefold.
@@ -20,11 +20,23 @@ type client struct {
 	// address is "HOST:PORT", "unix:/path" or an http URL.
 	address string
 	timeout time.Duration
+	// errors is where a wait for an answer is told, nil for nowhere.
+	errors func() io.Writer
 }
 
-func (c *client) register(flags *pflag.FlagSet) {
+// defaultTimeout is how long a command waits for an answer, healthTimeout how long
+// healthcheck does: less than the container waits that runs it (Dockerfile).
+const defaultTimeout, healthTimeout = 5 * time.Second, 2 * time.Second
+
+// sayAfter is the time after which a command says what it waits for.
+const sayAfter = time.Second
+
+// register adds the flags to a command.
+func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
+	c.errors = cmd.ErrOrStderr
+	flags := cmd.Flags()
 	flags.StringVar(&c.address, "admin-address", defaultAdminAddress, "admin address of the running gatefold: HOST:PORT, unix:/path or http://…")
-	flags.DurationVar(&c.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+	flags.DurationVar(&c.timeout, "timeout", timeout, "how long to wait for the answer")
 }
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -35,8 +47,8 @@ func (c *client) get(ctx context.Context, page string) (int, []byte, error) {
 	return c.ask(ctx, http.MethodGet, page)
 }
 
-// ask gives the status code and the body of a page. The error says that there
-// was no answer.
+// ask returns the status code and the body of a page. The error says that there
+// was no answer, or that gatefold failed to give one (500).
 func (c *client) ask(ctx context.Context, method, page string) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -45,16 +57,31 @@ func (c *client) ask(ctx context.Context, method, page string) (int, []byte, err
 	if err != nil {
 		return 0, nil, fmt.Errorf("--admin-address %q: %w", c.address, err)
 	}
+	defer c.sayWaiting(page)()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		return 0, nil, fmt.Errorf("no gatefold answers on %s: %w", c.address, rootCause(err))
+		return 0, nil, fmt.Errorf("cannot reach gatefold at %s: %w", c.address, rootCause(err))
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return 0, nil, fmt.Errorf("the answer of %s broke off: %w", c.address, err)
+	switch {
+	case err != nil:
+		return 0, nil, fmt.Errorf("the answer of gatefold at %s is incomplete: %w", c.address, rootCause(err))
+	case response.StatusCode == http.StatusInternalServerError:
+		return 0, nil, fmt.Errorf("gatefold at %s failed to answer: internal error; see its log", c.address)
 	}
 	return response.StatusCode, body, nil
+}
+
+// sayWaiting says after a while what the command waits for, unless done is called before.
+func (c *client) sayWaiting(page string) (done func()) {
+	if c.errors == nil || c.timeout <= sayAfter {
+		return func() {}
+	}
+	timer := time.AfterFunc(sayAfter, func() {
+		fmt.Fprintf(c.errors(), "gatefold: waiting for gatefold at %s to answer %s, for %s at most (--timeout)\n", c.address, page, c.timeout)
+	})
+	return func() { timer.Stop() }
 }
 
 // getJSON reads a page into value; any code but 200 is an error.
@@ -63,6 +90,11 @@ func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	if err != nil {
 		return err
 	}
+	return c.parse(page, code, body, value)
+}
+
+// parse reads the answer of a page into value; any code but 200 is an error.
+func (c *client) parse(page string, code int, body []byte, value any) error {
 	if code != http.StatusOK {
 		return fmt.Errorf("%s answers %d to %s: %s", c.address, code, page, said(body))
 	}
@@ -112,11 +144,14 @@ func said(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// rootCause is the last error of a chain: "connect: connection refused" without
-// the URL and addresses that were named already.
+// rootCause returns the last error of a chain: "connect: connection refused" without
+// the URL and addresses that the message names already.
 func rootCause(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("the time is up")
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("no answer in time (--timeout)")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("connection closed unexpectedly")
 	}
 	for {
 		inner := errors.Unwrap(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func completionCommand() *cobra.Command {
@@ -30,4 +31,47 @@ func completionCommand() *cobra.Command {
 			return fmt.Errorf("unknown shell %q; known are %s", args[0], strings.Join(shells, ", "))
 		},
 	}
+}
+
+// completeArguments has a shell offer directories for DIR, and the values of flags that
+// take one of a few.
+func completeArguments(cmd *cobra.Command) {
+	if strings.Contains(cmd.Use, " DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = completeFolder
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		complete := completeFixed(f)
+		if complete == nil {
+			return
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
+			panic(err) // the flag is the command's
+		}
+	})
+}
+
+// completeFolder offers directories for the first argument.
+func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeFixed returns what completes a flag; nil where files do.
+func completeFixed(f *pflag.Flag) cobra.CompletionFunc {
+	if format, is := f.Value.(*formatFlag); is {
+		values := make([]cobra.Completion, len(format.known))
+		for i, known := range format.known {
+			values[i] = string(known)
+		}
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	switch {
+	case strings.HasSuffix(f.Name, "-dir"):
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case f.Name == "watch":
+		return cobra.FixedCompletions([]cobra.Completion{"auto", "inotify", "poll"}, cobra.ShellCompDirectiveNoFileComp)
+	}
+	return nil
 }

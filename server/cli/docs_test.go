@@ -81,6 +81,32 @@ func TestJSONDocumentShowsAStatus(t *testing.T) {
 	}
 }
 
+// What docs/json.md shows of a reload has the shape of the answer.
+func TestJSONDocumentShowsAReload(t *testing.T) {
+	text, err := os.ReadFile(jsonDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := bytes.Cut(text, []byte("\n## gatefold reload\n"))
+	shown := block(t, section, "json")
+	var page struct {
+		Status string `json:"status"`
+		reloadPage
+	}
+	decoder := json.NewDecoder(bytes.NewReader(shown))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&page); err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	if err := writeValue(&printed, formatJSON, page); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(shown, printed.Bytes()) {
+		t.Errorf("printed is\n%s", printed.String())
+	}
+}
+
 // Every key that a command can print is told in docs/json.md.
 func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	text, err := os.ReadFile(jsonDocument)
@@ -90,6 +116,10 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	keys := map[string]bool{}
 	addKeys(reflect.TypeFor[explain.Report](), keys)
 	addKeys(reflect.TypeFor[server.EnvoyList](), keys)
+	addKeys(reflect.TypeFor[report](), keys)
+	addKeys(reflect.TypeFor[server.Stale](), keys)
+	addKeys(reflect.TypeFor[problemList](), keys)
+	addKeys(reflect.TypeFor[reloadPage](), keys)
 	if len(keys) < 30 {
 		t.Fatalf("only %d keys found", len(keys))
 	}
@@ -106,7 +136,11 @@ func addKeys(typ reflect.Type, keys map[string]bool) {
 		addKeys(typ.Elem(), keys)
 	case reflect.Struct:
 		for i := range typ.NumField() {
-			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			if name == "-" { // never printed
+				continue
+			}
+			if name != "" {
 				keys[name] = true
 			}
 			addKeys(typ.Field(i).Type, keys)

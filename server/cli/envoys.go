@@ -27,9 +27,9 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 			fmt.Fprintf(w, "%s\t-\tunknown\t-\t%s\n", node, oneLine(e.Unknown.Message+"; "+e.Unknown.Hint))
 			continue
 		}
-		fmt.Fprintf(w, "%s\tall\t%s\t-\t-\n", node, share(e.Healthy, e.Endpoints))
+		fmt.Fprintf(w, "%s\tall\t%s\t-\t-\n", node, share(e.Healthy, e.NotChecked, e.Endpoints))
 		for _, b := range e.Backends {
-			row := fmt.Sprintf("%s\t%s\t%s", node, backendName(b), share(b.Healthy, b.Endpoints))
+			row := fmt.Sprintf("%s\t%s\t%s", node, backendName(b), share(b.Healthy, b.NotChecked, b.Endpoints))
 			for _, endpoint := range b.Unhealthy {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", row, endpointName(endpoint), endpoint.Message+policiesOf(b))
 			}
@@ -44,7 +44,16 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	return w.Flush()
 }
 
-func share(healthy, all int) string { return fmt.Sprintf("%d of %d", healthy, all) }
+// share is "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+func share(healthy, notChecked, all int) string {
+	switch {
+	case notChecked == 0:
+		return fmt.Sprintf("%d of %d", healthy, all)
+	case notChecked == all:
+		return fmt.Sprintf("%d not checked", all)
+	}
+	return fmt.Sprintf("%d of %d, %d not checked", healthy, all, notChecked)
+}
 
 // backendName is "Service shop/cart:80".
 func backendName(b health.Backend) string {

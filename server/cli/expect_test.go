@@ -27,7 +27,7 @@ func newRestoredPipeline(t *testing.T, before watcher.Tree) (*pipeline, *recorde
 	if unusable := both.store.Restore(other.store.Unsaved(), true); len(unusable) > 0 {
 		t.Fatal(unusable)
 	}
-	p, r := newPipeline(both, zerolog.Nop()), &recorder{}
+	p, r := newPipeline(t.Context(), both, zerolog.Nop()), &recorder{}
 	p.publisher = r
 	return p, r
 }

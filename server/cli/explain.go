@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,76 +22,108 @@ type explainOptions struct {
 	format  outputFormat
 	headers []string
 	gateway string
+	failOn  failOn
 	server  client
 }
 
 func explainCommand() *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
-		Use:   "explain DIR METHOD URL",
+		Use:   "explain [DIR] [METHOD] URL",
 		Short: "Tell what happens to a request, and why",
 		Long: "Tell what happens to a request, and why: the rule that takes it with file and line, what is done to it,\n" +
-			"what the back end receives, which rules came near and why they lost, and the problems that matter.\n" +
-			"It answers for what a folder would serve from a cold start; with --server, and without DIR, for what\n" +
-			"a running gatefold serves. The exit code is 0 for every answer, also for a 404.\n" +
+			"what the backend receives, the policies on its way, which rules came near and why they lost, and the\n" +
+			"problems that matter. METHOD is GET unless you give one. The URL begins with http, https, ws or wss.\n" +
+			"It answers for what a folder would serve from a cold start; without DIR, for what the gatefold at --server\n" +
+			"serves now. The exit code is 0 for every answer, also for a 404, unless --fail-on names it.\n" +
 			"For a connection or a datagram leave METHOD out and ask for tcp://HOST:PORT, udp://HOST:PORT, or\n" +
 			"tls://NAME:PORT with the name that the client asks for in the handshake.\n" +
 			"docs/json.md describes the JSON.",
-		Example: "  gatefold explain ./folder GET http://shop.example.com:8080/cart -H 'x-env: prod'\n" +
+		Example: "  gatefold explain ./folder http://shop.example.com:8080/cart -H 'x-env: prod'\n" +
+			"  gatefold explain ./folder POST https://shop.example.com/cart --fail-on 4xx,5xx,no-listener\n" +
 			"  gatefold explain ./folder tls://db.example.com:5432\n" +
-			"  gatefold explain --server 127.0.0.1:19000 GET http://shop.example.com:8080/cart",
+			"  gatefold explain http://shop.example.com:8080/cart   # what the running gatefold serves",
 		Args: func(cmd *cobra.Command, args []string) error {
-			names := []string{"the folder", "the method of the request", "its URL"}
-			if o.server.address != "" {
-				names = names[1:]
+			if o.server.address == "" && len(args) == 1 {
+				o.server.address = defaultAdminAddress
 			}
-			if n := len(args); n > 0 && explain.MethodFor("", args[n-1]) == "" {
-				names = slices.Replace(names, len(names)-2, len(names), "the URL of the connection")
+			if o.server.address == "" {
+				return readArgs(cmd, args, 2)
 			}
-			return exactly(names...)(cmd, args)
+			return readArgs(cmd, args, 1)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := o.explain(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if o.format == formatText {
-				_, err = cmd.OutOrStdout().Write(explainText(report, useColor(isTerminal(cmd.OutOrStdout()))))
+			if err := o.print(cmd.OutOrStdout(), report, args[0]); err != nil {
 				return err
 			}
-			return writeValue(cmd.OutOrStdout(), o.format, report)
+			if o.failOn.fails(report) {
+				return errFindings
+			}
+			return nil
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.headers, "header", "H", nil, "a header of the request, 'name: value'; may be repeated")
 	flags.StringVar(&o.gateway, "gateway", "", "the Gateway NAMESPACE/NAME that is asked, when several fit")
-	flags.StringVar(&o.server.address, "server", "", "ask a running gatefold at its admin address: HOST:PORT, unix:/path or http://…")
+	flags.Var(&o.failOn, "fail-on", "exit with 1 for these answers: 4xx, 5xx, single codes such as 404, or outcomes: "+strings.Join(outcomes(), ", "))
+	flags.StringVar(&o.server.address, "server", "", "ask a running gatefold at its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when only the URL is given")
 	flags.DurationVar(&o.server.timeout, "timeout", 10*time.Second, "how long to wait for the answer of --server")
 	o.folder.register(flags)
 	o.format.register(flags, formatText, formatJSON, formatYAML)
 	return cmd
 }
 
-func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
-	method, address := "", args[len(args)-1]
-	if explain.MethodFor("", address) != "" {
-		method = args[len(args)-2]
+// readArgs checks the arguments: so many at least, the last of which is the URL, and a method
+// before it that may be left out.
+func readArgs(cmd *cobra.Command, args []string, least int) error {
+	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
+	switch {
+	case len(args) < least || !hasURL && !strings.ContainsAny(args[len(args)-1], "/."):
+		return fmt.Errorf("%s needs the URL of the request; see '%s --help'", cmd.Name(), cmd.CommandPath())
 	}
-	query, err := explain.NewQuery(method, address, o.headers)
+	return noMore(cmd, args, least+1)
+}
+
+func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
+	folder, method, address := args[0], "", args[len(args)-1]
+	if o.server.address != "" {
+		folder = ""
+	}
+	if given := args[:len(args)-1]; len(given) == 2 || folder == "" && len(given) == 1 {
+		method = given[len(given)-1]
+	}
+	query, err := explain.NewQuery(explain.MethodFor(method, address), address, o.headers)
 	if err != nil {
 		return nil, err
 	}
-	if o.server.address != "" {
+	if folder == "" {
 		return o.ask(ctx, method, address)
 	}
 	query.Gateway = o.gateway
-	read, err := readFolder(ctx, args[0], o.folder)
+	read, err := readFolder(ctx, folder, o.folder)
 	if err != nil {
 		return nil, err
 	}
 	return explain.Explain(explain.Facts{
-		View: read.result.View(), Problems: read.problems, Statuses: read.result.Status, Places: read.places,
+		View: read.result.View(), Problems: read.problems, Statuses: read.result.Status,
+		Places: read.places, Outlines: read.outlines, Labels: read.labels,
 	}, query)
+}
+
+func (o *explainOptions) print(w io.Writer, report *explain.Report, folder string) error {
+	if o.format != formatText {
+		return writeValue(w, o.format, report)
+	}
+	validate := "gatefold validate " + folder
+	if o.server.address != "" {
+		validate = "gatefold validate DIR"
+	}
+	_, err := w.Write(explainText(report, validate, useColor(isTerminal(w))))
+	return err
 }
 
 // ask puts the question to a running gatefold.
@@ -101,6 +134,8 @@ func (o *explainOptions) ask(ctx context.Context, method, address string) (*expl
 	}
 	code, body, err := o.server.get(ctx, "/api/v1/explain?"+question.Encode())
 	switch {
+	case err != nil && o.server.address == defaultAdminAddress:
+		return nil, fmt.Errorf("%w; to ask a folder, give it before the URL, and another gatefold by --server", err)
 	case err != nil:
 		return nil, err
 	case code == http.StatusBadRequest:

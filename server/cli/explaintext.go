@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 const (
@@ -33,8 +34,9 @@ const (
 
 // explainText is a Report for people: a line for each fact, and at its end where
 // it is written.
-func explainText(r *explain.Report, color bool) []byte {
-	t := &explainPage{color: color}
+// validate is the command that lists all problems.
+func explainText(r *explain.Report, validate string, color bool) []byte {
+	t := &explainPage{color: color, validate: validate}
 	fmt.Fprintln(&t.out, strings.TrimSpace(t.paint(bold, r.Request.Method)+" "+t.paint(bold, r.Request.URL)))
 	t.outcome(r)
 	t.listener(r.Listener)
@@ -47,6 +49,9 @@ func explainText(r *explain.Report, color bool) []byte {
 	for _, backend := range r.Backends {
 		t.backend(backend)
 	}
+	for _, policy := range r.Policies {
+		t.policy(policy)
+	}
 	t.flush()
 	t.instead(r)
 	t.lost(r)
@@ -58,8 +63,10 @@ func explainText(r *explain.Report, color bool) []byte {
 // explainPage gathers rows, so that their places stand below each other.
 type explainPage struct {
 	color bool
-	out   bytes.Buffer
-	rows  []explainRow
+	// validate is the command that lists all problems of the folder.
+	validate string
+	out      bytes.Buffer
+	rows     []explainRow
 }
 
 type explainRow struct{ label, text, place string }
@@ -122,7 +129,7 @@ func (t *explainPage) outcome(r *explain.Report) {
 	if r.Reason != "" {
 		text += ": " + r.Reason
 	}
-	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text))
+	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text+policyWords(r)))
 	for _, unknown := range r.Unless {
 		fmt.Fprintf(&t.out, "  unless %s\n", unknown)
 	}
@@ -133,8 +140,11 @@ func shares(backends []explain.BackendReport) []string {
 	var all []string
 	for _, b := range backends {
 		target := b.Cluster
-		if target == "" {
+		switch {
+		case target == "":
 			target = b.Refused()
+		case b.Status != 0:
+			target += " " + b.Refused()
 		}
 		if len(backends) > 1 {
 			target = percent(b.Percent) + " " + target
@@ -155,6 +165,9 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 		of = l.At.Object.String() + ", " + of
 	}
 	t.row("listener", fmt.Sprintf("%s of %s, port %d", cmp.Or(l.Name, l.Envoy), of, l.Port), l.At)
+	for _, c := range l.Certificates {
+		t.row("shows", c.Words(), c.At)
+	}
 	path := l.Path
 	if path == "" { // of a connection
 		if l.VirtualHost != "" {
@@ -162,7 +175,7 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 		}
 		return
 	}
-	t.row("host", cmp.Or(l.VirtualHost, "nobody's"), explain.Source{})
+	t.row("host", cmp.Or(l.VirtualHost, "(none)"), explain.Source{})
 	if l.Normalized {
 		path += " (normalized)"
 	}
@@ -198,9 +211,13 @@ func (t *explainPage) action(a explain.ActionReport) {
 	if a.Does != "" {
 		text += ": " + a.Does
 	}
+	also := "  and"
+	if a.Type == ir.PartClosed {
+		also = "  on this rule"
+	}
 	for i, from := range a.From {
 		if i > 0 {
-			text = "  and"
+			text = also
 		}
 		t.row("does", text, from)
 	}
@@ -225,11 +242,10 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	if more := len(b.Endpoints) - 5; more > 0 {
 		endpoints += fmt.Sprintf(" and %d more", more)
 	}
+	t.row("", "  "+cmp.Or(endpoints, "no endpoint: this share is "+b.Refused()), explain.Source{})
 	if b.Receives == nil {
-		t.row("", "  "+cmp.Or(endpoints, "no endpoint: this share is closed"), explain.Source{})
 		return
 	}
-	t.row("", "  "+cmp.Or(endpoints, "no endpoint: Envoy answers 503"), explain.Source{})
 	t.row("", fmt.Sprintf("  receives %s %s, host %s", b.Receives.Method, b.Receives.Path, b.Receives.Host), explain.Source{})
 	for _, name := range slices.Sorted(maps.Keys(b.Receives.Headers)) {
 		for _, value := range b.Receives.Headers[name] {
@@ -260,27 +276,30 @@ func (t *explainPage) lost(r *explain.Report) {
 	}
 }
 
-// refused prints the routes that are not used where they would have to be.
+// refused prints the routes that are not used where they would have to be, but for those
+// of which a problem says so.
 func (t *explainPage) refused(r *explain.Report) {
-	if len(r.Refused) == 0 {
+	untold := slices.DeleteFunc(slices.Clone(r.Refused), func(c explain.RefusedReport) bool {
+		return slices.ContainsFunc(r.Problems, func(p store.Problem) bool { return p.Object == c.Object })
+	})
+	if len(untold) == 0 {
 		return
 	}
 	t.out.WriteString("\n" + t.paint(bold, "not used") + "\n")
-	for _, c := range r.Refused {
+	for _, c := range untold {
 		fmt.Fprintf(&t.out, "  %s, below %s  %s\n", c.Object, c.Parent, t.paint(faint, position(c.At.Place)))
 		fmt.Fprintf(&t.out, "    %s: %s\n", c.Reason, c.Message)
 	}
 }
 
 func (t *explainPage) problems(r *explain.Report) {
-	if len(r.Problems) == 0 {
-		return
+	if len(r.Problems) > 0 {
+		t.out.WriteString("\n" + t.paint(bold, "problems that may matter") + "\n")
 	}
-	t.out.WriteString("\n" + t.paint(bold, "problems that may matter") + "\n")
 	for _, p := range r.Problems {
 		t.out.WriteString("\n" + p.Text(t.color))
 	}
 	if r.MoreProblems > 0 {
-		fmt.Fprintf(&t.out, "\n%d more: see gatefold validate\n", r.MoreProblems)
+		fmt.Fprintf(&t.out, "\n%s under this host: %s\n", count(r.MoreProblems, "more problem"), t.validate)
 	}
 }

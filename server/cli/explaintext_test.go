@@ -20,7 +20,7 @@ func TestExplainTextInColor(t *testing.T) {
 		Instead:  []string{"b.test"},
 		Problems: []store.Problem{{Code: "Gone", Severity: store.Error, Message: "it is gone"}}, MoreProblems: 2,
 	}
-	plain, colored := string(explainText(report, false)), string(explainText(report, true))
+	plain, colored := string(explainText(report, "gatefold validate .", false)), string(explainText(report, "gatefold validate .", true))
 	escapes := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	if escapes.MatchString(plain) || len(escapes.FindAllString(colored, -1)) < 10 {
 		t.Errorf("plain %q\ncolored %q", plain, colored)

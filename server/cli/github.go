@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/visible"
 )
 
 // formatGitHub prints a problem as a workflow command of GitHub Actions, which
@@ -24,12 +25,12 @@ func annotation(p store.Problem) string {
 	if p.Hint != "" {
 		message += "; " + p.Hint
 	}
-	return fmt.Sprintf("::%s %s::%s", level, place, escapes().Replace(message))
+	return fmt.Sprintf("::%s %s::%s", level, place, escapes().Replace(visible.Text(message)))
 }
 
 // property escapes a value inside the list of properties.
 func property(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes().Replace(text))
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes().Replace(visible.Text(text)))
 }
 
 func escapes() *strings.Replacer {

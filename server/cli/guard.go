@@ -3,11 +3,14 @@ package cli
 import (
 	"fmt"
 	"net"
+	"net/netip"
+	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/gatefold/gatefold/envoy"
-	"github.com/gatefold/gatefold/store/fence"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/backend"
 )
 
@@ -21,15 +24,15 @@ type guardOptions struct {
 }
 
 func (o *guardOptions) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.clusterPaths, "cluster-paths", nil, "the files that may define Namespaces and GatewayClasses, such as platform/**; wanted where a Namespace has the annotation "+fence.Annotation)
-	flags.StringSliceVar(&o.refuse, "refuse-endpoints", []string{defaultXDSAddress, defaultAdminAddress, envoy.DefaultAdminAddress}, "endpoints that no request is sent to, beside metadata services (169.254.0.0/16): networks, addresses or HOST:PORT")
-	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "endpoints that requests are sent to even so: networks, addresses or HOST:PORT")
+	flags.StringSliceVar(&o.clusterPaths, "cluster-paths", nil, "puts path policies in force: the files of the platform, such as platform/**: Namespaces, GatewayClasses and Gateways come from them, and other files define objects of declared namespaces alone")
+	flags.StringSliceVar(&o.refuse, "refuse-endpoints", []string{defaultXDSAddress, defaultAdminAddress, envoy.DefaultAdminAddress}, "endpoints that no request is sent to, beside metadata services of clouds: networks, addresses or HOST:PORT")
+	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "exceptions to --refuse-endpoints: networks, addresses or HOST:PORT")
 }
 
 // fence gives what --cluster-paths says.
-func (o *guardOptions) fence() (all fence.Globs, err error) {
+func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	for _, text := range o.clusterPaths {
-		globs, err := fence.Parse(text)
+		globs, err := tenancy.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("--cluster-paths: %w", err)
 		}
@@ -61,7 +64,20 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 			}
 		}
 	}
+	g.Hosts = localHosts()
 	return g, nil
+}
+
+// localHosts gives the names of this machine, and all that its hosts file knows, with their
+// addresses. A name of this machine that has none there means loopback.
+func localHosts() map[string][]netip.Addr {
+	text, _ := os.ReadFile("/etc/hosts") // without it only the machine's own name is known
+	hosts := backend.ReadHosts(string(text))
+	if name, err := os.Hostname(); err == nil {
+		name = strings.ToLower(strings.TrimSuffix(name, "."))
+		hosts[name] = append(hosts[name], netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	return hosts
 }
 
 // forms gives an address that is listened on, and where that is every address of

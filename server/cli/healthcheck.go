@@ -12,8 +12,8 @@ func healthcheckCommand() *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "healthcheck",
-		Short: "Tell by the exit code whether a running gatefold is ready: 0 it is, 1 it is not",
-		Long: "Tell by the exit code whether a running gatefold is ready: 0 it is, 1 it is not or does not answer.\n" +
+		Short: "Check whether a running gatefold is ready (exit 0) or not (exit 1)",
+		Long: "Check whether a running gatefold is ready: exit code 0, or 1 when it is not or does not answer.\n" +
 			"It is ready once its first configuration is published. For a container's HEALTHCHECK.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,7 +33,7 @@ func healthcheckCommand() *cobra.Command {
 			return errFindings
 		},
 	}
-	c.register(cmd.Flags())
-	cmd.Flags().BoolVar(&live, "live", false, "ask only whether it runs")
+	c.register(cmd, healthTimeout)
+	cmd.Flags().BoolVar(&live, "live", false, "check only whether it runs")
 	return cmd
 }

@@ -26,6 +26,7 @@ type hostOptions struct {
 	path   string
 	folder string
 	drain  time.Duration
+	most   int
 	keep   bool
 
 	host host.Options // what apply made of them
@@ -36,6 +37,7 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.path, "envoy-path", "", "the Envoy of --envoy (default envoy on $PATH)")
 	flags.StringVar(&o.folder, "envoy-run-dir", "", "where --envoy keeps sockets and which processes are its own (default $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/gatefold or /run/gatefold)")
 	flags.DurationVar(&o.drain, "envoy-drain", 30*time.Second, "how long requests under way may take when an Envoy of --envoy ends")
+	flags.IntVar(&o.most, "max-envoys", host.MaxEnvoys, "largest number of Envoys that --envoy runs: those that run stay, then older Gateways come first")
 	flags.BoolVar(&o.keep, "envoy-keep", false, "leave the Envoys of --envoy running at SIGTERM, for the next gatefold to adopt; SIGINT ends them all the same")
 }
 
@@ -43,6 +45,9 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *translate.Options, log zerolog.Logger) error {
 	if !o.on {
 		return nil
+	}
+	if o.most < 1 {
+		return fmt.Errorf("--max-envoys %d: at least 1", o.most)
 	}
 	if err := host.Check(); err != nil {
 		return err
@@ -69,7 +74,7 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	if err != nil {
 		return fmt.Errorf("name of this machine: %w", err)
 	}
-	o.host = host.Options{Binary: binary, Folder: folder, XDSAddress: xdsOf(to.XDSAddress), NodeID: name, DrainTime: o.drain}
+	o.host = host.Options{Binary: binary, Folder: folder, XDSAddress: xdsOf(to.XDSAddress), NodeID: name, DrainTime: o.drain, MaxEnvoys: o.most}
 	routes.ExclusivePorts = true
 	return nil
 }
@@ -100,13 +105,13 @@ func (o *hostOptions) runFolder() (string, error) {
 	return "", errors.New("--envoy needs a folder for sockets: name it by --envoy-run-dir")
 }
 
-// start makes the Host, nil without --envoy.
-func (o *hostOptions) start(srv *server.Server, log zerolog.Logger) (*host.Host, error) {
+// start makes the Host, nil without --envoy. Its Envoys end at once when hurry is closed.
+func (o *hostOptions) start(srv *server.Server, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if !o.on {
 		return nil, nil
 	}
 	options := o.host
-	options.Changed = srv.Supervised
+	options.Changed, options.Hurry = srv.Supervised, hurry
 	envoys, err := host.New(options, log)
 	if err == nil {
 		srv.Register(hostFigures(envoys)...)
@@ -126,15 +131,36 @@ func hostFigures(envoys *host.Host) []prometheus.Collector {
 		})
 	}
 	return []prometheus.Collector{
-		gauge("gatefold_host_envoys", "Envoys that --envoy is to run, one for each Gateway.", func(host.State) int { return 1 }),
+		gauge("gatefold_host_envoys", "Envoys that --envoy is to run, one for each Gateway that --max-envoys allows.", func(s host.State) int {
+			if s.Phase == host.Refused {
+				return 0
+			}
+			return 1
+		}),
 		gauge("gatefold_host_envoys_running", "Envoys of --envoy that run.", func(s host.State) int {
 			if notRunning(s) {
 				return 0
 			}
 			return 1
 		}),
-		gauge("gatefold_host_envoy_restarts", "How often Envoys of --envoy ended and were started again since gatefold began.",
-			func(s host.State) int { return s.Restarts }),
+		&restartFigures{envoys, prometheus.NewDesc("gatefold_host_envoy_restarts_total",
+			"How often the Envoy of a Gateway ended and was started again since gatefold began.", []string{"gateway"}, nil)},
+	}
+}
+
+// restartFigures count how often the Envoy of each Gateway was started again.
+type restartFigures struct {
+	envoys *host.Host
+	desc   *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (f *restartFigures) Describe(to chan<- *prometheus.Desc) { to <- f.desc }
+
+// Collect implements prometheus.Collector.
+func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
+	for _, s := range f.envoys.States() {
+		to <- prometheus.MustNewConstMetric(f.desc, prometheus.CounterValue, float64(s.Restarts), s.Gateway)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,7 +27,37 @@ type machine struct {
 	binary   string // --envoy-path
 	state    string // --state-dir
 	gatefold *exec.Cmd
-	log      bytes.Buffer
+	log      sharedLog
+}
+
+// sharedLog is a log that is read while it is written.
+type sharedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write is io.Writer's.
+func (l *sharedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *sharedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// logs waits until the log has the words.
+func (m *machine) logs(words string) {
+	m.t.Helper()
+	envoytest.Wait(m.t, fmt.Sprintf("the log to say %q", words), func() error {
+		if !strings.Contains(m.log.String(), words) {
+			return errors.New("it does not")
+		}
+		return nil
+	})
 }
 
 // newMachine prepares a folder as newServed does; nothing runs yet. No Envoy of it is
@@ -425,4 +456,91 @@ func withoutCapability(t *testing.T, binary string) string {
 		t.Fatal(err)
 	}
 	return wrapper
+}
+
+// Ctrl-C says what is waited for. A second one does not wait: the open request is cut off,
+// no Envoy is left, and the exit code is 2.
+func TestHostModeASecondSignalEndsAtOnce(t *testing.T) {
+	m := newMachine(t, "one")
+	m.start("--envoy-drain", "1h")
+	m.waitFor("one", "a")
+	slow, finish := m.slowRequest()
+	defer finish()
+	m.kill(m.gatefold.Process.Pid, syscall.SIGINT)
+	m.logs("stopping: waiting up to 1h0m0s for 1 open request; press Ctrl-C again to stop now")
+	m.kill(m.gatefold.Process.Pid, syscall.SIGINT)
+	exit := new(exec.ExitError)
+	if err := m.gatefold.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		t.Errorf("gatefold ended with %v, want exit code %d", err, exitFailed)
+	}
+	m.gatefold = nil
+	if pids := m.pids(); len(pids) > 0 {
+		t.Errorf("Envoys after the end: %v", pids)
+	}
+	if answer := <-slow; answer.Status == 200 {
+		t.Error("the request was answered")
+	}
+	m.logs("gatefold: a second signal stopped gatefold at once; open requests were cut off")
+}
+
+// A port that another program has is one line of the log, with the remedy at its place, and
+// one row of status. When it is free, the log says so.
+func TestHostModeReportsABusyPortOnce(t *testing.T) {
+	m := newMachine(t)
+	occupied, err := net.Listen("tcp", m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = occupied.Close() })
+	port := strings.Split(m.address, ":")[1]
+	m.start()
+	m.logs("cannot bind " + m.address + ": Address already in use); free it or change listeners[0].port (gateway.yaml:")
+	m.shows("Gateway", "default/eg", "Programmed=False", "AddressNotUsable", "1 of 1 listeners cannot be bound: http")
+	m.shows("listener http", "PortUnavailable", "port "+port+" is in use by another program", "free it or change spec.listeners[0].port")
+	m.exits(exitFindings, "status", "gateway", "eg")
+	m.metricIs("gatefold_gateways_not_programmed 1")
+	m.metricIs("gatefold_listeners_not_programmed 1")
+	// Another try, whose words are for debugging alone, is known by Envoy's own log.
+	envoytest.Wait(t, "three tries", func() error {
+		log, err := os.ReadFile(filepath.Join(m.run, "default.eg.log"))
+		if tries := bytes.Count(log, []byte("failed to bind")); err != nil || tries < 3 {
+			return fmt.Errorf("%d tries, %w", tries, err)
+		}
+		return nil
+	})
+	if lines := strings.Count(m.log.String(), "cannot bind"); lines != 1 {
+		t.Errorf("%d lines of the log are about it, want 1", lines)
+	}
+	if strings.Contains(m.log.String(), "previous version") {
+		t.Error("the log says that Envoy keeps a version that it never had")
+	}
+	if err := occupied.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.logs("the listener is bound now, and serves")
+	m.logs(`"listens":"` + m.address)
+	m.metricIs("gatefold_listeners_not_programmed 0")
+	m.exits(exitFine, "status", "gateway", "eg")
+}
+
+// exits runs a command that asks the machine's gatefold, and wants the exit code.
+func (m *machine) exits(want int, args ...string) {
+	m.t.Helper()
+	command := exec.Command("gatefold", append(args, "--admin-address", m.admin)...)
+	if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != want {
+		m.t.Errorf("gatefold %q: %v, want exit code %d: %s", args, err, want, out)
+	}
+}
+
+// metricIs waits until /metrics has the line.
+func (m *machine) metricIs(line string) {
+	m.t.Helper()
+	admin := client{address: m.admin, timeout: patience}
+	envoytest.Wait(m.t, line, func() error {
+		_, body, err := admin.get(m.t.Context(), "/metrics")
+		if err == nil && !bytes.Contains(body, []byte("\n"+line+"\n")) {
+			err = errors.New("it is not there")
+		}
+		return err
+	})
 }

@@ -33,7 +33,7 @@ func TestNothingIsKeptOfReloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPipeline(both, zerolog.Nop())
+	p := newPipeline(t.Context(), both, zerolog.Nop())
 	mistaken := &mistaking{publisher: server.New(server.Options{}, zerolog.Nop())}
 	p.publisher = mistaken
 	var early map[string]int

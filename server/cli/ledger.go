@@ -59,7 +59,9 @@ func (l ledger) complete(result translate.Result, all store.Change) translate.Re
 		statuses[o.Key] = struct{}{}
 	}
 	for _, i := range all.Invalid {
-		statuses[i.Key] = struct{}{}
+		if !i.Nameless {
+			statuses[i.Key] = struct{}{}
+		}
 	}
 	for _, u := range result.Infra {
 		delete(infra, u.Gateway)

@@ -30,7 +30,7 @@ func (s *steps) located(change store.Change, result translate.Result) []store.Pr
 			l.mine = slices.Concat(result.Problems, expired)
 		}
 	}
-	located := s.secrets.locate(s.store.Locate(l.mine))
+	located := s.secrets.locate(prefixed(s.store.Locate(l.mine), s.prefix, ""))
 	if !store.SameProblems(located, l.located) || !store.SameProblems(change.Problems, l.stored) {
 		l.located, l.stored = located, change.Problems
 		l.all = slices.Concat(located, change.Problems)

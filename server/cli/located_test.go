@@ -104,7 +104,10 @@ func BenchmarkStandingProblems(b *testing.B) {
 			b.ReportAllocs()
 			step := func(i int) {
 				tree = with(tree, edits[i%2])
-				change := both.apply(tree)
+				change, err := both.apply(b.Context(), tree)
+				if err != nil {
+					b.Fatal(err)
+				}
 				problems = both.located(change, both.translator.Apply(change))
 			}
 			step(1)

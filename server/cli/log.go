@@ -8,6 +8,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/store/visible"
 )
 
 // logOptions say how serve logs, to standard error.
@@ -30,12 +32,42 @@ func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 	switch {
 	case o.format == "console", o.format == "" && terminal:
 		w = zerolog.ConsoleWriter{
-			Out: w, TimeFormat: "15:04:05.000", NoColor: !useColor(terminal), FieldsOrder: reloadFields(),
+			Out: w, TimeFormat: "15:04:05.000", NoColor: !useColor(terminal), FieldsOrder: fieldsOrder(), FormatPrepare: forConsole,
 		}
 	case o.format != "json" && o.format != "":
 		return zerolog.Logger{}, fmt.Errorf("--log-format %q: must be console or json", o.format)
 	}
 	return zerolog.New(w).Level(level).Hook(zerolog.HookFunc(stamp)), nil
+}
+
+// fieldsOrder is the order of fields on a console.
+func fieldsOrder() []string {
+	return append([]string{"object", "field", "code", "hint", "set", "removed"}, reloadFields()...)
+}
+
+// forConsole makes a line for people: the place of a problem is one piece before the
+// message, as editors and terminals open it, and fields without a value are left out.
+func forConsole(line map[string]any) error {
+	file, _ := line["file"].(string)
+	message, _ := line[zerolog.MessageFieldName].(string)
+	if file != "" && message != "" {
+		if line["line"] != nil {
+			file = fmt.Sprintf("%s:%v:%v", file, line["line"], line["column"])
+		}
+		line[zerolog.MessageFieldName] = file + ": " + message
+		for _, name := range []string{"file", "line", "column"} {
+			delete(line, name)
+		}
+	}
+	for name, value := range line {
+		if text, ok := value.(string); ok {
+			line[name] = visible.Text(text)
+		}
+		if (value == "" || value == "@") && name != zerolog.MessageFieldName { // "@" is a socket without a name
+			delete(line, name)
+		}
+	}
+	return nil
 }
 
 // stamp gives a line its time to the millisecond; zerolog's own goes by a
@@ -45,6 +77,9 @@ func stamp(line *zerolog.Event, _ zerolog.Level, _ string) {
 }
 
 func isTerminal(w io.Writer) bool {
+	if wrapped, ok := w.(interface{ Unwrap() io.Writer }); ok {
+		w = wrapped.Unwrap()
+	}
 	file, ok := w.(*os.File)
 	if !ok {
 		return false

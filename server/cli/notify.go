@@ -45,8 +45,9 @@ func (n *notifier) send(lines ...string) {
 }
 
 // run tells of the start and the end, and between them that gatefold lives, twice in the
-// time after which the service manager would restart it.
-func (n *notifier) run(ctx context.Context, srv *server.Server) error {
+// time after which the service manager would restart it. It does not tell that while the
+// pipeline is stuck.
+func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) error {
 	if n.socket == "" {
 		return nil
 	}
@@ -66,7 +67,9 @@ func (n *notifier) run(ctx context.Context, srv *server.Server) error {
 			n.send("READY=1", "STATUS=Serves what the folder says.")
 		case <-ticks:
 			srv.Alive() // it does not come back from here when it hangs
-			n.send("WATCHDOG=1")
+			if !stuck() {
+				n.send("WATCHDOG=1")
+			}
 		case <-ctx.Done():
 			return nil
 		}
@@ -86,11 +89,11 @@ func watchdogInterval() time.Duration {
 }
 
 // reloading brackets a reload that a user asked for.
-func (n *notifier) reloading(reload func(bool)) func(bool) {
-	return func(allowEmpty bool) {
+func (n *notifier) reloading(reload func(bool) server.Changes) func(bool) server.Changes {
+	return func(allowEmpty bool) server.Changes {
 		n.send("RELOADING=1")
 		defer n.send("READY=1")
-		reload(allowEmpty)
+		return reload(allowEmpty)
 	}
 }
 
@@ -113,7 +116,7 @@ func (a announced) Reloaded(r server.Reload) {
 	a.publisher.Reloaded(r)
 	switch {
 	case r.Hold != "":
-		a.notifier.send("STATUS=ALARM: the folder is not followed: " + oneLine(r.Hold))
+		a.notifier.send("STATUS=ALARM: the folder is frozen: " + oneLine(r.Hold))
 	case r.OK:
 		a.notifier.send("STATUS=Serves what the folder says.")
 	}

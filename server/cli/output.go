@@ -26,6 +26,11 @@ func (f *outputFormat) register(flags *pflag.FlagSet, known ...outputFormat) {
 	flags.VarP(&formatFlag{value: f, known: known}, "output", "o", "print as "+joinFormats(known))
 }
 
+// allFormats are the formats of all commands.
+func allFormats() []outputFormat {
+	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF}
+}
+
 // formatFlag is an outputFormat that refuses what the command cannot print.
 type formatFlag struct {
 	value *outputFormat
@@ -34,6 +39,11 @@ type formatFlag struct {
 
 func (f *formatFlag) String() string { return string(*f.value) }
 func (f *formatFlag) Type() string   { return "FORMAT" }
+
+// ofOthers reports whether other commands can print the format, and this one cannot.
+func (f *formatFlag) ofOthers(text string) bool {
+	return !slices.Contains(f.known, outputFormat(text)) && slices.Contains(allFormats(), outputFormat(text))
+}
 
 func (f *formatFlag) Set(text string) error {
 	if !slices.Contains(f.known, outputFormat(text)) {

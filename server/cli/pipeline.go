@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,24 +20,47 @@ import (
 // pipeline takes each Tree through store, translate and server, one at a time.
 type pipeline struct {
 	*steps
-	mu        sync.Mutex           // held while a Tree goes through
+	mu        turn                 // held while a Tree goes through
 	rescan    chan chan<- struct{} // watcher.Options.Rescan
 	publisher publisher
 	log       zerolog.Logger
 	problems  problemLog
+	asked     []*server.Changes // of reloads that users wait for
 	ledger    ledger
 	published bool
 	save      func()               // what serves, for a restart; nil where nothing is kept
+	beginAnew func(cause error)    // has the store forget a state that cannot be applied; nil once something is published
 	tree      *watcher.Tree        // the folder's last
 	refused   translate.Quarantine // the newest
+	trusted   translate.Quarantine // the last that was applied
 	flaws     []store.Problem      // of the store, as they are now
+	stale     []store.Stale        // the same
+	ignored   []store.Ignored      // the same, as they were logged last
+	empty     bool                 // the folder's last Tree had no files
 	// unsure is set while a Change is on its way from the store to the server.
 	// Found set, it tells that a mistake lost one.
 	unsure bool
+	// pending is what the translator has not come to the end of.
+	pending store.Change
+	// renewed is set while the translator is fresh, and the server has what it does not know of.
+	renewed  bool
+	retry    bool // a user asked for a reload: what is withheld is tried again
+	withheld *withholding
+	busy     *busy
+
+	ending    context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
+	used      func() time.Duration
+	running   atomic.Pointer[watcher.Tree] // that goes through, nil between two
+	newer     atomic.Bool                  // another waits
+	searching bool                         // for objects to be withheld
+	yielded   int                          // runs in a row that gave way to a newer Tree
 }
 
-func newPipeline(both *steps, log zerolog.Logger) *pipeline {
-	return &pipeline{steps: both, rescan: make(chan chan<- struct{}), log: log, ledger: newLedger()}
+func newPipeline(ctx context.Context, both *steps, log zerolog.Logger) *pipeline {
+	return &pipeline{
+		steps: both, mu: newTurn(), rescan: make(chan chan<- struct{}), log: log, ledger: newLedger(),
+		withheld: newWithholding(), busy: newBusy(time.Now, log), ending: ctx, used: watcher.ThreadTime,
+	}
 }
 
 // publisher is what the pipeline needs of server.Server.
@@ -51,6 +76,9 @@ type reload struct {
 	result   translate.Result
 	problems []store.Problem
 	step     string // that runs, or ran last
+	ended    error  // why it was interrupted; nil when it was not
+	busy     *busy
+	again    bool // something was published before
 	stages   map[string]time.Duration
 }
 
@@ -60,6 +88,9 @@ func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tree = &tree
+	p.running.Store(&tree)
+	p.newer.Store(false)
+	defer p.running.Store(nil)
 	p.take(tree)
 }
 
@@ -77,14 +108,26 @@ func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 }
 
 // again has the folder read anew and served as it is then; with allowEmpty even
-// when that removes everything. It returns when that is done, or ctx has ended.
-func (p *pipeline) again(ctx context.Context, allowEmpty bool) {
+// when that removes everything. It returns what changed when that is done, or ctx has ended.
+func (p *pipeline) again(ctx context.Context, allowEmpty bool) server.Changes {
+	changes := new(server.Changes)
+	p.mu.Lock()
+	p.asked = append(p.asked, changes)
+	p.retry = true
 	if allowEmpty {
-		p.mu.Lock()
 		p.store.AllowEmpty()
 		p.secrets.allowEmpty()
-		p.mu.Unlock()
 	}
+	p.mu.Unlock()
+	p.look(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = slices.DeleteFunc(p.asked, func(other *server.Changes) bool { return other == changes })
+	return *changes
+}
+
+// look has the folder read, and returns when what it says is applied, or ctx has ended.
+func (p *pipeline) look(ctx context.Context) {
 	done := make(chan struct{})
 	select {
 	case p.rescan <- done:
@@ -107,19 +150,48 @@ func (p *pipeline) quarantine(refused translate.Quarantine) {
 	if !p.published {
 		return
 	}
-	r := &reload{stages: map[string]time.Duration{}}
-	r.change.Problems = p.flaws
-	if p.guard(r, func() { p.publish(r) }) {
+	r := p.newReload()
+	r.change.Problems, r.change.Stale = p.flaws, p.stale
+	ok := p.guard(r, func() { p.publish(r) }) && r.ended == nil
+	if p.busy.end(ok); ok {
 		p.problems.update(p.log, r.problems)
 	}
 }
 
+// newReload begins a reload.
+func (p *pipeline) newReload() *reload {
+	return &reload{busy: p.busy, again: p.published, stages: map[string]time.Duration{}}
+}
+
+// questionPatience is how long a question about the folder waits for a run to end.
+const questionPatience = 5 * time.Second
+
 // places finds where fields are written in the folder as it was read last. It
-// waits for a Tree that is on its way.
+// waits for a Tree that is on its way, no longer than questionPatience: no place is known then.
 func (p *pipeline) places(fields []store.Field) []store.Place {
-	p.mu.Lock()
+	if !p.mu.within(questionPatience) {
+		return make([]store.Place, len(fields))
+	}
 	defer p.mu.Unlock()
 	return p.store.Places(fields)
+}
+
+// outlines reads what routes ask for, as places does.
+func (p *pipeline) outlines(keys []store.Key) []store.Outline {
+	if !p.mu.within(questionPatience) {
+		return make([]store.Outline, len(keys))
+	}
+	defer p.mu.Unlock()
+	return p.store.Outlines(keys)
+}
+
+// labels returns the labels of objects that are served, as places does.
+func (p *pipeline) labels(keys []store.Key) []map[string]string {
+	if !p.mu.within(questionPatience) {
+		return make([]map[string]string, len(keys))
+	}
+	defer p.mu.Unlock()
+	return p.store.Labels(keys)
 }
 
 // expect translates what a state gave while the folder is read: beside an unchanged
@@ -132,20 +204,48 @@ func (p *pipeline) expect() {
 	if len(objects) == 0 || p.secrets != nil || p.unsure {
 		return
 	}
-	r := &reload{stages: map[string]time.Duration{}}
-	p.unsure = !p.guard(r, func() { r.time("translate", func() { p.translator.Expect(objects) }) })
+	r := p.newReload()
+	r.time("translate", func() { r.ended = p.attempt(store.Change{Set: objects}, runDeadline) })
+	p.busy.end(true)
+	var m *mistake
+	switch p.unsure = r.ended != nil; {
+	case errors.As(r.ended, &m) && p.beginAnew != nil:
+		p.startAnew(r.ended)
+	case blamable(r.ended):
+		p.reportMistake(r.ended, store.Change{Set: objects})
+	}
+}
+
+// startAnew begins once more, without what the state holds beside texts.
+func (p *pipeline) startAnew(cause error) {
+	p.beginAnew(cause)
+	p.beginAnew, p.unsure, p.pending = nil, false, store.Change{}
+	p.translator = p.newTranslator()
 }
 
 func (p *pipeline) take(tree watcher.Tree) {
-	r := &reload{tree: tree, stages: map[string]time.Duration{"scan": tree.Scan}}
-	if !p.run(r) {
+	r := p.newReload()
+	r.tree, r.stages["scan"] = tree, tree.Scan
+	ok := p.run(r)
+	p.busy.end(r.ended == nil)
+	switch {
+	case isEnd(r.ended):
+		p.log.Info().Str("step", r.step).Msg("the run is interrupted, as gatefold stops; Envoys keep what they have")
+		return
+	case errors.Is(r.ended, errNewer):
+		p.yielded++
+		p.log.Warn().Str("step", r.step).Msg("the folder has changed again while a long run is under way; the run continues with the newer state")
+		return
+	}
+	p.yielded = 0
+	if !ok || r.ended != nil {
 		p.publisher.Reloaded(server.Reload{Result: "failed", Stages: r.stages})
 		return
 	}
 	p.problems.update(p.log, r.problems)
 	if r.change.Hold != "" {
 		p.log.Error().Str("folder", tree.Root).Str("hold", r.change.Hold).
-			Msg("ALARM: the folder is not followed; what served before goes on serving")
+			Msg("ALARM: the folder is frozen: gatefold still serves what it served before")
 		p.publisher.Reloaded(server.Reload{Result: "held", Hold: r.change.Hold, Stages: r.stages})
 		return
 	}
@@ -155,6 +255,8 @@ func (p *pipeline) take(tree watcher.Tree) {
 		})
 		return
 	}
+	p.noteIgnored(r.change.Ignored)
+	p.noteEmpty(r.tree)
 	p.summarize(r)
 	outcome := "ok"
 	if len(r.problems) > 0 {
@@ -163,28 +265,65 @@ func (p *pipeline) take(tree watcher.Tree) {
 	p.publisher.Reloaded(server.Reload{Result: outcome, OK: true, Stages: r.stages})
 }
 
+// noteIgnored logs the documents that are none of gatefold's, when they change.
+func (p *pipeline) noteIgnored(ignored []store.Ignored) {
+	if slices.Equal(ignored, p.ignored) {
+		return
+	}
+	if p.ignored = ignored; len(ignored) > 0 {
+		p.log.Info().Strs("documents", ignoredWords(ignored)).Msg("the folder holds documents that gatefold does not use")
+	}
+}
+
+// noteEmpty warns of a folder without files, which is hardly the one that was meant.
+func (p *pipeline) noteEmpty(tree watcher.Tree) {
+	empty := tree.Files.Len()+len(tree.Skipped) == 0
+	if empty && !p.empty {
+		p.log.Warn().Str("folder", tree.Root).Msg("no YAML files in the folder: gatefold serves nothing until there are some")
+	}
+	p.empty = empty
+}
+
 // run takes a Tree through all steps.
 func (p *pipeline) run(r *reload) (ok bool) {
-	return p.guard(r, func() {
-		r.time("store", func() { r.change = p.apply(r.tree) })
-		p.flaws = r.change.Problems
-		r.splitStore()
-		p.publish(r)
-	})
+	if p.guard(r, func() { p.step(r) }) {
+		return true
+	}
+	if p.published || p.beginAnew == nil {
+		return false
+	}
+	p.startAnew(nil) // the log has what happened
+	return p.guard(r, func() { p.step(r) })
+}
+
+// step takes a Tree through all steps, unless it is interrupted.
+func (p *pipeline) step(r *reload) {
+	if r.time("store", func() { r.change, r.ended = p.apply(p.ending, r.tree) }); r.ended != nil {
+		return
+	}
+	p.flaws, p.stale = r.change.Problems, r.change.Stale
+	for _, asked := range p.asked {
+		asked.Add(r.change)
+	}
+	r.splitStore()
+	p.publish(r)
 }
 
 // publish serves what follows from the Change.
 func (p *pipeline) publish(r *reload) {
-	r.time("translate", func() { r.result = p.translate(r.change) })
-	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
-	if p.waiting(r) {
-		p.unsure = false // there was nothing in it
+	if r.time("translate", func() { r.result, r.ended = p.translate(r.change) }); r.ended != nil {
 		return
 	}
-	r.result.Problems = r.problems
+	r.change.Stale = p.withheld.report(&r.result, r.change.Stale, p.store)
+	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
+	if p.waiting(r) {
+		p.unsure, p.renewed = false, false // there was nothing in it
+		return
+	}
+	r.result.Problems, r.result.Stale = r.problems, r.change.Stale
 	r.time("publish", func() { p.publisher.Publish(r.result) })
 	p.ledger.published(r.result)
-	p.published, p.unsure = true, false
+	p.published, p.unsure, p.renewed, p.trusted, p.beginAnew = true, false, false, p.refused, nil
 	if p.save != nil {
 		p.save()
 	}
@@ -201,20 +340,6 @@ func (p *pipeline) guard(r *reload, steps func()) (ok bool) {
 	}()
 	steps()
 	return true
-}
-
-// translate goes on from the Change before, or starts anew when that one was
-// lost to a mistake: a Translator left half-done would serve wrong routes.
-func (p *pipeline) translate(change store.Change) translate.Result {
-	p.ledger.changed(change)
-	if !p.unsure {
-		p.unsure = true
-		return p.translator.Apply(change)
-	}
-	p.translator = p.newTranslator()
-	p.translator.Quarantine(p.refused)
-	all := p.all()
-	return p.ledger.complete(p.translator.Apply(all), all)
 }
 
 // waiting tells whether there is nothing to serve yet: a folder that is missing
@@ -241,34 +366,7 @@ func (r *reload) splitStore() {
 func (r *reload) time(step string, run func()) {
 	r.step = step
 	start := time.Now()
+	r.busy.begin(step)
 	run()
 	r.stages[step] = time.Since(start)
-}
-
-// stageNames are the stages that a summary tells, in their order.
-func stageNames() []string { return []string{"scan", "parse", "validate", "translate", "publish"} }
-
-// reloadFields are the fields of a summary, in the order that a console shows.
-func reloadFields() []string {
-	fields := []string{"files", "objects", "changed", "resources", "errors", "warnings"}
-	for _, stage := range stageNames() {
-		fields = append(fields, stage+"_ms")
-	}
-	return append(fields, "total_ms", "revision")
-}
-
-// summarize writes the one line of a reload. total_ms counts from the moment
-// that the first change was seen, quiet time included.
-func (p *pipeline) summarize(r *reload) {
-	line := p.log.Info().Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
-		Int("changed", len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)).Int("resources", len(r.result.Delta)).
-		Int("errors", p.errors).Int("warnings", p.warnings)
-	for _, stage := range stageNames() {
-		line.Float64(stage+"_ms", milliseconds(r.stages[stage]))
-	}
-	line.Float64("total_ms", milliseconds(time.Since(r.tree.Noticed)))
-	if r.tree.Revision != "" {
-		line.Str("revision", r.tree.Revision)
-	}
-	line.Msg("reloaded")
 }

@@ -41,7 +41,7 @@ func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
 	}
 	var log bytes.Buffer
 	r := &recorder{}
-	p := newPipeline(both, zerolog.New(&log))
+	p := newPipeline(t.Context(), both, zerolog.New(&log))
 	p.publisher = r
 	return p, r, &log
 }
@@ -172,8 +172,8 @@ func TestProblemsAreLoggedOnceAndMendedOnce(t *testing.T) {
 	} {
 		log.Reset()
 		p.reload(tree(step.content))
-		appeared := strings.Count(log.String(), `"code":"UnknownField"`) - strings.Count(log.String(), `"message":"mended: unknown field`)
-		mended := strings.Count(log.String(), `"message":"mended: unknown field`)
+		appeared := strings.Count(log.String(), `"code":"UnknownField"`) - strings.Count(log.String(), `"message":"fixed: unknown field`)
+		mended := strings.Count(log.String(), `"message":"fixed: unknown field`)
 		if r.outcome() != step.outcome || appeared != step.appeared || mended != step.mended {
 			t.Errorf("%s, %d appeared, %d mended; want %s, %d, %d\n%s", r.outcome(), appeared, mended,
 				step.outcome, step.appeared, step.mended, log)
@@ -205,5 +205,44 @@ func TestPlacesWhileReloading(t *testing.T) {
 	}
 	if at := p.places([]store.Field{field}); at[0].Line != 21 {
 		t.Errorf("after the last reload: line %d, want 21", at[0].Line)
+	}
+}
+
+// A reload that a user waits for is told what was set and removed meanwhile.
+func TestAReloadIsToldWhatChanged(t *testing.T) {
+	p, _, _ := newTestPipeline(t)
+	p.reload(tree(oneGateway))
+	changes := new(server.Changes)
+	p.asked = append(p.asked, changes)
+	p.reload(tree(strings.Replace(oneGateway, "name: eg", "name: other", 1)))
+	if changes.SetCount != 1 || changes.RemovedCount != 1 || changes.Set[0].Name != "other" || changes.Removed[0].Name != "eg" {
+		t.Errorf("got %+v", changes)
+	}
+}
+
+// The line of a reload names what changed, the first objects of it; a look that finds
+// nothing is for debugging, unless a user asked for it.
+func TestTheLineOfAReloadNamesWhatChanged(t *testing.T) {
+	p, _, log := newTestPipeline(t)
+	text := oneGateway
+	for i := range 6 {
+		text += strings.Replace(strings.Replace(invalidRoute, "oops: 1, ", "", 1), "name: r}", fmt.Sprintf("name: r%d}", i), 1)
+	}
+	p.reload(tree(text))
+	want := `"set":"Gateway default/eg, HTTPRoute default/r0, HTTPRoute default/r1, HTTPRoute default/r2, HTTPRoute default/r3 and 2 more"`
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("the log has no %s:\n%s", want, log)
+	}
+	log.Reset()
+	p.reload(tree(text))
+	p.asked = []*server.Changes{new(server.Changes)}
+	p.reload(tree(text))
+	if got := strings.Count(log.String(), `"level":"info"`); got != 1 || strings.Count(log.String(), `"level":"debug"`) != 1 {
+		t.Errorf("%d lines of level info, want one, and one of debug:\n%s", got, log)
+	}
+	log.Reset()
+	p.reload(tree(oneGateway))
+	if !strings.Contains(log.String(), `"removed":"HTTPRoute default/r0, `) {
+		t.Errorf("the log does not name what was removed:\n%s", log)
 	}
 }

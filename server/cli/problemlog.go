@@ -25,10 +25,10 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 	}
 	l.last = problems
 	now := slices.SortedFunc(slices.Values(problems), orderOf)
-	fresh, mended := without(now, l.known), without(l.known, now)
+	fresh, fixed := without(now, l.known), without(l.known, now)
 	l.known = now
 	store.SortProblems(fresh)
-	store.SortProblems(mended)
+	store.SortProblems(fixed)
 	for _, p := range fresh[:min(len(fresh), maxProblemLines)] {
 		level := zerolog.WarnLevel
 		if p.Severity == store.Error {
@@ -40,12 +40,29 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 		}
 		line.Msg(p.Message)
 	}
-	for _, p := range mended[:min(len(mended), maxProblemLines)] {
-		describe(log.Info(), p).Msg("mended: " + p.Message)
+	for _, p := range fixed[:min(len(fixed), maxProblemLines)] {
+		if words := fixedWords(p, l.known); words != "" {
+			describe(log.Info(), p).Msg("fixed: " + words)
+		}
 	}
-	if more := max(0, len(fresh)-maxProblemLines) + max(0, len(mended)-maxProblemLines); more > 0 {
-		log.Warn().Int("more", more).Msg("more problems appeared or were mended; gatefold validate shows all that stand")
+	if more := max(0, len(fresh)-maxProblemLines) + max(0, len(fixed)-maxProblemLines); more > 0 {
+		log.Warn().Int("more", more).Msg("more problems appeared or were fixed; gatefold status --problems shows all that are left")
 	}
+}
+
+// fixedWords says what is fixed: the problem's own message, unless that speaks of what
+// gatefold did meanwhile. It is "" where that goes on with other objects.
+func fixedWords(p store.Problem, known []store.Problem) string {
+	switch p.Code {
+	case "LastGoodKept":
+		if slices.ContainsFunc(known, func(o store.Problem) bool { return o.Code == p.Code && o.File == p.File }) {
+			return ""
+		}
+		return "no object of the file is stale"
+	case "FolderEmptied", "FolderMissing", "TooManyObjects", "RevisionInvalid":
+		return "gatefold follows the folder again"
+	}
+	return p.Message
 }
 
 // describe names the place. The excerpt is left out: a log is one line a

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,5 +26,52 @@ func TestProblemsAreLoggedByLine(t *testing.T) {
 		if first, second, third := strings.Index(text, `"line":10,`), strings.Index(text, `"line":20,`), strings.Index(text, `"line":30,`); first < 0 || first > second || second > third {
 			t.Errorf("not by line:\n%s", text)
 		}
+	}
+}
+
+// What is fixed is said as such, and what gatefold did meanwhile is not said again.
+func TestWhatIsFixedIsLogged(t *testing.T) {
+	stale := store.Problem{Code: "LastGoodKept", File: "a.yaml", Message: "gatefold still serves the last valid version of a and b"}
+	less := stale
+	less.Message = "gatefold still serves the last valid version of a"
+	mistake := store.Problem{Code: "UnknownField", File: "a.yaml", Message: "unknown field"}
+	var log bytes.Buffer
+	var l problemLog
+	l.update(zerolog.New(&log), []store.Problem{stale, mistake, {Code: "FolderEmptied", Message: "folder conf is empty"}})
+	for _, step := range []struct {
+		now  []store.Problem
+		want string
+	}{
+		{[]store.Problem{less}, "fixed: unknown field; fixed: gatefold follows the folder again"},
+		{nil, "fixed: no object of the file is stale"},
+	} {
+		log.Reset()
+		l.update(zerolog.New(&log), step.now)
+		var got []string
+		for line := range strings.Lines(log.String()) {
+			if _, message, ok := strings.Cut(line, `"message":"fixed: `); ok {
+				got = append(got, "fixed: "+strings.TrimRight(message, "\"}\n"))
+			}
+		}
+		slices.Sort(got)
+		want := strings.Split(step.want, "; ")
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A console shows a place in one piece, as editors open it, and no empty field.
+func TestTheConsoleShowsPlacesInOnePiece(t *testing.T) {
+	var out bytes.Buffer
+	log, err := logOptions{format: "console", level: "info"}.logger(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := store.Problem{Code: "UnknownField", File: "site.yaml", Line: 53, Column: 71, Message: "unknown field", Field: "spec.x", Object: store.Key{Kind: "Service", Name: "a"}}
+	describe(log.Error(), p).Str("identity", "").Msg(p.Message)
+	if _, line, _ := strings.Cut(out.String(), "ERR "); line != "site.yaml:53:71: unknown field object=\"Service a\" field=spec.x code=UnknownField\n" {
+		t.Errorf("got %q", out.String())
 	}
 }

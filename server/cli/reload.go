@@ -1,11 +1,24 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
 )
+
+// reloadPage is the answer of POST /api/v1/reload.
+type reloadPage struct {
+	server.Changes
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+}
 
 func reloadCommand() *cobra.Command {
 	var c client
@@ -13,10 +26,10 @@ func reloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Have a running gatefold read its folder now",
-		Long: "Have a running gatefold read its folder now and serve what it says. Edits need no reload, but where\n" +
-			"the system announces none they are found sooner (see --watch).\n" +
-			"It ends a hold: when the folder was emptied or is gone, what served before goes on serving\n" +
-			"until files return or this command allows it to be empty. The exit code is 1 while it is held.",
+		Long: "Have a running gatefold read its folder now, and print what changed and the problems. gatefold applies\n" +
+			"edits by itself; use this where file events do not work (see --watch), or with --allow-empty to serve\n" +
+			"nothing after the folder was emptied or removed.\n" +
+			"The exit code is 1 when the folder has errors or is frozen, 2 when gatefold cannot be reached or the reload fails.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			page := "/api/v1/reload"
@@ -28,16 +41,55 @@ func reloadCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case code == http.StatusConflict:
-				fmt.Fprintln(cmd.ErrOrStderr(), "gatefold: held:", said(body))
+				fmt.Fprintln(cmd.ErrOrStderr(), "gatefold: not reloaded:", oneLine(said(body)))
 				return errFindings
 			case code != http.StatusOK:
 				return fmt.Errorf("%s answers %d: %s", c.address, code, said(body))
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "reloaded")
-			return nil
+			return c.printReload(cmd.Context(), cmd.OutOrStdout(), body)
 		},
 	}
-	c.register(cmd.Flags())
+	c.register(cmd, defaultTimeout)
 	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "serve nothing when the folder is empty or gone")
 	return cmd
+}
+
+// printReload prints what a reload changed, and the problems that the folder has now.
+func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) error {
+	var page reloadPage
+	if err := json.Unmarshal(body, &page); err != nil {
+		return fmt.Errorf("%s does not answer as gatefold does: %w", c.address, err)
+	}
+	if page.SetCount+page.RemovedCount == 0 {
+		fmt.Fprintln(out, "reloaded: nothing changed since gatefold last read the folder")
+	} else {
+		fmt.Fprintf(out, "reloaded: %s set, %d removed\n", count(page.SetCount, "object"), page.RemovedCount)
+	}
+	printChanged(out, "set", page.Set, page.SetCount)
+	printChanged(out, "removed", page.Removed, page.RemovedCount)
+	if page.Errors+page.Warnings > 0 {
+		var list problemList
+		if err := c.getJSON(ctx, "/api/v1/problems", &list); err != nil {
+			return err
+		}
+		if err := printProblems(out, list.Problems); err != nil {
+			return err
+		}
+	}
+	if page.Errors > 0 {
+		return errFindings
+	}
+	return nil
+}
+
+// maxChangesShown is how many objects of each sort reload prints.
+const maxChangesShown = 20
+
+func printChanged(out io.Writer, what string, keys []store.Key, all int) {
+	for _, key := range keys[:min(len(keys), maxChangesShown)] {
+		fmt.Fprintf(out, "  %s %s\n", what, key)
+	}
+	if more := all - min(len(keys), maxChangesShown); more > 0 {
+		fmt.Fprintf(out, "  %d more %s\n", more, what)
+	}
 }

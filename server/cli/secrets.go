@@ -33,13 +33,23 @@ type secretDir struct {
 	applied  bool            // the store has taken tree
 	sure     bool            // joined is what join would give again
 	problems []store.Problem // its own
+	stale    []store.Stale   // its own
 	given    []store.Problem // those of the folder of YAML, and
 	joined   []store.Problem // all that join gave
 }
 
-// secretFile tells which files of a secret folder are read.
+// isSecretKey reports whether a file has the name of a key of a Secret's data.
+func isSecretKey(name string) bool {
+	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == string(keypair.Authorities)
+}
+
+// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or
+// one of another name that is likely meant as such, which secretsOf reports.
 func secretFile(name string) bool {
-	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == "ca.crt"
+	ending := path.Ext(name)
+	base := strings.TrimSuffix(name, ending)
+	numbered := strings.TrimRight(base, "0123456789") != base // certbot's archive: fullchain1.pem
+	return isSecretKey(name) || !numbered && slices.Contains([]string{".pem", ".crt", ".cer", ".key"}, ending)
 }
 
 // watchSecrets says how a secret folder is watched.
@@ -82,7 +92,7 @@ func (d *secretDir) apply() store.Change {
 		return store.Change{}
 	}
 	change := d.store.Apply(secretsOf(d.tree))
-	d.applied, d.problems, d.sure = true, change.Problems, false
+	d.applied, d.problems, d.stale, d.sure = true, d.atFiles(change.Problems), change.Stale, false
 	return change
 }
 
@@ -91,7 +101,25 @@ func (d *secretDir) locate(problems []store.Problem) []store.Problem {
 	if d == nil {
 		return problems
 	}
-	return d.store.Locate(problems)
+	return d.atFiles(d.store.Locate(problems))
+}
+
+// atFiles puts problems of its Secrets at the file of the entry that they are about. A line
+// and a column of the document that is made of the files would say nothing to the user.
+func (d *secretDir) atFiles(problems []store.Problem) []store.Problem {
+	out := slices.Clone(problems)
+	for i := range out {
+		p := &out[i]
+		if p.File == "" || p.File != path.Join(d.tree.Root, p.Object.Namespace, p.Object.Name) {
+			continue
+		}
+		p.Line, p.Column, p.Excerpt = 0, 0, ""
+		key, ofEntry := strings.CutPrefix(strings.TrimSuffix(p.Field, "]"), "data[")
+		if ofEntry && isSecretKey(key) {
+			p.File = path.Join(p.File, key)
+		}
+	}
+	return out
 }
 
 // join adds the Secrets of the folder's last Tree to a Change of the folder of YAML.
@@ -126,10 +154,21 @@ func (d *secretDir) join(change store.Change) store.Change {
 		d.given, d.sure = change.Problems, true
 		d.joined = slices.Concat(change.Problems, d.problems, d.twice())
 	}
-	out.Problems = d.joined
+	out.Problems, out.Stale = d.joined, d.staleOf(change)
 	slices.SortFunc(out.Set, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
 	slices.SortFunc(out.Gone, store.CompareKeys)
 	return out
+}
+
+// staleOf joins what is stale of both folders. A Secret that is in both is this one's.
+func (d *secretDir) staleOf(change store.Change) []store.Stale {
+	hidden := func(s store.Stale) bool { return d.own[s.Key] != nil }
+	if len(d.stale) == 0 && !slices.ContainsFunc(change.Stale, hidden) {
+		return change.Stale
+	}
+	all := append(slices.DeleteFunc(slices.Clone(change.Stale), hidden), d.stale...)
+	slices.SortFunc(all, func(a, b store.Stale) int { return store.CompareKeys(a.Key, b.Key) })
+	return all
 }
 
 // overlay puts its Secrets in the place of those of the folder of YAML.
@@ -180,20 +219,30 @@ func (d *secretDir) twice() []store.Problem {
 // name of the Secret's folder; a Secret of which a file cannot be read stays as it was.
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
+	others := map[string][]string{} // files of other names, by folder
 	for _, skip := range tree.Skipped {
 		skip.Path = path.Join(tree.Root, path.Dir(skip.Path))
 		skipped[skip.Path] = skip
 	}
 	for file := range tree.Files.All() {
 		dir, name := path.Join(tree.Root, path.Dir(file.Path)), path.Base(file.Path)
-		if strings.Count(file.Path, "/") != 2 {
-			skipped[dir] = watcher.Skip{Path: dir, Reason: "NotASecret", Detail: "the file of a Secret stands at NAMESPACE/NAME/" + name}
-			continue
+		inPlace := strings.Count(file.Path, "/") == 2
+		switch {
+		case inPlace && !isSecretKey(name):
+			others[dir] = append(others[dir], name)
+		case inPlace:
+			if data[dir] == nil {
+				data[dir] = map[string][]byte{}
+			}
+			data[dir][name] = file.Content
+		case isSecretKey(name):
+			skipped[dir] = watcher.Skip{Path: dir, Reason: notASecret, Detail: "the file of a Secret stands at NAMESPACE/NAME/" + name}
 		}
-		if data[dir] == nil {
-			data[dir] = map[string][]byte{}
+	}
+	for dir, names := range others {
+		if _, known := skipped[dir]; !known && data[dir] == nil {
+			skipped[dir] = misnamed(dir, names)
 		}
-		data[dir][name] = file.Content
 	}
 	tree.Files, tree.Skipped = watcher.Files{}, nil
 	for _, dir := range slices.Sorted(maps.Keys(skipped)) {
@@ -207,6 +256,20 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 	tree.Files = watcher.FilesOf(files...)
 	return tree
 }
+
+// notASecret is the code of a folder of --secret-dir that gives no Secret.
+const notASecret = "NotASecret"
+
+// misnamed reports a folder that has files of other names alone, such as those of certbot.
+func misnamed(dir string, names []string) watcher.Skip {
+	slices.Sort(names)
+	return watcher.Skip{Path: dir, Reason: notASecret, Detail: fmt.Sprintf(
+		"the folder has %s, but no tls.crt and no tls.key, so there is no Secret %s/%s: name the certificate with its chain tls.crt, and its private key tls.key",
+		strings.Join(names[:min(len(names), maxNamed)], ", "), path.Base(path.Dir(dir)), path.Base(dir))}
+}
+
+// maxNamed is how many files a message names.
+const maxNamed = 5
 
 // secretDocument writes a Secret as a document of its own.
 func secretDocument(dir string, data map[string][]byte) watcher.File {

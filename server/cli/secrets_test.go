@@ -26,21 +26,31 @@ func TestAnEditLooksAtNoSecretOfTheOtherFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := both.apply(tree(oneGateway))
+	first := applied(t, both, tree(oneGateway))
 	if len(first.Set) != 2 || len(first.Problems) != 0 {
 		t.Fatalf("%d objects, %v", len(first.Set), first.Problems)
 	}
 	both.secrets.tree = watcher.Tree{} // whoever looks at it misses the Secret
 	twice := oneGateway + "\n---\n" + tlsSecret(string(crt), string(key))
-	second := both.apply(tree(twice))
+	second := applied(t, both, tree(twice))
 	if len(second.Set)+len(second.Gone) != 0 || len(second.Problems) != 1 || second.Problems[0].Code != "DuplicateObject" {
 		t.Errorf("a Secret that both have: %d set, %d gone, %v", len(second.Set), len(second.Gone), second.Problems)
 	}
-	third := both.apply(tree(twice + "\n# more\n"))
+	third := applied(t, both, tree(twice+"\n# more\n"))
 	if !store.SameProblems(second.Problems, third.Problems) {
 		t.Error("the same problems are another list")
 	}
-	if last := both.apply(tree(oneGateway)); len(last.Set)+len(last.Gone)+len(last.Problems) != 0 {
+	if last := applied(t, both, tree(oneGateway)); len(last.Set)+len(last.Gone)+len(last.Problems) != 0 {
 		t.Errorf("once more alone: %d set, %d gone, %v", len(last.Set), len(last.Gone), last.Problems)
 	}
+}
+
+// applied is what steps make of a Tree.
+func applied(t *testing.T, both *steps, tree watcher.Tree) store.Change {
+	t.Helper()
+	change, err := both.apply(t.Context(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return change
 }

@@ -40,7 +40,8 @@ func serveCommand() *cobra.Command {
 		Short: "Watch a folder and keep Envoy configured by it",
 		Long: "Watch a folder of Gateway API YAML and keep every Envoy that connects configured by it.\n" +
 			"A folder that is not there yet is waited for. A mistake in a file is logged, and the last good\n" +
-			"version of what it is about goes on serving. SIGINT and SIGTERM stop it.",
+			"version of what it is about goes on serving. SIGINT and SIGTERM stop it, with --envoy after open\n" +
+			"requests are answered (--envoy-drain); a second one stops it at once, with exit code 2.",
 		Args: exactly("the folder to watch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], cmd.ErrOrStderr())
@@ -92,7 +93,7 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		return err
 	}
 	log.Info().Str("version", readBuild().Version).Str("folder", dir).Msg("gatefold starts")
-	kept, err := o.state.open(dir, both.store, log)
+	kept, err := o.state.open(dir, both, log)
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,15 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if dirErr != nil && !kept.restored() {
 		return dirErr
 	}
-	folder := watcher.Options{Root: dir, Limits: o.folder.tree, Mode: mode, Quiet: o.quiet, Stats: new(watcher.Stats)}
+	folder, err := o.folder.watched(dir)
+	if err != nil {
+		return err
+	}
+	folder.Mode, folder.Quiet, folder.Stats = mode, o.quiet, new(watcher.Stats)
 	err = o.serve(ctx, folder, both, kept, log)
+	if err == nil && closed(hurried(ctx)) {
+		return errHurried
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; choose another by --xds-address or --admin-address", err)
 	}
@@ -109,6 +117,19 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		log.Info().Msg("gatefold stopped")
 	}
 	return err
+}
+
+// errHurried is the end by a second signal.
+var errHurried = errors.New("a second signal stopped gatefold at once; open requests were cut off")
+
+// closed reports whether a channel is closed on which nothing is sent; a nil one is not.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // watchable refuses what will not become a folder by waiting.
@@ -137,44 +158,70 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
 		close(bound)
 	}
-	p := newPipeline(both, log)
-	folder.Rescan = p.rescan
+	p := newPipeline(ctx, both, log)
+	folder.Rescan, folder.Arrived = p.rescan, p.arriving
 	told, outer := newNotifier(log), ctx
 	group, ctx := errgroup.WithContext(ctx)
-	options.Reload = told.reloading(func(allowEmpty bool) { p.again(ctx, allowEmpty) })
-	options.Places = p.places
-	options.Quarantine = p.quarantine
+	p.ending = ctx
+	options.Reload = told.reloading(func(allowEmpty bool) server.Changes { return p.again(ctx, allowEmpty) })
+	options.Places, options.Outlines, options.Labels = p.places, p.outlines, p.labels
+	options.Quarantine, options.Busy = p.quarantine, p.busy.state
 	srv := server.New(options, log)
 	srv.Register(watchFigures(folder.Stats)...)
+	srv.Register(readBuild().figure())
 	p.publisher = told.ready(srv)
-	envoys, err := o.envoys.start(srv, log)
+	envoys, err := o.envoys.start(srv, hurried(outer), log)
 	if err != nil {
 		return err
 	}
-	if envoys != nil {
+	if envoys == nil {
+		defer context.AfterFunc(outer, func() { log.Info().Msg("stopping; Envoys keep what they have and serve it") })()
+	} else {
 		p.publisher = hosted{p.publisher, envoys}
 		group.Go(func() error { return o.envoys.run(ctx, outer, envoys) })
 	}
-	group.Go(func() error { return told.run(ctx, srv) })
+	group.Go(func() error { return told.run(ctx, srv, p.busy.stuck) })
+	group.Go(func() error { srv.Steady(ctx, "busy", p.busy.watch); return nil })
 	kept.begin(p, srv)
-	group.Go(func() error {
-		p.expect()
-		return nil
-	})
+	group.Go(abandonable(ctx, log, func() error { p.expect(); return nil }))
 	defer o.status.start(ctx, srv, log)()
 	group.Go(func() error { return srv.Run(ctx) })
-	group.Go(func() error {
+	group.Go(abandonable(ctx, log, func() error {
 		select {
 		case <-bound:
 		case <-ctx.Done():
 			return nil
 		}
 		return watcher.Watch(ctx, folder, log, p.reload)
-	})
+	}))
 	if p.secrets != nil {
 		secrets := watchSecrets(o.folder.secrets, o.folder.tree)
 		secrets.Mode, secrets.Quiet = folder.Mode, folder.Quiet
-		group.Go(func() error { return watcher.Watch(ctx, secrets, log, p.reloadSecrets) })
+		group.Go(abandonable(ctx, log, func() error { return watcher.Watch(ctx, secrets, log, p.reloadSecrets) }))
 	}
 	return group.Wait()
+}
+
+// abandonTime is how long the end of gatefold waits for a run that cannot be interrupted.
+const abandonTime = 5 * time.Second
+
+// abandonable returns work that ends at most abandonTime after ctx. What is under way then
+// is left alone: the process ends, and nothing of it was published.
+func abandonable(ctx context.Context, log zerolog.Logger, work func() error) func() error {
+	return func() error {
+		done := make(chan error, 1)
+		go func() { done <- work() }()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+		}
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(abandonTime):
+			log.Error().Msg("a run over the folder did not end in time; gatefold ends all the same")
+			return nil
+		}
+	}
 }

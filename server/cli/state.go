@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ type stateOptions struct {
 
 func (o *stateOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dir, "state-dir", stateAuto,
-		"where what serves is kept, so that a start beside a broken or missing folder goes on with it: a path, none, or auto\n"+
+		"directory for the last valid configuration, used at a restart while the folder is broken or missing: PATH, none or auto\n"+
 			"(systemd's $STATE_DIRECTORY, else a folder of its own for DIR below $XDG_STATE_HOME or ~/.local/state)")
 	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets, in clear text")
 }
@@ -78,12 +79,13 @@ type state struct {
 	failed  error            // why
 	damaged bool             // some of what was there could not be used
 	objects int              // restored
+	saved   []store.Saved    // what was found
 	keeper  *journal.Keeper  // set by begin
 }
 
 // open takes the state of the folder and has the store go on from it. What is
 // wrong with it is logged; an error says that another gatefold uses it.
-func (o *stateOptions) open(folder string, objects *store.Store, log zerolog.Logger) (*state, error) {
+func (o *stateOptions) open(folder string, both *steps, log zerolog.Logger) (*state, error) {
 	root, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func (o *stateOptions) open(folder string, objects *store.Store, log zerolog.Log
 		return nil, fmt.Errorf("%w; choose another by --state-dir", err)
 	}
 	s.journal, s.failed = opened, err
-	s.restore(objects, content, o.secrets)
+	s.restore(both, content, o.secrets)
 	return s, nil
 }
 
@@ -114,10 +116,14 @@ func fingerprint() func() string {
 }
 
 // restore has the store go on from what was found.
-func (s *state) restore(objects *store.Store, content journal.Content, secrets bool) {
-	unusable := objects.Restore(content.Saved, content.Sound)
+func (s *state) restore(both *steps, content journal.Content, secrets bool) {
+	unusable, err := restored(both.store, content.Saved, content.Sound)
+	if err != nil {
+		unusable = s.setAside(both, content.Saved, err)
+	}
+	s.saved = content.Saved
 	s.objects = len(content.Saved) - len(unusable)
-	s.damaged = content.Problem != "" || len(unusable) > 0
+	s.damaged = s.damaged || content.Problem != "" || len(unusable) > 0
 	if content.Problem != "" {
 		s.log.Error().Str("state", s.options.Dir).Str("problem", content.Problem).
 			Msg("the saved state cannot be used in whole; what is damaged is left out, and saved anew")
@@ -131,6 +137,47 @@ func (s *state) restore(objects *store.Store, content journal.Content, secrets b
 	if s.objects > 0 {
 		s.log.Info().Str("state", s.options.Dir).Int("objects", s.objects).Msg("going on from the saved state")
 	}
+}
+
+// restored has a fresh Store go on from what is saved. An error is a mistake in gatefold.
+func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []store.Key, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = newMistake(panicked, debug.Stack())
+		}
+	}()
+	return objects.Restore(saved, sound), nil
+}
+
+// setAside keeps a state that cannot be applied for diagnosis, and has a new Store go on
+// from the texts in it, which are checked like those of the folder; or, where that fails too, from
+// nothing. It returns what cannot be used.
+func (s *state) setAside(both *steps, saved []store.Saved, cause error) (unusable []store.Key) {
+	s.damaged = true
+	path, err := journal.SetAside(s.options.Dir, time.Now())
+	line := s.log.Error().Str("state", s.options.Dir).Str("kept", path).AnErr("rename", err)
+	var m *mistake
+	if errors.As(cause, &m) {
+		line = line.Str("panic", m.said).Bytes("stack", m.stack)
+	}
+	line.Msg("a mistake in gatefold: the saved state cannot be applied; gatefold sets it aside and reads everything again; please report it")
+	texts := slices.Clone(saved)
+	for i := range texts {
+		texts[i].Checked = nil
+	}
+	if both.store, err = both.newStore(); err == nil {
+		if unusable, err = restored(both.store, texts, false); err == nil {
+			return unusable
+		}
+		both.store, err = both.newStore()
+	}
+	if err != nil { // New has succeeded before
+		panic(err)
+	}
+	for _, one := range saved {
+		unusable = append(unusable, one.Key)
+	}
+	return unusable
 }
 
 // holdsSecret tells whether the content of a Secret was saved.
@@ -161,6 +208,9 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 		s.log.Error().Err(err).Str("state", s.options.Dir).
 			Msg("ALARM: what serves cannot be saved; it goes on serving, but a restart would know only what was saved before")
 	})
+	saved := s.saved
+	s.saved = nil
+	p.beginAnew = func(cause error) { s.setAside(p.steps, saved, cause) }
 	p.save = func() { s.keeper.Save(p.store.Unsaved()) }
 	srv.Register(s.figures()...)
 }

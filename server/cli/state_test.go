@@ -277,7 +277,7 @@ func TestTheStateWaitsForTheDisk(t *testing.T) {
 	r.waitFor("edited", "b")
 	r.waitMetric("gatefold_state_saved", 0)
 	var status strings.Builder
-	r.must(printStatus(&status, statusList{}, r.problems()))
+	r.must((&statusPage{statusList: statusList{problemList: r.problems()}}).print(&status))
 	if !strings.Contains(status.String(), "What serves cannot be saved for a restart: not a directory") {
 		t.Error(status.String())
 	}

@@ -1,10 +1,12 @@
 package cli
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -12,197 +14,230 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 )
 
+// statusOptions are what status is asked for.
+type statusOptions struct {
+	client    client
+	format    outputFormat
+	namespace string
+	problems  bool // those alone
+	watch     bool
+	filter    server.StatusFilter
+}
+
 func statusCommand() *cobra.Command {
-	var c client
-	var format outputFormat
+	var o statusOptions
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show the status of every object, and the endpoints that Envoys hold unhealthy",
-		Long: "Show the status of every object as a running gatefold sees it, with the conditions of the Gateway API,\n" +
-			"and for each Envoy on gatefold's host the endpoints that it does not use, and why.\n" +
-			"The exit code is 1 when a condition is not as it should be, or an endpoint is unhealthy.",
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var list statusList
-			if err := c.getJSON(cmd.Context(), "/api/v1/status", &list); err != nil {
+		Use:   "status [KIND [[NAMESPACE/]NAME]]",
+		Short: "Show the status of every object, every problem, and the endpoints that Envoys hold unhealthy",
+		Long: "Show the status of every object as a running gatefold sees it, with the conditions of the Gateway API;\n" +
+			"the problems of the folder; and for each Envoy on gatefold's host the endpoints that it does not use, and why.\n" +
+			"KIND, NAME and -n show fewer objects, with their problems. KIND is as for kubectl: httproute, HTTPRoutes, gtw.\n" +
+			"The exit code is 1 for an error, a stale object (its last valid version is served), a condition that is not\n" +
+			"as it should be, such as a listener that no Envoy could bind, an unhealthy endpoint, a frozen folder, and an\n" +
+			"object that does not exist; 2 for an unknown kind, or when gatefold cannot be reached.",
+		Args: atMost(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.read(args); err != nil {
 				return err
 			}
-			if err := c.getJSON(cmd.Context(), "/api/v1/envoys", &list.EnvoyList); err != nil {
+			if o.watch {
+				return o.follow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
+			view, err := o.ask(cmd.Context())
+			if err != nil {
+				return o.missing(cmd.ErrOrStderr(), err)
+			}
+			if err := view.write(cmd.OutOrStdout(), o.format); err != nil {
 				return err
 			}
-			if format == formatText {
-				var problems problemList
-				if err := c.getJSON(cmd.Context(), "/api/v1/problems", &problems); err != nil {
-					return err
-				}
-				var transport transportPage
-				if err := c.getJSON(cmd.Context(), "/api/v1/transport", &transport); err != nil {
-					return err
-				}
-				out := cmd.OutOrStdout()
-				if err := errors.Join(printStatus(out, list, problems), printTransport(out, transport)); err != nil {
-					return err
-				}
-			} else if err := writeValue(cmd.OutOrStdout(), format, list); err != nil {
-				return err
-			}
-			if slices.ContainsFunc(list.Items, objectStatus.wrong) || slices.ContainsFunc(list.Envoys, unwell) ||
-				slices.ContainsFunc(list.Supervised, notRunning) {
+			if view.wrong() {
 				return errFindings
 			}
 			return nil
 		},
 	}
-	c.register(cmd.Flags())
-	format.register(cmd.Flags(), formatText, formatJSON, formatYAML)
+	o.client.register(cmd, defaultTimeout)
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "show the objects of this namespace alone; with NAME, its namespace (default \"default\")")
+	cmd.Flags().BoolVar(&o.problems, "problems", false, "show the problems alone, all of them, with the lines of the files")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print again whenever something changes, until Ctrl-C; with -o json or yaml, one document each time")
+	o.format.register(cmd.Flags(), formatText, formatJSON, formatYAML)
 	return cmd
 }
 
-// problemList is the admin page /api/v1/problems.
-type problemList struct {
-	Unloaded string          `json:"unloaded"`
-	Hold     string          `json:"hold"`
-	State    string          `json:"state"`
-	Problems []store.Problem `json:"problems"`
+// read makes the filter of the arguments and -n.
+func (o *statusOptions) read(args []string) (err error) {
+	kind, namespace, name := "", o.namespace, ""
+	if len(args) > 0 {
+		kind = args[0]
+	}
+	if len(args) > 1 {
+		name = args[1]
+		before, after, slash := strings.Cut(name, "/")
+		found, _, _ := store.FindKind(kind)
+		switch {
+		case slash && namespace != "" && namespace != before:
+			return fmt.Errorf("-n %s and %s name two namespaces", namespace, name)
+		case slash:
+			namespace, name = before, after
+		case namespace == "" && !found.ClusterScoped:
+			namespace = "default"
+		}
+		if name == "" {
+			return fmt.Errorf("%q names no object: KIND NAMESPACE/NAME", args[1])
+		}
+	}
+	o.filter, err = server.NewStatusFilter(kind, namespace, name)
+	return err
 }
 
-// statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys beside it.
+// missing prints that an object does not exist, which is a finding; other errors stay.
+func (o *statusOptions) missing(stderr io.Writer, err error) error {
+	var none noObject
+	if !errors.As(err, &none) {
+		return err
+	}
+	fmt.Fprintf(stderr, "gatefold: %v\n", err)
+	return errFindings
+}
+
+// statusView is what status shows at one moment.
+type statusView interface {
+	write(out io.Writer, format outputFormat) error
+	wrong() bool
+}
+
+// asks bounds how often ask asks while the folder changes.
+const asks = 5
+
+// ask asks for what is to be shown. The pages are of one moment where the problems before
+// and after them are the same; where they are not, ask asks again, asks times at most.
+func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
+	problems, err := o.askProblems(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.problems {
+		return &problemsView{problems}, nil
+	}
+	for range asks - 1 {
+		page, err := o.askObjects(ctx, problems)
+		if err != nil {
+			return nil, err
+		}
+		before := problems
+		if problems, err = o.askProblems(ctx); err != nil {
+			return nil, err
+		}
+		if reflect.DeepEqual(before, problems) {
+			return page, nil
+		}
+	}
+	return o.askObjects(ctx, problems)
+}
+
+// askProblems asks for the problems, those of the filter where there is one.
+func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
+	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
+	if o.filter != (server.StatusFilter{}) {
+		list.Problems = slices.DeleteFunc(list.Problems, func(p store.Problem) bool { return !o.filter.Picks(p.Object) })
+	}
+	return list, err
+}
+
+// askObjects asks for the objects and, where no filter leaves some out, for the Envoys.
+func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
+	page := &statusPage{statusList: statusList{problemList: problems}}
+	code, body, err := o.client.get(ctx, o.filter.Path())
+	switch {
+	case err != nil:
+		return nil, err
+	case code == http.StatusNotFound && o.filter.Name != "":
+		return nil, noObject{said(body)}
+	}
+	if err := o.client.parse(o.filter.Path(), code, body, &page.statusList); err != nil || o.filter != (server.StatusFilter{}) {
+		return page, err
+	}
+	if err := o.client.getJSON(ctx, "/api/v1/envoys", &page.EnvoyList); err != nil {
+		return nil, err
+	}
+	return page, o.client.getJSON(ctx, "/api/v1/transport", &page.transport)
+}
+
+// noObject is the error of an object that gatefold reports nothing of, in its words.
+type noObject struct{ words string }
+
+// Error is error's.
+func (e noObject) Error() string { return e.words }
+
+// problemList is the admin page /api/v1/problems.
+type problemList struct {
+	Unloaded string          `json:"unloaded,omitempty"`
+	Hold     string          `json:"hold,omitempty"`
+	Busy     string          `json:"busy,omitempty"`
+	State    string          `json:"state,omitempty"`
+	Problems []store.Problem `json:"problems,omitempty"`
+}
+
+// statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys and
+// /api/v1/problems beside it.
 type statusList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []objectStatus `json:"items"`
 	server.EnvoyList
+	problemList
 }
 
-// objectStatus has the fields of every kind's status.
-type objectStatus struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        struct {
-		Name       string `json:"name"`
-		Namespace  string `json:"namespace,omitempty"`
-		Generation int64  `json:"generation,omitempty"`
-	} `json:"metadata"`
-	Status struct {
-		Addresses  []gwv1.GatewayStatusAddress `json:"addresses,omitempty"`
-		Conditions []metav1.Condition          `json:"conditions,omitempty"`
-		Listeners  []gwv1.ListenerStatus       `json:"listeners,omitempty"`
-		Parents    []gwv1.RouteParentStatus    `json:"parents,omitempty"`
-		Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
-	} `json:"status"`
+// statusPage is all that status shows.
+type statusPage struct {
+	statusList
+	transport transportPage
 }
 
-func (o objectStatus) wrong() bool {
-	return slices.ContainsFunc(o.parts(), func(p statusPart) bool { return len(wrongOnes(p.conditions)) > 0 })
+// wrong reports whether somebody has to do something.
+func (p *statusPage) wrong() bool {
+	return p.problemList.wrong() || slices.ContainsFunc(p.Items, objectStatus.wrong) ||
+		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, notRunning)
 }
 
-// statusPart is what conditions are given for: an object, or a listener, parent
-// or ancestor of it.
-type statusPart struct {
-	name       string
-	conditions []metav1.Condition
+// write is statusView's.
+func (p *statusPage) write(out io.Writer, format outputFormat) error {
+	if format == formatText {
+		return p.print(out)
+	}
+	return writeValue(out, format, p.statusList)
 }
 
-func (o objectStatus) parts() []statusPart {
-	var parts []statusPart
-	if len(o.Status.Conditions) > 0 {
-		parts = append(parts, statusPart{o.listensOn(), o.Status.Conditions})
-	}
-	for _, l := range o.Status.Listeners {
-		parts = append(parts, statusPart{fmt.Sprintf("listener %s (routes: %d)", l.Name, l.AttachedRoutes), l.Conditions})
-	}
-	for _, p := range o.Status.Parents {
-		parts = append(parts, statusPart{"parent " + parentName(p.ParentRef), p.Conditions})
-	}
-	for _, a := range o.Status.Ancestors {
-		parts = append(parts, statusPart{"at " + parentName(a.AncestorRef), a.Conditions})
-	}
-	return parts
-}
-
-// listensOn names a Gateway's addresses: one of a pool stands nowhere else.
-func (o objectStatus) listensOn() string {
-	var values []string
-	for _, a := range o.Status.Addresses {
-		values = append(values, a.Value)
-	}
-	if len(values) == 0 {
-		return ""
-	}
-	return "on " + strings.Join(values, ", ")
-}
-
-func parentName(ref gwv1.ParentReference) string {
-	name := string(ref.Name)
-	if ref.Namespace != nil {
-		name = string(*ref.Namespace) + "/" + name
-	}
-	if ref.SectionName != nil {
-		name += "#" + string(*ref.SectionName)
-	}
-	if ref.Kind != nil && *ref.Kind != "Gateway" {
-		name = string(*ref.Kind) + " " + name
-	}
-	return name
-}
-
-// wrongOnes picks the conditions that are not as they should be. These types
-// speak of something bad, so that True is wrong: Conflicted,
-// OverlappingTLSConfig and PartiallyInvalid (Gateway API).
-func wrongOnes(conditions []metav1.Condition) []metav1.Condition {
-	var wrong []metav1.Condition
-	for _, c := range conditions {
-		good := metav1.ConditionTrue
-		switch c.Type {
-		case string(gwv1.ListenerConditionConflicted), string(gwv1.ListenerConditionOverlappingTLSConfig),
-			string(gwv1.RouteConditionPartiallyInvalid):
-			good = metav1.ConditionFalse
-		}
-		if c.Status != good {
-			wrong = append(wrong, c)
-		}
-	}
-	return wrong
-}
-
-// printStatus prints one row per part and, where something is wrong, one per
-// condition that is.
-func printStatus(out io.Writer, list statusList, problems problemList) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KIND\tNAME\tPART\tSTATE\tREASON\tMESSAGE")
-	for _, o := range list.Items {
-		name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
-		for _, part := range o.parts() {
-			row := fmt.Sprintf("%s\t%s\t%s", o.Kind, name, cmp.Or(part.name, "-"))
-			wrong := wrongOnes(part.conditions)
-			if len(wrong) == 0 {
-				fmt.Fprintf(w, "%s\tok\t-\t-\n", row)
-			}
-			for _, c := range wrong {
-				fmt.Fprintf(w, "%s\t%s=%s\t%s\t%s\n", row, c.Type, c.Status, c.Reason, oneLine(c.Message))
-			}
-		}
-	}
-	if err := errors.Join(w.Flush(), printSupervised(out, list.Supervised), printEnvoys(out, list.Envoys)); err != nil {
+// print prints all of it: tables first, what concerns all objects last.
+func (p *statusPage) print(out io.Writer) error {
+	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printEnvoys(out, p.Envoys), printTransport(out, p.transport))
+	if err != nil {
 		return err
 	}
-	if problems.Unloaded != "" {
-		fmt.Fprintf(out, "\nNothing is served: %s\n", oneLine(problems.Unloaded))
+	p.printFolder(out)
+	// Why the folder is frozen is said above.
+	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o store.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
+}
+
+// printObjects prints one row per part and, where something is wrong, one per
+// condition that is.
+func printObjects(out io.Writer, items []objectStatus) error {
+	if len(items) == 0 {
+		_, err := fmt.Fprintln(out, "No object with a status, and none that is stale.")
+		return err
 	}
-	if problems.Hold != "" {
-		fmt.Fprintf(out, "\nThe folder is not followed: %s\n", problems.Hold)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KIND\tNAME\tPART\tSTATE\tREASON\tMESSAGE")
+	for _, o := range items {
+		for _, row := range o.rows() {
+			fmt.Fprintln(w, strings.Join(row[:], "\t"))
+		}
 	}
-	if problems.State != "" {
-		fmt.Fprintf(out, "\nWhat serves cannot be saved for a restart: %s\n", oneLine(problems.State))
-	}
-	if n := len(problems.Problems); n > 0 {
-		fmt.Fprintf(out, "\n%s in the folder; gatefold validate DIR shows them.\n", count(n, "problem"))
-	}
-	return nil
+	return w.Flush()
 }
 
 // oneLine keeps a message inside its row, and control characters from the terminal.

@@ -103,7 +103,7 @@ func (o *statusDirOptions) start(ctx context.Context, srv *server.Server, log ze
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.run(ctx)
+		srv.Steady(ctx, "status", w.run)
 	}()
 	return func() {
 		select {

@@ -21,6 +21,7 @@ func translateCommand() *cobra.Command {
 			"Secrets are not shown. Mistakes go to standard error and give exit code 1.",
 		Args: exactly("the folder to translate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			folder.prefix = pathPrefix(args[0])
 			read, err := readFolder(cmd.Context(), args[0], folder)
 			if err != nil {
 				return err

@@ -29,7 +29,7 @@ func treeCommand() *cobra.Command {
 				return writeValue(cmd.OutOrStdout(), format, nodes)
 			}
 			if errors, _ := tally(read.problems); errors > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows them\n", count(errors, "error"))
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(errors, "error"))
 			}
 			_, err = cmd.OutOrStdout().Write(treeText(nodes, useColor(isTerminal(cmd.OutOrStdout()))))
 			return err

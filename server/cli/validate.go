@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +18,26 @@ func validateCommand() *cobra.Command {
 	var format outputFormat
 	var strict bool
 	cmd := &cobra.Command{
-		Use:   "validate DIR",
+		Use:   "validate DIR… | FILE… | -",
 		Short: "Report every mistake in a folder at once",
-		Long: "Report every mistake in a folder at once: YAML, schema, references, conflicts, what Envoy would refuse.\n" +
+		Long: "Report every mistake in a folder at once: YAML, schema, references, conflicts, what Envoy would reject.\n" +
+			"Several folders are validated one by one. Files and standard input (-) are validated together, and\n" +
+			"references to objects that are not among them are not checked: for that, give the folder.\n" +
 			"The exit code is 1 when there is an error; warnings alone give 0.",
-		Args: exactly("the folder to validate"),
+		Example: "  gatefold validate ./folder\n" +
+			"  gatefold validate -o github --warnings-as-errors .\n" +
+			"  kustomize build . | gatefold validate -",
+		Args: atLeastOne("a folder, files, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			read, err := readFolder(cmd.Context(), args[0], folder)
+			in, err := sortInputs(args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			place := pathPrefix
+			if format == formatGitHub || format == formatSARIF {
+				place = repositoryPrefix
+			}
+			read, err := in.read(cmd.Context(), folder, place)
 			if err != nil {
 				return err
 			}
@@ -38,7 +52,7 @@ func validateCommand() *cobra.Command {
 		},
 	}
 	folder.register(cmd.Flags())
-	format.register(cmd.Flags(), formatText, formatJSON, formatYAML, formatGitHub)
+	format.register(cmd.Flags(), formatText, formatJSON, formatYAML, formatGitHub, formatSARIF)
 	cmd.Flags().BoolVar(&strict, "warnings-as-errors", false, "let a warning give exit code 1, too")
 	return cmd
 }
@@ -46,25 +60,58 @@ func validateCommand() *cobra.Command {
 // reading is what a folder says at a cold start.
 type reading struct {
 	stats    store.Stats
+	ignored  []store.Ignored
 	result   translate.Result
 	problems []store.Problem
+	// unchecked counts the references that single files cannot answer for.
+	unchecked int
 	// places finds where fields are written.
 	places func([]store.Field) []store.Place
+	// outlines reads what routes ask for.
+	outlines func([]store.Key) []store.Outline
+	// labels returns the labels of objects.
+	labels func([]store.Key) []map[string]string
 }
 
 // readFolder takes a folder through store and translate, once.
 func readFolder(ctx context.Context, dir string, o folderOptions) (reading, error) {
+	options, err := o.watched(dir)
+	if err != nil {
+		return reading{}, err
+	}
+	tree, err := watcher.Read(ctx, options)
+	if err != nil {
+		return reading{}, err
+	}
+	return readTree(ctx, tree, o)
+}
+
+// readTree takes a Tree through store and translate, once.
+func readTree(ctx context.Context, tree watcher.Tree, o folderOptions) (reading, error) {
 	both, err := newSteps(ctx, o, false)
 	if err != nil {
 		return reading{}, err
 	}
-	tree, err := watcher.Read(ctx, watcher.Options{Root: dir, Limits: o.tree})
+	change, err := both.apply(ctx, tree)
 	if err != nil {
 		return reading{}, err
 	}
-	change := both.apply(tree)
-	result := both.translator.Apply(change)
-	return reading{change.Stats, result, both.located(change, result), both.store.Places}, nil
+	if err := both.translator.Take(ctx, change); err != nil {
+		return reading{}, err
+	}
+	result := both.translator.Apply(store.Change{})
+	return reading{
+		stats: change.Stats, ignored: change.Ignored, result: result,
+		problems: both.located(change, result), places: both.store.Places, outlines: both.store.Outlines, labels: both.store.Labels,
+	}, nil
+}
+
+// noFiles is about a folder without any file to read, which is hardly the one that was meant.
+func noFiles(dir string) store.Problem {
+	return store.Problem{
+		Code: "NoFiles", Severity: store.Error, File: dir,
+		Message: "no YAML files in " + dir, Hint: "name the folder that holds the files *.yaml, *.yml or *.json",
+	}
 }
 
 // report is validate's JSON: a contract.
@@ -74,6 +121,10 @@ type report struct {
 	Errors   int             `json:"errors"`
 	Warnings int             `json:"warnings"`
 	Problems []store.Problem `json:"problems"`
+	// Ignored are documents that are none of gatefold's.
+	Ignored []store.Ignored `json:"ignored,omitempty"`
+	// Unchecked counts references of single files to objects that are not among them.
+	Unchecked int `json:"unchecked,omitempty"`
 }
 
 func printReport(w io.Writer, format outputFormat, read reading) error {
@@ -83,24 +134,52 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 		for _, p := range read.problems {
 			fmt.Fprintln(w, p.Text(color))
 		}
-		_, err := fmt.Fprintln(w, summary(read.stats, read.problems))
+		_, err := fmt.Fprintln(w, summary(read))
 		return err
 	case formatGitHub:
 		for _, p := range read.problems {
 			fmt.Fprintln(w, annotation(p))
 		}
 		return nil
+	case formatSARIF:
+		return writeValue(w, format, sarifOf(read.problems))
 	}
 	errors, warnings := tally(read.problems)
 	return writeValue(w, format, report{
 		Files: read.stats.Files, Objects: read.stats.Objects, Errors: errors, Warnings: warnings,
-		Problems: append([]store.Problem{}, read.problems...),
+		Problems: append([]store.Problem{}, read.problems...), Ignored: read.ignored, Unchecked: read.unchecked,
 	})
 }
 
-// summary is "3 files, 12 objects, 0 errors, 1 warning".
-func summary(stats store.Stats, problems []store.Problem) string {
-	errors, warnings := tally(problems)
-	return fmt.Sprintf("%s, %s, %s, %s", count(stats.Files, "file"), count(stats.Objects, "object"),
+// summary is "3 files, 12 objects, 0 errors, 1 warning", and what is not used, if anything.
+func summary(read reading) string {
+	errors, warnings := tally(read.problems)
+	line := fmt.Sprintf("%s, %s, %s, %s", count(read.stats.Files, "file"), count(read.stats.Objects, "object"),
 		count(errors, "error"), count(warnings, "warning"))
+	if len(read.ignored) > 0 {
+		line += "; not used: " + strings.Join(ignoredWords(read.ignored), ", ")
+	}
+	if read.unchecked > 0 {
+		line += "; " + count(read.unchecked, "reference") + " not checked (give the folder)"
+	}
+	return line
+}
+
+// maxIgnoredShown bounds the kinds that one line names.
+const maxIgnoredShown = 10
+
+// ignoredWords are "4 Deployment.apps", "1 Pod", "2 documents without apiVersion and kind".
+func ignoredWords(ignored []store.Ignored) []string {
+	var words []string
+	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {
+		if o.Kind == "" {
+			words = append(words, count(o.Count, "document")+" without apiVersion and kind")
+		} else {
+			words = append(words, fmt.Sprintf("%d %s", o.Count, o.Kind))
+		}
+	}
+	if more := len(ignored) - len(words); more > 0 {
+		words = append(words, count(more, "more kind"))
+	}
+	return words
 }

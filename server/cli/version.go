@@ -6,12 +6,13 @@ import (
 	"runtime/debug"
 	"text/tabwriter"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/gateway-api/pkg/consts"
 )
 
-// version is set by the linker in a release: -X …/server/cli.version=v1.2.3.
-var version string
+// version and commit are set by the linker: -X …/server/cli.version=v1.2.3.
+var version, commit string
 
 // envoyVersion is the Envoy that the messages are made for and the tests run.
 const envoyVersion = "1.40.0"
@@ -48,7 +49,7 @@ func versionCommand() *cobra.Command {
 
 // readBuild asks the linker's value first, then what Go recorded.
 func readBuild() build {
-	b := build{Version: version, GatewayAPI: consts.BundleVersion, Envoy: envoyVersion}
+	b := build{Version: version, Commit: commit, GatewayAPI: consts.BundleVersion, Envoy: envoyVersion}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -58,9 +59,17 @@ func readBuild() build {
 		b.Version = info.Main.Version
 	}
 	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
+		if setting.Key == "vcs.revision" && b.Commit == "" {
 			b.Commit = setting.Value
 		}
 	}
 	return b
+}
+
+// figure is gatefold_build_info, which is always 1.
+func (b build) figure() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gatefold_build_info", Help: "What runs: always 1, with the version in the labels.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "goversion": b.Go},
+	}, func() float64 { return 1 })
 }

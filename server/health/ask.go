@@ -52,7 +52,7 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 		return
 	}
 	slices.SortFunc(found.backends, func(a, b Backend) int { return strings.Compare(a.Cluster, b.Cluster) })
-	e.Healthy, e.Endpoints, e.Backends = found.healthy, found.endpoints, found.backends
+	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
 func ask(ctx context.Context, at Address, node string, found *inventory) error {

@@ -111,7 +111,10 @@ func wantUnknown(t *testing.T, at health.Address, want string) {
 func known(names ...string) map[string]*ir.Cluster {
 	clusters := map[string]*ir.Cluster{}
 	for _, name := range names {
-		clusters[name] = &ir.Cluster{Name: name, Objects: []store.Key{{Kind: "Backend", Namespace: "shop", Name: name}}}
+		clusters[name] = &ir.Cluster{
+			Name: name, Objects: []store.Key{{Kind: "Backend", Namespace: "shop", Name: name}},
+			Upstream: &ir.Upstream{HealthCheck: new(ir.HealthCheck)}, // else nobody checks it
+		}
 	}
 	return clusters
 }

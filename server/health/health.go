@@ -27,9 +27,11 @@ type Envoy struct {
 	Peer        string `json:"peer"`
 	// Unknown says why nothing is known of its endpoints; nil when all of it is.
 	Unknown *Unknown `json:"unknown,omitempty"`
-	// Healthy of Endpoints are healthy, over all back ends.
-	Healthy   int `json:"healthy,omitempty"`
-	Endpoints int `json:"endpoints,omitempty"`
+	// Healthy of Endpoints are healthy, over all backends; of those NotChecked nobody knows:
+	// their backends have neither health checks nor outlier detection.
+	Healthy    int `json:"healthy,omitempty"`
+	NotChecked int `json:"notChecked,omitempty"`
+	Endpoints  int `json:"endpoints,omitempty"`
 	// Backends are those with an unhealthy endpoint, or without any, sorted by Cluster.
 	Backends []Backend `json:"backends,omitempty"`
 }
@@ -42,9 +44,10 @@ type Backend struct {
 	// Cluster is the name that Envoy knows.
 	Cluster string `json:"cluster"`
 	// Policies are the BackendConfigPolicies in force for it.
-	Policies  []store.Key `json:"policies,omitempty"`
-	Healthy   int         `json:"healthy,omitempty"`
-	Endpoints int         `json:"endpoints,omitempty"`
+	Policies   []store.Key `json:"policies,omitempty"`
+	Healthy    int         `json:"healthy,omitempty"`
+	NotChecked int         `json:"notChecked,omitempty"`
+	Endpoints  int         `json:"endpoints,omitempty"`
 	// Unhealthy lists those that are not Healthy; of one Envoy the first 1,000.
 	Unhealthy []Endpoint `json:"unhealthy,omitempty"`
 }
@@ -120,8 +123,8 @@ func (b *Backend) Wrong() bool {
 	})
 }
 
-// Unlisted counts the endpoints that are neither healthy nor in Unhealthy.
-func (b *Backend) Unlisted() int { return b.Endpoints - b.Healthy - len(b.Unhealthy) }
+// Unlisted counts the endpoints that are unhealthy and not in Unhealthy.
+func (b *Backend) Unlisted() int { return b.Endpoints - b.Healthy - b.NotChecked - len(b.Unhealthy) }
 
 // IsLocal tells whether a peer is on this host.
 func IsLocal(peer net.Addr) bool {

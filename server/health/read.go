@@ -47,11 +47,14 @@ func checkNode(page io.Reader, node string) error {
 // inventory gathers what an Envoy says of the clusters that are known. What it holds is
 // bounded whatever the page says: by the known clusters, and by maxListed.
 type inventory struct {
-	known              map[string]*ir.Cluster
-	seen               map[string]bool
-	healthy, endpoints int
-	listed             int // of all backends' Unhealthy
-	backends           []Backend
+	known   map[string]*ir.Cluster
+	seen    map[string]bool
+	healthy int
+	// notChecked are those that no health check and no outlier detection watches.
+	notChecked int
+	endpoints  int
+	listed     int // of all backends' Unhealthy
+	backends   []Backend
 }
 
 // read reads /clusters (envoy.admin.v3.Clusters), cluster by cluster.
@@ -89,7 +92,12 @@ func (i *inventory) add(status *clusterStatus) {
 	}
 	i.seen[from.Name] = true
 	all, unhealthy := status.Hosts.all, status.Hosts.unhealthy
-	i.healthy += all - status.Hosts.bad
+	healthy, notChecked := all-status.Hosts.bad, 0
+	if !checks(from) {
+		healthy, notChecked = 0, healthy
+	}
+	i.healthy += healthy
+	i.notChecked += notChecked
 	i.endpoints += all
 	if all > 0 && status.Hosts.bad == 0 {
 		return
@@ -98,8 +106,13 @@ func (i *inventory) add(status *clusterStatus) {
 	i.listed += len(unhealthy)
 	i.backends = append(i.backends, Backend{
 		Object: from.Objects[0], Port: portOf(from), Cluster: from.Name, Policies: policiesOf(from),
-		Healthy: all - status.Hosts.bad, Endpoints: all, Unhealthy: unhealthy,
+		Healthy: healthy, NotChecked: notChecked, Endpoints: all, Unhealthy: unhealthy,
 	})
+}
+
+// checks reports whether Envoy finds out by itself which endpoints of a cluster are healthy.
+func checks(c *ir.Cluster) bool {
+	return c.Upstream != nil && (c.Upstream.HealthCheck != nil || c.Upstream.Outliers != nil)
 }
 
 // clusterStatus is the part of envoy.admin.v3.ClusterStatus that is read.

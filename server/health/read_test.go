@@ -5,6 +5,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // endless gives a text over and over.
@@ -51,5 +54,34 @@ func TestAPageIsReadToABound(t *testing.T) {
 	}
 	if read := 1<<40 - counted.left; read != maxPage {
 		t.Errorf("%d bytes were read", read)
+	}
+}
+
+// An endpoint that nobody checks is neither healthy nor unhealthy, whatever Envoy says of it.
+func TestWhatNobodyChecksIsNotHealthy(t *testing.T) {
+	key := []store.Key{{Kind: "Service", Namespace: "shop", Name: "cart"}}
+	known := map[string]*ir.Cluster{
+		"plain":   {Name: "plain", Objects: key},
+		"checked": {Name: "checked", Objects: key, Upstream: &ir.Upstream{HealthCheck: &ir.HealthCheck{}}},
+		"watched": {Name: "watched", Objects: key, Upstream: &ir.Upstream{Outliers: &ir.Outliers{}}},
+		"tuned":   {Name: "tuned", Objects: key, Upstream: &ir.Upstream{Breakers: &ir.Breakers{}}},
+	}
+	const host = `{"address":{"socket_address":{"address":"10.0.0.1","port_value":80}},"health_status":{"eds_health_status":"HEALTHY"}}`
+	const draining = `{"address":{"socket_address":{"address":"10.0.0.2","port_value":80}},"health_status":{"eds_health_status":"DRAINING"}}`
+	var clusters []string
+	for name := range known {
+		clusters = append(clusters, `{"name":"`+name+`","host_statuses":[`+host+`,`+host+`,`+draining+`]}`)
+	}
+	found := inventory{known: known, seen: map[string]bool{}}
+	if err := found.read(strings.NewReader(`{"cluster_statuses":[` + strings.Join(clusters, ",") + `]}`)); err != nil {
+		t.Fatal(err)
+	}
+	if found.healthy != 4 || found.notChecked != 4 || found.endpoints != 12 {
+		t.Errorf("%d healthy, %d not checked of %d, want 4, 4 of 12", found.healthy, found.notChecked, found.endpoints)
+	}
+	for _, b := range found.backends {
+		if checked := b.Cluster == "checked" || b.Cluster == "watched"; (b.Healthy == 2) != checked || (b.NotChecked == 2) == checked || b.Unlisted() != 0 {
+			t.Errorf("%+v", b)
+		}
 	}
 }

@@ -78,19 +78,28 @@ func (a admin) drain(ctx context.Context) (int, error) {
 	}
 	active := 0
 	for calm := 0; calm < calmLooks; calm++ {
-		text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
+		now, err := a.openRequests(ctx)
 		if ctx.Err() != nil {
 			return active, nil //nolint:nilerr // the time is over, which is no fault of the Envoy
 		}
 		if err != nil {
 			return active, err
 		}
-		if active = activeRequests(string(text)); active > 0 {
+		if active = now; active > 0 {
 			calm = -1
 		}
 		sleep(ctx, drainLook)
 	}
 	return active, nil
+}
+
+// openRequests asks how many requests are under way.
+func (a admin) openRequests(ctx context.Context) (int, error) {
+	text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
+	if err != nil {
+		return 0, err
+	}
+	return activeRequests(string(text)), nil
 }
 
 // activeRequests adds up lines like "http.NAME.downstream_rq_active: 3". Questions like

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // runSuffix ends the name of every run file.
@@ -72,7 +75,8 @@ func (f files) remove() {
 // run is the run file: which process is the Envoy of a Gateway.
 type run struct {
 	Gateway string `json:"gateway"`
-	Pid     int    `json:"pid"`
+	// Pid is 0 while the process is being started.
+	Pid int `json:"pid"`
 	// Start is when the process began, in ticks since the boot of that Boot is the id:
 	// with the pid, no other process has or will ever have it.
 	Start uint64    `json:"start"`
@@ -90,7 +94,7 @@ func readRun(path string) (run, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, fmt.Errorf("%s: %w", path, err)
 	}
-	if r.Pid <= 1 || r.Gateway == "" {
+	if r.Pid < 0 || r.Pid == 1 || r.Gateway == "" {
 		return r, fmt.Errorf("%s names no process", path)
 	}
 	return r, nil
@@ -104,6 +108,16 @@ func (r run) write(path string) error {
 	return replace(path, append(text, '\n'))
 }
 
+// of completes the run file of the process pid.
+func (r run) of(pid int, f files) error {
+	start, err := startTime(pid)
+	if err != nil {
+		return err
+	}
+	r.Pid, r.Start = pid, start
+	return r.write(f.run)
+}
+
 // replace puts text at path whole or not at all.
 func replace(path string, text []byte) error {
 	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
@@ -112,9 +126,16 @@ func replace(path string, text []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// leftBehind lists the Gateways that have a run file.
-func leftBehind(folder string) []string {
+// leftBehind returns the Gateways that have an Envoy of an earlier gatefold, or may have
+// one: those with a run file, and those of which a process was started with the bootstrap,
+// whose run file was lost. A process that is of none of them is ended.
+func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
+	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // what was read before an error counts
+	known := map[string]string{}     // Gateways by bootstrap
+	for gateway := range wanted {
+		known[filesOf(folder, gateway).bootstrap] = gateway
+	}
 	var gateways []string
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
@@ -124,7 +145,21 @@ func leftBehind(folder string) []string {
 		// A run file under another name is nobody's: what it says was not written here.
 		if r, err := readRun(path); err == nil && filesOf(folder, r.Gateway).run == path {
 			gateways = append(gateways, r.Gateway)
+			known[filesOf(folder, r.Gateway).bootstrap] = r.Gateway
 		}
 	}
-	return gateways
+	for bootstrap, pids := range orphans(folder) {
+		if gateway, ok := known[bootstrap]; ok {
+			gateways = append(gateways, gateway)
+			continue
+		}
+		for _, pid := range pids {
+			h.log.Warn().Int("pid", pid).Str("bootstrap", bootstrap).Msg("an Envoy of a Gateway that is not known is ended")
+			if handle, err := os.FindProcess(pid); err == nil && bootstrapOf(pid) == bootstrap {
+				_ = handle.Signal(syscall.SIGTERM) // an error means that it has ended
+			}
+		}
+	}
+	slices.Sort(gateways)
+	return slices.Compact(gateways)
 }

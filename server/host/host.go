@@ -8,6 +8,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,10 @@ type Options struct {
 	NodeID string
 	// DrainTime bounds the wait for requests under way when an Envoy is to end.
 	DrainTime time.Duration
+	// MaxEnvoys is how many Envoys run at most; 0 is MaxEnvoys.
+	MaxEnvoys int
+	// Hurry, when closed, ends the drain of every Envoy: requests under way are cut off.
+	Hurry <-chan struct{}
 	// Changed, when set, is told the states of all Envoys, sorted by Gateway, whenever
 	// one changes. It may be called from any goroutine, one call at a time.
 	Changed func([]State)
@@ -60,6 +65,7 @@ type Host struct {
 // New takes the folder for itself until Run ends. The error tells what is wrong with
 // the folder, or that another gatefold has it.
 func New(options Options, log zerolog.Logger) (*Host, error) {
+	options.MaxEnvoys = cmp.Or(options.MaxEnvoys, MaxEnvoys)
 	lock, err := take(options.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("folder of the Envoys %s: %w", options.Folder, err)
@@ -106,6 +112,9 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-h.wake:
 			crew.become(h.next())
 		case <-ctx.Done():
+			if !errors.Is(context.Cause(ctx), ErrKeep) {
+				h.announceDrain()
+			}
 			crew.running.Wait()
 			return nil
 		}
@@ -119,6 +128,8 @@ type crew struct {
 	all     map[string]*supervisor
 	running sync.WaitGroup
 	looked  bool // for the Envoys of an earlier gatefold
+	// refused are the Gateways that have no Envoy for Options.MaxEnvoys.
+	refused map[string]bool
 	// ends are closed when the newest supervisor of a Gateway has come to its end.
 	ends map[string]<-chan struct{}
 }
@@ -128,20 +139,28 @@ func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return
 	}
+	running := map[string]bool{}
 	for gateway, s := range c.all {
-		if wanted[gateway] == nil {
+		if running[gateway] = wanted[gateway] != nil; wanted[gateway] == nil {
 			s.cancel(errGone)
 			delete(c.all, gateway)
 		}
 	}
 	if !c.looked {
 		c.looked = true
-		for _, gateway := range leftBehind(c.host.options.Folder) {
-			if wanted[gateway] == nil {
+		for _, gateway := range c.host.leftBehind(wanted) {
+			if running[gateway] = wanted[gateway] != nil; wanted[gateway] == nil {
 				c.supervise(gateway).cancel(errGone)
 			}
 		}
 	}
+	wanted, left := admit(wanted, running, c.host.options.MaxEnvoys)
+	for _, gateway := range left {
+		if running[gateway] { // the limit was higher
+			c.supervise(gateway).cancel(errGone)
+		}
+	}
+	c.refuse(left)
 	for _, gateway := range slices.Sorted(maps.Keys(wanted)) {
 		if c.all[gateway] == nil {
 			c.all[gateway] = c.supervise(gateway)

@@ -64,17 +64,17 @@ func (l launch) start(ctx context.Context, f files, log zerolog.Logger) (*proces
 	// journal, and goes on there without gatefold.
 	command.Stdout, command.Stderr = os.Stdout, stderr
 	command.SysProcAttr = ownSession()
+	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now()}
+	if err := r.write(f.run); err != nil { // before the start: if gatefold is killed now, the next one finds it
+		return nil, err
+	}
 	p := newProcess(l.mark)
 	p.tail.from(stderr)
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	p.pid, p.handle, p.since = command.Process.Pid, command.Process, time.Now()
-	start, err := startTime(p.pid)
-	if err == nil {
-		r := run{Gateway: l.gateway, Pid: p.pid, Start: start, Boot: bootID(), Mark: l.mark, Since: p.since}
-		err = r.write(f.run)
-	}
+	p.pid, p.handle, p.since = command.Process.Pid, command.Process, r.Since
+	err = r.of(p.pid, f)
 	if err != nil {
 		err = errors.Join(err, command.Process.Kill())
 		_ = command.Wait() // it was killed

@@ -110,5 +110,14 @@ func passOn(line string, log zerolog.Logger) {
 	default:
 		text = line
 	}
+	if aboutBind(text) {
+		level = zerolog.DebugLevel
+	}
 	log.WithLevel(level).Str("envoy", text).Msg("Envoy says")
+}
+
+// aboutBind reports whether a line is one of those that Envoy writes when it cannot bind an
+// address. It says so to the server, too, which reports it once, with the remedy.
+func aboutBind(text string) bool {
+	return strings.Contains(text, "cannot bind ") && (strings.HasPrefix(text, "config: ") || strings.HasPrefix(text, "upstream: "))
 }

@@ -66,20 +66,25 @@ func howItEnded(state *os.ProcessState, err error) string {
 	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
 }
 
-// stop ends the process, and waits until it is gone.
-func (p *process) stop() {
+// stop ends the process, at once when hurry is closed, and waits until it is gone.
+func (p *process) stop(hurry <-chan struct{}) {
 	_ = p.handle.Signal(syscall.SIGTERM) // an error means that it has ended
 	select {
 	case <-p.ended():
+		return
+	case <-hurry:
 	case <-time.After(stopTime):
-		_ = p.handle.Kill()
-		<-p.ended()
 	}
+	_ = p.handle.Kill()
+	<-p.ended()
 }
 
 // recognize finds the process of a run file. The words say why there is none: it ended,
 // or what has its pid now is another one.
 func recognize(r run, f files) (*process, string) {
+	if r.Pid == 0 {
+		return nil, "no process had been started"
+	}
 	if r.Boot != bootID() {
 		return nil, "this machine was started anew since"
 	}

@@ -15,6 +15,7 @@ const (
 	Running  Phase = "running"
 	Waiting  Phase = "waiting"  // it ended, or could not be started; it will be started again
 	Draining Phase = "draining" // its Gateway is gone, or it is replaced
+	Refused  Phase = "refused"  // Options.MaxEnvoys others run
 )
 
 // State is what is known of the Envoy of one Gateway.

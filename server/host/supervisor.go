@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -87,20 +88,58 @@ func (s *supervisor) set(phase Phase, p *process, message string) {
 // adopt takes over the Envoy that an earlier gatefold left; nil when there is none.
 func (s *supervisor) adopt(ctx context.Context) *process {
 	run, err := readRun(s.files.run)
-	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			s.log.Warn().Err(err).Msg("the run file of an Envoy cannot be used; a new Envoy is started")
-		}
-		return nil
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.log.Warn().Err(err).Msg("the run file of an Envoy cannot be used")
 	}
 	p, why := recognize(run, s.files)
-	if why != "" {
-		s.log.Info().Int("pid", run.Pid).Str("because", why).Msg("no Envoy to adopt")
+	if err == nil && why != "" {
+		s.log.Info().Int("pid", run.Pid).Str("because", why).Msg("the run file leads to no Envoy")
+	}
+	p = s.orphan(run, p)
+	if p == nil {
 		return nil
 	}
 	p.follow(ctx, s.files, s.log)
 	s.log.Info().Int("pid", p.pid).Msg("Envoy adopted")
 	s.set(Running, p, "")
+	return p
+}
+
+// orphan looks for Envoys of this Gateway that the run file does not name: an earlier
+// gatefold ended between their start and the run file, or the file was lost. Without p, which
+// the run file names, the first of them is adopted. The others are ended: they would hold
+// the ports.
+func (s *supervisor) orphan(r run, p *process) *process {
+	looked := false
+	for _, pid := range orphans(s.host.options.Folder)[s.files.bootstrap] {
+		if p != nil && pid == p.pid {
+			continue
+		}
+		r.Gateway, r.Boot = s.gateway, cmp.Or(r.Boot, bootID())
+		if err := r.of(pid, s.files); err != nil {
+			continue // it has ended
+		}
+		looked = true
+		written, err := readRun(s.files.run)
+		if err != nil {
+			continue
+		}
+		found, why := recognize(written, s.files)
+		switch {
+		case why != "":
+			s.log.Info().Int("pid", pid).Str("because", why).Msg("no Envoy to adopt")
+		case p == nil:
+			s.log.Warn().Int("pid", pid).Msg("an Envoy without a run file is found")
+			p = found
+		default:
+			s.log.Warn().Int("pid", pid).Msg("a second Envoy of the Gateway is ended")
+			found.follow(context.Background(), s.files, s.log)
+			found.stop(s.host.options.Hurry)
+		}
+	}
+	if p != nil && looked {
+		_ = r.of(p.pid, s.files) // without it, the next gatefold looks again
+	}
 	return p
 }
 
@@ -154,16 +193,21 @@ func (s *supervisor) end(p *process) {
 		select {
 		case <-p.ended():
 			cancel()
+		case <-s.host.options.Hurry:
+			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	left, err := s.files.admin().drain(ctx)
-	if err != nil {
+	switch {
+	case s.host.hurried():
+		s.log.Warn().Int("requests", left).Msg("a second signal ends Envoy at once; open requests are cut off")
+	case err != nil:
 		s.log.Warn().Err(err).Msg("Envoy cannot be drained")
-	} else if left > 0 {
-		s.log.Warn().Int("requests", left).Msg("the time to drain is up; requests under way are cut off")
+	case left > 0:
+		s.log.Warn().Int("requests", left).Msg("the time to drain is up; open requests are cut off")
 	}
-	p.stop()
+	p.stop(s.host.options.Hurry)
 	s.log.Info().Int("pid", p.pid).Msg("Envoy " + p.fate())
 }
 

@@ -20,6 +20,8 @@ type BackendConfigPolicySpec struct {
 	// TargetRefs are at most 16 Services and Backends, in the policy's namespace.
 	// A Service is meant with all its ports. SectionName is never set.
 	TargetRefs []PolicyTarget `json:"targetRefs,omitempty"`
+	// TargetSelectors select Services and Backends in the policy's namespace by their labels.
+	TargetSelectors []PolicySelector `json:"targetSelectors,omitempty"`
 
 	// ConnectTimeout bounds a new connection; 5s when it is not set.
 	ConnectTimeout *gwv1.Duration `json:"connectTimeout,omitempty"`
@@ -30,16 +32,6 @@ type BackendConfigPolicySpec struct {
 	HealthCheck                   *HealthCheck      `json:"healthCheck,omitempty"`
 	OutlierDetection              *OutlierDetection `json:"outlierDetection,omitempty"`
 	CircuitBreakers               *CircuitBreakers  `json:"circuitBreakers,omitempty"`
-
-	// What follows is not supported yet; package translate/backend says so.
-
-	TargetSelectors           []Unread `json:"targetSelectors,omitempty"`
-	DNS                       *Unread  `json:"dns,omitempty"`
-	CommonHTTPProtocolOptions *Unread  `json:"commonHttpProtocolOptions,omitempty"`
-	HTTP1ProtocolOptions      *Unread  `json:"http1ProtocolOptions,omitempty"`
-	HTTP2ProtocolOptions      *Unread  `json:"http2ProtocolOptions,omitempty"`
-	TLS                       *Unread  `json:"tls,omitempty"`
-	UpstreamProxyProtocol     *Unread  `json:"upstreamProxyProtocol,omitempty"`
 }
 
 // Unread is an object of which only is known that it is there.
@@ -66,8 +58,6 @@ type LoadBalancer struct {
 	RingHash          *RingHash      `json:"ringHash,omitempty"`
 	Maglev            *Maglev        `json:"maglev,omitempty"`
 	Random            *Random        `json:"random,omitempty"`
-	// LocalityType is not supported: endpoints have no locality.
-	LocalityType *string `json:"localityType,omitempty"`
 	// CloseConnectionsOnHostSetChange drains connections when endpoints change.
 	CloseConnectionsOnHostSetChange *bool `json:"closeConnectionsOnHostSetChange,omitempty"`
 }

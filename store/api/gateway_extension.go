@@ -36,11 +36,6 @@ type GatewayExtensionSpec struct {
 	ExtAuth   *ExtAuthProvider   `json:"extAuth,omitempty"`
 	ExtProc   *ExtProcProvider   `json:"extProc,omitempty"`
 	RateLimit *RateLimitProvider `json:"rateLimit,omitempty"`
-
-	// What follows is not supported yet; package translate/policy says so.
-
-	JWT    *Unread `json:"jwt,omitempty"`
-	OAuth2 *Unread `json:"oauth2,omitempty"`
 }
 
 // GRPCService is where a service answers.
@@ -70,15 +65,13 @@ type ServiceBackoff struct {
 
 // ExtAuthProvider says whether a request may pass, by envoy.service.auth.v3.
 type ExtAuthProvider struct {
-	GRPCService *GRPCService `json:"grpcService,omitempty"`
-	// HTTPService is not supported yet.
-	HTTPService *Unread `json:"httpService,omitempty"`
+	GRPCService GRPCService `json:"grpcService"`
 	// HeadersToForward are those of the request that the service sees; all when
 	// there are none.
 	HeadersToForward []string `json:"headersToForward,omitempty"`
 	// FailOpen lets requests pass while the service does not answer.
 	FailOpen bool `json:"failOpen,omitempty"`
-	// ClearRouteCache is not supported when it is true.
+	// ClearRouteCache is false.
 	ClearRouteCache bool         `json:"clearRouteCache,omitempty"`
 	WithRequestBody *RequestBody `json:"withRequestBody,omitempty"`
 	// StatusOnError answers while the service does not; 403 by default.
@@ -114,10 +107,8 @@ type ExtProcProvider struct {
 	MessageTimeout    *gwv1.Duration `json:"messageTimeout,omitempty"`
 	MaxMessageTimeout *gwv1.Duration `json:"maxMessageTimeout,omitempty"`
 	StatPrefix        *string        `json:"statPrefix,omitempty"`
-	// RouteCacheAction is supported as Retain, which is the default.
+	// RouteCacheAction is Retain.
 	RouteCacheAction *string `json:"routeCacheAction,omitempty"`
-	// MetadataOptions is not supported yet.
-	MetadataOptions *Unread `json:"metadataOptions,omitempty"`
 }
 
 // ProcessingMode says what of a request an ExtProcProvider sees: headers and

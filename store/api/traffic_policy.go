@@ -30,6 +30,8 @@ type TrafficPolicy struct {
 type TrafficPolicySpec struct {
 	// TargetRefs are at most 16, in the policy's namespace.
 	TargetRefs []PolicyTarget `json:"targetRefs,omitempty"`
+	// TargetSelectors select objects in the policy's namespace by their labels.
+	TargetSelectors []PolicySelector `json:"targetSelectors,omitempty"`
 
 	Transformation  *Transformation  `json:"transformation,omitempty"`
 	ExtAuth         *ExtAuth         `json:"extAuth,omitempty"`
@@ -52,7 +54,16 @@ type PolicyTarget struct {
 	Group gwv1.Group      `json:"group"`
 	Kind  gwv1.Kind       `json:"kind"`
 	Name  gwv1.ObjectName `json:"name"`
-	// SectionName is a rule of a route or a listener of a Gateway.
+	// SectionName is a rule of a route or a listener of a Gateway or ListenerSet.
+	SectionName *gwv1.SectionName `json:"sectionName,omitempty"`
+}
+
+// PolicySelector selects the objects of a kind that have all of MatchLabels.
+type PolicySelector struct {
+	Group       gwv1.Group        `json:"group"`
+	Kind        gwv1.Kind         `json:"kind"`
+	MatchLabels map[string]string `json:"matchLabels"`
+	// SectionName is a rule of a route or a listener of a Gateway or ListenerSet.
 	SectionName *gwv1.SectionName `json:"sectionName,omitempty"`
 }
 

@@ -2,8 +2,10 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +128,7 @@ func (k *Keeper) write() bool {
 	if !begun {
 		return !k.failing.Load()
 	}
-	err := k.put(batch)
+	err := k.puts(batch)
 	if err != nil {
 		k.mu.Lock()
 		maps.Copy(batch, k.pending)
@@ -139,6 +141,16 @@ func (k *Keeper) write() bool {
 	k.tell(err) // first: who sees that it fails may ask why
 	k.failing.Store(err != nil)
 	return err == nil
+}
+
+// puts is put. A panic is a mistake in gatefold, and an error: it is tried again later.
+func (k *Keeper) puts(batch map[store.Key]store.Saved) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("a mistake in gatefold (at %s); please report it", strings.Join(store.PanickedAt(3), " < "))
+		}
+	}()
+	return k.put(batch)
 }
 
 func (k *Keeper) put(batch map[store.Key]store.Saved) error {

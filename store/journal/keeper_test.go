@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,4 +128,17 @@ func TestKeeperDoesNotWaitForEver(t *testing.T) {
 	}
 	close(release)
 	<-k.done
+}
+
+// A panic while the state is written is an error that is told, and tried again later.
+func TestAPanicOfTheKeeperIsAnError(t *testing.T) {
+	k := &Keeper{options: Options{Dir: t.TempDir()}, journal: &Journal{}, all: func() []store.Saved { panic("a mistake") }}
+	k.journal.options = k.options
+	if err := k.journal.take(); err != nil {
+		t.Fatal(err)
+	}
+	defer k.journal.Close()
+	if err := k.puts(nil); err == nil || !strings.Contains(err.Error(), "a mistake in gatefold (at journal/") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -34,7 +34,9 @@ func TestBackendConfigPolicies(t *testing.T) {
 		{spec: "{outlierDetection: {interval: 0s}}", code: RuleViolated, field: "spec.outlierDetection.interval"},
 		{spec: "{circuitBreakers: {maxConnections: 1, maxPendingRequests: 1, maxRequests: 1, maxRetries: 0, trackRemaining: true}}"},
 		{spec: "{circuitBreakers: {trackRemaining: true}}", code: RuleViolated, field: "spec.circuitBreakers"},
-		{spec: "{tls: {sni: a, secretRef: {name: b}}, commonHttpProtocolOptions: {idleTimeout: 1s}}"},
+		{spec: "{tls: {sni: a, secretRef: {name: b}}}", code: NotServed, field: "spec.tls"},
+		{spec: "{targetSelectors: [{group: '', kind: Service, matchLabels: {a: b}}]}"},
+		{spec: "{targetSelectors: [{group: '', kind: Backend, matchLabels: {a: b}}]}", code: RuleViolated, field: "spec.targetSelectors[0]"},
 		{spec: "{tsl: {}}", code: UnknownField, field: "spec.tsl"},
 	} {
 		_, found := checked(t, doc("gateway.kgateway.dev/v1alpha1", "BackendConfigPolicy", "spec: "+c.spec))

@@ -16,12 +16,16 @@ type checker struct {
 	// unless a blocking finding was made: types and required fields are right.
 	more func(*walk, map[string]any)
 
+	kind     string
+	unserved *notServed
+
 	// places lists where a field of a name may stand.
 	places func() map[string][]string
 }
 
 // finish adds what all kinds have in common.
 func (c *checker) finish(k *kind) {
+	c.kind, c.unserved = k.Kind, k.unserved
 	c.root.add("apiVersion", &node{typ: "string"})
 	c.root.add("kind", &node{typ: "string"})
 	c.root.add("metadata", metadataNode(k.GroupKind))
@@ -41,6 +45,7 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	if c.deprecated != "" {
 		w.found = append(w.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
 	}
+	w.ownAnnotations(object) // before nulls are dropped
 	w.object(c.root, object)
 	if w.blocked {
 		return w.found

@@ -12,8 +12,8 @@ import (
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/gatefold/gatefold/store/fence"
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/tenancy"
 )
 
 // The kinds of the core: the Go type is the schema, and to it come the checks
@@ -23,19 +23,19 @@ func coreChecker[T any]() *checker {
 	return &checker{root: fromType(reflect.TypeFor[T]())}
 }
 
-// namespaceChecker reads what fences a Namespace in (design section 10), so that
-// a mistake there leaves the fence as it was.
+// namespaceChecker reads what a Namespace gives to its namespace, so that a mistake there
+// leaves the last valid grant in force.
 func namespaceChecker() *checker {
 	c := coreChecker[corev1.Namespace]()
 	c.more = func(w *walk, object map[string]any) {
 		metadata, _ := object["metadata"].(map[string]any)
-		text, fenced := entries(metadata, "annotations")[fence.Annotation]
-		if !fenced {
-			return
+		written := map[string]string{}
+		for name, value := range entries(metadata, "annotations") {
+			written[name], _ = value.(string)
 		}
-		written, _ := text.(string)
-		if _, err := fence.Parse(written); err != nil {
-			w.addAt(InvalidValue, "metadata.annotations["+fence.Annotation+"]", err.Error(), "")
+		_, faults := tenancy.Read(written)
+		for _, fault := range faults {
+			w.addAt(InvalidValue, "metadata.annotations["+fault.Annotation+"]", fault.Message, "")
 		}
 	}
 	return c

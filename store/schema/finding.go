@@ -1,5 +1,7 @@
 package schema
 
+import "strings"
+
 // Finding is one mistake in one object, in words for people. It says nothing
 // of the file: store joins it with the place in the text.
 type Finding struct {
@@ -22,6 +24,7 @@ type Finding struct {
 // The codes of findings. They are stable: users filter by them.
 const (
 	UnknownField      = "UnknownField"      // no such field there; it is pruned
+	NotServed         = "NotServed"         // kgateway has it, and gatefold does not serve it
 	RequiredField     = "RequiredField"     // a field is missing
 	WrongType         = "WrongType"         // such as a number where a string belongs
 	NotAllowedValue   = "NotAllowedValue"   // not one of the values that are allowed
@@ -34,11 +37,17 @@ const (
 	DeprecatedVersion = "DeprecatedVersion" // the version works, but is on its way out
 )
 
+// OfKey reports whether the name of the field is wrong, not its value.
+func (f Finding) OfKey() bool {
+	return f.Code == UnknownField || f.Code == NotServed && strings.HasPrefix(f.Message, fieldNotServed)
+}
+
 // blocks tells whether the API server would skip the CEL rules of an object
-// with such a finding, since they may rely on what is broken.
+// with such a finding, since they may rely on what is broken. What is not served is
+// reported once, and not again by the rule that misses it.
 func blocks(code string) bool {
 	switch code {
-	case RequiredField, NotAllowedValue, WrongType, TooLong, TooMany:
+	case NotServed, RequiredField, NotAllowedValue, WrongType, TooLong, TooMany:
 		return true
 	}
 	return false

@@ -10,8 +10,10 @@ func TestGatewayExtensions(t *testing.T) {
 		spec, code, field string // no code: sound
 	}{
 		{spec: "{type: ExtAuth, extAuth: {" + service + "}}"},
-		{spec: "{extAuth: {" + service + ", failOpen: true, statusOnError: 503, headersToForward: [cookie], percentageEnabled: 50, statPrefix: a, clearRouteCache: true, withRequestBody: {maxRequestBytes: 1, allowPartialMessage: true, packAsBytes: true}}}"},
-		{spec: "{extAuth: {httpService: {backendRef: {name: a, port: 1}, pathPrefix: /}}}"},
+		{spec: "{extAuth: {" + service + ", failOpen: true, statusOnError: 503, headersToForward: [cookie], percentageEnabled: 50, statPrefix: a, clearRouteCache: false, withRequestBody: {maxRequestBytes: 1, allowPartialMessage: true, packAsBytes: true}}}"},
+		{spec: "{extAuth: {" + service + ", clearRouteCache: true}}", code: NotServed, field: "spec.extAuth.clearRouteCache"},
+		{spec: "{extAuth: {" + service + ", httpService: {backendRef: {name: a, port: 1}, pathPrefix: /}}}", code: NotServed, field: "spec.extAuth.httpService"},
+		{spec: "{extAuth: {httpService: {backendRef: {name: a, port: 1}, pathPrefix: /}}}", code: NotServed, field: "spec.extAuth.httpService"},
 		{spec: "{extAuth: {}}", code: RuleViolated, field: "spec.extAuth"},
 		{spec: "{extAuth: {" + service + ", statusOnError: 600}}", code: InvalidValue, field: "spec.extAuth.statusOnError"},
 		{spec: "{extAuth: {" + service + ", withRequestBody: {}}}", code: RequiredField, field: "spec.extAuth.withRequestBody.maxRequestBytes"},
@@ -20,14 +22,16 @@ func TestGatewayExtensions(t *testing.T) {
 		{spec: "{extAuth: {grpcService: {backendRef: {group: gateway.kgateway.dev, kind: Backend, name: a, namespace: b, weight: 1}, authority: 'a.example:1', requestTimeout: 1s, retry: {attempts: 2, backoff: {baseInterval: 1s, maxInterval: 2s}}}}}"},
 		{spec: "{extAuth: {grpcService: {backendRef: {name: a, port: 1}, requestTimeout: 0s}}}", code: RuleViolated, field: "spec.extAuth.grpcService.requestTimeout"},
 		{spec: "{extAuth: {grpcService: {backendRef: {name: a, port: 1}, retry: {backoff: {baseInterval: 2s, maxInterval: 1s}}}}}", code: RuleViolated, field: "spec.extAuth.grpcService.retry.backoff"},
-		{spec: "{extProc: {" + service + ", failOpen: false, processingMode: {responseBodyMode: FULL_DUPLEX_STREAMED, responseTrailerMode: SEND}, messageTimeout: 1s, maxMessageTimeout: 2s, routeCacheAction: Retain, metadataOptions: {forwarding: {typed: [a]}}, allowProcessingModeOverride: true, allowedProcessingModeOverrides: [{}]}}"},
+		{spec: "{extProc: {" + service + ", failOpen: false, processingMode: {responseBodyMode: FULL_DUPLEX_STREAMED, responseTrailerMode: SEND}, messageTimeout: 1s, maxMessageTimeout: 2s, routeCacheAction: Retain, allowProcessingModeOverride: true, allowedProcessingModeOverrides: [{}]}}"},
 		{spec: "{extProc: {" + service + ", processingMode: {requestBodyMode: SEND}}}", code: NotAllowedValue, field: "spec.extProc.processingMode.requestBodyMode"},
 		{spec: "{extProc: {}}", code: RequiredField, field: "spec.extProc.grpcService"},
 		{spec: "{rateLimit: {" + service + ", domain: a, timeout: 1s, failOpen: false, xRateLimitHeaders: DraftVersion03}}"},
 		{spec: "{rateLimit: {" + service + "}}", code: RequiredField, field: "spec.rateLimit.domain"},
 		{spec: "{rateLimit: {" + service + ", domain: a}, extAuth: {" + service + "}}", code: RuleViolated, field: "spec"},
 		{spec: "{type: ExtProc, rateLimit: {" + service + ", domain: a}}", code: RuleViolated, field: "spec"},
-		{spec: "{type: OAuth2, oauth2: {issuerURI: a}}"},
+		{spec: "{extProc: {" + service + ", routeCacheAction: Clear}}", code: NotServed, field: "spec.extProc.routeCacheAction"},
+		{spec: "{extProc: {" + service + ", metadataOptions: {forwarding: {typed: [a]}}}}", code: NotServed, field: "spec.extProc.metadataOptions"},
+		{spec: "{oauth2: {issuerURI: a}}", code: NotServed, field: "spec.oauth2"},
 	} {
 		_, found := checked(t, doc("gateway.kgateway.dev/v1alpha1", "GatewayExtension", "spec: "+c.spec))
 		if c.code == "" && len(found) > 0 || c.code != "" && (len(found) != 1 || found[0].Code != c.code || found[0].Field != c.field) {

@@ -20,7 +20,8 @@ type kind struct {
 	// patch changes the schema of the CRD before it is compiled.
 	patch func(*apiextensions.JSONSchemaProps)
 
-	checks map[string]func() *checker // by version; compiled on the first call
+	unserved *notServed
+	checks   map[string]func() *checker // by version; compiled on the first call
 }
 
 // prepare sets up checks, without compiling.

@@ -15,6 +15,9 @@ func nearest(name string, siblings map[string]*node, places map[string][]string,
 	if like != "" && distance <= 1 {
 		return "did you mean " + shown(like) + "?"
 	}
+	if meant := alternative(name, names, fieldWords()); meant != "" {
+		return "did you mean " + shown(meant) + "?"
+	}
 	if where := places[name]; len(where) > 0 {
 		return name + " belongs in " + strings.Join(closestPlaces(where, pattern(path[:len(path)-1])), " or ")
 	}
@@ -27,12 +30,17 @@ func nearest(name string, siblings map[string]*node, places map[string][]string,
 	return "the fields here are " + strings.Join(names, ", ")
 }
 
-// didYouMean proposes the candidate most like name, if one is alike.
+// didYouMean proposes the value that name is most like in its letters or, of the values
+// that people write for one another, in its meaning.
 func didYouMean(name string, candidates []string) string {
-	if like, _ := closest(name, candidates); like != "" {
-		return "did you mean " + shown(like) + "?"
+	like, _ := closest(name, candidates)
+	if like == "" {
+		like = alternative(name, candidates, valueWords())
 	}
-	return ""
+	if like == "" {
+		return ""
+	}
+	return "did you mean " + shown(like) + "?"
 }
 
 // Nearest gives the candidate most like name, "" when none is alike.

@@ -26,20 +26,23 @@ import (
 // Set holds the schemas of all kinds that gatefold knows. It is safe for
 // concurrent use.
 type Set struct {
-	kinds map[schema.GroupKind]*kind
+	kinds    map[schema.GroupKind]*kind
+	unserved []KindNotServed
 }
 
 // Load gives the set. It costs next to nothing: a kind's schema is read and
 // compiled when the kind is first checked, once. The error says that the
 // embedded files do not fit the table of kinds.
 func Load() (*Set, error) {
-	s := &Set{kinds: map[schema.GroupKind]*kind{}}
+	unserved := readNotServed()
+	s := &Set{kinds: map[schema.GroupKind]*kind{}, unserved: unserved.Kinds}
 	for _, k := range slices.Concat(crdKinds(), coreKinds()) {
 		if k.file != "" {
 			if _, err := crds.Open(k.file); err != nil {
 				return nil, fmt.Errorf("schema of %s: %w", k.Kind, err)
 			}
 		}
+		k.unserved = &unserved
 		k.prepare()
 		s.kinds[k.GroupKind] = k
 	}

@@ -199,9 +199,12 @@ func (w *walk) unknown(n *node, name string) {
 		return // looking for what was meant takes a while
 	}
 	w.intoField(name)
+	defer w.out()
+	if w.notServedField(name) {
+		return
+	}
 	hint := nearest(name, n.fields, w.places(), w.path)
 	w.add(UnknownField, "unknown field "+shown(name), hint)
-	w.out()
 }
 
 func (w *walk) missing(n *node, name string) {

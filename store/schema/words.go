@@ -133,6 +133,9 @@ func plain(s string) any {
 }
 
 func (w *walk) notAllowed(n *node, v any) {
+	if w.notServedValue(v) {
+		return
+	}
 	hint := ""
 	if s, ok := v.(string); ok && !w.secret {
 		hint = didYouMean(s, n.enumStrings())

@@ -5,6 +5,7 @@ package backend
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -81,6 +82,9 @@ type Resolution struct {
 	// Key and Cluster, its name, are the back end; all who refer to it share them.
 	Key     *Key
 	Cluster string
+	// DNSName is the one DNS name that its endpoints have, "" where they have IP addresses
+	// or several names.
+	DNSName string
 	Reason  gwv1.RouteConditionReason
 	Message string
 	Hint    string
@@ -238,9 +242,8 @@ func (r Reference) Twin() store.Key {
 }
 
 // Missing refuses a reference to an object that does not exist; twin tells
-// whether Twin does.
-func (r Reference) Missing(twin bool) Resolution {
-	hint := "create it, mend it if it is listed with a problem, or correct the name or namespace"
+// whether Twin does, and hint what to do if not.
+func (r Reference) Missing(twin bool, hint string) Resolution {
 	switch {
 	case twin && r.IsService():
 		hint = fmt.Sprintf("there is a Backend of that name: add group: %s, kind: Backend", api.Group)
@@ -293,6 +296,21 @@ func portList(service *corev1.Service) string {
 // ToBackend resolves a reference to an existing Backend object.
 func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
+}
+
+// Named gives the Resolution with the DNS name of a Backend's endpoints.
+func (r Resolution) Named(b *api.Backend) Resolution {
+	if b == nil || b.Spec.Static == nil {
+		return r
+	}
+	for i, host := range b.Spec.Static.Hosts {
+		if _, err := netip.ParseAddr(host.Host); err == nil || i > 0 && host.Host != r.DNSName {
+			r.DNSName = ""
+			return r
+		}
+		r.DNSName = host.Host
+	}
+	return r
 }
 
 // FromBackend gives the cluster of a Backend object.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
@@ -19,6 +20,9 @@ type Policy struct {
 	// Weight is that of api.AnnotationPolicyWeight.
 	Weight   int32
 	Upstream *ir.Upstream
+	// Closed says why the policy cannot be used, "" where it can. Its targets get no
+	// requests then.
+	Closed string
 }
 
 // Config is what the policies of one Service or Backend come to.
@@ -28,6 +32,10 @@ type Config struct {
 	Uses []policy.Use
 	// CheckedBy is the policy whose health check is in force.
 	CheckedBy store.Key
+	// Closed says why the target gets no requests: the first reason; "" for none. ClosedBy
+	// is the policy.
+	Closed   string
+	ClosedBy store.Key
 }
 
 // Merge joins the policies of one target: higher weight first, then by tie, the
@@ -41,6 +49,12 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	var out Config
 	merged := &ir.Upstream{}
 	for _, p := range policies {
+		if p.Closed != "" {
+			if out.Closed == "" {
+				out.Closed, out.ClosedBy = p.Closed, p.Origin.Key
+			}
+			continue
+		}
 		checked := merged.HealthCheck != nil
 		f := filling{}
 		f.all(merged, p.Upstream)
@@ -92,6 +106,11 @@ func (f filling) fate() policy.Fate {
 // Apply puts a Config into the cluster of one port of its target. A port that the
 // health check does not suit goes without: Envoy would refuse the whole cluster.
 func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
+	if c.Closed != "" {
+		cluster.Objects = append(cluster.Objects, c.ClosedBy)
+		closeCluster(cluster, c.Closed)
+		return nil
+	}
 	if c.Upstream == nil {
 		return nil
 	}
@@ -142,39 +161,7 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
 			Requests: number(from.MaxRequests), Retries: number(from.MaxRetries), Remaining: zero(from.TrackRemaining),
 		}
 	}
-	return to, append(unsupported(spec), aloof(spec)...)
-}
-
-// unsupported names the fields that a policy must not have yet. It is not used then:
-// one that wants TLS must not be taken for one that is content without.
-func unsupported(spec *api.BackendConfigPolicySpec) []store.Problem {
-	var out []store.Problem
-	for _, field := range []struct {
-		name string
-		set  bool
-	}{
-		{"targetSelectors", spec.TargetSelectors != nil},
-		{"dns", spec.DNS != nil},
-		{"commonHttpProtocolOptions", spec.CommonHTTPProtocolOptions != nil},
-		{"http1ProtocolOptions", spec.HTTP1ProtocolOptions != nil},
-		{"http2ProtocolOptions", spec.HTTP2ProtocolOptions != nil},
-		{"tls", spec.TLS != nil},
-		{"upstreamProxyProtocol", spec.UpstreamProxyProtocol != nil},
-		{"loadBalancer.localityType", spec.LoadBalancer != nil && spec.LoadBalancer.LocalityType != nil},
-	} {
-		if field.set {
-			problem := store.Problem{
-				Code: "UnsupportedValue", Severity: store.Error, Field: "spec." + field.name,
-				Message: field.name + " is not supported yet", Hint: "take it out: the policy is not used until then",
-			}
-			if field.name == "tls" {
-				problem.Message += ": requests to the targets go in clear text"
-				problem.Hint += "; let them cross only networks that you trust"
-			}
-			out = append(out, problem)
-		}
-	}
-	return out
+	return to, aloof(spec)
 }
 
 // aloof warns of hash policies, which belong to a route.
@@ -191,9 +178,9 @@ func aloof(spec *api.BackendConfigPolicySpec) []store.Problem {
 		return nil
 	}
 	return []store.Problem{{
-		Code: "NoEffect", Severity: store.Warning, Field: "spec.loadBalancer." + at + ".hashPolicies",
-		Message: "hashPolicies of a back end are not supported yet: requests are not hashed by them",
-		Hint:    "write them into a TrafficPolicy of the routes",
+		Code: schema.NotServed, Severity: store.Warning, Field: "spec.loadBalancer." + at + ".hashPolicies",
+		Message: "kgateway has the field \"hashPolicies\" here; gatefold does not serve it: requests are not hashed by it",
+		Hint:    "write hashPolicies into a TrafficPolicy of the routes",
 	}}
 }
 

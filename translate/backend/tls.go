@@ -18,6 +18,9 @@ type TLSPolicy struct {
 	// requests then: in clear text is not what the policy's owner wants.
 	TLS    *ir.UpstreamTLS
 	Closed string
+	// Invalid tells that its schema refuses the policy. It closes whatever other policies
+	// say: what it would say is not known.
+	Invalid bool
 }
 
 // TLSTarget holds the policies that are in force for one Service or Backend.
@@ -29,6 +32,9 @@ type TLSTarget struct {
 
 // Of gives the policy of a port, nil for none.
 func (t *TLSTarget) Of(port string) *TLSPolicy {
+	if t.All != nil && t.All.Invalid {
+		return t.All
+	}
 	if own := t.Ports[port]; own != nil {
 		return own
 	}
@@ -55,7 +61,12 @@ type Claim struct {
 // (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
-	slices.SortStableFunc(claims, func(a, b Claim) int { return tie(a.Policy.Origin, b.Policy.Origin) })
+	slices.SortStableFunc(claims, func(a, b Claim) int {
+		if a.Policy.Invalid != b.Policy.Invalid {
+			return sign(b.Policy.Invalid)
+		}
+		return tie(a.Policy.Origin, b.Policy.Origin)
+	})
 	out := &TLSTarget{Ports: map[string]*TLSPolicy{}}
 	for _, claim := range claims {
 		switch {
@@ -67,6 +78,14 @@ func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 		}
 	}
 	return out
+}
+
+// sign is 1 for true, else -1.
+func sign(b bool) int {
+	if b {
+		return 1
+	}
+	return -1
 }
 
 // Apply has a cluster speak TLS, or closes it where the policy cannot be used. client is
@@ -83,7 +102,12 @@ func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 		cluster.TLS = &tls
 		return
 	}
-	cluster.Closed, cluster.Discovery, cluster.Endpoints = p.Closed, ir.Static, nil
+	closeCluster(cluster, p.Closed)
+}
+
+// closeCluster takes the endpoints of a cluster: Envoy answers 503.
+func closeCluster(cluster *ir.Cluster, why string) {
+	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }
 
 // LowerTLS gives what a spec asks for, but for the authorities.

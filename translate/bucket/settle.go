@@ -24,7 +24,8 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	default:
 		n = n.unsettled() // other trees have it
 	}
-	n.settlement = settlement[T]{above: up, below: t.below(n, up), rest: len(n.items), most: len(n.items)}
+	t.findTwins(n)
+	n.settlement = settlement[T]{above: up, below: t.below(n, up), rest: len(n.items), most: len(n.items), twinGroups: len(n.twins.groups)}
 	if n.children == nil {
 		return n, true
 	}
@@ -35,6 +36,7 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 		n.rest += c.rest
 		n.keys += c.keys
 		n.most = max(n.most, c.most)
+		n.twinGroups += c.twinGroups
 	}
 	isKey := n.choose()
 	for i := range n.children {

@@ -43,6 +43,11 @@ type Shape[T, L any] struct {
 	Covers func(item T, key string) bool
 	// Single tells that the item must not stand in two lists: nothing becomes a key below it.
 	Single func(T) bool
+	// Twins returns the groups of two items or more that match the same requests, so that
+	// all but the first of a group never answer. Items of a group have one prefix. The
+	// items are in the order of the list, and so are those of a group, and the groups by
+	// their first.
+	Twins func([]T) [][]T
 	// Leaf makes the value that is kept for a key, as long as its list is the same.
 	Leaf func(key string, list []T) L
 }
@@ -68,16 +73,18 @@ type node[T, L any] struct {
 	items    []item[T] // in the order of the list
 	children []child[T, L]
 	total    int // items here and below
+	twins    twins[T]
 	settlement[T]
 }
 
 // settlement is what follows from a node and the items above it.
 type settlement[T any] struct {
-	above *above[T] // nil until the node is settled
-	below *above[T] // what is above the children
-	rest  int       // items here and below that no key has
-	keys  int       // keys below
-	most  int       // items that one node holds, here or below
+	above      *above[T] // nil until the node is settled
+	below      *above[T] // what is above the children
+	rest       int       // items here and below that no key has
+	keys       int       // keys below
+	most       int       // items that one node holds, here or below
+	twinGroups int       // groups of twins, here and below
 }
 
 // child is the node behind one byte more.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,26 @@ func (r rule) matches(path, has string) bool {
 	return ok && (r.prefix == "/" || rest == "" || rest[0] == '/')
 }
 
+// same tells whether two rules match the same.
+func (r rule) same(other rule) bool {
+	other.place, other.single = r.place, r.single
+	return r == other
+}
+
+// twinsOf finds the groups of rules that match the same by looking at each pair.
+func twinsOf(rules []rule) (groups [][]rule) {
+	for i, r := range rules {
+		if slices.ContainsFunc(rules[:i], r.same) {
+			continue
+		}
+		group := slices.DeleteFunc(slices.Clone(rules[i:]), func(other rule) bool { return !r.same(other) })
+		if len(group) > 1 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
 func (r rule) covers(key string) bool {
 	return r.kind == "below" && r.asks == "" && strings.HasPrefix(key, strings.TrimSuffix(r.prefix, "/")+"/")
 }
@@ -50,6 +71,7 @@ func shape() *Shape[rule, *list] {
 		Prefix:  func(r rule) string { return r.prefix },
 		Covers:  rule.covers,
 		Single:  func(r rule) bool { return r.single },
+		Twins:   twinsOf,
 		Leaf:    func(key string, rules []rule) *list { return &list{key, slices.Clone(rules)} },
 	}
 }
@@ -143,14 +165,26 @@ func TestListsAnswerAsTheWholeList(t *testing.T) {
 			}
 			before, held := tree, slices.Clone(tree.Leaves())
 			tree = tree.Edit(gone, come)
-			if fresh := New(shape(), ordered(rules)); !sameLists(tree.Leaves(), fresh.Leaves()) {
+			fresh := New(shape(), ordered(rules))
+			if !sameLists(tree.Leaves(), fresh.Leaves()) {
 				t.Fatalf("seed %d: the edited tree is not the one that is made anew", seed)
+			}
+			if !reflect.DeepEqual(tree.Twins(), fresh.Twins()) {
+				t.Fatalf("seed %d: the twins of the edited tree are not those of one that is made anew", seed)
+			}
+			if got, want := sortedTwins(tree.Twins()), twinsOf(ordered(rules)); !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d: %d groups of twins, not %d", seed, len(got), len(want))
 			}
 			if !slices.Equal(before.Leaves(), held) {
 				t.Fatalf("seed %d: an edit changed the tree before it", seed)
 			}
 		}
 	}
+}
+
+func sortedTwins(groups [][]rule) [][]rule {
+	slices.SortFunc(groups, func(a, b []rule) int { return cmp.Compare(a[0].place, b[0].place) })
+	return groups
 }
 
 func ordered(rules map[int]rule) []rule {

@@ -10,6 +10,7 @@
 //	want/xds.yaml       the resources, in protobuf JSON (only where present)
 //	want/status.yaml    the statuses (only where present)
 //	want/problems       the problems (only where present)
+//	want/messages       the problems in words (only where present)
 //	edit N/in/NAME      a file that edit N writes; an empty one is removed
 //	edit N/requests, edit N/want/…  as above, after edit N
 //	edit N/rebuilt      the rules that ran for the edit (only where present)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -102,19 +101,45 @@ func (b *reporter) notFound() {
 			b.report.Instead = nearest(name, hostsOf(port))
 		}
 	case len(b.answer.Considered) > 0:
-		b.report.Reason = fmt.Sprintf("no rule of the host %s takes it: where the path fits, something else does not", host.Domain)
+		b.report.Reason = fmt.Sprintf("the path matches a rule of %s, but %s", host.Domain, b.whatDiffers())
+		if d := b.findDelegation(host); d != nil {
+			b.delegation(d)
+		}
 	default:
-		b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
-		b.report.Instead = append(pathsOf(host, b.answer.Path), elsewhere...)
-		b.report.Instead = b.report.Instead[:min(len(b.report.Instead), maxInstead)]
+		b.noPath(host, elsewhere)
 	}
+}
+
+func (b *reporter) whatDiffers() string {
+	if slices.ContainsFunc(b.answer.Considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
+		return "its hosts, headers, query or method do not"
+	}
+	return "its headers, query or method do not"
+}
+
+// noPath says which rule handed the path on, if one did, and which paths are like it.
+func (b *reporter) noPath(host *ir.HostView, elsewhere []string) {
+	everyRule := func(*ir.Rule) bool { return true }
+	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
+	var near []string
+	if d := b.findDelegation(host); d != nil {
+		b.report.Reason = b.delegation(d)
+		near = pathsOf(host, b.answer.Path, d.over)
+	}
+	for _, path := range append(pathsOf(host, b.answer.Path, everyRule), elsewhere...) {
+		if !slices.Contains(near, path) {
+			near = append(near, path)
+		}
+	}
+	b.report.Instead = near[:min(len(near), maxInstead)]
 }
 
 // elsewhere are rules of other hosts that would take the request: what a child
 // that narrows its hosts leaves to nobody (GEP-1058, Hostname Settings).
 func (b *reporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
-	r, looked := newRequest(b.query), 0
+	looked := 0
+	r, _ := receive(b.query, port.Port)
 	for i := range port.Hosts {
 		host := &port.Hosts[i]
 		if not != nil && host.Domain == not.Domain {
@@ -126,7 +151,7 @@ func (b *reporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 			}
 			match := rule.Match
 			match.Hosts = nil
-			if !rule.Guard && r.mismatch(&match) == "" && match.Path != (ir.Path{Kind: ir.PathPrefix, Value: "/"}) {
+			if result, _ := r.matches(&match); !rule.Guard && result == takes && match.Path != (ir.Path{Kind: ir.PathPrefix, Value: "/"}) {
 				out = append(out, pathWords(match.Path)+" for the host "+host.Domain)
 				break
 			}
@@ -146,45 +171,13 @@ func hostsOf(port *ir.PortView) []string {
 	return names
 }
 
-// pathsOf are the paths of a host in words, those most like path first. Prefixes
-// are compared with as many segments of it as they have.
-func pathsOf(host *ir.HostView, path string) []string {
-	distance := map[string]int{}
-	for rule := range host.Rules {
-		words, like := pathWords(rule.Match.Path), path
-		if _, known := distance[words]; known {
-			continue
-		}
-		if rule.Match.Path.Kind == ir.PathPrefix {
-			like = firstSegments(path, strings.Count(rule.Match.Path.Value, "/"))
-		}
-		distance[words] = schema.Distance(rule.Match.Path.Value, like)
-		if len(distance) == maxCompared {
-			break
-		}
-	}
-	return byDistance(distance)
-}
-
-func firstSegments(path string, n int) string {
-	for i := range len(path) {
-		if path[i] != '/' {
-			continue
-		}
-		if n--; n < 0 {
-			return path[:i]
-		}
-	}
-	return path
-}
-
 // nearest are the names most like name, at most maxInstead.
 func nearest(name string, names []string) []string {
-	distance := map[string]int{}
+	distances := map[string]int{}
 	for _, candidate := range names[:min(len(names), maxCompared)] {
-		distance[candidate] = schema.Distance(candidate, name)
+		distances[candidate] = distance(candidate, name)
 	}
-	return byDistance(distance)
+	return byDistance(distances)
 }
 
 func byDistance(distance map[string]int) []string {

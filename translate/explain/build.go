@@ -26,6 +26,14 @@ type Facts struct {
 	// Places finds where fields are written, as store.Store.Places does; nil
 	// leaves the places out.
 	Places func([]store.Field) []store.Place
+	// Stale are the objects whose last valid version is served.
+	Stale map[store.Key]store.Stale
+	// Outlines reads what routes ask for, as store.Store.Outlines does; nil leaves out
+	// what is known from it.
+	Outlines func([]store.Key) []store.Outline
+	// Labels returns the labels of objects, as store.Store.Labels does; nil leaves out the
+	// policies that select an object by labels.
+	Labels func([]store.Key) []map[string]string
 }
 
 // Explain reports what happens to a request. An error says that the question has
@@ -47,13 +55,11 @@ func Explain(f Facts, q Query) (*Report, error) {
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
 		Status:  a.Outcome.Status, Location: a.Outcome.Location, Unless: a.Outcome.Unless, Passed: a.Passed,
 	}}
-	if a.Outcome.GRPC {
-		code, name := GRPCStatus(a.Outcome.Status)
-		b.report.GRPCStatus = fmt.Sprintf("%d %s", code, name)
-	}
+	b.report.GRPCStatus = grpcWords(a.Outcome.GRPC, a.Outcome.Status)
 	b.listener()
 	b.route()
 	b.backends()
+	b.policies()
 	b.lost()
 	b.refused()
 	b.outcome()
@@ -61,7 +67,17 @@ func Explain(f Facts, q Query) (*Report, error) {
 	if f.Places != nil {
 		b.report.locate(f.Places)
 	}
+	b.placePolicies()
 	return b.report, nil
+}
+
+// grpcWords returns what a client of gRPC is told of a status, "" for other clients.
+func grpcWords(byGRPC bool, status uint32) string {
+	if !byGRPC {
+		return ""
+	}
+	code, name := GRPCStatus(status)
+	return fmt.Sprintf("%d %s", code, name)
 }
 
 func (q Query) checkGateway(view *ir.View) error {
@@ -87,6 +103,8 @@ type reporter struct {
 	query  Query
 	answer Answer
 	report *Report
+	over   *overlaps // nil until it is asked for
+	named  map[policyAt]bool
 }
 
 func (b *reporter) listener() {
@@ -103,6 +121,7 @@ func (b *reporter) listener() {
 	if own, ok := listenerOf(port.Listeners, hostname(b.query.Host)); ok {
 		l.Name, l.At = own.Name, Source{Object: own.Object, Field: listenerField(own)}
 	}
+	l.Certificates = b.certificates()
 	b.report.Listener = l
 }
 
@@ -187,17 +206,21 @@ func (b *reporter) backends() {
 	for _, target := range b.answer.Outcome.Backends {
 		out := BackendReport{
 			Cluster: target.Cluster, Status: target.Status, Weight: target.Target.Weight, Percent: target.Percent,
-			At: Source{Object: b.answer.Rule.Source.Key, Field: target.Target.Field},
+			GRPCStatus: grpcWords(target.GRPC, target.Status),
+			At:         Source{Object: b.answer.Rule.Source.Key, Field: target.Target.Field},
 		}
 		if target.Cluster == "" {
 			out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
-		} else {
+		} else if target.Status == 0 {
 			out.Receives = &ReceivesReport{
 				Method: b.query.Method, Host: target.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,
 			}
 		}
 		if cluster := b.facts.View.Clusters[target.Cluster]; cluster != nil {
 			out.addCluster(cluster)
+		}
+		if target.Cluster != "" && target.Status != 0 {
+			out.Closed = cmp.Or(out.Closed, "it has no endpoint")
 		}
 		b.report.Backends = append(b.report.Backends, out)
 	}
@@ -239,28 +262,26 @@ func (b *reporter) outcome() {
 	case b.answer.Port == nil:
 		b.report.Outcome = NoListener
 		b.noListener()
-	case rule == nil && b.report.Status != 404:
+	case b.answer.Outcome.Refused:
 		b.report.Outcome = Refused
-		b.report.Reason = refusal(b.report.Status)
+		b.report.Reason = b.answer.Outcome.Why
 	case rule == nil:
 		b.report.Outcome = NotFound
 		b.notFound()
+	case b.answer.Outcome.Policed:
+		b.report.Outcome = Responded
+		b.report.Reason = b.answer.Outcome.Why
 	case rule.Action.Redirect != nil:
 		b.report.Outcome = Redirected
-	case len(b.report.Backends) > 0:
+	case len(b.report.Backends) > 0 && b.report.Status == 0:
 		b.report.Outcome = Forwarded
-		b.report.Reason = closedBackends(b.report.Backends)
+	case len(b.report.Backends) > 0:
+		b.report.Outcome = Responded
+		b.report.Reason = unservedWords(b.report.Backends)
 	default:
 		b.report.Outcome = Responded
 		b.report.Reason = b.whyResponds(rule)
 	}
-}
-
-func refusal(status uint32) string {
-	if status == 431 {
-		return fmt.Sprintf("the request is too large: at most %d KB of target and headers, and %d headers", maxRequestBytes>>10, maxHeaders)
-	}
-	return "Envoy refuses the path: it has to begin with / and be of printable ASCII, without # and %00"
 }
 
 // whyResponds takes the reason from what closed the rule, from its problems, or
@@ -271,12 +292,12 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 	}
 	messages := b.messages(func(p store.Problem) bool { return ofRule(p, rule) })
 	switch {
-	case rule.Action.Respond.Why != "":
-		return rule.Action.Respond.Why
+	case b.answer.Outcome.Why != "":
+		return b.answer.Outcome.Why
 	case messages != "":
 		return messages
 	case rule.Guard:
-		return "the rule hands on to other routes, and none of them takes the request"
+		return "the rule delegates to other routes, and none of them matches the request"
 	}
 	for _, hop := range b.report.Route.Hops {
 		messages := b.messages(func(p store.Problem) bool {
@@ -286,10 +307,11 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 			return hop.rule() + " closes all below it: " + messages
 		}
 	}
-	return fmt.Sprintf("the rule answers %d by itself", rule.Action.Respond.Status)
+	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// closed names the rule of the chain and the policy that close the winner.
+// closed says what closes the rule that answers: a policy that is missing, or one that
+// cannot be used. It names the rule where that is one that delegates.
 func (b *reporter) closed() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]
@@ -298,12 +320,13 @@ func (b *reporter) closed() string {
 		}
 		at := action.From[0]
 		messages := b.messages(func(p store.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
-		action.Does = cmp.Or(messages, b.answer.Rule.Action.Respond.Why)
+		action.Does = cmp.Or(messages, b.answer.Outcome.Why)
 		reason := action.Does
 		if _, isRoute := route.KindOf(at.Object); !isRoute {
-			reason = at.Object.String() + ": " + reason
+			reason = cmp.Or(b.answer.Outcome.Why, at.Object.String()+": "+reason)
 		}
-		for _, hop := range b.report.Route.Hops {
+		hops := b.report.Route.Hops
+		for _, hop := range hops[:len(hops)-1] {
 			if last := action.From[len(action.From)-1]; hop.Object == last.Object && hop.RuleAt.Field == last.Field {
 				return hop.rule() + ": " + reason
 			}

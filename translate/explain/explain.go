@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,6 +20,9 @@ type Query struct {
 	Gateway string
 	Scheme  string // "http", also when empty, or "https"
 	Host    string // the Host header, with or without a port
+	// SNI is the name that the client asks for in the TLS handshake, "-" for none; ""
+	// takes that of Host.
+	SNI string
 	// Port is the port connected to; 0 takes the one in Host, else the scheme's.
 	Port    uint32
 	Method  string // "" is GET
@@ -40,6 +44,9 @@ type Answer struct {
 	Rule *ir.Rule
 	// Outcome is what is done.
 	Outcome Outcome
+	// Unsure are rules in front of Rule that may take the request, at most 20: what they
+	// match is not known.
+	Unsure []Unsure
 	// Considered are rules in front of Rule whose path fits but something else
 	// does not, in order, at most 20; Passed is how many rules are in front.
 	Considered []Miss
@@ -54,6 +61,13 @@ type Miss struct {
 	Reason string
 }
 
+// Unsure is a rule that may take a request, and what is done then.
+type Unsure struct {
+	Rule    *ir.Rule
+	Reason  string
+	Outcome Outcome
+}
+
 // Request tells what Envoy does with a request.
 func Request(view *ir.View, query Query) Answer {
 	query = complete(query)
@@ -61,38 +75,51 @@ func Request(view *ir.View, query Query) Answer {
 	if port == nil {
 		return Answer{Candidates: candidates}
 	}
-	r := newRequest(query)
+	r, refused := receive(query, port.Port)
+	r.clusters = view.Clusters
 	answer := Answer{Port: port.Port, Path: r.path}
-	switch {
-	case query.tooLarge():
-		answer.Outcome.Status = http.StatusRequestHeaderFieldsTooLarge
-		return answer
-	case !legal(query.Path):
-		answer.Outcome.Status = http.StatusBadRequest
-		return answer
-	case host == nil:
-		answer.Outcome = outcome(nil, r)
+	if host != nil {
+		answer.Domain = host.Domain
+	}
+	if refused == nil && host == nil && query.misdirected(port.Port) {
+		refused = &refusal{status: http.StatusMisdirectedRequest, why: fmt.Sprintf(
+			"the connection is open for %s, and %s is the host of another listener: ask for it over a connection of its own", query.SNI, hostname(query.Host))}
+		if r.upgradesToUnknown() {
+			refused = &refusal{status: http.StatusForbidden, why: upgradeRejected}
+		}
+	}
+	if refused != nil {
+		answer.Outcome = Outcome{Refused: true, Status: refused.status, Why: refused.why, GRPC: r.asksByGRPC() && !refused.raw}
 		return answer
 	}
-	answer.Domain = host.Domain
-	answer.search(host, r)
+	if host != nil {
+		answer.search(host, r)
+	}
 	answer.Outcome = outcome(answer.Rule, r)
+	var all []string
+	for _, u := range answer.Unsure {
+		all = append(all, fmt.Sprintf("match: rule %s takes the request: %s", u.Rule.Name, u.Reason))
+	}
+	answer.Outcome.Unless = append(all, answer.Outcome.Unless...)
 	return answer
 }
 
 // search walks the table in order.
 func (a *Answer) search(host *ir.HostView, r *request) {
 	for rule := range host.Rules {
-		reason := r.mismatch(&rule.Match)
+		result, reason := r.matches(&rule.Match)
 		switch {
-		case a.Rule == nil && reason == "":
+		case a.Rule == nil && result == takes:
 			a.Rule = rule
 		case a.Rule == nil:
 			a.Passed++
+			if result == may && len(a.Unsure) < maxShown {
+				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r)})
+			}
 			if reason != pathDiffers && len(a.Considered) < maxShown {
 				a.Considered = append(a.Considered, Miss{Rule: rule, Reason: reason})
 			}
-		case reason == "" && len(a.Behind) < maxShown:
+		case result == takes && len(a.Behind) < maxShown:
 			a.Behind = append(a.Behind, rule)
 		}
 		if len(a.Behind) == maxShown {
@@ -106,6 +133,7 @@ func complete(query Query) Query {
 	if query.ForConnection() {
 		return query
 	}
+	query.SNI = cmp.Or(query.SNI, serverName(hostname(query.Host)))
 	query.Method = cmp.Or(query.Method, http.MethodGet)
 	query.Path = cmp.Or(query.Path, "/")
 	if query.Port != 0 {
@@ -138,13 +166,13 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 		}
 	}
 	if len(fits) > 1 {
-		owners := slices.DeleteFunc(slices.Clone(fits), func(p *ir.PortView) bool { return findHost(p, query.Host) == nil })
+		owners := slices.DeleteFunc(slices.Clone(fits), func(p *ir.PortView) bool { return query.host(p) == nil })
 		if len(owners) > 0 {
 			fits = owners
 		}
 	}
 	if len(fits) == 1 {
-		return fits[0], findHost(fits[0], query.Host), nil
+		return fits[0], query.host(fits[0]), nil
 	}
 	for _, p := range fits {
 		candidates = append(candidates, p.Port.Gateway)
@@ -153,10 +181,38 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 }
 
 // reaches tells whether a port takes the query: with TLS it has to have a chain for
-// the host, which a client names in the handshake.
+// the name in the handshake.
 func (q Query) reaches(p *ir.PortView) bool {
-	_, found := chainOf(p.Port, q.Host)
+	_, found := chainOf(p.Port, q.SNI)
 	return found && p.Port.Port == q.Port && p.Port.Scheme() == q.Scheme
+}
+
+// serverName is the name that a client asks for in the handshake: without the dot at its end.
+func serverName(host string) string { return strings.TrimSuffix(host, ".") }
+
+// host gives the virtual host of the query in the chain that its handshake leads to. nil
+// is none, and also the host of another listener (misdirected).
+func (q Query) host(port *ir.PortView) *ir.HostView {
+	chain, found := chainOf(port.Port, q.SNI)
+	if !found {
+		return nil
+	}
+	return hostIn(port, chain, q.Host)
+}
+
+// misdirected tells whether the most specific host for the query is that of a listener
+// with TLS which the handshake does not lead to.
+func (q Query) misdirected(port *ir.Port) bool {
+	chain, _ := chainOf(port, q.SNI)
+	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
+	return is
+}
+
+// otherListener tells whether a listener with TLS has a hostname, which is not the chain's.
+func otherListener(port *ir.Port, chain, hostname string) bool {
+	return port.Secure() && hostname != chain &&
+		(slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.Name == hostname }) ||
+			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
 }
 
 // chainOf names the chain that a client comes to which asks for a host.
@@ -186,12 +242,22 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 	if !found {
 		return nil
 	}
+	return hostIn(port, chain, name)
+}
+
+// hostIn looks a host up in the table of a chain: nil for none, and for the host of
+// another listener, which answers 421.
+func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
-		return slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {
+		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {
 			return cmp.Or(strings.Compare(h.Chain, chain), strings.Compare(h.Domain, domain))
 		})
+		if own {
+			return i, true
+		}
+		return -1, otherListener(port.Port, chain, pattern)
 	})
-	if !found {
+	if !found || i < 0 {
 		return nil
 	}
 	return &port.Hosts[i]

@@ -9,14 +9,15 @@ import (
 )
 
 // unless tells what of a rule's policies may change what is done, and cannot be known
-// here: what services answer, and what came before.
-func unless(extras *ir.Extras) []string {
+// here: what services answer, what came before, and whom a percentage meets.
+func unless(extras *ir.Extras, r *request) []string {
 	if extras == nil {
 		return nil
 	}
-	var all []string
+	all := unlessForged(extras.CSRF, r)
 	if auth := extras.ExtAuth; auth != nil && auth.Extension.Auth.Percent > 0 {
 		all = append(all, "extAuth: "+auth.Extension.Service.Cluster+" denies it")
+		all = append(all, overfull("extAuth", auth.Extension, r)...)
 	}
 	if limit := extras.RateLimit; limit != nil && limit.Enabled > 0 && limit.Enforced > 0 {
 		all = append(all, "rateLimit.local: too many requests came before (429)")
@@ -26,8 +27,38 @@ func unless(extras *ir.Extras) []string {
 	}
 	if proc := extras.ExtProc; proc != nil {
 		all = append(all, "extProc: "+proc.Extension.Service.Cluster+" changes it, or answers by itself")
+		all = append(all, overfull("extProc", proc.Extension, r)...)
 	}
 	return all
+}
+
+// unlessForged returns what Envoy's CSRF filter does with a share of the requests alone. The
+// filter comes before the buffer and before all services.
+func unlessForged(csrf *ir.CSRF, r *request) []string {
+	switch {
+	case csrf == nil || !forged(csrf, r):
+	case csrf.Enabled > 0 && csrf.Enabled < 100:
+		return []string{fmt.Sprintf("csrf: it is one of the %d%% that are rejected (403): %s", csrf.Enabled, forgedWords(r))}
+	case csrf.Enabled == 0 && csrf.Shadowed > 0 && csrf.Shadowed < 100: // Envoy draws twice, and rejects where the second says no
+		return []string{fmt.Sprintf("csrf: Envoy rejects some of the requests that it only is to check where that is %d%% (403): %s", csrf.Shadowed, forgedWords(r))}
+	}
+	return nil
+}
+
+// A request with so much left until Envoy's limits may become too large by what a service
+// adds to it.
+const (
+	fewHeaders = 20
+	fewBytes   = 8 << 10
+)
+
+// overfull tells of a service that can add more to a request than Envoy takes: Envoy
+// measures a request again after the service has changed it, and answers 500.
+func overfull(field string, service *ir.Extension, r *request) []string {
+	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s adds more headers than Envoy takes: %d with Host, or %d KB (500)", field, service.Service.Cluster, maxHeaders, maxRequestBytes>>10)}
 }
 
 // extensionWords say what a field does that needs a service.
@@ -46,7 +77,94 @@ func extensionWords(field string, extras *ir.Extras) string {
 	case field == "extAuth", field == "extProc":
 		return "turned off"
 	}
+	return fieldWords(field, extras)
+}
+
+// fieldWords say what the fields do that change the request or choose an endpoint.
+func fieldWords(field string, extras *ir.Extras) string {
+	switch field {
+	case "csrf":
+		return csrfWords(extras.CSRF)
+	case "transformation":
+		return transformationWords(extras)
+	case "autoHostRewrite":
+		if extras.AutoHost {
+			return "the host becomes the DNS name of the endpoint"
+		}
+		return "turned off"
+	case "hashPolicies":
+		return hashWords(extras.Hash)
+	case "timeouts":
+		return timeoutWords(&ir.Action{RequestTimeout: extras.RequestTimeout}, namedTimeout{"streamIdle", extras.IdleTimeout})
+	case "buffer":
+		return "turned off"
+	}
 	return ""
+}
+
+func csrfWords(csrf *ir.CSRF) string {
+	if csrf == nil || csrf.Enabled+csrf.Shadowed == 0 {
+		return "turned off"
+	}
+	words := "requests that change something from another origin are answered with 403"
+	if len(csrf.Origins) > 0 {
+		words += ", but for " + strings.Join(matchTexts(csrf.Origins), ", ")
+	}
+	switch {
+	case csrf.Enabled == 0:
+		words = shadowWords(csrf.Shadowed)
+	case csrf.Enabled < 100:
+		words = fmt.Sprintf("for %d%% of the requests: %s", csrf.Enabled, words)
+	}
+	return words
+}
+
+// shadowWords say what Envoy does where it only is to check a share of the requests: below
+// 100% it rejects some all the same, as unless says of a request that can be one of them.
+func shadowWords(percent uint32) string {
+	if percent < 100 {
+		return fmt.Sprintf("%d%% of the requests are only to be checked, but Envoy rejects some that come from another origin (403)", percent)
+	}
+	return "all requests are checked, and none is rejected"
+}
+
+func matchTexts(matches []ir.StringMatch) (out []string) {
+	for _, m := range matches {
+		out = append(out, m.Value)
+	}
+	return out
+}
+
+func transformationWords(extras *ir.Extras) string {
+	var words []string
+	for _, side := range []struct {
+		prefix  string
+		changes []ir.HeaderChange
+	}{{"", extras.Request}, {"in answers ", extras.Response}} {
+		for _, change := range side.changes {
+			verb := map[ir.ChangeKind]string{ir.SetHeader: "set ", ir.AddHeader: "add ", ir.RemoveHeader: "remove "}[change.Kind]
+			words = append(words, side.prefix+verb+change.Name)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func hashWords(hashes []ir.Hash) string {
+	var words []string
+	for _, hash := range hashes {
+		switch {
+		case hash.Header != "":
+			words = append(words, "header "+hash.Header)
+		case hash.Cookie != nil:
+			words = append(words, "cookie "+hash.Cookie.Name)
+		case hash.SourceIP:
+			words = append(words, "client address")
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "the endpoint follows from " + strings.Join(words, ", ")
 }
 
 func authWords(auth *ir.ExtAuth) string {

@@ -2,8 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,25 +11,18 @@ import (
 // pathDiffers is the reason of most misses, which are not worth telling.
 const pathDiffers = "path differs"
 
-// joined are the request headers that Envoy 1.40 keeps in one line: repeated ones
-// are joined with commas. Of all others each line is compared by itself.
-// Found by sending each twice to a real one.
-var joined = map[string]bool{
-	"accept": true, "accept-encoding": true, "access-control-request-headers": true,
-	"access-control-request-method": true, "authorization": true, "cache-control": true,
-	"content-encoding": true, "content-type": true, "expect": true, "grpc-accept-encoding": true,
-	"grpc-timeout": true, "if-match": true, "if-modified-since": true, "if-none-match": true,
-	"if-range": true, "if-unmodified-since": true, "origin": true, "pragma": true,
-	"proxy-status": true, "referer": true, "user-agent": true, "via": true,
-	"x-client-trace-id": true, "x-forwarded-host": true, "x-forwarded-port": true,
-}
-
 // request is a query as Envoy's router sees it.
 type request struct {
-	query   Query
+	query    Query
+	clusters map[string]*ir.Cluster
+	// scheme is that of the URL which the client has used: a trusted proxy may tell another
+	// than that of the listener.
+	scheme  string
 	path    string // normalized, without the query
 	search  string // "?a=b" or ""
-	headers map[string][]string
+	headers fields // without Host
+	// chunked tells that a body comes in chunks, hostless that there is no Host any more.
+	chunked, hostless bool
 }
 
 func newRequest(query Query) *request {
@@ -39,50 +30,64 @@ func newRequest(query Query) *request {
 	if found {
 		search = "?" + search
 	}
-	return &request{query: query, path: normalize(path), search: search, headers: received(query)}
+	return &request{query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: fieldsOf(query.Headers)}
 }
 
-// received are the headers by lower-case name. Those with underscores are
-// dropped, as the listener does.
-func received(query Query) map[string][]string {
-	headers := make(map[string][]string, len(query.Headers)+1)
-	for name, values := range query.Headers {
-		name = strings.ToLower(name)
-		switch {
-		case strings.Contains(name, "_") || len(values) == 0:
-		case joined[name]:
-			headers[name] = []string{strings.Join(values, ",")}
-		default:
-			headers[name] = append(headers[name], values...)
-		}
-	}
-	headers["host"] = []string{query.Host}
-	return headers
-}
+// verdict is whether a match takes a request.
+type verdict uint8
 
-// mismatch says why a match does not hold, "" when it does.
-func (r *request) mismatch(match *ir.Match) string {
+const (
+	misses verdict = iota
+	may            // it depends on what is not known
+	takes
+)
+
+// matches compares a request with a match; the reason says what misses, or is not known.
+func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
-		return pathDiffers
+		return misses, pathDiffers
 	}
 	if host := hostname(r.query.Host); len(match.Hosts) > 0 &&
 		!slices.ContainsFunc(match.Hosts, func(pattern string) bool { return covers(pattern, host) }) {
-		return "host is not " + strings.Join(match.Hosts, " or ")
+		return misses, "host is not " + strings.Join(match.Hosts, " or ")
 	}
 	if match.Method != "" && match.Method != r.query.Method {
-		return fmt.Sprintf("method is %s, not %s", r.query.Method, match.Method)
+		return misses, fmt.Sprintf("method is %s, not %s", r.query.Method, match.Method)
 	}
+	result = takes
 	for _, want := range match.Headers {
-		if reason := compareAny(want, r.headers[want.Name]); reason != "" {
-			return "header " + reason
+		switch one, why := r.matchesHeader(want); one {
+		case misses:
+			return misses, "header " + why
+		case may:
+			result, reason = may, "header "+why
 		}
 	}
 	for _, want := range match.Query {
-		if reason := compareAny(want, firstParameter(r.search, want.Name)); reason != "" {
-			return "query parameter " + reason
+		if one, why := compareAny(want, firstParameter(r.search, want.Name)); one == misses {
+			return misses, "query parameter " + why
 		}
 	}
-	return ""
+	return result, reason
+}
+
+// matchesHeader compares one header, and says what Envoy does with those that it keeps
+// from the routes.
+func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
+	values := r.headers[want.Name]
+	why, taken := stripped[want.Name]
+	if !taken && slices.Contains(ir.ClaimedHeaders(), want.Name) {
+		why, taken = "anybody could claim it, and no hop in front is trusted", true
+	}
+	switch {
+	case want.Name == "host":
+		values = []string{r.query.Host}
+	case strings.Contains(want.Name, "_"):
+		return misses, want.Name + " is dropped by Envoy: its name has an underscore"
+	case taken && len(values) == 0 && r.query.Headers.Get(want.Name) != "":
+		return misses, want.Name + " is taken away by Envoy: " + why
+	}
+	return compareAny(want, values)
 }
 
 func (r *request) matchesPath(path ir.Path) bool {
@@ -102,26 +107,33 @@ func within(path, prefix string) bool {
 }
 
 // compareAny holds when one of the values does.
-func compareAny(want ir.ValueMatch, values []string) string {
+func compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
-		if want.Regex && matchesWhole(want.Value, value) || !want.Regex && value == want.Value {
-			return ""
+		if want.Regex && isKnown(value) && matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||
+			want.Regex && takesAll(want.Value) && value != "" {
+			return takes, ""
+		}
+	}
+	for _, value := range values {
+		if !isKnown(value) && (want.Regex || mayEqual(value, want.Value)) {
+			return may, fmt.Sprintf("%s is %q, which may be %q", want.Name, shown(value), want.Value)
 		}
 	}
 	switch {
 	case len(values) == 0:
-		return want.Name + " is missing"
+		return misses, want.Name + " is missing"
 	case want.Regex:
-		return fmt.Sprintf("%s is %q and does not match %q", want.Name, values, want.Value)
+		return misses, fmt.Sprintf("%s is %q and does not match %q", want.Name, allShown(values), want.Value)
 	}
-	return fmt.Sprintf("%s is %q, not %q", want.Name, values, want.Value)
+	return misses, fmt.Sprintf("%s is %q, not %q", want.Name, allShown(values), want.Value)
 }
 
-// matchesWhole compares the whole value. A pattern that does not compile is in
-// no table (xds.Route refuses it) and matches nothing.
-func matchesWhole(pattern, value string) bool {
-	expression, err := regexp.Compile(`^(?:` + pattern + `)$`)
-	return err == nil && expression.MatchString(value)
+func allShown(values []string) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = shown(value)
+	}
+	return out
 }
 
 // firstParameter is the first value of a query parameter, nothing without one.
@@ -133,15 +145,4 @@ func firstParameter(search, name string) []string {
 		}
 	}
 	return nil
-}
-
-// clone copies the request's headers by canonical name.
-func (r *request) clone() http.Header {
-	headers := make(http.Header, len(r.headers))
-	for name, values := range r.headers {
-		if name != "host" {
-			headers[http.CanonicalHeaderKey(name)] = slices.Clone(values)
-		}
-	}
-	return headers
 }

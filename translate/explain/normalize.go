@@ -129,15 +129,3 @@ func hexDigit(c byte) (byte, bool) {
 func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
-
-// legal tells whether Envoy takes a request target at all; it answers 400 for
-// the others. target is the raw path with its query.
-func legal(target string) bool {
-	if !strings.HasPrefix(target, "/") || strings.Contains(target, "#") {
-		return false
-	}
-	path, _, _ := strings.Cut(target, "?")
-	return !strings.Contains(stripDotParameters(path), "%00") && strings.IndexFunc(target, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f
-	}) < 0
-}

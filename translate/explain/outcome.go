@@ -1,8 +1,10 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -14,6 +16,12 @@ type Outcome struct {
 	// Status is 0 when a back end answers.
 	Status   uint32
 	Location string
+	// Why says in words who answers with Status, and why, where Rule's action does
+	// not: a policy, or Envoy itself. It is also the reason of a Respond that has one.
+	Why string
+	// Policed tells that a policy or a filter answers in place of the rule's action, and
+	// Refused that Envoy answers before it looks for a rule.
+	Policed, Refused bool
 	// GRPC tells that the client is told of Status as gRPC does it: HTTP's is 200, and
 	// GRPCStatus says the rest.
 	GRPC     bool
@@ -26,17 +34,20 @@ type Outcome struct {
 
 // Backend is one of the targets of a request.
 type Backend struct {
-	// Cluster is "" for a reference that is not resolved: its share gets Status.
+	// Cluster is "" for a reference that is not resolved. Status is what its share gets,
+	// or that of a Cluster without an endpoint; 0 where the backend answers.
 	Cluster string
 	Status  uint32
+	// GRPC tells that the client is told of Status as gRPC does it.
+	GRPC bool
 	// Target is the back end in the rule's Forward.
 	Target *ir.Backend
 	// Host is what it receives: the Outcome's, unless the reference rewrites it.
 	Host string
 	// Percent of the requests go here.
 	Percent float64
-	// Headers are the request's headers after all changes of the rule and of the
-	// back end; those that Envoy adds by itself are not in.
+	// Headers are the request's headers after all changes of the rule, of the backend
+	// and of Envoy: ClientAddress and NewRequestID stand for what is not known.
 	Headers http.Header
 }
 
@@ -59,18 +70,13 @@ func GRPCStatus(status uint32) (code int, name string) {
 
 // asksByGRPC tells whether Envoy takes a request for a call of gRPC, and answers in kind.
 func (r *request) asksByGRPC() bool {
-	for _, value := range r.headers["content-type"] {
-		rest, ok := strings.CutPrefix(value, "application/grpc")
-		if ok && (rest == "" || rest[0] == '+') {
-			return true
-		}
-	}
-	return false
+	rest, ok := strings.CutPrefix(r.headers.first("content-type"), "application/grpc")
+	return ok && (rest == "" || rest[0] == '+')
 }
 
 func outcome(rule *ir.Rule, r *request) Outcome {
 	result := decided(rule, r)
-	result.GRPC = r.asksByGRPC() && result.Status >= http.StatusBadRequest
+	result.GRPC = r.asksByGRPC() && result.Status >= http.StatusMultipleChoices
 	return result
 }
 
@@ -78,12 +84,14 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
 	}
-	status, policed := answered(rule, r)
-	if policed {
-		return Outcome{Status: status}
+	if r.upgradesToUnknown() { // once there is a rule, and before its policies
+		return Outcome{Refused: true, Status: http.StatusForbidden, Why: upgradeRejected}
+	}
+	if refused, policed := answered(rule, r); policed {
+		return refused
 	}
 	result := acted(rule, r)
-	result.Unless = unless(rule.Action.Extras)
+	result.Unless = unless(rule.Action.Extras, r)
 	return result
 }
 
@@ -92,7 +100,7 @@ func acted(rule *ir.Rule, r *request) Outcome {
 	action := &rule.Action
 	switch {
 	case action.Respond != nil:
-		return Outcome{Status: action.Respond.Status}
+		return Outcome{Status: action.Respond.Status, Why: action.Respond.Why}
 	case action.Redirect != nil:
 		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
 	}
@@ -113,12 +121,58 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	}
 	for i := range result.Backends {
 		b := &result.Backends[i]
-		if b.Host = result.Host; b.Target.Rewrite != nil {
-			b.Host = b.Target.Rewrite.Hostname
-		}
+		b.Host = r.hostFor(action, b.Target, result.Host)
 	}
+	result.unserved()
 	return result
 }
+
+// unserved sets the status of a request that no backend gets: that of the shares, or
+// that of the greatest one where they differ.
+func (o *Outcome) unserved() {
+	var most float64
+	for _, b := range o.Backends {
+		if b.Status == 0 {
+			o.Status = 0
+			return
+		}
+		if b.Percent > most {
+			most, o.Status = b.Percent, b.Status
+		}
+	}
+}
+
+// hostFor is the host that one of the backends receives: its own, else that of the rule,
+// else with autoHostRewrite the DNS name of the endpoint.
+func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
+	if backend.Rewrite != nil {
+		return backend.Rewrite.Hostname
+	}
+	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
+}
+
+// endpointNames are the DNS names of which Envoy sends that of the chosen endpoint as
+// host; none where it does not.
+func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
+	cluster := r.clusters[backend.Cluster]
+	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
+		action.Extras == nil || !action.Extras.AutoHost || cluster == nil || cluster.Discovery != ir.DNS {
+		return nil
+	}
+	if ownHosts(action) {
+		return slices.DeleteFunc([]string{backend.DNSName}, func(name string) bool { return name == "" })
+	}
+	var names []string
+	for _, endpoint := range cluster.Endpoints {
+		if !slices.Contains(names, endpoint.Host) {
+			names = append(names, endpoint.Host)
+		}
+	}
+	return names
+}
+
+// OneOf stands between the hosts of which a backend receives one.
+const OneOf = " or "
 
 // backends are the targets that get a share; none when nothing is live.
 func backends(rule *ir.Rule, r *request) []Backend {
@@ -143,29 +197,28 @@ func backends(rule *ir.Rule, r *request) []Backend {
 			continue
 		}
 		target := Backend{Cluster: backend.Cluster, Target: backend, Percent: 100 * float64(backend.Weight) / float64(total)}
-		if backend.Cluster == "" {
+		switch cluster := r.clusters[backend.Cluster]; {
+		case backend.Cluster == "":
 			target.Status = rule.Match.Path.Unresolved()
-		} else {
-			target.Headers = changeHeaders(r.transformed(action.Extras), action.RequestHeaders.OrNone(), backend.RequestHeaders.OrNone())
+		case cluster != nil && !reachable(cluster):
+			target.Status = http.StatusServiceUnavailable
+		default:
+			target.Headers = r.sent(action, backend).shown()
 		}
+		target.GRPC = target.Status != 0 && r.asksByGRPC()
 		list = append(list, target)
 	}
 	return list
 }
 
-func changeHeaders(headers http.Header, steps ...ir.HeaderMods) http.Header {
-	for _, mods := range steps {
-		for _, name := range mods.Remove {
-			headers.Del(name)
-		}
-		for _, header := range mods.Set {
-			headers.Set(header.Name, header.Value)
-		}
-		for _, header := range mods.Add {
-			headers.Add(header.Name, header.Value)
-		}
+// reachable tells whether Envoy sends to a cluster: it has an endpoint, and one that
+// takes new requests where it may not use the others (panic threshold 0).
+func reachable(cluster *ir.Cluster) bool {
+	panics := true
+	if up := cluster.Upstream; up != nil && up.Balancer != nil && up.Balancer.PanicPercent != nil {
+		panics = *up.Balancer.PanicPercent > 0
 	}
-	return headers
+	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
 }
 
 // changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
@@ -193,14 +246,14 @@ func orRoot(path string) string {
 // location is the Location header as Envoy writes it. A query in the new path
 // replaces the request's.
 func location(redirect *ir.Redirect, r *request) string {
-	scheme, host, path := r.query.Scheme, redirect.Hostname, changePath(redirect.Path, r.path)
+	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
 	if redirect.Scheme != "" {
 		scheme = redirect.Scheme
 	}
 	if host == "" {
-		host = requestHost(r.query, scheme, redirect.Port != 0)
+		host = r.host(scheme, redirect.Port != 0)
 	}
-	if redirect.Port != 0 {
+	if redirect.Port != 0 && !redirect.PortLess {
 		host += fmt.Sprintf(":%d", redirect.Port)
 	}
 	if !strings.Contains(path, "?") {
@@ -209,17 +262,17 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// requestHost is the request's host; its port goes when another one is written
+// host is the request's host; its port goes when another one is written
 // or when it is the default of a scheme that changes.
-func requestHost(query Query, scheme string, newPort bool) string {
-	i := portStart(query.Host)
+func (r *request) host(scheme string, newPort bool) string {
+	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
+	i := portStart(host)
 	if i < 0 {
-		return query.Host
+		return host
 	}
-	port := query.Host[i:]
-	isDefault := query.Scheme == "http" && port == ":80" || query.Scheme == "https" && port == ":443"
-	if newPort || isDefault && scheme != query.Scheme {
-		return query.Host[:i]
+	isDefault := before == "http" && host[i:] == ":80" || before == "https" && host[i:] == ":443"
+	if newPort || isDefault && scheme != before {
+		return host[:i]
 	}
-	return query.Host
+	return host
 }

@@ -3,34 +3,66 @@ package explain
 import (
 	"fmt"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// answered tells whether a policy answers in place of the rule: a preflight of
-// CORS, where the rule has a back end, or a request that CSRF refuses. Limits that
-// depend on what came before are not known here.
-func answered(rule *ir.Rule, r *request) (status uint32, ok bool) {
+// answered gives the answer of a policy or a filter in place of the rule: to a preflight
+// request of CORS, where the rule has a backend, or to a request that CSRF rejects.
+// Limits that depend on earlier requests are not known here.
+func answered(rule *ir.Rule, r *request) (Outcome, bool) {
 	extras, cors := rule.Action.Extras, rule.Action.CORSInForce()
 	switch {
 	case cors != nil && preflight(cors, r) && len(backends(rule, r)) > 0:
-		return http.StatusOK, true
+		return Outcome{Policed: true, Status: http.StatusOK, Why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}, true
 	case extras == nil:
-		return 0, false
+		return Outcome{}, false
 	case extras.CSRF != nil && extras.CSRF.Enabled == 100 && forged(extras.CSRF, r):
-		return http.StatusForbidden, true
+		why := "Envoy rejects the request by " + partsOf(&rule.Action, csrfPart) + ": " + forgedWords(r)
+		return Outcome{Policed: true, Status: http.StatusForbidden, Why: why}, true
+	case extras.BufferBytes > 0 && r.bodyBytes() > int64(extras.BufferBytes) && !r.upgrades():
+		why := fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, bufferPart), extras.BufferBytes)
+		return Outcome{Policed: true, Status: http.StatusRequestEntityTooLarge, Why: why, Unless: unlessForged(extras.CSRF, r)}, true
 	}
-	return 0, false
+	return Outcome{}, false
+}
+
+// The Kinds of the Parts of an Action that can answer a request.
+const (
+	corsFilter = "CORS"
+	corsPart   = "TrafficPolicy cors"
+	csrfPart   = "TrafficPolicy csrf"
+	bufferPart = "TrafficPolicy buffer"
+)
+
+// corsParts names what has the CORS settings in force: the route's own filter goes before
+// policies.
+func corsParts(action *ir.Action) string {
+	if action.CORS != nil {
+		return partsOf(action, corsFilter)
+	}
+	return partsOf(action, corsPart)
+}
+
+// partsOf names the objects that an action has a Part of a kind from, and the field.
+func partsOf(action *ir.Action, kind string) string {
+	var names []string
+	for _, part := range action.Parts {
+		if name := part.Object.String() + " (" + part.Field + ")"; part.Kind == kind && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return kind
+	}
+	return strings.Join(names, " and ")
 }
 
 func preflight(cors *ir.CORS, r *request) bool {
-	headers := r.clone()
-	origin := headers.Get("Origin")
-	return r.query.Method == http.MethodOptions && headers.Get("Access-Control-Request-Method") != "" &&
+	origin := r.headers.first("origin")
+	return r.query.Method == http.MethodOptions && r.headers.first("access-control-request-method") != "" &&
 		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
 }
 
@@ -40,15 +72,43 @@ func forged(csrf *ir.CSRF, r *request) bool {
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {
 		return false
 	}
-	headers := r.clone()
-	source := headers.Get("Origin")
-	if source == "" || source == "null" {
-		source = headers.Get("Referer")
+	source := sourceOrigin(r)
+	return source == "" || source != targetOrigin(r) && !matchesAny(csrf.Origins, source)
+}
+
+// sourceOrigin is the host and port that a request says it comes from: that of its
+// Origin, else of its Referer.
+func sourceOrigin(r *request) string {
+	if origin := hostAndPort(r.headers.first("origin")); origin != "" {
+		return origin
 	}
-	if u, err := url.Parse(source); err == nil && u.Host != "" {
-		source = u.Host
+	return hostAndPort(r.headers.first("referer"))
+}
+
+// targetOrigin is the host and port that a request is for: Envoy reads them from a URL of
+// its scheme and its Host, without a user.
+func targetOrigin(r *request) string {
+	if r.query.Host == "" {
+		return ""
 	}
-	return source == "" || source != r.query.Host && !matchesAny(csrf.Origins, source)
+	return hostAndPort(r.scheme + "://" + r.query.Host)
+}
+
+// hostAndPort is that of an absolute URL, else the text itself: so Origin "null" is an origin.
+func hostAndPort(text string) string {
+	if a, ok := parseAddress(text); ok {
+		return a.host
+	}
+	return text
+}
+
+// forgedWords says why CSRF rejects a request.
+func forgedWords(r *request) string {
+	source := sourceOrigin(r)
+	if source == "" {
+		return "it has neither an Origin nor a Referer header"
+	}
+	return fmt.Sprintf("it comes from %q, which is neither its own host %q nor an additional origin", source, r.query.Host)
 }
 
 // policyWords says in short what a field of a policy does here.
@@ -97,8 +157,7 @@ func matchesText(m ir.StringMatch, text string) bool {
 	case ir.StringContains:
 		return strings.Contains(text, value)
 	case ir.StringRegex:
-		pattern, err := regexp.Compile(`^(?:` + m.Value + `)$`)
-		return err == nil && pattern.MatchString(text)
+		return matchesWhole(m.Value, text)
 	}
 	return text == value
 }

@@ -12,30 +12,32 @@ import (
 // Envoy answers 431 to what is larger (design section 4; the second is its own
 // limit). It also bounds what one question costs here.
 const (
-	maxRequestBytes = 60 << 10 // target and headers together
-	maxHeaders      = 100
+	maxRequestBytes = 60 << 10 // request line and headers together
+	maxHeaders      = 100      // with Host
 )
 
 // NewQuery reads a request as curl would be given it: a method, an absolute URL,
 // headers as "name: value". A Host header takes the place of the URL's host, but
-// not of its port. The path is kept as written. An error says what is wrong with
+// neither of its port nor of its name in the TLS handshake. The path is kept as written. ws and wss stand for a WebSocket over http
+// and https. An error says what is wrong with
 // the question.
 func NewQuery(method, address string, headers []string) (Query, error) {
 	address, _, _ = strings.Cut(address, "#") // clients do not send it
-	u, err := url.Parse(address)
+	address, upgrade := overHTTP(address)
+	u, err := parseAuthority(address)
 	switch {
 	case err != nil:
 		return Query{}, fmt.Errorf("the URL cannot be read: %w", err)
 	case u.Scheme == "tcp", u.Scheme == "tls", u.Scheme == "udp":
 		return connectionQuery(method, u, headers)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Query{}, fmt.Errorf("the URL %q needs a scheme: http://HOST[:PORT]/PATH, or tcp, tls or udp://HOST:PORT", address)
+		return Query{}, fmt.Errorf("the URL %q needs a scheme: http or https://HOST[:PORT]/PATH, ws or wss for a WebSocket, or tcp, tls or udp://HOST:PORT", address)
 	case u.Hostname() == "":
 		return Query{}, fmt.Errorf("the URL %q names no host", address)
 	case !isToken(method):
 		return Query{}, fmt.Errorf("%q is not a method", method)
 	}
-	q := Query{Scheme: u.Scheme, Host: u.Host, Method: method, Path: target(address), Headers: http.Header{}}
+	q := Query{Scheme: u.Scheme, Host: u.Host, Method: method, Path: target(address), Headers: upgrade, SNI: serverName(strings.ToLower(u.Hostname()))}
 	if q.Port, err = portOf(u); err != nil {
 		return Query{}, err
 	}
@@ -45,6 +47,22 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 		}
 	}
 	return q, nil
+}
+
+// parseAuthority reads scheme and host of a URL. Its path is what stands behind them: a
+// path that is not escaped well is part of the question.
+func parseAuthority(address string) (*url.URL, error) {
+	_, rest, _ := strings.Cut(address, "://")
+	path := ""
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		path = rest[i:]
+	}
+	u, err := url.Parse(strings.TrimSuffix(address, path))
+	if err != nil {
+		return nil, err
+	}
+	u.Path = path
+	return u, nil
 }
 
 // MethodFor is the method of a question that may leave it out: GET, and none where the
@@ -96,7 +114,7 @@ func portOf(u *url.URL) (uint32, error) {
 
 func (q *Query) addHeader(header string) error {
 	name, value, found := strings.Cut(header, ":")
-	value = strings.TrimSpace(value)
+	value = strings.Trim(value, " \t")
 	switch {
 	case !found || !isToken(name):
 		return fmt.Errorf("the header %q is not of the form 'name: value'", header)
@@ -118,16 +136,19 @@ func isToken(text string) bool {
 	}) < 0
 }
 
-// tooLarge tells whether Envoy refuses the request for its size.
-func (q Query) tooLarge() bool {
-	size, count := len(q.Method)+len(q.Path)+len(q.Host), 0
+// tooLarge tells whether Envoy refuses the request for its size: that of its head as
+// clients write it.
+func (q Query) tooLarge() bool { return q.size() > maxRequestBytes }
+
+// size is the length of the request line and the headers, in bytes.
+func (q Query) size() int {
+	size := len(q.Method + " " + q.Path + " HTTP/1.1\r\nHost: " + q.Host + "\r\n\r\n")
 	for name, values := range q.Headers {
 		for _, value := range values {
-			size += len(name) + len(value)
-			count++
+			size += len(name) + len(": \r\n") + len(value)
 		}
 	}
-	return size > maxRequestBytes || count > maxHeaders
+	return size
 }
 
 // URL is the question's URL again.

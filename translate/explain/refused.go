@@ -10,24 +10,16 @@ import (
 // maxRefused bounds the refusals of a Report.
 const maxRefused = 20
 
-// refused tells, where no route takes the request, what the routes of the host
-// do not hand requests to: whole routes, or some of their matches. The statuses
-// say why.
+// refused reports, where no route takes the request, the routes that might have taken it
+// and that a route of the host does not accept, or not with all of their matches. The
+// statuses say why.
 func (b *reporter) refused() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
 		return
 	}
-	_, host, _ := pick(b.facts.View, b.query)
-	if host == nil {
-		return
-	}
-	parents := map[store.Key]bool{}
-	for rule := range host.Rules {
-		parents[rule.Source.Key] = true
-		for _, hop := range rule.Chain {
-			parents[hop.Route] = true
-		}
-	}
+	over := b.overlaps()
+	var found []RefusedReport
+	var routes []store.Key
 	for _, update := range b.facts.Statuses {
 		route, ok := update.Status.(*gwv1.RouteStatus)
 		if !ok {
@@ -35,22 +27,28 @@ func (b *reporter) refused() {
 		}
 		for _, parent := range route.Parents {
 			key, isRoute := parentRoute(update.Key, parent.ParentRef)
-			if isRoute && parents[key] && len(b.report.Refused) < maxRefused {
-				b.addRefusal(update.Key, key, parent.Conditions)
+			if isRoute && over.routes[key] {
+				found = append(found, refusals(update.Key, key, parent.Conditions)...)
+				routes = append(routes, update.Key)
 			}
+		}
+	}
+	over.read(routes, b.facts.Outlines)
+	for _, r := range found {
+		if len(b.report.Refused) < maxRefused && (!over.outlines[r.Object].Found || over.fit(r.Object, -1, -1) > 0) {
+			b.report.Refused = append(b.report.Refused, r)
 		}
 	}
 }
 
-func (b *reporter) addRefusal(child, parent store.Key, conditions []metav1.Condition) {
+func refusals(child, parent store.Key, conditions []metav1.Condition) (out []RefusedReport) {
 	for _, c := range conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"
 		if notAccepted || c.Type == string(gwv1.RouteConditionPartiallyInvalid) && c.Status == "True" {
-			b.report.Refused = append(b.report.Refused, RefusedReport{
-				Object: child, Parent: parent, Reason: c.Reason, Message: c.Message, At: Source{Object: child},
-			})
+			out = append(out, RefusedReport{Object: child, Parent: parent, Reason: c.Reason, Message: c.Message, At: Source{Object: child}})
 		}
 	}
+	return out
 }
 
 // parentRoute gives the route that a parentRef of a child names.

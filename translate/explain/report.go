@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/gatefold/gatefold/store"
 )
@@ -21,16 +22,23 @@ type Report struct {
 	// "12 UNIMPLEMENTED"; HTTP's status is 200 then.
 	GRPCStatus string `json:"grpcStatus,omitempty"`
 	// Unless is what may change the outcome and is not known here: what services of
-	// policies answer, and limits that depend on what came before.
+	// policies answer, limits that depend on what came before, and rules that match a
+	// value which the question does not tell.
 	Unless []string `json:"unless,omitempty"`
 	// Instead names what exists in place of what was not found, nearest first:
 	// URLs, hosts or paths.
-	Instead  []string        `json:"instead,omitempty"`
-	Listener *ListenerReport `json:"listener,omitempty"`
+	Instead []string `json:"instead,omitempty"`
+	// Delegation is the rule that handed the path to routes of which none takes the
+	// request.
+	Delegation *DelegationReport `json:"delegation,omitempty"`
+	Listener   *ListenerReport   `json:"listener,omitempty"`
 	// Route is the winner; nil when no rule takes the request.
 	Route    *RouteReport    `json:"route,omitempty"`
 	Actions  []ActionReport  `json:"actions,omitempty"`
 	Backends []BackendReport `json:"backends,omitempty"`
+	// Policies are those on the way of the request, at most 100: from the Gateway down to
+	// the rule, then those of the backends.
+	Policies []PolicyReport `json:"policies,omitempty"`
 	// Lost are the rules that came near, in the order of the table, at most 40.
 	Lost []LostReport `json:"lost,omitempty"`
 	// Refused are the routes that the routes of the host do not use, or not whole.
@@ -38,8 +46,9 @@ type Report struct {
 	Refused []RefusedReport `json:"refused,omitempty"`
 	// Passed is how many rules were tried in vain before the winner.
 	Passed int `json:"passed"`
-	// Problems are those of the objects that take part, and of routes that serve
-	// nowhere, the weightiest first; MoreProblems were left out.
+	// Problems are those of the objects on the way of the request and of rules that might
+	// have taken it, the most likely cause first, at most 20. MoreProblems counts the
+	// others that routes of the same virtual host have.
 	Problems     []store.Problem `json:"problems,omitempty"`
 	MoreProblems int             `json:"moreProblems,omitempty"`
 }
@@ -53,7 +62,7 @@ const (
 	Redirected Kind = "redirect"    // the client is sent elsewhere
 	Responded  Kind = "respond"     // the rule answers with Status by itself
 	NotFound   Kind = "not-found"   // no rule takes it: 404
-	Refused    Kind = "refused"     // Envoy takes no such request: 400 or 431
+	Refused    Kind = "refused"     // Envoy answers before it looks for a route
 	NoListener Kind = "no-listener" // nothing listens on the port
 	Closed     Kind = "closed"      // a connection is closed, a datagram dropped
 )
@@ -75,12 +84,24 @@ type ListenerReport struct {
 	Envoy string `json:"envoy"`
 	// At is the place of the listener: in the Gateway, or in a ListenerSet of it.
 	At Source `json:"at"`
+	// Certificates are those of the Secrets that the listener may show to the client, with
+	// TLS; it shows the first that fits the name in the handshake.
+	Certificates []CertificateReport `json:"certificates,omitempty"`
 	// VirtualHost is the domain that the host falls under, "" for none.
 	VirtualHost string `json:"virtualHost,omitempty"`
 	// Path is the path as it is matched, without the query; Normalized tells that
 	// it was written otherwise.
 	Path       string `json:"path"`
 	Normalized bool   `json:"normalized,omitempty"`
+}
+
+// CertificateReport is the certificate of one Secret.
+type CertificateReport struct {
+	Object store.Key `json:"object"`
+	// Names are the DNS names and IP addresses that it is for.
+	Names    []string  `json:"names,omitempty"`
+	NotAfter time.Time `json:"notAfter,omitzero"`
+	At       Source    `json:"at"`
 }
 
 // RouteReport is one rule of the table.
@@ -126,25 +147,27 @@ type ActionReport struct {
 // BackendReport is a target of the request.
 type BackendReport struct {
 	// Cluster is "" for a reference that is not resolved: its share gets Status,
-	// and Reason says why.
-	Cluster string  `json:"cluster,omitempty"`
-	Status  uint32  `json:"status,omitempty"`
-	Reason  string  `json:"reason,omitempty"`
-	Weight  uint32  `json:"weight"`
-	Percent float64 `json:"percent"`
-	At      Source  `json:"at"`
+	// and Reason says why. A cluster that gets nothing has a Status, too, and Closed.
+	Cluster string `json:"cluster,omitempty"`
+	Status  uint32 `json:"status,omitempty"`
+	// GRPCStatus is what a client of gRPC is told in place of Status.
+	GRPCStatus string  `json:"grpcStatus,omitempty"`
+	Reason     string  `json:"reason,omitempty"`
+	Weight     uint32  `json:"weight"`
+	Percent    float64 `json:"percent"`
+	At         Source  `json:"at"`
 	// Objects are those that give the endpoints, which are "address:port".
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
 	// TLS is nil for clear text.
 	TLS *TLSReport `json:"tls,omitempty"`
-	// Closed says why nothing is sent to it, "" when nothing is wrong: Envoy answers 503.
+	// Closed says why nothing is sent to it, "" when nothing is wrong.
 	Closed string `json:"closed,omitempty"`
 	// Receives is what the back end gets; nil for one without a cluster.
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// Refused says what becomes of a share without a cluster.
+// Refused says what becomes of a share that no backend gets.
 func (b BackendReport) Refused() string {
 	if b.Status == 0 {
 		return "closed"
@@ -152,8 +175,8 @@ func (b BackendReport) Refused() string {
 	return fmt.Sprintf("answered %d", b.Status)
 }
 
-// ReceivesReport is a request as a back end receives it. Headers that Envoy adds
-// by itself are not in.
+// ReceivesReport is a request as a backend receives it, with the headers that Envoy
+// writes. ClientAddress and NewRequestID stand for what the question does not tell.
 type ReceivesReport struct {
 	Method  string      `json:"method"`
 	Host    string      `json:"host"`
@@ -190,6 +213,21 @@ type Source struct {
 
 // sources yields every Source of the report.
 func (r *Report) sources() []*Source {
+	all := r.way()
+	if r.Delegation != nil {
+		all = append(all, &r.Delegation.At)
+	}
+	for i := range r.Lost {
+		all = append(all, &r.Lost[i].At)
+	}
+	for i := range r.Refused {
+		all = append(all, &r.Refused[i].At)
+	}
+	return all
+}
+
+// way yields those that lead to the answer.
+func (r *Report) way() []*Source {
 	var all []*Source
 	list := func(of []Source) {
 		for i := range of {
@@ -198,6 +236,9 @@ func (r *Report) sources() []*Source {
 	}
 	if r.Listener != nil {
 		all = append(all, &r.Listener.At)
+		for i := range r.Listener.Certificates {
+			all = append(all, &r.Listener.Certificates[i].At)
+		}
 	}
 	if r.Route != nil {
 		for i := range r.Route.Hops {
@@ -213,11 +254,8 @@ func (r *Report) sources() []*Source {
 		list(r.Backends[i].Objects)
 		all = append(all, r.Backends[i].TLS.sources()...)
 	}
-	for i := range r.Lost {
-		all = append(all, &r.Lost[i].At)
-	}
-	for i := range r.Refused {
-		all = append(all, &r.Refused[i].At)
+	for i := range r.Policies {
+		all = append(all, &r.Policies[i].At)
 	}
 	return all
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func routeKey(name string) store.Key { return store.Key{Kind: "HTTPRoute", Namespace: "n", Name: name} }
+func routeKey(name string) store.Key {
+	return store.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "n", Name: name}
+}
 
 // prefixed is a rule that forwards to the cluster c.
 func prefixed(route string, rule int, path string) *ir.Rule {
@@ -113,43 +115,6 @@ func TestListenerIsTheMostSpecificOne(t *testing.T) {
 		if got := ask(t, explain.Facts{View: view}, "http://"+host+"/").Listener.Name; got != want {
 			t.Errorf("%s: listener %s, want %s", host, got, want)
 		}
-	}
-}
-
-// Shown are problems that can have to do with the answer, the closest first.
-func TestProblemsThatMayMatter(t *testing.T) {
-	won, near, far := prefixed("won", 1, "/a/b"), prefixed("near", 0, "/a"), prefixed("far", 0, "/x")
-	var all []store.Problem
-	for field, object := range map[string]store.Key{
-		"spec.rules[0].backendRefs[0]": routeKey("won"), // another rule of the winner
-		"spec.rules[0].filters[0]":     routeKey("far"),
-	} {
-		all = append(all, store.Problem{Code: "no", Object: object, Field: field, Severity: store.Error})
-	}
-	add := func(code string, object store.Key, field string) {
-		all = append(all, store.Problem{Code: code, Object: object, Field: field, Severity: store.Error})
-	}
-	add("5 serves nowhere", routeKey("nowhere"), "spec.parentRefs[0]")
-	add("4 came near", routeKey("near"), "spec.rules[0].timeouts")
-	add("3 dropped match", routeKey("far"), "spec.rules[9].matches[0].path.value")
-	add("2 back end", store.Key{Kind: "Service", Namespace: "n", Name: "c"}, "spec")
-	add("1 the rule", routeKey("won"), "spec.rules[1].backendRefs[0]")
-	add("no", store.Key{Kind: "Service", Namespace: "n", Name: "other"}, "spec")
-	add("no", store.Key{}, "")
-	report := ask(t, explain.Facts{View: viewWith("a.test", won, near, far), Problems: all}, "http://a.test/a/b")
-	var got []string
-	for _, p := range report.Problems {
-		got = append(got, p.Code)
-	}
-	if fmt.Sprint(got) != "[1 the rule 2 back end 4 came near 3 dropped match 5 serves nowhere]" {
-		t.Errorf("got %q", got)
-	}
-	for range 30 {
-		add("more", routeKey("won"), "spec.rules[1]")
-	}
-	report = ask(t, explain.Facts{View: viewWith("a.test", won, near, far), Problems: all}, "http://a.test/a/b")
-	if len(report.Problems) != 20 || report.MoreProblems != 15 {
-		t.Errorf("%d problems, and %d more", len(report.Problems), report.MoreProblems)
 	}
 }
 

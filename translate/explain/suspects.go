@@ -4,31 +4,37 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // maxProblems bounds the problems of a Report.
 const maxProblems = 20
 
-// problems picks those that may be why the answer is not the one hoped for.
-func (b *reporter) problems() {
-	s := b.suspects()
-	var picked []store.Problem
-	rank := map[store.Problem]int{}
-	for _, p := range b.facts.Problems {
-		if r := s.rank(p); r > 0 {
-			rank[p] = r
-			picked = append(picked, p)
-		}
-	}
-	slices.SortStableFunc(picked, func(x, y store.Problem) int {
-		return cmp.Or(cmp.Compare(rank[x], rank[y]), cmp.Compare(severe(x), severe(y)))
-	})
-	shown := min(len(picked), maxProblems)
-	b.report.Problems, b.report.MoreProblems = picked[:shown], len(picked)-shown
+// How a problem bears on the answer, nearest first.
+const (
+	unrelated   = 0 // it is about something else
+	ofTheRule   = 1 // the rule that answers, or one on the way to it
+	ofTheWay    = 2 // another object on the way
+	mentioned   = 3 // an object that a problem above names
+	overlapping = 4 // a rule that might have taken the request
+	unreadable  = 5 // a file that might hold such a rule
+	ofTheHost   = 9 // a route of the same virtual host: counted, not listed
+)
+
+// suspect is a problem with how it bears on the answer.
+type suspect struct {
+	store.Problem
+	rank int
+	fit  int // of an overlapping rule: how much of the path it covers
+}
+
+func compareSuspects(a, b suspect) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.fit, a.fit), cmp.Compare(severe(a.Problem), severe(b.Problem)))
 }
 
 func severe(p store.Problem) int {
@@ -38,104 +44,189 @@ func severe(p store.Problem) int {
 	return 1
 }
 
-// suspects are the objects whose problems count.
+// problems lists those on the way of the request, and those of rules that might have taken
+// it. It counts the others of the virtual host.
+func (b *reporter) problems() {
+	s := b.suspects()
+	var listed []suspect
+	var rest []store.Problem
+	for _, p := range b.facts.Problems {
+		rank, fit := s.rank(p)
+		switch rank {
+		case unrelated:
+			rest = append(rest, p)
+		case ofTheHost:
+			b.report.MoreProblems++
+		default:
+			listed = append(listed, suspect{p, rank, fit})
+		}
+	}
+	listed = append(listed, mentions(listed, rest)...)
+	slices.SortStableFunc(listed, compareSuspects)
+	for i, p := range listed {
+		if i == maxProblems {
+			b.report.MoreProblems += len(listed) - i
+			break
+		}
+		b.report.Problems = append(b.report.Problems, p.Problem)
+	}
+}
+
+// mentions picks those of the rest whose object a listed problem speaks of: what is wrong
+// with a backend that "does not exist" is said under the backend.
+func mentions(listed []suspect, rest []store.Problem) (out []suspect) {
+	var text strings.Builder
+	for _, p := range listed[:min(len(listed), maxProblems)] {
+		text.WriteString(p.Message + " \n")
+	}
+	said := text.String()
+	for _, p := range rest {
+		if name := p.Object.String(); !p.Object.IsZero() && (strings.Contains(said, name+" ") || strings.Contains(said, name+":")) {
+			out = append(out, suspect{p, mentioned, 0})
+		}
+	}
+	return out
+}
+
+// suspects know what is on the way of a request, and what might have been.
 type suspects struct {
-	rule    *ir.Rule
-	winners map[store.Key]bool   // they lead to the answer
-	host    map[store.Key]bool   // routes of the same virtual host
-	rules   map[store.Field]bool // rules that won, led there or came near
-	serving map[store.Key]bool   // routes that serve anywhere
+	rule  *ir.Rule
+	way   map[store.Key]bool   // objects on the way
+	rules map[store.Field]bool // rules on the way
+	near  map[store.Field]bool // rules whose path fits
+	*overlaps
+	// least is how much of the path a rule must cover to go before the one that answers.
+	least int
 	// unheard tells that nothing listens there: only Gateways and broken files can be why.
 	unheard bool
-	// lost tells that nothing answers: then broken files are suspects, too.
+	// lost tells that no rule answers: then files that cannot be read are suspects, too.
 	lost bool
-	// broken tells that a back end is missing.
-	broken bool
-}
-
-// rank orders problems by how likely they explain the answer; 0 is not at all.
-func (s *suspects) rank(p store.Problem) int {
-	isRoute := strings.HasSuffix(p.Object.Kind, "Route")
-	switch {
-	case s.unheard && p.Object.Kind == "Gateway":
-		return 1
-	case s.unheard && !p.Object.IsZero():
-		return 0
-	case s.rule != nil && ofRule(p, s.rule):
-		return 1
-	case s.serving[p.Object] && !s.concerned(p):
-		return 0
-	case s.winners[p.Object]:
-		return 2
-	case s.host[p.Object]:
-		return 3
-	case isRoute && !s.serving[p.Object] && (p.Severity == store.Error || s.lost || s.broken):
-		return 4
-	case s.broken && (p.Object.Kind == "Service" || p.Object.Kind == "Backend"):
-		return 4
-	case s.lost && p.Object.IsZero() && p.Severity == store.Error:
-		return 5
-	}
-	return 0
-}
-
-// concerned tells whether a problem of a route that serves may have to do with
-// the answer: it is about a rule that came near, about a match that may be left
-// out, or about the whole route.
-func (s *suspects) concerned(p store.Problem) bool {
-	i := strings.IndexByte(p.Field, ']')
-	return !strings.HasPrefix(p.Field, "spec.rules[") || i < 0 ||
-		strings.HasPrefix(p.Field[i+1:], ".matches") || s.rules[store.Field{Object: p.Object, Path: p.Field[:i+1]}]
 }
 
 func (b *reporter) suspects() *suspects {
 	s := &suspects{
-		rule: b.answer.Rule, winners: map[store.Key]bool{}, host: map[store.Key]bool{},
-		rules: map[store.Field]bool{}, serving: b.serving(), lost: b.answer.Rule == nil, unheard: b.report.Outcome == NoListener, broken: b.report.Outcome == Responded,
+		rule: b.answer.Rule, way: b.way(), rules: map[store.Field]bool{}, near: map[store.Field]bool{}, overlaps: b.overlaps(),
+		unheard: b.report.Outcome == NoListener, lost: b.answer.Rule == nil, least: 1,
 	}
-	for _, source := range b.report.sources() {
-		s.winners[source.Object] = true
-	}
-	for _, backend := range b.report.Backends {
-		s.broken = s.broken || backend.Cluster == ""
-	}
-	for _, refused := range b.report.Refused {
-		delete(s.winners, refused.Object)
-		s.host[refused.Object] = true
-	}
-	for _, lost := range b.report.Lost {
-		delete(s.winners, lost.Object)
-		s.host[lost.Object] = true
-		s.rules[store.Field{Object: lost.Object, Path: fmt.Sprintf("spec.rules[%d]", lost.Rule)}] = true
+	if s.rule != nil && s.rule.Action.Respond == nil && s.rule.Match.Path.Kind == ir.PathPrefix {
+		s.least = len(strings.TrimSuffix(s.rule.Match.Path.Value, "/")) + 1
 	}
 	if b.report.Route != nil {
 		for _, hop := range b.report.Route.Hops {
-			s.winners[hop.Object] = true
 			s.rules[store.Field{Object: hop.Object, Path: hop.RuleAt.Field}] = true
 		}
 	}
-	if _, host, _ := pick(b.facts.View, b.query); host != nil {
-		for rule := range host.Rules {
-			s.host[rule.Source.Key] = true
+	if b.report.Delegation != nil {
+		s.way[b.report.Delegation.Object] = true
+		s.rules[store.Field{Object: b.report.Delegation.Object, Path: b.report.Delegation.At.Field}] = true
+	}
+	for _, miss := range b.answer.Considered {
+		s.near[store.Field{Object: miss.Rule.Source.Key, Path: fmt.Sprintf("spec.rules[%d]", ruleIndex(miss.Rule))}] = true
+	}
+	var routes []store.Key
+	for _, p := range b.facts.Problems {
+		if _, isRoute := route.KindOf(p.Object); isRoute && !s.unheard {
+			routes = append(routes, p.Object)
 		}
 	}
+	s.read(slices.Compact(routes), b.facts.Outlines)
 	return s
 }
 
-// serving are the routes that have a rule in any table.
-func (b *reporter) serving() map[store.Key]bool {
-	serving := map[store.Key]bool{}
-	for _, gateway := range b.facts.View.Gateways {
-		for _, port := range gateway.Ports {
-			for _, host := range port.Hosts {
-				for rule := range host.Rules {
-					serving[rule.Source.Key] = true
-					for _, hop := range rule.Chain {
-						serving[hop.Route] = true
-					}
-				}
+// way are the objects that lead to the answer.
+func (b *reporter) way() map[store.Key]bool {
+	way := map[store.Key]bool{}
+	for _, source := range b.report.way() {
+		way[source.Object] = true
+	}
+	if b.report.Listener != nil {
+		way[ir.GatewayKey(b.report.Listener.Gateway)] = true
+	}
+	return way
+}
+
+// overlaps begins with the routes that serve under the virtual host.
+func (b *reporter) overlaps() *overlaps {
+	if b.over != nil {
+		return b.over
+	}
+	b.over = &overlaps{
+		path: b.answer.Path, host: hostname(b.query.Host), routes: map[store.Key]bool{}, outlines: map[store.Key]outline{}, fits: map[matchAt]int{},
+	}
+	if b.answer.Port != nil {
+		b.over.gateway = b.answer.Port.Gateway
+	}
+	if _, host, _ := pick(b.facts.View, b.query); host != nil {
+		for rule := range host.Rules {
+			b.over.routes[rule.Source.Key] = true
+			for _, hop := range rule.Chain {
+				b.over.routes[hop.Route] = true
 			}
 		}
 	}
-	return serving
+	return b.over
+}
+
+// rank says how a problem bears on the answer, and how much of the path its rule covers.
+func (s *suspects) rank(p store.Problem) (rank, fit int) {
+	_, isRoute := route.KindOf(p.Object)
+	switch {
+	case p.Object.IsZero():
+		if (s.lost || s.unheard) && p.Severity == store.Error {
+			return unreadable, 0
+		}
+		return unrelated, 0
+	case s.unheard && p.Object.Kind == "Gateway":
+		return ofTheRule, 0
+	case s.unheard:
+		return unrelated, 0
+	case s.rule != nil && ofRule(p, s.rule):
+		return ofTheRule, 0
+	case isRoute:
+		return s.rankRoute(p)
+	case s.way[p.Object]:
+		return ofTheWay, 0
+	}
+	return unrelated, 0
+}
+
+// rankRoute looks at the rule that a problem of a route is about: another rule of a route
+// on the way has nothing to do with the answer, unless it might have taken the request.
+func (s *suspects) rankRoute(p store.Problem) (rank, fit int) {
+	rule, index, match := ruleField(p.Field)
+	at := store.Field{Object: p.Object, Path: rule}
+	fit = s.fit(p.Object, index, match)
+	switch {
+	case s.rules[at]:
+		return ofTheRule, 0
+	case s.way[p.Object] && index < 0:
+		return ofTheWay, 0
+	case s.near[at], fit >= s.least && s.underHost(p.Object):
+		return overlapping, fit
+	case s.way[p.Object], s.underHost(p.Object):
+		return ofTheHost, 0
+	}
+	return unrelated, 0
+}
+
+// ruleField returns the rule that a field of a route is in, and the match; "" and -1 for
+// none.
+func ruleField(field string) (rule string, index, match int) {
+	index, rest := indexAfter(field, "spec.rules[")
+	if index < 0 {
+		return "", -1, -1
+	}
+	match, _ = indexAfter(rest, ".matches[")
+	return fmt.Sprintf("spec.rules[%d]", index), index, match
+}
+
+// indexAfter reads "3].rest" behind a prefix; index is -1 where the text is otherwise.
+func indexAfter(text, prefix string) (index int, rest string) {
+	text, ok := strings.CutPrefix(text, prefix)
+	digits, rest, closed := strings.Cut(text, "]")
+	index, err := strconv.Atoi(digits)
+	if !ok || !closed || err != nil {
+		return -1, ""
+	}
+	return index, rest
 }

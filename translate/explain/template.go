@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -9,42 +8,50 @@ import (
 
 // transformed gives the request's headers after the policies' changes, one after
 // the other.
-func (r *request) transformed(extras *ir.Extras) http.Header {
-	headers := r.clone()
+func (r *request) transformed(extras *ir.Extras) fields {
+	headers := r.headers.clone()
 	if extras == nil {
 		return headers
 	}
 	for _, change := range extras.Request {
 		switch change.Kind {
 		case ir.SetHeader:
-			headers.Set(change.Name, r.expand(headers, change.Value))
+			headers.set(change.Name, r.expand(headers, change.Value))
 		case ir.AddHeader:
-			headers.Add(change.Name, r.expand(headers, change.Value))
+			headers.add(change.Name, r.expand(headers, change.Value))
 		case ir.RemoveHeader:
-			headers.Del(change.Name)
+			headers.remove(change.Name)
 		}
 	}
-	return changeHeaders(headers, extras.RequestHeaders)
+	changeHeaders(headers, extras.RequestHeaders)
+	return headers
 }
 
-func (r *request) expand(headers http.Header, template ir.Template) string {
+func (r *request) expand(headers fields, template ir.Template) string {
 	var b strings.Builder
 	for _, expr := range template {
-		b.WriteString(r.evaluate(headers, expr))
+		if isRead(expr) { // a format of Envoy, which reads the first line alone
+			b.WriteString(first(r.read(headers, expr.Text)))
+		} else {
+			b.WriteString(r.evaluate(headers, expr))
+		}
 	}
 	return b.String()
 }
 
-// evaluate knows the functions of policy.parseTemplate.
-func (r *request) evaluate(headers http.Header, expr ir.Expr) string {
-	switch expr.Func {
-	case "header", "request_header":
-		return r.read(headers, expr.Text)
-	case "lower":
-		return strings.ToLower(r.evaluate(headers, expr.Args[0]))
-	case "upper":
-		return strings.ToUpper(r.evaluate(headers, expr.Args[0]))
-	case "default":
+func isRead(expr ir.Expr) bool { return expr.Func == "header" || expr.Func == "request_header" }
+
+// evaluate knows the functions of policy.parseTemplate. Envoy runs them in CEL, which
+// joins the lines of a header, and knows the case of ASCII letters alone.
+func (r *request) evaluate(headers fields, expr ir.Expr) string {
+	switch {
+	case isRead(expr):
+		return strings.Join(r.read(headers, expr.Text), ",")
+	case expr.Func == "lower":
+		return mapASCII(r.evaluate(headers, expr.Args[0]), 'A', 'a')
+	case expr.Func == "upper":
+		return mapASCII(r.evaluate(headers, expr.Args[0]), 'a', 'A')
+	case expr.Func == "default":
 		if value := r.evaluate(headers, expr.Args[0]); value != "" {
 			return value
 		}
@@ -52,17 +59,35 @@ func (r *request) evaluate(headers http.Header, expr ir.Expr) string {
 	return expr.Text
 }
 
-// read gives the first value of a header, as Envoy's formats do.
-func (r *request) read(headers http.Header, name string) string {
+// mapASCII moves the 26 letters that begin with from to those that begin with to.
+func mapASCII(text string, from, to byte) string {
+	out := []byte(text)
+	for i, c := range out {
+		if from <= c && c < from+26 {
+			out[i] = c - from + to
+		}
+	}
+	return string(out)
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// read gives the lines of a header, or the one of a part of the request.
+func (r *request) read(headers fields, name string) []string {
 	switch name {
 	case ":path":
-		return r.path + r.search
+		return []string{r.path + r.search}
 	case ":method":
-		return r.query.Method
+		return []string{r.query.Method}
 	case ":authority", "host":
-		return r.query.Host
+		return []string{r.query.Host}
 	case ":scheme":
-		return r.query.Scheme
+		return []string{r.scheme}
 	}
-	return headers.Get(name)
+	return headers[name]
 }

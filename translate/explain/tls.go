@@ -3,6 +3,7 @@ package explain
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -49,14 +50,19 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	}
 }
 
-// closedBackends says why none of the targets gets requests, "" when one does.
-func closedBackends(all []BackendReport) string {
+// unservedWords says why none of the targets gets requests.
+func unservedWords(all []BackendReport) string {
+	var words []string
 	for _, b := range all {
-		if b.Closed == "" {
-			return ""
+		why := b.Cluster + ": " + b.Closed
+		if b.Cluster == "" {
+			why = b.Reason
+		}
+		if !slices.Contains(words, why) {
+			words = append(words, why)
 		}
 	}
-	return "Envoy answers 503: " + all[0].Closed
+	return strings.Join(words, "; ")
 }
 
 // Words tells it in a line.
@@ -87,4 +93,34 @@ func (r *TLSReport) sources() []*Source {
 		out = append(out, &r.Authorities[i])
 	}
 	return slices.DeleteFunc(append(out, r.Client), func(s *Source) bool { return s == nil })
+}
+
+// certificates reports those of the chain that the host leads to; none without TLS.
+func (b *reporter) certificates() (out []CertificateReport) {
+	name, _ := chainOf(b.answer.Port, b.query.Host)
+	for _, chain := range b.answer.Port.Chains {
+		if chain.Name != name || chain.TLS == nil {
+			continue
+		}
+		for _, secret := range chain.TLS.Certificates {
+			for _, c := range b.facts.View.Certificates {
+				if ir.SecretName(c.Secret) == secret {
+					out = append(out, CertificateReport{Object: c.Secret, Names: c.Names, NotAfter: c.NotAfter, At: Source{Object: c.Secret}})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Words tells it in a line.
+func (c CertificateReport) Words() string {
+	words := c.Object.String()
+	if len(c.Names) > 0 {
+		words += " for " + strings.Join(c.Names[:min(len(c.Names), maxInstead)], ", ")
+	}
+	if !c.NotAfter.IsZero() {
+		words += ", until " + c.NotAfter.UTC().Format(time.DateOnly)
+	}
+	return words
 }

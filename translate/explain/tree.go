@@ -23,7 +23,17 @@ type TreeNode struct {
 
 	field store.Field
 	order []int // among nodes of one kind
+	index map[childKey]*TreeNode
 }
+
+// childKey finds a node among those below another one.
+type childKey struct {
+	kind  TreeKind
+	field store.Field
+}
+
+// maxRefusedShown bounds the refused routes below one route of a tree.
+const maxRefusedShown = 100
 
 // TreeKind is the sort of a TreeNode.
 type TreeKind string
@@ -99,9 +109,19 @@ func (n *TreeNode) route(key store.Key, refused map[store.Key][]*TreeNode) *Tree
 	node := n.child(RouteNode, store.Field{Object: key})
 	if len(n.Below) > before {
 		node.Name = key.String()
-		node.Below = slices.Clone(refused[key])
+		node.Below = shownRefused(refused[key])
 	}
 	return node
+}
+
+// shownRefused returns the first of the refused routes, and how many there are beside them.
+// Each place gets its own list: a route may stand under many hosts.
+func shownRefused(all []*TreeNode) []*TreeNode {
+	out := slices.Clone(all[:min(len(all), maxRefusedShown)])
+	if more := len(all) - len(out); more > 0 {
+		out = append(out, &TreeNode{Kind: RefusedNode, Name: fmt.Sprintf("and %d more routes, which gatefold validate lists", more)})
+	}
+	return out
 }
 
 func matchField(key store.Key, rule, match int) store.Field {
@@ -110,12 +130,15 @@ func matchField(key store.Key, rule, match int) store.Field {
 
 // child gives the node below n for a field, new when it is not there yet.
 func (n *TreeNode) child(kind TreeKind, field store.Field, order ...int) *TreeNode {
-	for _, c := range n.Below {
-		if c.Kind == kind && c.field == field {
-			return c
-		}
+	key := childKey{kind, field}
+	if c := n.index[key]; c != nil {
+		return c
 	}
 	node := &TreeNode{Kind: kind, Name: field.Path, field: field, order: order}
+	if n.index == nil {
+		n.index = map[childKey]*TreeNode{}
+	}
+	n.index[key] = node
 	n.Below = append(n.Below, node)
 	return node
 }

@@ -160,12 +160,15 @@ func mirrorWords(mirrors []ir.Mirror) string {
 	return "copy " + strings.Join(words, ", ")
 }
 
-func timeoutWords(a *ir.Action) string {
+// namedTimeout is a time limit, nil for none.
+type namedTimeout struct {
+	name string
+	time *time.Duration
+}
+
+func timeoutWords(a *ir.Action, more ...namedTimeout) string {
 	var words []string
-	for _, limit := range []struct {
-		name string
-		time *time.Duration
-	}{{"request", a.RequestTimeout}, {"backendRequest", a.BackendTimeout}} {
+	for _, limit := range append([]namedTimeout{{"request", a.RequestTimeout}, {"backendRequest", a.BackendTimeout}}, more...) {
 		switch {
 		case limit.time == nil:
 		case *limit.time == 0:

@@ -28,6 +28,10 @@ type Extras struct {
 	Retry          *Retry
 	Hash           []Hash
 
+	// LocationPort is a port that is taken out of the Location of answers, 0 for none. It
+	// comes from the route's own redirect (xds), and from no policy.
+	LocationPort uint32
+
 	// Replaced are the fields of the virtual host's policies that those of the
 	// route stand for, also where nothing is left of them.
 	Replaced []string

@@ -5,6 +5,8 @@ package ir
 type Infra struct {
 	// Gateway is "namespace/name", the node.cluster of its Envoy.
 	Gateway string
+	// Origin is of the Gateway, for the order of those that want the same.
+	Origin *Origin `json:"-"`
 	// Addresses are the IP addresses to bind, sorted. A Gateway that can use none
 	// has none.
 	Addresses []string

@@ -96,6 +96,18 @@ func (l Listener) ID() string {
 	return l.Object.String() + " " + l.Name
 }
 
+// SplitListenerID returns the ListenerSet that a listener with this ID is written in, and
+// its name there; inSet is false for a listener of the Gateway itself.
+func SplitListenerID(id string) (set store.Key, name string, inSet bool) {
+	parts := strings.Split(id, " ")
+	if len(parts) != 3 {
+		return set, id, false
+	}
+	set = store.Key{Group: gwv1.GroupName, Kind: parts[0]}
+	set.Namespace, set.Name, _ = strings.Cut(parts[1], "/")
+	return set, parts[2], true
+}
+
 // Rule is one flattened route: one match of one rule of one HTTPRoute, below
 // one chain of parents, and what happens to a request that it matches.
 type Rule struct {
@@ -117,23 +129,40 @@ type Rule struct {
 	// of delegating rules, each as the rule that would stand in its place. nil unless
 	// weights order siblings alone (see route.Compare).
 	Blocks []*Rule
-	// Position is the place below Root: rule, match, then reference, child,
-	// rule, match for every level below. It breaks the last tie.
+	// Position is the place in Source: rule, match. Ref is the index of the backendRef of
+	// the last rule of Chain that leads to Source, 0 for one that is included or a root.
+	// With Chain they break the last tie.
 	Position []int
+	Ref      int
 	// Section is the name of the rule in its object (rules[].name), "" without one.
 	Section string
 	Action  Action
+	// Rejected is what Envoys said of the rule, nil unless every connected Envoy that has
+	// its table rejected it: the table holds it as it is, and each Envoy is sent the table
+	// without it.
+	Rejected *Rejection
+}
+
+// Rejection is what Envoys said of a rule or a virtual host.
+type Rejection struct {
+	// Match tells that they reject it also when it answers 500: it is left out.
+	Match bool
+	Words string
 }
 
 // Hop is one match of a delegating rule, on the way from the root to a rule.
 type Hop struct {
-	Route       store.Key
+	Route   store.Key
+	Created time.Time // as in Origin
+	// Ref is the index of the backendRef of the hop above that leads to Route, as in Rule.
+	Ref         int
 	Rule, Match int
 	// Section is the name of the rule, "" without one.
 	Section string
 	// Included tells that the child below named this rule by its parentRefs
 	// (GEP-1058), and not the rule the child (EP-10943).
 	Included bool
+	Outside  bool // as in Origin
 }
 
 // Origin says who a route is and how old, for ties.
@@ -142,6 +171,9 @@ type Origin struct {
 	// Created is metadata.creationTimestamp as written, zero when not: written
 	// ones come first (design section 3).
 	Created time.Time
+	// Outside tells that path policies are in force and the object does not come from
+	// cluster paths: objects that do go first, and Created is zero.
+	Outside bool
 }
 
 // Action is what happens to a matched request: exactly one of Forward, Redirect
@@ -178,6 +210,14 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
+// ClosedBy names the object for which the rule answers 500, "" where it is not closed by one.
+func (a *Action) ClosedBy() string {
+	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
+		return ""
+	}
+	return a.Parts[0].Object.String()
+}
+
 // PartClosed is the Kind of the Part that makes a rule answer 500: a policy that
 // is missing, or what is wrong with one.
 const PartClosed = "closed"
@@ -207,6 +247,9 @@ type Backend struct {
 	ResponseHeaders *HeaderMods
 	// Rewrite is of the host alone, for one of several back ends; nil for none.
 	Rewrite *Rewrite
+	// DNSName is the host that autoHostRewrite sends where another one of several backends
+	// has a Rewrite; "" leaves the client's.
+	DNSName string
 	// Field is the path of the reference inside the Rule's Source, such as
 	// "spec.rules[0].backendRefs[1]".
 	Field string
@@ -269,9 +312,12 @@ type Redirect struct {
 	Scheme   string
 	Hostname string
 	// Port is 0 to take over the request's, else written into the Location.
-	Port   uint32
-	Status uint32
-	Path   *PathChange
+	Port uint32
+	// PortLess tells that Port is the default of the Location's scheme and is left out there,
+	// as the request's is (Gateway API, HTTPRequestRedirectFilter.port).
+	PortLess bool
+	Status   uint32
+	Path     *PathChange
 }
 
 // Rewrite changes host or path before forwarding.

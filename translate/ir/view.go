@@ -1,6 +1,10 @@
 package ir
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/gatefold/gatefold/store"
+)
 
 // View is all that is served, as explain looks it up. It shares the tables of
 // the translator and is never changed.
@@ -8,6 +12,10 @@ type View struct {
 	Gateways []GatewayView
 	// Clusters are those that a Gateway uses, by name.
 	Clusters map[string]*Cluster
+	// Certificates are those that listeners show, in no order.
+	Certificates []Certificate
+	// Policies are those of all kinds, valid or not, sorted by key.
+	Policies []*Policy
 }
 
 // GatewayView is one Gateway.
@@ -31,4 +39,7 @@ type HostView struct {
 	// Rules gives the rules in the order in which Envoy tries them; Len is how many.
 	Rules iter.Seq[*Rule]
 	Len   int
+	// Attached returns the TrafficPolicies that attach to the way of one of the rules: to
+	// its route, to routes above it and to its listener. It may be nil.
+	Attached func(*Rule) []store.Key
 }

@@ -10,6 +10,8 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -19,6 +21,14 @@ type Route struct {
 	// NamespaceLabels are the labels of its namespace, with
 	// kubernetes.io/metadata.name among them.
 	NamespaceLabels map[string]string
+}
+
+// hostnames returns those that it has, in words.
+func (r Route) hostnames() string {
+	if len(r.Hostnames) == 0 {
+		return r.Hosts.String()
+	}
+	return strings.Join(r.Hostnames, ", ")
 }
 
 // groupKind is its kind, as listeners name it.
@@ -57,13 +67,9 @@ func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 	return Attachment{Refused: Verdict[gwv1.RouteConditionReason]{reason, message}, Hint: hint}
 }
 
-// NoParent is the attachment to a Gateway or ListenerSet that does not exist;
-// elsewhere is one of that name in another namespace, if there is one.
-func NoParent(key, elsewhere store.Key) Attachment {
-	hint := "create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef"
-	if elsewhere.Name != "" {
-		hint = fmt.Sprintf("there is %s: add namespace: %s to the parentRef", elsewhere, elsewhere.Namespace)
-	}
+// NoParent is the attachment to a Gateway or ListenerSet that does not exist; hint says
+// what to do.
+func NoParent(key store.Key, hint string) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
 
@@ -89,7 +95,7 @@ func (p *Part) Attach(parent store.Key, ref gwv1.ParentReference, r Route, owner
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
 		return refuse(gwv1.RouteReasonNoMatchingParent,
-			fmt.Sprintf("%s has no listener%s", parent, wanted(ref)), "its listeners are: "+listenerNames(p.Listeners))
+			fmt.Sprintf("%s has no listener%s", parent, wanted(ref)), meantListener(ref, p.Listeners)+"its listeners are: "+listenerNames(p.Listeners))
 	}
 	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(r) })
 	if len(admitting) == 0 {
@@ -98,7 +104,7 @@ func (p *Part) Attach(parent store.Key, ref gwv1.ParentReference, r Route, owner
 	out := Attachment{}
 	var owned []string
 	for _, l := range admitting {
-		domains := intersect(l.Hostname, r.Hostnames)
+		domains := intersect(l.Hostname, r.Hosts)
 		if len(domains) > 0 {
 			out.Listeners = append(out.Listeners, l.ID())
 		}
@@ -115,7 +121,7 @@ func (p *Part) Attach(parent store.Key, ref gwv1.ParentReference, r Route, owner
 	}
 	if len(out.Listeners) == 0 {
 		return refuse(gwv1.RouteReasonNoMatchingListenerHostname,
-			fmt.Sprintf("none of the hostnames %s lies within the listeners of %s", strings.Join(r.Hostnames, ", "), parent),
+			fmt.Sprintf("none of the hostnames %s lies within the listeners of %s", r.hostnames(), parent),
 			"correct spec.hostnames, or the listener's hostname")
 	}
 	if len(out.Places) == 0 && len(owned) > 0 {
@@ -192,6 +198,21 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
+// meantListener says which of the listeners the sectionName is most like.
+func meantListener(ref gwv1.ParentReference, own []*Listener) string {
+	if ref.SectionName == nil {
+		return ""
+	}
+	var names []string
+	for _, l := range own {
+		names = append(names, l.Name)
+	}
+	if like := schema.Nearest(string(*ref.SectionName), names); like != "" && like != string(*ref.SectionName) {
+		return fmt.Sprintf("did you mean %q? ", like)
+	}
+	return ""
+}
+
 func listenerNames(own []*Listener) string {
 	var names []string
 	for _, l := range own {
@@ -223,12 +244,12 @@ func (l *Listener) admitsNamespace(r Route) bool {
 
 // intersect gives the hosts that a listener and a route have in common, the
 // more specific of each pair, sorted and unique.
-func intersect(listener string, hostnames []string) []string {
-	var out []string
-	if len(hostnames) == 0 {
-		hostnames = []string{""}
+func intersect(listener string, hosts ir.Hosts) []string {
+	if hosts.Every() {
+		return []string{domain(listener)}
 	}
-	for _, hostname := range hostnames {
+	var out []string
+	for _, hostname := range hosts.Names() {
 		switch {
 		case covers(listener, hostname):
 			out = append(out, domain(hostname))

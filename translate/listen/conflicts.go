@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
 )
 
 // resolveConflicts marks listeners that cannot be told apart (spec 004,
@@ -132,11 +135,69 @@ func layer(p gwv1.ProtocolType) string {
 	return "tcp"
 }
 
+// reportConflicts has one problem for each listener that has to change. All that meet on
+// a port have the condition; of two protocols the one of fewer listeners is the odd one.
 func (g *Gateway) reportConflicts() {
+	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {
-		if !l.Conflicted.Good() {
-			g.problemOf(l, string(l.Conflicted.Reason), l.field(), l.Conflicted.Message,
-				"give each listener of a port its own hostname, and one protocol to a port")
+		if l.Conflicted.Reason == gwv1.ListenerReasonProtocolConflict {
+			at := portOf{l.Owner, l.socket()}
+			mixed[at] = append(mixed[at], l)
 		}
 	}
+	for _, l := range g.Listeners {
+		switch at := (portOf{l.Owner, l.socket()}); {
+		case l.Conflicted.Good():
+		case len(mixed[at]) == 0 || l.Conflicted.Reason != gwv1.ListenerReasonProtocolConflict || ofOneFamily(mixed[at]):
+			g.problemOf(l, string(l.Conflicted.Reason), l.field(), l.Conflicted.Message,
+				"give each listener of a port its own hostname, and one protocol to a port")
+		case family(l.Protocol) != family(mainProtocol(mixed[at])):
+			g.problemOf(l, string(l.Conflicted.Reason), l.field()+".protocol", oddProtocol(l, mixed[at]),
+				fmt.Sprintf("give the listener another port, or protocol %s", mainProtocol(mixed[at])))
+		}
+	}
+}
+
+// portOf is a port in the listeners of one object.
+type portOf struct {
+	owner store.Key
+	Socket
+}
+
+// ofOneFamily tells of listeners that they conflict with those of another object.
+func ofOneFamily(all []*Listener) bool {
+	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
+}
+
+// mainProtocol is the protocol of the family of most of the listeners; of as many, the
+// first.
+func mainProtocol(all []*Listener) gwv1.ProtocolType {
+	count := map[gwv1.ProtocolType]int{}
+	for _, l := range all {
+		count[family(l.Protocol)]++
+	}
+	main := all[0].Protocol
+	for _, l := range all {
+		if count[family(l.Protocol)] > count[family(main)] {
+			main = l.Protocol
+		}
+	}
+	return main
+}
+
+// oddProtocol says what a listener keeps from serving.
+func oddProtocol(odd *Listener, all []*Listener) string {
+	var others []string
+	for _, l := range all {
+		if family(l.Protocol) == family(odd.Protocol) {
+			continue
+		}
+		if len(others) == maxOwned {
+			others = append(others, "and others")
+			break
+		}
+		others = append(others, fmt.Sprintf("%s (%s)", l.Name, l.Protocol))
+	}
+	return fmt.Sprintf("the listener has protocol %s on port %d, where other listeners have another one: %s; none of them is served",
+		odd.Protocol, odd.Port, strings.Join(others, ", "))
 }

@@ -12,6 +12,8 @@ import (
 
 // References follow what a Gateway refers to.
 type References struct {
+	// Bound is that of the Gateway's namespace.
+	Bound       Bound
 	Certificate func(gwv1.SecretObjectReference) Certificate
 	Authority   func(gwv1.ObjectReference) Authority
 }

@@ -42,6 +42,8 @@ type Gateway struct {
 	// it asks them.
 	Insecure bool
 	frontend *frontend
+	// bound is that of the namespace in which the listeners are written.
+	bound Bound
 	// Client is the certificate that back ends are to be shown, nil for none.
 	Client *Client
 	// Unusable says why nothing can be served: the addresses cannot be used, or what it
@@ -120,6 +122,7 @@ func Read(object *store.Object, given []string, follow References) *Gateway {
 		Origin:     route.OriginOf(object),
 		Name:       object.Key.Namespace + "/" + object.Key.Name,
 		Generation: gateway.Generation,
+		bound:      follow.Bound,
 	}
 	g.addresses(gateway.Spec.Addresses, given)
 	g.readParameters(gateway.Spec.Infrastructure)
@@ -237,6 +240,7 @@ func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.Sec
 	}
 	field := l.field()
 	g.judgeProtocol(field, l)
+	g.judgeHostname(field, l)
 	g.judgeKinds(field, l, from.AllowedRoutes)
 	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
 		g.readNamespaces(field, l, from.AllowedRoutes.Namespaces)

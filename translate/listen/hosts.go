@@ -3,34 +3,37 @@ package listen
 import (
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Narrow intersects host names; nil stands for every host. The result is not
-// nil: a child that has no host in common serves nowhere.
-func Narrow(hosts, own []string) []string {
-	if hosts == nil {
+// Narrow returns the hosts that two sets have in common, the narrower name of each pair.
+func Narrow(hosts, own ir.Hosts) ir.Hosts {
+	if hosts.Every() {
 		return own
 	}
-	out := []string{}
-	for _, host := range hosts {
+	var out []string
+	for _, host := range hosts.Names() {
 		out = append(out, intersect(host, own)...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return ir.HostsOf(out...)
 }
 
-// Spans tells whether host names leave all of the places: they narrow nothing.
-func Spans(own []string, places []Place) bool {
-	return !slices.ContainsFunc(places, func(p Place) bool {
-		return !slices.ContainsFunc(own, func(host string) bool { return covers(host, hostname(p.Domain)) })
-	})
+// Covers reports whether hosts have all hosts of a domain, which is written as in Place.
+func Covers(hosts ir.Hosts, domain string) bool {
+	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
+}
+
+// Spans tells whether hosts leave all of the places: they narrow nothing.
+func Spans(own ir.Hosts, places []Place) bool {
+	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
 // Within gives the places of a route of which some hosts are left, and the
-// narrower places that are left; nil is all hosts. A host that another listener
-// of the port owns is not among them (listener isolation).
-func (g *Gateway) Within(places []Place, hosts []string) (held, narrower []Place) {
-	if hosts == nil {
+// narrower places that are left. A host that another listener of the port owns is not
+// among them (listener isolation).
+func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
+	if hosts.Every() {
 		return places, nil
 	}
 	for _, p := range places {

@@ -47,27 +47,37 @@ func ParentOf(object *store.Object) store.Key {
 	return key
 }
 
+// SetReferences follow what a ListenerSet refers to.
+type SetReferences struct {
+	// Bound is that of its own namespace.
+	Bound Bound
+	// Labels gives those of its own namespace.
+	Labels func() map[string]string
+	// Absent says what to do about a Gateway that does not exist.
+	Absent func(gateway store.Key) string
+	// Certificate follows a reference to a Secret.
+	Certificate func(gwv1.SecretObjectReference) Certificate
+}
+
 // ReadSet judges a ListenerSet. gateway is the Gateway that it names, nil when there
-// is none; labels gives those of its own namespace; certificate follows a reference
-// to a Secret.
-func ReadSet(object, gateway *store.Object, labels func() map[string]string, certificate func(gwv1.SecretObjectReference) Certificate) *Set {
+// is none.
+func ReadSet(object, gateway *store.Object, refs SetReferences) *Set {
 	from, _ := store.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
-	reader := &Gateway{Origin: route.OriginOf(object)}
+	reader := &Gateway{Origin: route.OriginOf(object), bound: refs.Bound}
 	for i, entry := range from.Spec.Listeners {
 		reader.Listeners = append(reader.Listeners, reader.listener(i, &gwv1.Listener{
 			Name: entry.Name, Hostname: entry.Hostname, Port: entry.Port, Protocol: entry.Protocol, TLS: entry.TLS, AllowedRoutes: entry.AllowedRoutes,
-		}, certificate))
+		}, refs.Certificate))
 	}
 	s := &Set{Origin: reader.Origin, Generation: from.Generation, Gateway: parent.Namespace + "/" + parent.Name, Listeners: reader.Listeners, Problems: reader.Problems}
 	switch {
 	case parent.Group != gwv1.GroupName || parent.Kind != "Gateway":
 		s.refuse(gwv1.ListenerSetReasonInvalid, fmt.Sprintf("a ListenerSet hangs on a Gateway, not on kind %s", parent.Kind), "write kind: Gateway")
 	case gateway == nil:
-		s.refuse(gwv1.ListenerSetReasonParentNotAccepted, parent.String()+" does not exist",
-			"create it, mend it if it is listed with a problem, or correct the name or namespace of the parentRef")
+		s.refuse(gwv1.ListenerSetReasonParentNotAccepted, parent.String()+" does not exist", refs.Absent(parent))
 	default:
-		if !allows(gateway, object.Key.Namespace, labels) {
+		if !allows(gateway, object.Key.Namespace, refs.Labels) {
 			s.refuse(gwv1.ListenerSetReasonNotAllowed, fmt.Sprintf("%s does not allow ListenerSets of namespace %s", parent, object.Key.Namespace),
 				"set spec.allowedListeners.namespaces of the Gateway (default: None), or move the ListenerSet")
 		}

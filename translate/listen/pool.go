@@ -65,7 +65,9 @@ func CheckPool(pool netip.Prefix) error {
 //
 // An address is that which the name of the Gateway leads to, so that Gateways that
 // come and go do not move the others; where two names lead to one address, the
-// first by the rule of ties has it, and the other the next free one.
+// first by the rule of ties has it, and the other the next free one. Under path policies
+// a Gateway from outside of the cluster paths takes no address from any other: two of them
+// may have the same one, as no two namespaces have the same port.
 func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[store.Key][]string {
 	l := leasing{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
@@ -73,13 +75,14 @@ func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[store.Key][]string {
 	}
 	for w := range wishes {
 		for _, ip := range w.Static {
-			l.taken[ip] = true
+			l.take(ip, w)
 		}
 	}
 	out := map[store.Key][]string{}
 	for w := range wishes {
 		for i := range w.Open {
 			if ip, ok := l.next(fmt.Sprintf("%s/%s#%d", w.Origin.Key.Namespace, w.Origin.Key.Name, i)); ok {
+				l.take(ip, w)
 				out[w.Origin.Key] = append(out[w.Origin.Key], ip.String())
 			}
 		}
@@ -107,7 +110,14 @@ type leasing struct {
 	taken       map[netip.Addr]bool
 }
 
-// next takes the first free address from that on which name leads to. It looks at
+// take keeps an address from Gateways that come later.
+func (l *leasing) take(ip netip.Addr, w *Wish) {
+	if !w.Origin.Outside {
+		l.taken[ip] = true
+	}
+}
+
+// next returns the first free address from that on which name leads to. It looks at
 // no more than are taken.
 func (l *leasing) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
@@ -115,7 +125,6 @@ func (l *leasing) next(name string) (netip.Addr, bool) {
 	for step := range l.size {
 		ip := l.at((sum.Sum64()%l.size + step) % l.size)
 		if !l.taken[ip] {
-			l.taken[ip] = true
 			return ip, true
 		}
 	}

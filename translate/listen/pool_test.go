@@ -57,6 +57,26 @@ func TestLeaseGivesEachItsOwn(t *testing.T) {
 	}
 }
 
+// TestLeaseOfTeams has a team ask for all addresses, of the platform and of another team.
+func TestLeaseOfTeams(t *testing.T) {
+	const pool = "127.0.1.0/29"
+	platform, other := wish("platform", 1), wish("zz", 1)
+	other.Origin.Outside = true
+	before := lease(pool, platform, other)
+	wishes := []*Wish{platform, other}
+	for i := range 20 {
+		greedy := wish(fmt.Sprint("a", i), 1)
+		greedy.Origin.Outside, greedy.Static = true, []netip.Addr{netip.MustParseAddr(fmt.Sprint("127.0.1.", i%8))}
+		wishes = append(wishes, greedy)
+	}
+	after := lease(pool, wishes...)
+	for _, w := range []*Wish{platform, other} {
+		if !slices.Equal(before[w.Origin.Key], after[w.Origin.Key]) || len(after[w.Origin.Key]) != 1 {
+			t.Errorf("%s had %s, and has %s", w.Origin.Key, before[w.Origin.Key], after[w.Origin.Key])
+		}
+	}
+}
+
 // TestLeaseSeldomMoves adds Gateways to a pool that is a fifth full: of those that are
 // there, few move, and no one that is older.
 func TestLeaseSeldomMoves(t *testing.T) {

@@ -4,28 +4,23 @@ import (
 	"fmt"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
-)
-
-// Annotations of a Gateway (design section 4).
-const (
-	annotationProxy     = "gatefold.io/proxy-protocol"
-	annotationAccessLog = "gatefold.io/access-log"
 )
 
 // readSettings reads what annotations say of all listeners.
 func (g *Gateway) readSettings(annotations map[string]string) {
-	switch value, set := annotations[annotationProxy]; {
+	switch value, set := annotations[api.AnnotationProxyProtocol]; {
 	case value == "true":
 		g.Settings.ProxyProtocol = true
 	case set && value != "false":
-		g.strangeAnnotation(annotationProxy, value, `write "true" (each connection begins with a PROXY header) or "false"`)
+		g.strangeAnnotation(api.AnnotationProxyProtocol, value, `write "true" (each connection begins with a PROXY header) or "false"`)
 	}
-	switch value, set := annotations[annotationAccessLog]; {
+	switch value, set := annotations[api.AnnotationAccessLog]; {
 	case value == string(ir.LogText), value == string(ir.LogOff):
 		g.Settings.AccessLog = ir.AccessLog(value)
 	case set && value != "json":
-		g.strangeAnnotation(annotationAccessLog, value, `write json, text or "off"`)
+		g.strangeAnnotation(api.AnnotationAccessLog, value, `write json, text or "off"`)
 	}
 }
 

@@ -20,6 +20,8 @@
 //     not run.
 //   - A rule's value lives while something reads it or Each asks for it.
 //   - Values handed out are never changed.
+//   - A Flush that a Stop interrupts, or that a rule panics in, leaves every other rule as it
+//     was: what ran is kept, and the next Flush does the rest.
 //
 // Families (inputs, rules, folds) are declared once, in an order in which each
 // reads only from those declared before it or, for rules, from itself with

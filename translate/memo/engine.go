@@ -17,7 +17,15 @@ type Engine struct {
 	keys  map[reflect.Type]any
 	trace bool
 	ran   []string
+	// stop ends the present Flush, and ended is its error once it has.
+	stop  Stop
+	ended error
+	// torn is set while a change is handed to those that depend on it.
+	torn bool
 }
+
+// Stop says when a Flush has to end: when Err is not nil. A context.Context is a Stop.
+type Stop interface{ Err() error }
 
 // family is an Input, Index, Rule or Fold as the engine sees it.
 type family interface {
@@ -33,12 +41,38 @@ func (e *Engine) add(f family) { e.families = append(e.families, f) }
 // Flush runs what the changed inputs made necessary, and nothing else. When
 // tracing it returns the rules that ran, as "family key", sorted: a rule that
 // ran twice is named once.
-func (e *Engine) Flush() []string {
-	e.ran = nil
+//
+// It asks stop, where that is not nil, before each rule, each read of a rule and each value
+// of a fold, and returns its error once there is one. What ran by then is kept: the next
+// Flush does the rest, also when inputs change before it.
+func (e *Engine) Flush(stop Stop) (ran []string, err error) {
+	e.ran, e.stop, e.ended = nil, stop, nil
+	defer func() {
+		if e.stop = nil; e.ended != nil {
+			_ = recover() // it is the panic of check
+			ran, err = nil, e.ended
+		}
+	}()
 	for e.settleFirst() || e.collectIdle() {
 	}
 	slices.Sort(e.ran)
-	return slices.Compact(e.ran)
+	return slices.Compact(e.ran), nil
+}
+
+// Torn reports whether a panic left the engine between two states, so that it must not be
+// used any more. After a panic of a rule itself it is not: the rule is due again.
+func (e *Engine) Torn() bool { return e.torn }
+
+// check leaves the Flush where that has to end. The rules that run are due again
+// (Engine.abandon).
+func (e *Engine) check() {
+	if e.stop == nil {
+		return
+	}
+	if err := e.stop.Err(); err != nil {
+		e.ended = err
+		panic(err)
+	}
 }
 
 // settleFirst settles the first family that is dirty, in the order of
@@ -151,6 +185,12 @@ type Ctx struct {
 // manyReads is how many reads are looked through, one by one.
 const manyReads = 32
 
+// Pause lets an interruption end the run. A rule that works long between two reads calls it
+// now and then.
+func (c *Ctx) Pause() { c.engine.check() }
+
+// record notes a read. Whoever reads calls Pause before there is a cell to be read, which would
+// be left without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return
@@ -201,6 +241,23 @@ func (e *Engine) end(c *Ctx) {
 	}
 	clear(c.reads)
 	e.spare = append(e.spare, c.reads[:0])
+}
+
+// abandon ends a run that panicked: the rule is due again. Until then the instance hears of
+// changes of what it read in this run and in the one before.
+func (e *Engine) abandon(c *Ctx) {
+	i := c.reader
+	i.running = false
+	for _, n := range i.reads {
+		if !c.has(n) {
+			c.reads = append(c.reads, n)
+		}
+	}
+	i.reads = slices.Clip(c.reads)
+	if i.pins == 0 && i.unread() {
+		e.idle = append(e.idle, i.cell) // it was read for the first time, and its reader was left as well
+	}
+	i.invalidate()
 }
 
 // release lets go of all that reader read, but of what is read still.

@@ -118,7 +118,7 @@ func TestWhatFollowsWaits(t *testing.T) {
 	}, equal[int])
 	Each(report, in)
 	in.Set(0, 5)
-	e.Flush()
+	_, _ = e.Flush(nil)
 	if !slices.Equal(seen, []int{6}) {
 		t.Errorf("saw %v keys, want 6 at once", seen)
 	}

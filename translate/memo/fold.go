@@ -1,12 +1,15 @@
 package memo
 
+import "slices"
+
 // Fold computes one value per key from members that come and go one by one. It
 // has a value for exactly the keys that have members.
 type Fold[K, ID comparable, M, V any] struct {
-	step  func(V, []Member[ID, M]) V
-	equal func(a, b V) bool
-	cells table[K, *foldCell[K, ID, M, V]]
-	queue []pending[K, ID, M, V]
+	engine *Engine
+	step   func(V, []Member[ID, M]) V
+	equal  func(a, b V) bool
+	cells  table[K, *foldCell[K, ID, M, V]]
+	queue  []pending[K, ID, M, V]
 	subscribers[K, V]
 }
 
@@ -48,7 +51,7 @@ func (c *foldCell[K, ID, M, V]) collect() {
 // one, and its result must depend on the set of members only. equal tells
 // whether two values mean the same.
 func NewFold[K, ID comparable, M, V any](e *Engine, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
-	f := &Fold[K, ID, M, V]{step: step, equal: equal}
+	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal}
 	f.cells = newTable[K, *foldCell[K, ID, M, V]](e, f)
 	e.add(f)
 	return f
@@ -106,6 +109,7 @@ func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 // Get reads the value of key; ok is false when it has no members, which is
 // recorded as well.
 func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
+	c.Pause()
 	cell := f.cell(key)
 	c.record(&cell.node)
 	return cell.value, cell.present
@@ -121,14 +125,25 @@ func (f *Fold[K, ID, M, V]) cell(key K) *foldCell[K, ID, M, V] {
 }
 
 func (f *Fold[K, ID, M, V]) flush() bool {
-	for i := 0; i < len(f.queue); i++ {
-		due := f.queue[i]
+	done := 0
+	defer func() { f.shorten(done) }()
+	for ; done < len(f.queue); done++ {
+		f.engine.check()
+		due := f.queue[done]
 		due.cell.queued = 0
+		f.engine.torn = true
 		f.settle(due.cell, due.members)
+		f.engine.torn = false
 	}
-	busy := len(f.queue) > 0
-	f.queue = nil
-	return busy
+	return done > 0
+}
+
+// shorten takes what is settled off the queue: all of it, but for an interruption.
+func (f *Fold[K, ID, M, V]) shorten(done int) {
+	f.queue = slices.Clone(f.queue[done:])
+	for i := range f.queue {
+		f.queue[i].cell.queued = int32(i + 1)
+	}
 }
 
 func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V], members []Member[ID, M]) {

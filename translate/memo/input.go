@@ -4,8 +4,9 @@ import "slices"
 
 // Input holds values by key, set from outside.
 type Input[K comparable, V any] struct {
-	equal func(a, b V) bool
-	cells table[K, *inputCell[K, V]]
+	engine *Engine
+	equal  func(a, b V) bool
+	cells  table[K, *inputCell[K, V]]
 	subscribers[K, V]
 }
 
@@ -30,7 +31,7 @@ func (c *inputCell[K, V]) collect() {
 
 // NewInput declares an input whose values are compared by equal.
 func NewInput[K comparable, V any](e *Engine, equal func(a, b V) bool) *Input[K, V] {
-	in := &Input[K, V]{equal: equal}
+	in := &Input[K, V]{engine: e, equal: equal}
 	in.cells = newTable[K, *inputCell[K, V]](e, in)
 	return in
 }
@@ -42,9 +43,11 @@ func (in *Input[K, V]) Set(key K, value V) {
 		return
 	}
 	change := Change[V]{Old: cell.value, Had: cell.present, New: value, Has: true}
+	in.engine.torn = true
 	cell.value, cell.present = value, true
 	cell.changed()
 	in.tell(key, change)
+	in.engine.torn = false
 }
 
 // Delete takes key away.
@@ -54,18 +57,29 @@ func (in *Input[K, V]) Delete(key K) {
 		return
 	}
 	change := Change[V]{Old: cell.value, Had: true}
+	in.engine.torn = true
 	cell.value, cell.present = change.New, false
 	cell.changed()
 	in.tell(key, change)
+	in.engine.torn = false
 	cell.collect()
 }
 
 // Get reads the value of key; ok is false when there is none, which is
 // recorded as well.
 func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
+	c.Pause()
 	cell := in.cell(key)
 	c.record(&cell.node)
 	return cell.value, cell.present
+}
+
+// Peek gives the value of key to whoever owns the engine; a rule reads by Get.
+func (in *Input[K, V]) Peek(key K) (value V, ok bool) {
+	if cell, there := in.cells.get(key); there {
+		return cell.value, cell.present
+	}
+	return value, false
 }
 
 func (in *Input[K, V]) has(key K) bool {
@@ -145,6 +159,7 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 
 // Get reads the keys listed at a property, sorted.
 func (x *Index[X, K]) Get(c *Ctx, at X) []K {
+	c.Pause()
 	b := x.bucket(at)
 	c.record(&b.node)
 	return slices.SortedFunc(b.keys.all(), x.compare)

@@ -82,7 +82,7 @@ func gather(set Ordered[string], members []Member[string, string]) Ordered[strin
 }
 
 func (s *sums) flush() []string {
-	ran := s.engine.Flush()
+	ran, _ := s.engine.Flush(nil)
 	for key, change := range s.out.Drain() {
 		if change.Has {
 			s.shown[key] = change.New
@@ -170,7 +170,7 @@ func TestSelfReadPanics(t *testing.T) {
 			t.Fatalf("recovered %q", got)
 		}
 	}()
-	e.Flush()
+	_, _ = e.Flush(nil)
 	t.Fatal("a rule that reads itself went on")
 }
 
@@ -191,6 +191,15 @@ func TestOrdered(t *testing.T) {
 		}
 		if got := slices.Collect(set.All()); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 			t.Fatalf("got %v, want %v", got, want)
+		}
+		sorted := slices.Sorted(maps.Keys(want))
+		at, _ := slices.BinarySearch(sorted, n)
+		if got := slices.Collect(set.From(n)); !slices.Equal(got, sorted[at:]) {
+			t.Fatalf("from %d: %v of %v", n, got, sorted)
+		}
+		back := slices.Collect(set.Before(n))
+		if slices.Reverse(back); !slices.Equal(back, sorted[:at]) {
+			t.Fatalf("before %d: %v of %v", n, back, sorted)
 		}
 		if depth := set.root.depth(); depth > 12 {
 			t.Fatalf("depth %d for %d items", depth, set.Len())

@@ -48,6 +48,42 @@ func (b *branch[T]) walk(yield func(T) bool) bool {
 	return b == nil || b.left.walk(yield) && yield(b.item) && b.right.walk(yield)
 }
 
+// From yields the items that are not before item, in order. It costs O(log n) and what is
+// yielded.
+func (o Ordered[T]) From(item T) iter.Seq[T] {
+	return func(yield func(T) bool) { o.from(o.root, item, yield) }
+}
+
+func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
+	if b == nil {
+		return true
+	}
+	if o.compare(b.item, item) < 0 {
+		return o.from(b.right, item, yield)
+	}
+	return o.from(b.left, item, yield) && yield(b.item) && b.right.walk(yield)
+}
+
+// Before yields the items that are before item, the last one first. It costs O(log n) and
+// what is yielded.
+func (o Ordered[T]) Before(item T) iter.Seq[T] {
+	return func(yield func(T) bool) { o.before(o.root, item, yield) }
+}
+
+func (o Ordered[T]) before(b *branch[T], item T, yield func(T) bool) bool {
+	if b == nil {
+		return true
+	}
+	if o.compare(b.item, item) >= 0 {
+		return o.before(b.left, item, yield)
+	}
+	return o.before(b.right, item, yield) && yield(b.item) && b.left.walkBack(yield)
+}
+
+func (b *branch[T]) walkBack(yield func(T) bool) bool {
+	return b == nil || b.right.walkBack(yield) && yield(b.item) && b.left.walkBack(yield)
+}
+
 func (o Ordered[T]) insert(b *branch[T], item T) *branch[T] {
 	if b == nil {
 		return join(nil, item, nil)

@@ -108,7 +108,7 @@ func TestReadersAreThoseOfTheLastRuns(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				warm.edit(r, lists, numbers)
 			}
-			warm.engine.Flush()
+			_, _ = warm.engine.Flush(nil)
 			cold := newPages()
 			for n, value := range numbers {
 				cold.numbers.Set(n, value)
@@ -116,7 +116,7 @@ func TestReadersAreThoseOfTheLastRuns(t *testing.T) {
 			for key, list := range lists {
 				cold.lists.Set(key, list)
 			}
-			cold.engine.Flush()
+			_, _ = cold.engine.Flush(nil)
 			for key := range lists {
 				if warm.shown[key] != cold.shown[key] {
 					t.Fatalf("seed %d step %d: %s sums up to %d, cold to %d", seed, step, key, warm.shown[key], cold.shown[key])

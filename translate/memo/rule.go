@@ -37,6 +37,7 @@ func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, e
 
 // Get reads the value of key, computing it first where that is due.
 func (r *Rule[K, V]) Get(c *Ctx, key K) V {
+	c.Pause()
 	cell := r.cell(key)
 	if cell.running {
 		panic(fmt.Sprintf("memo: %s %v reads itself", r.name, key))
@@ -90,10 +91,17 @@ func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
 }
 
 func (r *Rule[K, V]) flush() bool {
-	queue := r.queue
+	queue, done := r.queue, 0
 	r.queue = nil
+	defer func() {
+		if done < len(queue) { // a panic: the others are due still
+			r.queue = append(queue[done:], r.queue...)
+		}
+	}()
 	for _, cell := range queue {
+		r.engine.check()
 		cell.queued = false
+		done++
 		if cell.dirty && cell.needed() {
 			r.compute(cell)
 		}
@@ -105,19 +113,34 @@ func (r *Rule[K, V]) flush() bool {
 func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
 
 func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
-	ctx := r.engine.begin(&cell.instance)
-	value := r.run(ctx, cell.row.key)
-	r.engine.end(ctx)
+	value, changed := r.evaluate(cell)
 	if r.engine.trace {
 		r.engine.note(r.name, cell.row.key)
 	}
-	if cell.ready && r.equal(cell.value, value) {
+	if !changed {
 		return
 	}
 	change := Change[V]{Old: cell.value, Had: cell.ready, New: value, Has: true}
+	r.engine.torn = true
 	cell.value, cell.ready = value, true
 	cell.changed()
 	r.tell(cell.row.key, change)
+	r.engine.torn = false
+}
+
+// evaluate runs the rule for a cell, and tells whether the value is another than before.
+func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
+	ctx, ended := r.engine.begin(&cell.instance), false
+	defer func() {
+		if !ended {
+			r.engine.abandon(ctx)
+		}
+	}()
+	value = r.run(ctx, cell.row.key)
+	changed = !cell.ready || !r.equal(cell.value, value)
+	r.engine.end(ctx)
+	ended = true
+	return value, changed
 }
 
 // collect drops a value that nothing reads or asks for.
@@ -130,6 +153,8 @@ func (c *ruleCell[K, V]) collect() {
 	c.row = nil
 	c.rule.engine.release(&c.instance, func(*node) bool { return false })
 	if c.ready {
+		c.rule.engine.torn = true
 		c.rule.tell(key, Change[V]{Old: c.value, Had: true})
+		c.rule.engine.torn = false
 	}
 }

@@ -6,53 +6,30 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// LowerExtension gives what a GatewayExtension comes to, without the cluster of its
-// service, and the service; both nil where it has none that is supported. Problems
-// name fields, the caller adds the object. With an error among them the extension
-// must not be used.
+// LowerExtension returns what a GatewayExtension comes to, without the cluster of its
+// service, and the service. Problems name fields, the caller adds the object. With an error
+// among them the extension must not be used.
 func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.GRPCService, []store.Problem) {
 	switch {
 	case spec.ExtAuth != nil:
-		return lowerAuthService(spec.ExtAuth)
+		return lowerAuthService(spec.ExtAuth), &spec.ExtAuth.GRPCService, nil
 	case spec.ExtProc != nil:
-		return lowerProcessor(spec.ExtProc)
-	case spec.RateLimit != nil:
-		return lowerLimiter(spec.RateLimit)
-	case spec.JWT != nil:
-		return nil, nil, []store.Problem{unsupported("spec.jwt", "jwt", "check tokens in a service of your own, by extAuth")}
+		return lowerProcessor(spec.ExtProc), &spec.ExtProc.GRPCService, nil
 	}
-	return nil, nil, []store.Problem{unsupported("spec.oauth2", "oauth2", "have logins done by a service of your own, by extAuth")}
+	return lowerLimiter(spec.RateLimit)
 }
 
-func lowerAuthService(from *api.ExtAuthProvider) (*ir.Extension, *api.GRPCService, []store.Problem) {
-	if from.GRPCService == nil {
-		return nil, nil, []store.Problem{unsupported("spec.extAuth.httpService", "httpService", "use grpcService")}
-	}
-	var problems []store.Problem
-	if from.ClearRouteCache {
-		problems = append(problems, unsupported("spec.extAuth.clearRouteCache", "clearRouteCache", anotherRoute))
-	}
+func lowerAuthService(from *api.ExtAuthProvider) *ir.Extension {
 	return &ir.Extension{
-		Service: grpcService(from.GRPCService),
+		Service: grpcService(&from.GRPCService),
 		Auth: &ir.AuthService{
 			FailOpen: from.FailOpen, StatusOnError: uint32(from.StatusOnError), Headers: from.HeadersToForward,
 			Body: requestBody(from.WithRequestBody), Percent: number(from.PercentageEnabled, 100), StatPrefix: api.Text(from.StatPrefix),
 		},
-	}, from.GRPCService, problems
+	}
 }
 
-// anotherRoute is why a service cannot have the route of a request chosen anew: the
-// filters of a request are those of the route that it came in by.
-const anotherRoute = "take it out: the request would go to another route without that route's policies"
-
-func lowerProcessor(from *api.ExtProcProvider) (*ir.Extension, *api.GRPCService, []store.Problem) {
-	var problems []store.Problem
-	if action := api.Text(from.RouteCacheAction); action != "" && action != "Retain" {
-		problems = append(problems, unsupported("spec.extProc.routeCacheAction", action, anotherRoute))
-	}
-	if from.MetadataOptions != nil {
-		problems = append(problems, unsupported("spec.extProc.metadataOptions", "metadataOptions", "take it out"))
-	}
+func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	to := &ir.ProcessorService{
 		FailOpen: from.FailOpen == nil || *from.FailOpen, Mode: processingMode(from.ProcessingMode),
 		Chooses:        from.AllowProcessingModeOverride,
@@ -62,7 +39,7 @@ func lowerProcessor(from *api.ExtProcProvider) (*ir.Extension, *api.GRPCService,
 	for i := range from.AllowedProcessingModeOverrides {
 		to.Choices = append(to.Choices, *processingMode(&from.AllowedProcessingModeOverrides[i]))
 	}
-	return &ir.Extension{Service: grpcService(&from.GRPCService), Processor: to}, &from.GRPCService, problems
+	return &ir.Extension{Service: grpcService(&from.GRPCService), Processor: to}
 }
 
 func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService, []store.Problem) {

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -73,10 +74,11 @@ func (f single[T]) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store
 	return f.lower(value, extras)
 }
 
-func unsupported(field, what, hint string) store.Problem {
+// notServed is about what kgateway has and gatefold does not serve.
+func notServed(field, what, hint string) store.Problem {
 	return store.Problem{
-		Code: "UnsupportedValue", Severity: store.Error, Field: field,
-		Message: what + " is not supported yet", Hint: hint,
+		Code: schema.NotServed, Severity: store.Error, Field: field,
+		Message: "kgateway has " + what + "; gatefold does not serve it", Hint: hint,
 	}
 }
 

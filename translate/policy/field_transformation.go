@@ -85,7 +85,7 @@ func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, p
 		return nil, nil
 	}
 	if from.Body != nil {
-		problems = append(problems, unsupported(at+".body", "a body in a transformation", "take it out; headers can be changed"))
+		problems = append(problems, notServed(at+".body", `the field "body"`, "remove it; headers can be changed"))
 	}
 	write := func(kind ir.ChangeKind, list string, headers []api.HeaderTemplate) {
 		for i, header := range headers {

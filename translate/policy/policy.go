@@ -59,7 +59,8 @@ type Standing uint8
 const (
 	ByExtension Standing = iota // the rule names the policy in a filter
 	BySection                   // the policy targets the rule, or the listener
-	ByObject                    // the policy targets the route, or the Gateway
+	ByObject                    // the policy targets the route, the ListenerSet or the Gateway
+	ByGateway                   // the policy targets the Gateway of the ListenerSet
 )
 
 // Attached is a policy at one rule of one route.
@@ -171,15 +172,23 @@ func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[string][]stor
 			m.order = append(m.order, key)
 		}
 		own := map[string][]store.Key{}
-		for _, field := range Fields() {
-			if field.Merge(&api.TrafficPolicySpec{}, policy.Spec, ShallowMergePreferParent) == Taken {
-				own[field.Name()] = []store.Key{key}
-			}
+		for _, field := range SetFields(policy.Spec) {
+			own[field] = []store.Key{key}
 		}
 		m.set[key] = max(m.set[key], len(own))
 		merge(&spec, origins, policy.Spec, own, ShallowMergePreferChild)
 	}
 	return spec, origins
+}
+
+// SetFields returns the names of the fields that a spec sets, in the order of Fields.
+func SetFields(spec *api.TrafficPolicySpec) (out []string) {
+	for _, field := range Fields() {
+		if field.Merge(&api.TrafficPolicySpec{}, spec, ShallowMergePreferParent) == Taken {
+			out = append(out, field.Name())
+		}
+	}
+	return out
 }
 
 // merge joins from, which stands above, into into, and their origins alike.

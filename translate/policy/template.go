@@ -56,8 +56,10 @@ func parseTemplate(value string) (ir.Template, *store.Problem) {
 }
 
 func templateFault(what string) *store.Problem {
-	p := unsupported("", what+" in a template", templateHint)
-	return &p
+	return &store.Problem{
+		Code: "UnsupportedValue", Severity: store.Error,
+		Message: what + " in a template is not supported yet", Hint: templateHint,
+	}
 }
 
 // parser walks the tokens of one expression.

@@ -50,7 +50,7 @@ func within(parent, child ir.Match) (ir.Match, string) {
 		}
 		child.Within = prefix
 	} else if !segmentPrefix(prefix, child.Path.Value) {
-		return child, "path " + child.Path.Value + " does not lie within the parent's path " + parent.Path.Value
+		return child, "path " + child.Path.Value + " is outside the parent's path " + parent.Path.Value
 	}
 	switch {
 	case !containsAll(child.Headers, parent.Headers):

@@ -104,7 +104,7 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 		to.Status = uint32(*from.StatusCode)
 	}
 	to.Path = pathChange(from.Path)
-	to.Port = redirectPort(from, a.port)
+	to.Port, to.PortLess = redirectPort(from, a.port)
 	a.action.Redirect = to
 	return true
 }
@@ -112,11 +112,12 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 // redirectPort gives the port to write into the Location, 0 for none. A missing
 // one is the well-known port of the scheme if that is written, else the
 // listener's (Gateway API, HTTPRequestRedirectFilter.port). A well-known port is
-// left out, as the same comment asks, where Envoy would not put the request's in
-// its place: when the host name is replaced, or when clients come without a port.
-func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
+// left out, as the same comment asks. Where the host name stays, and clients come with a
+// port of their own, hidden says that Envoy has to be told of it.
+func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
-	port, wellKnown := listener, map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
+	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
+	port = listener
 	if scheme == "" && listener == 443 { // the scheme stays, and nobody speaks HTTP there
 		wellKnown = 443
 	}
@@ -126,10 +127,13 @@ func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) uint32 {
 	case scheme != "":
 		port = wellKnown
 	}
-	if port == wellKnown && (f.Hostname != nil || listener == 80 || listener == 443) {
-		return 0
+	switch {
+	case port != wellKnown:
+		return port, false
+	case f.Hostname != nil || listener == 80 || listener == 443:
+		return 0, false
 	}
-	return port
+	return port, true
 }
 
 func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
@@ -156,7 +160,7 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 // mirror copies requests; a mirror that leads nowhere is left out and reported
 // (Gateway API, HTTPRequestMirrorFilter.backendRef).
 func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
-	cluster := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
+	cluster, _ := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
 	if cluster == "" {
 		return true
 	}

@@ -29,18 +29,43 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	}
 	if total == 0 {
 		a.action.Respond = a.closed()
+		a.weighsNothing(at, forward.Backends)
 		return
 	}
 	a.rewriteFor(forward.Backends)
 	a.action.Forward = forward
 }
 
+// weightless says why a rule serves nothing whose backends all have weight 0.
+const weightless = "all backendRefs of the rule have weight 0"
+
+// weighsNothing warns of a rule of which all backends have weight 0 (Gateway API,
+// BackendRef.weight: "If weight is set to 0, no traffic should be forwarded").
+func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
+	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
+	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
+		return
+	}
+	a.action.Respond.Why = weightless
+	answer := "the rule answers 500"
+	if a.grpc {
+		answer = "the rule answers UNAVAILABLE"
+	}
+	a.problem(store.Warning, codeWeightZero, at+".backendRefs", weightless+": "+answer, hintWeight)
+}
+
+// codeWeightZero is the code of that warning.
+const (
+	codeWeightZero = "NoWeight"
+	hintWeight     = "give one backendRef a weight greater than 0"
+)
+
 func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
 	target := ir.Backend{Weight: 1, Field: field}
 	if ref.Weight != nil {
 		target.Weight = uint32(*ref.Weight)
 	}
-	target.Cluster = a.cluster(field, ref.BackendObjectReference)
+	target.Cluster, target.DNSName = a.cluster(field, ref.BackendObjectReference)
 	own := &actionBuilder{builder: a.builder}
 	if !own.filters(field+".filters", ref.Filters, backendFilters) {
 		target.Cluster = ""
@@ -77,17 +102,18 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	}
 }
 
-// cluster resolves a reference to a cluster's name, "" when that fails.
-func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) string {
+// cluster resolves a reference to a cluster's name, "" when that fails, and to the DNS
+// name of its endpoints.
+func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (name, dnsName string) {
 	resolution := a.resolve(ref)
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)
-		return resolution.Cluster
+		return resolution.Cluster, resolution.DNSName
 	}
 	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
 	a.flat.Unresolved.Reason = cmp.Or(a.flat.Unresolved.Reason, resolution.Reason)
 	if !slices.Contains(a.unresolved, resolution.Message) {
 		a.unresolved = append(a.unresolved, resolution.Message)
 	}
-	return ""
+	return "", ""
 }

@@ -71,8 +71,9 @@ type Setting struct {
 	// Weighted turns the weights of routes on (EP-11466); with Siblings they order
 	// what stands below the same match of a delegating rule, and nothing else.
 	Weighted, Siblings bool
-	// Hosts are those of the root's that the route is narrowed to; nil is all.
-	Hosts []string
+	// Hosts are those of the root's that the route is narrowed to. A route without a
+	// host has no rules.
+	Hosts ir.Hosts
 	// Links are the Points that the route stands under; nil for a root.
 	Links []Link
 }
@@ -84,18 +85,23 @@ func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
 	if b.origin == nil {
 		b.origin = OriginOf(object)
 	}
+	if b.hosts.None() {
+		return b.flat
+	}
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
 		b.readWeight(setting.Weighted)
 		b.blocks = setting.Weighted && setting.Siblings
 		b.bind(route, setting.Links)
 		for i := range route.Spec.Rules {
+			b.checkHTTPHeaders(i, route.Spec.Rules[i].Matches)
 			b.rule(i, &route.Spec.Rules[i], httpMatches(route.Spec.Rules[i].Matches))
 		}
 	case *gwv1.GRPCRoute:
 		b.grpc = true
 		b.ignoreWeight()
 		for i, rule := range grpcRules(route) {
+			b.checkGRPCHeaders(i, route.Spec.Rules[i].Matches)
 			b.rule(i, &rule, grpcMatches(route.Spec.Rules[i].Matches))
 		}
 	}
@@ -115,10 +121,11 @@ type builder struct {
 	weight   int32
 	blocks   bool // weights order siblings alone
 	grpc     bool // the object is a GRPCRoute
-	hosts    []string
+	hosts    ir.Hosts
 	links    []Link
 	resolve  Resolver
 	flat     *Flat
+	live     map[string]bool // flat.Live as a set
 	// unresolved are the words of references that lead nowhere, once each.
 	unresolved []string
 }

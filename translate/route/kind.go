@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Kind is a kind of route that is served: what attaching and status, which treat
@@ -18,16 +19,18 @@ type Kind struct {
 	Protocols []gwv1.ProtocolType
 	// Tables tells that its rules stand in tables of virtual hosts.
 	Tables bool
-	read   func(*store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
+	// Hosts tells that its routes serve hostnames; others serve a port.
+	Hosts bool
+	read  func(*store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
 }
 
 // Kinds is the table of them. A kind joins it when it is served.
 func Kinds() []Kind {
 	web := []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}
 	return []Kind{
-		{Name: "HTTPRoute", Protocols: web, Tables: true, read: readHTTP},
-		{Name: "GRPCRoute", Protocols: web, Tables: true, read: readGRPC},
-		{Name: "TLSRoute", Protocols: []gwv1.ProtocolType{gwv1.TLSProtocolType}, read: readTLS},
+		{Name: "HTTPRoute", Protocols: web, Tables: true, Hosts: true, read: readHTTP},
+		{Name: "GRPCRoute", Protocols: web, Tables: true, Hosts: true, read: readGRPC},
+		{Name: "TLSRoute", Protocols: []gwv1.ProtocolType{gwv1.TLSProtocolType}, Hosts: true, read: readTLS},
 		{Name: "TCPRoute", Protocols: []gwv1.ProtocolType{gwv1.TCPProtocolType}, read: readTCP},
 		{Name: "UDPRoute", Protocols: []gwv1.ProtocolType{gwv1.UDPProtocolType}, read: readUDP},
 	}
@@ -88,7 +91,11 @@ type Common struct {
 	Key        store.Key
 	Generation int64
 	Parents    []gwv1.ParentReference
-	Hostnames  []string // in lower case; none is every host
+	// Hostnames are those of spec.hostnames, as written but in lower case, and Hosts what
+	// they come to: every host where there are none (Gateway API,
+	// HTTPRouteSpec.hostnames).
+	Hostnames []string
+	Hosts     ir.Hosts
 }
 
 // Read gives what an object has in common with routes of other kinds. An object
@@ -102,6 +109,9 @@ func Read(o *store.Object) Common {
 	out := Common{Kind: kind, Key: o.Key, Generation: o.Value.GetGeneration(), Parents: spec.ParentRefs}
 	for _, hostname := range hostnames {
 		out.Hostnames = append(out.Hostnames, strings.ToLower(string(hostname)))
+	}
+	if out.Hosts = ir.HostsOf(out.Hostnames...); len(hostnames) == 0 {
+		out.Hosts = ir.EveryHost()
 	}
 	return out
 }

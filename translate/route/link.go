@@ -41,6 +41,9 @@ const AllNamespaces = "all"
 type Link struct {
 	Mode  Mode
 	Point *Point
+	// Ref is the index of the Point's first backendRef that selects the child, 0 for one
+	// that is included.
+	Ref int
 	// Inherit joins the child's matches to the parent's, instead of asking that
 	// they lie within (EP-10943, Matcher inheritance).
 	Inherit bool
@@ -182,10 +185,10 @@ const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[string]string) Linked {
 	route, _ := store.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
-	consents := len(route.Spec.ParentRefs) == 0 || len(refs) > 0
+	consents := Consents(parent, child)
 	out := Linked{}
 	for _, point := range points {
-		selected := point.selects(child)
+		by, selected := point.selects(child)
 		admitted := !selected && point.admits(refs, child, parent.Namespace, labels)
 		if selected || admitted {
 			out.Points = append(out.Points, point.Name)
@@ -200,13 +203,21 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 			out.refuse(point, Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Field: "spec.hostnames",
 				Message: "a delegated route has the hostnames of its root, and must not set its own", Hint: "take spec.hostnames out"})
 		case selected:
-			out.Links = append(out.Links, Link{Mode: Delegated, Point: point, Inherit: inherits(route)})
+			out.Links = append(out.Links, Link{Mode: Delegated, Point: point, Ref: by.Ref, Inherit: inherits(route)})
 		case admitted:
 			out.Links = append(out.Links, Link{Mode: Included, Point: point})
 		}
 	}
 	out.unmet(parent, points, refs, child)
 	return out
+}
+
+// Consents reports whether a route may be delegated to by the parent: it has no
+// parentRefs, or one that names the parent (design section 5).
+func Consents(parent store.Key, child *store.Object) bool {
+	route, _ := store.As[*api.HTTPRoute](child)
+	return len(route.Spec.ParentRefs) == 0 ||
+		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
 // refuse notes why a rule does not take the candidate, once for its matches.
@@ -282,11 +293,11 @@ func (p *Point) meantBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
-// Sections are the names of the rules with one of the live Points.
-func (l Linked) Sections(live []string) []string {
+// Sections returns the names of the rules with one of the live Points, sorted.
+func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {
-		if slices.Contains(live, link.Point.Name) {
+		if live[link.Point.Name] {
 			out = append(out, link.Point.RuleName)
 		}
 	}
@@ -294,10 +305,11 @@ func (l Linked) Sections(live []string) []string {
 	return slices.Compact(out)
 }
 
-// selects tells whether the rule names the route.
-func (p *Point) selects(child *store.Object) bool {
+// selects returns the first reference of the rule that selects the route; ok is false
+// for none.
+func (p *Point) selects(child *store.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
-	return slices.ContainsFunc(p.Selectors, func(s Selector) bool {
+	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {
 		here := s.Namespace == child.Key.Namespace
 		switch s.Form {
 		case ByName:
@@ -307,6 +319,10 @@ func (p *Point) selects(child *store.Object) bool {
 		}
 		return labelled && s.Value == value && (here || s.Namespace == "")
 	})
+	if i < 0 {
+		return Selector{}, false
+	}
+	return p.Selectors[i], true
 }
 
 // admits tells whether the rule's allowedRoutes admit one of the child's

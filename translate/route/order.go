@@ -2,7 +2,6 @@ package route
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/gatefold/gatefold/store"
@@ -72,15 +71,33 @@ func criteria(a, b *ir.Rule) [11]int {
 // endsBlock tells whether a rule answers what nothing else in its block does.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
-// comparePlaces compares the ways down from a common root, depth first: at each
-// level the route, then the rule and match in it. Positions alone would call two
-// rules of a child that two parents share the same.
+// comparePlaces compares the ways down from a common root, depth first: at each level the
+// reference of the rule above, the route that it leads to, and the rule and match in that
+// route (design section 5). A reference that leads to many has them by age and name.
 func comparePlaces(a, b *ir.Rule) int {
-	return cmp.Or(slices.CompareFunc(a.Chain, b.Chain, compareHops), slices.Compare(a.Position, b.Position))
+	for i := range min(len(a.Chain), len(b.Chain)) + 1 {
+		if order := compareHops(hopOf(a, i), hopOf(b, i)); order != 0 {
+			return order
+		}
+	}
+	return cmp.Compare(len(a.Chain), len(b.Chain))
+}
+
+// hopOf returns the i-th level of the way down to a rule; the last is the rule itself.
+func hopOf(rule *ir.Rule, i int) ir.Hop {
+	if i < len(rule.Chain) {
+		return rule.Chain[i]
+	}
+	at := rule.Position[len(rule.Position)-2:]
+	return ir.Hop{Route: rule.Source.Key, Created: rule.Source.Created, Outside: rule.Source.Outside, Ref: rule.Ref, Rule: at[0], Match: at[1]}
 }
 
 func compareHops(a, b ir.Hop) int {
-	return cmp.Or(store.CompareKeys(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Match, b.Match))
+	return cmp.Or(
+		cmp.Compare(a.Ref, b.Ref),
+		CompareOrigins(&ir.Origin{Key: a.Route, Created: a.Created, Outside: a.Outside}, &ir.Origin{Key: b.Route, Created: b.Created, Outside: b.Outside}),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Match, b.Match),
+	)
 }
 
 // comparePaths puts exact paths first, then regular expressions (all alike,
@@ -101,11 +118,12 @@ func compareRPCs(a, b ir.RPC) int {
 	return cmp.Or(ir.TrueFirst(a.Is, b.Is), cmp.Compare(len(b.Service), len(a.Service)), cmp.Compare(len(b.Method), len(a.Method)))
 }
 
-// CompareOrigins is the rule of ties (design section 3): objects with a written
-// creationTimestamp first, older first; then the others; then by namespace/name
-// as text.
+// CompareOrigins is the conflict resolution order: objects of cluster paths first, where
+// path policies are in force; then objects with a written creationTimestamp, older first;
+// then the others; then by namespace/name as text.
 func CompareOrigins(a, b *ir.Origin) int {
 	return cmp.Or(
+		ir.TrueFirst(!a.Outside, !b.Outside),
 		ir.TrueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
 		a.Created.Compare(b.Created),
 		cmp.Compare(a.Key.Namespace+"/"+a.Key.Name, b.Key.Namespace+"/"+b.Key.Name),
@@ -113,8 +131,12 @@ func CompareOrigins(a, b *ir.Origin) int {
 	)
 }
 
-// OriginOf gives the origin of an object.
+// OriginOf returns the origin of an object. Under path policies, a creationTimestamp counts
+// in files of cluster paths alone: anybody can write one.
 func OriginOf(o *store.Object) *ir.Origin {
+	if o.Source == store.OtherFile {
+		return &ir.Origin{Key: o.Key, Outside: true}
+	}
 	created := o.Value.GetCreationTimestamp()
 	return &ir.Origin{Key: o.Key, Created: created.UTC().Truncate(time.Second)}
 }

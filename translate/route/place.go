@@ -57,9 +57,7 @@ func (b *builder) appendLinked(out []place, own place) []place {
 			missed = append(missed, refused)
 			continue
 		}
-		if !slices.Contains(b.flat.Live, link.Point.Name) {
-			b.flat.Live = append(b.flat.Live, link.Point.Name)
-		}
+		b.placeUnder(link.Point)
 		b.overruled(own, link)
 		out = append(out, place{own.rule, own.match, own.section, combined, link})
 	}
@@ -72,6 +70,18 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	}
 	b.flat.Missed = append(b.flat.Missed, miss)
 	return out
+}
+
+// placeUnder notes that a match is placed under the Point.
+func (b *builder) placeUnder(point *Point) {
+	if b.live[point.Name] {
+		return
+	}
+	if b.live == nil {
+		b.live = map[string]bool{}
+	}
+	b.live[point.Name] = true
+	b.flat.Live = append(b.flat.Live, point.Name)
 }
 
 // overruled warns of what an inheriting match asks for in vain, since its parent
@@ -103,12 +113,12 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 		Name:   fmt.Sprintf("%s/%s/%s/%d/%d", b.origin.Key.Kind, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match),
 		Weight: b.weight,
 	}
-	rule.Match.Hosts = b.hosts
+	rule.Match.Hosts = b.hosts.Names()
 	prefix := p.matcher.Path
 	if p.link != nil {
 		point := p.link.Point
 		rule.Root, rule.Chain, rule.Blocks = point.Root, point.Chain, point.Rest.Blocks
-		rule.Position = slices.Concat(positions(point.Chain), rule.Position)
+		rule.Ref = p.link.Ref
 		rule.Name = fmt.Sprintf("%s>%s/%s/%d/%d", point.Name, b.origin.Key.Namespace, b.origin.Key.Name, p.rule, p.match)
 		action = underLevels(action, p.link.levels())
 		if prefix.Kind == ir.PathRegex && point.Matcher.Path.Kind == ir.PathPrefix {
@@ -117,14 +127,6 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	}
 	rule.Action = below(action, prefix)
 	return rule
-}
-
-func positions(chain []ir.Hop) []int {
-	var out []int
-	for _, hop := range chain {
-		out = append(out, hop.Rule, hop.Match)
-	}
-	return out
 }
 
 // delegates tells whether a rule hands requests to other routes.
@@ -164,7 +166,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 		point.Rest.Guard, point.Rest.Weight = true, 0
 		point.Guarded = guarded
 		point.Name, point.Root = point.Rest.Name, point.Rest.Root
-		hop := ir.Hop{Route: b.origin.Key, Rule: p.rule, Match: p.match, Section: p.section, Included: rule.AllowedRoutes != nil}
+		hop := ir.Hop{Route: b.origin.Key, Created: b.origin.Created, Ref: point.Rest.Ref, Rule: p.rule, Match: p.match, Section: p.section, Included: rule.AllowedRoutes != nil, Outside: b.origin.Outside}
 		point.Chain = append(slices.Clone(point.Rest.Chain), hop)
 		if p.link != nil {
 			point.Levels = p.link.levels()

@@ -59,6 +59,7 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 		}
 		out.Route.Backends = append(out.Route.Backends, target)
 	}
+	out.weigh(object.Key)
 	out.Unresolved.Message = Several(words)
 	out.Backends = backend.Unique(out.Backends)
 	if object.Key.Kind == "UDPRoute" && out.Route.Live() {
@@ -66,6 +67,22 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 		out.Backends, out.Route.Cluster = []*backend.Key{&all}, all.Cluster()
 	}
 	return out
+}
+
+// weigh warns of a route of which all backends have weight 0.
+func (f *StreamFlat) weigh(key store.Key) {
+	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
+	if len(f.Route.Backends) == 0 || slices.ContainsFunc(f.Route.Backends, weighs) {
+		return
+	}
+	answer := "Envoy closes every connection"
+	if key.Kind == "UDPRoute" {
+		answer = "Envoy drops every datagram"
+	}
+	f.Problems = append(f.Problems, store.Problem{
+		Code: codeWeightZero, Severity: store.Warning, Object: key, Field: "spec.rules[0].backendRefs",
+		Message: weightless + ": " + answer, Hint: hintWeight,
+	})
 }
 
 func streamRule(object *store.Object) (name *gwv1.SectionName, refs []gwv1.BackendRef) {

@@ -7,6 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// EqualMatches begins what Why says of rules that match the same.
+const EqualMatches = "the matches are equal, and "
+
 // Why says in words why winner stands before loser, which Compare puts behind it.
 func Why(winner, loser *ir.Rule) string {
 	first, second := parting(winner, loser)
@@ -49,9 +52,9 @@ func reasons(winner, loser *ir.Rule) [11]string {
 		fmt.Sprintf("more query parameter matches win (%d, not %d)", len(w.Query), len(l.Query)),
 		"a route with hostnames of its own goes before one without",
 		"it stands in for what is missing, and comes last among equal matches",
-		"the matches are equal, and " + whyOrigin(winner.Root, loser.Root),
-		"the matches are equal, and " + whyOrigin(winner.Source, loser.Source),
-		"the matches are equal, and " + whyPlace(winner, loser),
+		EqualMatches + whyOrigin(winner.Root, loser.Root),
+		EqualMatches + whyOrigin(winner.Source, loser.Source),
+		EqualMatches + whyPlace(winner, loser),
 	}
 }
 
@@ -76,6 +79,8 @@ func whyPlace(winner, loser *ir.Rule) string {
 // whyOrigin is about ties (design section 3).
 func whyOrigin(winner, loser *ir.Origin) string {
 	switch {
+	case winner.Outside != loser.Outside:
+		return winner.Key.String() + " comes from cluster paths"
 	case winner.Created.Equal(loser.Created):
 		return winner.Key.String() + " comes first by name"
 	case loser.Created.IsZero():

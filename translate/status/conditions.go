@@ -111,6 +111,18 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 	}
 }
 
+// ListenerConditionClosed is a condition of gatefold's own. It is there, and True, while
+// every route of the listener answers 500 because of a policy.
+const ListenerConditionClosed gwv1.ListenerConditionType = "gatefold.io/ClosedByPolicy"
+
+// ListenerClosed returns that condition. why names the policy and what is wrong with it.
+func ListenerClosed(generation int64, why string) metav1.Condition {
+	return metav1.Condition{
+		Type: string(ListenerConditionClosed), Status: metav1.ConditionTrue, ObservedGeneration: generation,
+		Reason: string(gwv1.PolicyReasonInvalid), Message: "every route of the listener answers 500: " + why,
+	}
+}
+
 // InvalidListenerConditions are those of a listener that the schema refused, or its
 // Gateway: whether it conflicts with others, and what it refers to, nobody has looked at.
 func InvalidListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {

@@ -28,6 +28,7 @@ var accessLogFields = map[string]string{
 	"attempts":         "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
 	"flags":            "%RESPONSE_FLAGS%",
 	"details":          "%RESPONSE_CODE_DETAILS%",
+	"closed_by":        "%METADATA(ROUTE:" + metadataNamespace + ":" + metadataClosedBy + ")%",
 	"request_id":       "%REQ(X-REQUEST-ID)%",
 	"user_agent":       "%REQ(USER-AGENT)%",
 }

@@ -247,8 +247,8 @@ func (c *checker) pathChange(field string, change *ir.PathChange) {
 func (c *checker) headers(field string, mods ir.HeaderMods) {
 	for _, list := range [][]ir.Header{mods.Set, mods.Add} {
 		for _, header := range list {
-			c.changedName(field, header.Name)
-			c.text(field, header.Value)
+			c.changedName(field, header.Name, false)
+			c.headerValue(field, header.Value)
 			if size := len(header.Value) + strings.Count(header.Value, "%"); size > maxHeaderValue {
 				c.refuse(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
 					shorten(header.Name), size, maxHeaderValue), "shorten it")
@@ -256,15 +256,20 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 		}
 	}
 	for _, name := range mods.Remove {
-		c.changedName(field, name)
+		c.changedName(field, name, true)
 	}
 }
 
-// changedName is the name of a header that is to be changed. Envoy refuses to
-// touch Host and the pseudo headers.
-func (c *checker) changedName(field, name string) {
+// changedName checks the name of a header that is set, added or (remove) removed. Envoy
+// rejects changes of Host and the pseudo headers; protectedHeaders are those that it takes.
+func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.refuse(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
+		return
+	}
+	if fault, hint := protectedFault(name, remove); fault != "" {
+		c.refuse(field, fault, hint)
+		c.problems[len(c.problems)-1].Code = protectedCode
 		return
 	}
 	c.headerName(field, name)
@@ -281,6 +286,15 @@ func (c *checker) headerName(field, name string) {
 func (c *checker) text(field, text string) {
 	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
 		c.refuse(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
+			"remove them")
+	}
+}
+
+// headerValue rejects what RFC 9110, section 5.5, does not allow in a header's value: a
+// line break would begin a header of its own.
+func (c *checker) headerValue(field, value string) {
+	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		c.refuse(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", shorten(value)),
 			"remove them")
 	}
 }

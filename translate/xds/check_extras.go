@@ -49,13 +49,19 @@ func (c *checker) changes(at string, changes []ir.HeaderChange) {
 				"use the filter URLRewrite for host and path")
 			continue
 		}
-		c.changedName(name, change.Name)
-		for _, expr := range change.Value {
-			c.text(field+".value", expr.Text)
-		}
+		c.changedName(name, change.Name, change.Kind == ir.RemoveHeader)
+		c.template(field+".value", change.Value)
 		if value, _ := format(change.Value, false); len(value) > maxHeaderValue {
 			c.refuse(field+".value", fmt.Sprintf("the value is %d bytes long, over the limit of %d", len(value), maxHeaderValue), "shorten it")
 		}
+	}
+}
+
+// template checks the text of a template, that inside its functions too.
+func (c *checker) template(field string, template ir.Template) {
+	for _, expr := range template {
+		c.headerValue(field, expr.Text)
+		c.template(field, expr.Args)
 	}
 }
 
@@ -79,7 +85,7 @@ func (c *checker) cookieText(field, text string) {
 
 // messages makes the filters' messages and looks at their constraints.
 func (c *checker) messages(extras *ir.Extras) {
-	for _, filter := range httpFilters() {
+	for _, filter := range configurable() {
 		c.message(filter.Route(extras))
 	}
 	for _, filter := range extensionFilters() {

@@ -11,7 +11,8 @@ import (
 // withExtras completes an action by what policies say of its own fields: what
 // the route says itself goes before.
 func withExtras(action ir.Action) ir.Action {
-	if action.Extras == nil && action.CORS == nil {
+	bare := action.Redirect != nil && action.Redirect.PortLess
+	if action.Extras == nil && action.CORS == nil && !bare {
 		return action
 	}
 	extras := ir.Extras{}
@@ -19,6 +20,9 @@ func withExtras(action ir.Action) ir.Action {
 		extras = *action.Extras
 	}
 	extras.CORS = action.CORSInForce()
+	if bare {
+		extras.LocationPort = action.Redirect.Port
+	}
 	if action.RequestTimeout == nil {
 		action.RequestTimeout = extras.RequestTimeout
 	}

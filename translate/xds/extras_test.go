@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatefold/gatefold/store"
@@ -24,7 +26,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	off := map[string]bool{}
-	for _, filter := range manager.HttpFilters {
+	for _, filter := range append(manager.HttpFilters, manager.UpgradeConfigs[0].Filters...) {
 		off[filter.Name] = filter.Disabled
 	}
 	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
@@ -35,11 +37,13 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		ExtProc:     &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Processor: &ir.ProcessorService{}}}},
 		GlobalLimit: &ir.GlobalLimit{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Limiter: &ir.LimitService{}}}},
 	}
-	route, host := decodeRoute(t, prefixRule("/", action)), &routev3.VirtualHost{}
+	host := &routev3.VirtualHost{}
 	decode(t, VirtualHost("*", action.Extras, nil).Bytes(), host)
-	for _, configs := range []map[string]*anypb.Any{route.TypedPerFilterConfig, host.TypedPerFilterConfig} {
-		if len(configs) != len(httpFilters()) {
-			t.Errorf("%d filters, configured are %d", len(httpFilters()), len(configs))
+	action.Extras.LocationPort = 443 // of no policy: a host has none
+	route := decodeRoute(t, prefixRule("/", action))
+	for i, configs := range []map[string]*anypb.Any{route.TypedPerFilterConfig, host.TypedPerFilterConfig} {
+		if want := len(configurable()) - i; len(configs) != want {
+			t.Errorf("%d filters, configured are %d", want, len(configs))
 		}
 		for name := range configs {
 			if !off[name] {
@@ -51,6 +55,19 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 	plain := decodeRoute(t, prefixRule("/", forwardTo(ir.Backend{Cluster: "a", Weight: 1})))
 	if len(plain.TypedPerFilterConfig) > 0 {
 		t.Errorf("a route without policies: %v", plain.TypedPerFilterConfig)
+	}
+}
+
+// An upgrade meets every filter of its listener but the buffer, off until a route turns it
+// on. Its processor has a name of its own.
+func TestAnUpgradeMeetsAllFiltersButTheBuffer(t *testing.T) {
+	chain := slices.DeleteFunc(httpFilterChain(), func(f *hcmv3.HttpFilter) bool { return strings.Contains(f.Name, "buffer") })
+	for _, filter := range chain {
+		filter.Name = strings.Replace(filter.Name, extProcFilter().Name(), extProcUpgradeFilter().Name(), 1)
+	}
+	upgrade := upgradeFilterChain()
+	if !slices.EqualFunc(chain, upgrade, func(a, b *hcmv3.HttpFilter) bool { return proto.Equal(a, b) }) || len(upgrade) < len(httpFilters()) {
+		t.Errorf("an upgrade meets %v, other requests %v", upgrade, chain)
 	}
 }
 
@@ -106,5 +123,21 @@ func TestRefusedExtras(t *testing.T) {
 		case len(problems) != 1 || problems[0].Field != test.field || !strings.Contains(problems[0].Message, test.message) || problems[0].Object.Name != "p":
 			t.Errorf("%d: want %q at %s, got %+v", i, test.message, test.field, problems)
 		}
+	}
+}
+
+// autoHostRewrite leaves a back end's own host alone, and the others get their DNS names:
+// in Envoy that of the route would go before the back end's.
+func TestAutoHostIsBehindTheHostOfABackend(t *testing.T) {
+	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1, Rewrite: &ir.Rewrite{Hostname: "own.test"}},
+		ir.Backend{Cluster: "b", Weight: 1, DNSName: "b.test"}, ir.Backend{Cluster: "c", Weight: 1})
+	action.Extras = &ir.Extras{AutoHost: true}
+	route := decodeRoute(t, prefixRule("/", action)).GetRoute()
+	var hosts []string
+	for _, cluster := range route.GetWeightedClusters().GetClusters() {
+		hosts = append(hosts, cluster.GetHostRewriteLiteral())
+	}
+	if !slices.Equal(hosts, []string{"own.test", "b.test", ""}) || route.GetAutoHostRewrite() != nil {
+		t.Errorf("hosts %q, the route %v", hosts, route)
 	}
 }

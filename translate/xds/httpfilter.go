@@ -26,7 +26,8 @@ import (
 type HTTPFilter interface {
 	// Name is that in the chain and in the routes.
 	Name() string
-	// Field is the field of TrafficPolicy that the filter is for (policy.Field).
+	// Field is the field of TrafficPolicy that the filter is for (policy.Field), "" for a
+	// filter of the routes' own.
 	Field() string
 	// Chain is the configuration in the listener, which does nothing.
 	Chain() message
@@ -51,27 +52,53 @@ type message interface {
 }
 
 // httpFilters is the chain in its order: requests pass it from the first to the
-// last, answers the other way. Who may not come in is told before what is counted,
-// and headers are changed when all others have seen them.
+// last, answers the other way. CORS and CSRF read headers alone. The buffer comes before
+// everything that waits for a service: Envoy does not measure bytes that arrive during the
+// wait in a filter behind it. Requests that are refused are not counted by the rate limits
+// behind, and headers are changed when all others have seen them.
 func httpFilters() []HTTPFilter {
 	return []HTTPFilter{
 		corsFilter{},
 		csrfFilter{},
+		bufferFilter{},
 		extAuthFilter(),
 		rateLimitFilter{},
 		globalLimitFilter(),
-		bufferFilter{},
 		extProcFilter(),
 		transformationFilter{},
 		headersFilter{},
+		locationFilter{},
 	}
 }
 
 // httpFilterChain gives the chain of a listener: the same for all.
-func httpFilterChain() []*hcmv3.HttpFilter {
-	var chain []*hcmv3.HttpFilter
+func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
+
+// upgradeFilterChain returns the chain for WebSockets. It is that of a listener without the
+// buffer filter, which would wait for the end of a request that has none, and with a
+// processor that waits for no body. All others keep their places, so that a policy which
+// refuses a request refuses its upgrade, too.
+func upgradeFilterChain() []*hcmv3.HttpFilter {
+	var filters []HTTPFilter
 	for _, filter := range httpFilters() {
-		for _, name := range []string{onHost(filter), filter.Name()} {
+		switch filter.Field() {
+		case bufferFilter{}.Field():
+		case extProcFilter().Field():
+			filters = append(filters, extProcUpgradeFilter())
+		default:
+			filters = append(filters, filter)
+		}
+	}
+	return chainOf(filters)
+}
+
+// configurable returns the filters of both chains, which routes and hosts configure.
+func configurable() []HTTPFilter { return append(httpFilters(), extProcUpgradeFilter()) }
+
+func chainOf(filters []HTTPFilter) []*hcmv3.HttpFilter {
+	var chain []*hcmv3.HttpFilter
+	for _, filter := range filters {
+		for _, name := range places(filter) {
 			chain = append(chain, &hcmv3.HttpFilter{
 				Name: name, Disabled: true,
 				ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.Chain())},
@@ -84,6 +111,15 @@ func httpFilterChain() []*hcmv3.HttpFilter {
 	})
 }
 
+// places names a filter in the chain: once for virtual hosts, if a policy has it, and
+// once for routes.
+func places(filter HTTPFilter) []string {
+	if filter.Field() == "" {
+		return []string{filter.Name()}
+	}
+	return []string{onHost(filter), filter.Name()}
+}
+
 // routeFilters turns on the filters that a route's extras need, and off those of
 // its virtual host that it replaces.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
@@ -91,7 +127,7 @@ func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	if extras == nil || len(extras.Replaced) == 0 {
 		return configs
 	}
-	for _, filter := range httpFilters() {
+	for _, filter := range configurable() {
 		if slices.Contains(extras.Replaced, filter.Field()) {
 			configs[onHost(filter)] = pack(&routev3.FilterConfig{Disabled: true})
 		}
@@ -105,7 +141,7 @@ func filters(extras *ir.Extras, name func(HTTPFilter) string) map[string]*anypb.
 		return nil
 	}
 	configs := map[string]*anypb.Any{}
-	for _, filter := range httpFilters() {
+	for _, filter := range configurable() {
 		if config := filter.Route(extras); config != nil {
 			nameService(config, name(filter))
 			configs[name(filter)] = pack(config)

@@ -23,6 +23,8 @@ type extensionFilter struct {
 	field string
 	// config is that of the filter in the chain, nil for extras without the field.
 	config func(*ir.Extras) message
+	// variant tells filters of one field apart: it ends the name.
+	variant string
 }
 
 // extensionFilters are those of all fields that need a service.
@@ -30,13 +32,22 @@ func extensionFilters() []extensionFilter {
 	return []extensionFilter{extAuthFilter(), globalLimitFilter(), extProcFilter()}
 }
 
-func extAuthFilter() extensionFilter { return extensionFilter{"extAuth", extAuthz} }
+func extAuthFilter() extensionFilter { return extensionFilter{field: "extAuth", config: extAuthz} }
 
-func extProcFilter() extensionFilter { return extensionFilter{"extProc", extProcessor} }
+func extProcFilter() extensionFilter {
+	return extensionFilter{field: "extProc", config: extProcessor}
+}
 
-func globalLimitFilter() extensionFilter { return extensionFilter{"rateLimit.global", globalLimit} }
+// extProcUpgradeFilter is extProcFilter for WebSockets.
+func extProcUpgradeFilter() extensionFilter {
+	return extensionFilter{field: "extProc", config: upgradeProcessor, variant: "/upgrade"}
+}
 
-func (f extensionFilter) Name() string { return "gatefold/" + f.field }
+func globalLimitFilter() extensionFilter {
+	return extensionFilter{field: "rateLimit.global", config: globalLimit}
+}
+
+func (f extensionFilter) Name() string { return "gatefold/" + f.field + f.variant }
 
 func (f extensionFilter) Field() string { return f.field }
 
@@ -80,6 +91,9 @@ func extAuthz(extras *ir.Extras) message {
 		StatusOnError:       &typev3.HttpStatus{Code: typev3.StatusCode(service.Auth.StatusOnError)},
 		StatPrefix:          service.Auth.StatPrefix,
 		WithRequestBody:     authBody(body),
+		// Without them Envoy lets the service write line breaks and content-length.
+		ValidateMutations:          true,
+		DecoderHeaderMutationRules: serviceRules(),
 	}
 	if service.Auth.Percent < 100 {
 		config.FilterEnabled = percentage(service.Auth.Percent)
@@ -131,11 +145,34 @@ func extProcessor(extras *ir.Extras) message {
 		StatPrefix:        service.Processor.StatPrefix,
 		AllowModeOverride: service.Processor.Chooses,
 		RouteCacheAction:  procv3.ExternalProcessor_RETAIN,
+		MutationRules:     serviceRules(),
 	}
 	for i := range service.Processor.Choices {
 		config.AllowedOverrideModes = append(config.AllowedOverrideModes, processingMode(&service.Processor.Choices[i]))
 	}
 	return config
+}
+
+// upgradeProcessor returns the processor for WebSockets. It is sent no body that it would
+// have to wait for, as a WebSocket has no end, and cannot ask for one.
+func upgradeProcessor(extras *ir.Extras) message {
+	config, ok := extProcessor(extras).(*procv3.ExternalProcessor)
+	if !ok {
+		return nil
+	}
+	config.AllowModeOverride, config.AllowedOverrideModes = false, nil
+	if mode := config.ProcessingMode; mode != nil {
+		mode.RequestBodyMode, mode.ResponseBodyMode = unbuffered(mode.RequestBodyMode), unbuffered(mode.ResponseBodyMode)
+	}
+	return config
+}
+
+// unbuffered returns NONE for a mode that waits for the end of a body.
+func unbuffered(mode procv3.ProcessingMode_BodySendMode) procv3.ProcessingMode_BodySendMode {
+	if mode == procv3.ProcessingMode_BUFFERED || mode == procv3.ProcessingMode_BUFFERED_PARTIAL {
+		return procv3.ProcessingMode_NONE
+	}
+	return mode
 }
 
 func processingMode(from *ir.ProcessingMode) *procv3.ProcessingMode {

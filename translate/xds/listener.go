@@ -3,10 +3,12 @@ package xds
 import (
 	"time"
 
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	proxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/proxy_protocol/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	earlyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/early_header_mutation/header_mutation/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -98,14 +100,26 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 			InitialStreamWindowSize:     wrapperspb.UInt32(streamWindowSize),
 			InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindowSize),
 		},
-		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
+		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket", Filters: upgradeFilterChain()}},
 		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
 	}
 	if chain.Shards > 0 {
 		shardRoutes(manager, chain.RouteConfig, chain.Shards)
 	}
+	if port.TrustedHops == 0 {
+		manager.EarlyHeaderMutationExtensions = append(manager.EarlyHeaderMutationExtensions, dropClaims())
+	}
 	return manager
+}
+
+// dropClaims removes ir.ClaimedHeaders before a route is looked for.
+func dropClaims() *corev3.TypedExtensionConfig {
+	config := &earlyv3.HeaderMutation{}
+	for _, name := range ir.ClaimedHeaders() {
+		config.Mutations = append(config.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
+	}
+	return &corev3.TypedExtensionConfig{Name: "envoy.http.early_header_mutation.header_mutation", TypedConfig: pack(config)}
 }
 
 // proxyProtocol takes the client's address from the header that a load balancer sends

@@ -63,20 +63,34 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts gives each back end the rule's host where one has its own: in Envoy the
-// route's goes before the back end's.
+// pushHosts gives each back end the rule's host, or with autoHostRewrite its DNS name,
+// where one has a host of its own: in Envoy the route's goes before the back end's.
 func pushHosts(action ir.Action) ir.Action {
-	if action.Forward == nil || action.Rewrite == nil || action.Rewrite.Hostname == "" ||
+	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
+	auto := action.Extras != nil && action.Extras.AutoHost
+	if action.Forward == nil || !byRule && !auto ||
 		!slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil }) {
 		return action
 	}
 	backends := slices.Clone(action.Forward.Backends)
 	for i := range backends {
-		if backends[i].Rewrite == nil {
-			backends[i].Rewrite = &ir.Rewrite{Hostname: action.Rewrite.Hostname}
+		host := backends[i].DNSName
+		if byRule {
+			host = action.Rewrite.Hostname
+		}
+		if backends[i].Rewrite == nil && host != "" {
+			backends[i].Rewrite = &ir.Rewrite{Hostname: host}
 		}
 	}
-	action.Forward, action.Rewrite = &ir.Forward{Backends: backends}, &ir.Rewrite{Path: action.Rewrite.Path}
+	action.Forward = &ir.Forward{Backends: backends}
+	if byRule {
+		action.Rewrite = &ir.Rewrite{Path: action.Rewrite.Path}
+	}
+	if auto {
+		extras := *action.Extras
+		extras.AutoHost = false
+		action.Extras = &extras
+	}
 	return action
 }
 

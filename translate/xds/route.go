@@ -4,9 +4,11 @@ import (
 	"regexp"
 	"strings"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -35,6 +37,13 @@ func Closed(rule *ir.Rule) *ir.Rule {
 	return &closed
 }
 
+// The metadata of a route that is closed names the object for which it is: the access log
+// writes it down.
+const (
+	metadataNamespace = "gatefold.io"
+	metadataClosedBy  = "closed_by"
+)
+
 func newRoute(rule *ir.Rule) *routev3.Route {
 	action := pushHosts(pushDown(withExtras(rule.Action)))
 	route := &routev3.Route{
@@ -45,6 +54,11 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 		ResponseHeadersToAdd:    headersToAdd(action.ResponseHeaders),
 		ResponseHeadersToRemove: action.ResponseHeaders.OrNone().Remove,
 		TypedPerFilterConfig:    routeFilters(action.Extras),
+	}
+	if by := rule.Action.ClosedBy(); by != "" {
+		route.Metadata = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
+			metadataNamespace: {Fields: map[string]*structpb.Value{metadataClosedBy: structpb.NewStringValue(by)}},
+		}}
 	}
 	switch {
 	case action.Redirect != nil:
@@ -99,7 +113,8 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	return m
 }
 
-// hostsPattern compares hosts as virtual hosts do: without case and port.
+// hostsPattern compares hosts as virtual hosts do: without case, and without what follows
+// the last colon outside of brackets, a number or not.
 func hostsPattern(hosts []string) string {
 	patterns := make([]string, len(hosts))
 	for i, host := range hosts {
@@ -109,7 +124,7 @@ func hostsPattern(hosts []string) string {
 			patterns[i] = ".+" + patterns[i]
 		}
 	}
-	return "(?i:" + strings.Join(patterns, "|") + ")(?::[0-9]+)?"
+	return "(?i:" + strings.Join(patterns, "|") + `)(?::[^:\]]*)?`
 }
 
 // headerMatch compares one header. Envoy knows Host as ":authority" only.

@@ -1,11 +1,10 @@
-package fence
+package tenancy
 
 import (
 	"fmt"
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Globs are patterns of file paths from the root of the folder, slash separated.
@@ -19,14 +18,14 @@ const anyParts = "**"
 // Parse reads patterns that commas, spaces or line breaks separate. The error
 // says what is wrong with one of them, and what to write.
 func Parse(text string) (Globs, error) {
-	globs := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	globs, err := entries(text, "a path, such as teams/shop/**")
+	if err != nil {
+		return nil, err
+	}
 	for _, glob := range globs {
 		if err := check(glob); err != nil {
 			return nil, err
 		}
-	}
-	if len(globs) == 0 {
-		return nil, fmt.Errorf("no path is named: write one, such as teams/shop/**")
 	}
 	return globs, nil
 }
@@ -52,6 +51,25 @@ func check(glob string) error {
 func (g Globs) Match(file string) bool {
 	parts := strings.Split(file, "/")
 	return slices.ContainsFunc(g, func(glob string) bool { return fits(strings.Split(glob, "/"), parts) })
+}
+
+// MatchBelow reports whether a path below the directory may match one of the patterns, at
+// any depth.
+func (g Globs) MatchBelow(directory string) bool {
+	parts := strings.Split(directory, "/")
+	return slices.ContainsFunc(g, func(glob string) bool { return fitsBelow(strings.Split(glob, "/"), parts) })
+}
+
+func fitsBelow(glob, directory []string) bool {
+	for i, part := range directory {
+		switch {
+		case i == len(glob), glob[i] != anyParts && !fitsPart(glob[i], part):
+			return false
+		case glob[i] == anyParts:
+			return true // it takes in the rest of the directory, and more
+		}
+	}
+	return len(glob) > len(directory)
 }
 
 // fits compares part by part. When a part does not fit, the last ** before it

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// environmentNames are the variables that stand for a flag, the first one set
+// counts: GATEFOLD_XDS_ADDRESS for --xds-address, and what kgateway calls it.
+func environmentNames(flag string) []string {
+	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
+	switch flag {
+	case "envoy": // GATEFOLD_ENVOY is envoy/get-envoy's: the path of a binary
+		names = []string{"GATEFOLD_SERVE_ENVOY"}
+	case "weighted-route-precedence": // EP-11466
+		names = append(names, "KGW_WEIGHTED_ROUTE_PRECEDENCE")
+	case "delegation-wildcard-namespace": // EP-10943
+		names = append(names, "DELEGATION_WILDCARD_NAMESPACE")
+	}
+	return names
+}
+
+// fromEnvironment reports whether a flag can be given by a variable.
+func fromEnvironment(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
+
+// describeEnvironment names each flag's variables in the help.
+func describeEnvironment(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) { f.Usage += " [$" + strings.Join(environmentNames(f.Name), ", $") + "]" })
+}
+
+// applyEnvironment sets the flags that are not on the command line and whose variable is
+// set. An empty variable counts as not set, and so does an output format that other
+// commands alone can print.
+func applyEnvironment(flags *pflag.FlagSet) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		names := environmentNames(f.Name)
+		set := slices.IndexFunc(names, func(name string) bool { return os.Getenv(name) != "" })
+		if f.Changed || set < 0 || !fromEnvironment(f) {
+			return
+		}
+		text := os.Getenv(names[set])
+		if format, is := f.Value.(*formatFlag); is && format.ofOthers(text) {
+			return
+		}
+		if err := flags.Set(f.Name, text); err != nil {
+			errs = append(errs, fmt.Errorf("environment variable %s: %w", names[set], plainFlagError(err)))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// plainFlagError says of a value that is no boolean, number or duration what it must be,
+// in place of what Go's parsers say.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	must := ""
+	switch kind := invalid.GetFlag().Value.Type(); {
+	case kind == "bool":
+		must = "true or false"
+	case kind == "duration":
+		must = "a duration such as 10s or 5m"
+	case strings.HasPrefix(kind, "int"):
+		must = "a whole number"
+	case strings.HasPrefix(kind, "uint"):
+		must = "a whole number from 0"
+	default:
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(), invalid.GetFlag().Name, must)
+}
+
+// warnOfMisspelt writes a line for each variable GATEFOLD_… that no flag has and that one
+// is like. Others may belong to somebody else: container platforms make some of their own.
+func warnOfMisspelt(w io.Writer, root *cobra.Command) {
+	var known []string
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if fromEnvironment(f) {
+				known = append(known, environmentNames(f.Name)...)
+			}
+		})
+	}
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if value == "" || !strings.HasPrefix(name, "GATEFOLD_") || name == "GATEFOLD_ENVOY" || slices.Contains(known, name) {
+			continue
+		}
+		if like := nearestVariable(name, known); like != "" {
+			fmt.Fprintf(w, "gatefold: environment variable %s is not used; did you mean %s?\n", name, like)
+		}
+	}
+}
+
+// nearestVariable returns the known name that differs from name in at most two letters.
+func nearestVariable(name string, known []string) (like string) {
+	least := 3
+	for _, candidate := range known {
+		if d := schema.Distance(name, candidate); d < least {
+			like, least = candidate, d
+		}
+	}
+	return like
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// policyWords is the part of explain's first line that says which policies are not in force
+// as they are written: where one closes the rule, its place, else each of them.
+func policyWords(r *explain.Report) string {
+	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
+	var words strings.Builder
+	for _, p := range r.Policies {
+		place := ""
+		if p.At.Line > 0 {
+			place = fmt.Sprintf(" (%s:%d)", p.At.File, p.At.Line)
+		}
+		switch {
+		case p.State == ir.NotInForce && strings.Contains(r.Reason, p.Object.String()):
+			words.WriteString(place)
+		case closed >= 0:
+		case p.State == ir.NotInForce:
+			fmt.Fprintf(&words, ", WITHOUT %s, which is not in force: %s%s", p.Object, p.Reason, place)
+		case p.Stale:
+			fmt.Fprintf(&words, ", with the last valid version of %s: %s%s", p.Object, p.Reason, place)
+		}
+	}
+	return words.String()
+}
+
+// policy prints a policy on the way, and what of it is in force.
+func (t *explainPage) policy(p explain.PolicyReport) {
+	text := p.Object.String()
+	if p.Target != "" {
+		text += " at " + p.Target
+	}
+	t.row("policy", text+": "+stateWords(p), p.At)
+}
+
+func stateWords(p explain.PolicyReport) string {
+	fields, others := strings.Join(p.Fields, ", "), joinKeys(p)
+	var words string
+	switch p.State {
+	case ir.NotInForce:
+		return "not in force: " + p.Reason
+	case ir.Overridden:
+		words = "overridden by " + others
+	case ir.Merged:
+		words = "merged with " + others
+		if fields != "" {
+			words = "in force: " + fields + ", " + words
+		}
+		if len(p.Overridden) > 0 {
+			words = "in force: " + fields + "; overridden by " + others + ": " + strings.Join(p.Overridden, ", ")
+		}
+	default:
+		words = strings.TrimSuffix("in force: "+fields, ": ")
+	}
+	if p.Stale {
+		words += "; this is the last valid version: " + p.Reason
+	}
+	return words
+}
+
+func joinKeys(p explain.PolicyReport) string {
+	var names []string
+	for _, key := range p.By {
+		names = append(names, key.String())
+	}
+	if len(names) == 0 {
+		return "others"
+	}
+	return strings.Join(names, ", ")
+}

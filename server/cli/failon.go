@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+// failOn are the outcomes of explain that give exit code 1: classes of status codes (4xx),
+// single codes (404) and kinds of an outcome (not-found).
+type failOn []string
+
+// String returns the flag's value.
+func (f *failOn) String() string { return strings.Join(*f, ",") }
+
+// Type names the value in the help.
+func (f *failOn) Type() string { return "list" }
+
+// Set adds a list to the flag.
+func (f *failOn) Set(text string) error {
+	for _, name := range strings.Split(text, ",") {
+		name = strings.TrimSpace(name)
+		if !regexp.MustCompile(`^[1-5](xx|[0-9]{2})$`).MatchString(name) && !slices.Contains(outcomes(), name) {
+			return fmt.Errorf("%q is no status (404), class of statuses (4xx) or outcome (%s)", name, strings.Join(outcomes(), ", "))
+		}
+		*f = append(*f, name)
+	}
+	return nil
+}
+
+func outcomes() []string {
+	return []string{
+		string(explain.Forwarded), string(explain.Redirected), string(explain.Responded), string(explain.NotFound),
+		string(explain.Refused), string(explain.NoListener), string(explain.Closed),
+	}
+}
+
+// fails reports whether the answer, or that of one of the backends that share the requests,
+// is in the list.
+func (f failOn) fails(r *explain.Report) bool {
+	return slices.Contains(f, string(r.Outcome)) || slices.ContainsFunc(statusesOf(r), func(status uint32) bool {
+		code := fmt.Sprint(status)
+		return slices.Contains(f, code) || slices.Contains(f, code[:1]+"xx")
+	})
+}
+
+// statusesOf lists the statuses that gatefold knows of: a backend's own answer is none.
+func statusesOf(r *explain.Report) (all []uint32) {
+	if r.Status != 0 {
+		all = append(all, r.Status)
+	}
+	for _, b := range r.Backends {
+		switch {
+		case b.Status != 0:
+			all = append(all, b.Status)
+		case b.Receives != nil && len(b.Endpoints) == 0:
+			all = append(all, http.StatusServiceUnavailable)
+		}
+	}
+	return all
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// standardInput is the argument that stands for it, and stdinName what it is called in
+// problems.
+const (
+	standardInput = "-"
+	stdinName     = "stdin"
+)
+
+// inputs are what validate reads: folders, each on its own, and files, which are read
+// together.
+type inputs struct {
+	dirs, files []string
+	stdin       io.Reader
+}
+
+// sortInputs tells folders from files. An argument that is not there is an error.
+func sortInputs(args []string, stdin io.Reader) (inputs, error) {
+	in := inputs{stdin: stdin}
+	for _, arg := range args {
+		if arg == standardInput {
+			in.files = append(in.files, arg)
+			continue
+		}
+		info, err := os.Stat(arg)
+		switch {
+		case err != nil:
+			return in, fmt.Errorf("%s: %w", visible.Text(arg), rootCause(err))
+		case info.IsDir():
+			in.dirs = append(in.dirs, arg)
+		default:
+			in.files = append(in.files, arg)
+		}
+	}
+	return in, nil
+}
+
+// read returns what all inputs say. place gives the path of a file or folder as it is shown.
+func (in inputs) read(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
+	var all reading
+	for _, dir := range in.dirs {
+		o.prefix = place(dir)
+		read, err := readFolder(ctx, dir, o)
+		if err != nil {
+			return all, err
+		}
+		if read.stats.Files == 0 && len(read.problems) == 0 {
+			read.problems = []store.Problem{noFiles(dir)}
+		}
+		all.add(read)
+	}
+	if len(in.files) > 0 {
+		read, err := in.readFiles(ctx, o, place)
+		if err != nil {
+			return all, err
+		}
+		all.add(read)
+	}
+	store.SortProblems(all.problems)
+	return all, nil
+}
+
+// add adds what another input says.
+func (r *reading) add(other reading) {
+	r.stats.Files += other.stats.Files
+	r.stats.Objects += other.stats.Objects
+	r.unchecked += other.unchecked
+	r.problems = append(r.problems, other.problems...)
+	for _, o := range other.ignored {
+		same := func(known store.Ignored) bool { return known.Kind == o.Kind }
+		if i := slices.IndexFunc(r.ignored, same); i >= 0 {
+			r.ignored[i].Count += o.Count
+		} else {
+			r.ignored = append(r.ignored, o)
+		}
+	}
+	slices.SortFunc(r.ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
+}
+
+// readFiles takes single files through store and translate, together. What they refer to
+// may be in files that are not among them: such problems are counted, not listed.
+func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
+	tree := watcher.Tree{}
+	var files []watcher.File
+	left := o.tree.TreeBytes
+	for _, name := range in.files {
+		shown := stdinName
+		if name != standardInput {
+			shown = place(name)
+		}
+		limit := min(o.tree.FileBytes, left)
+		content, err := in.readFile(name, limit)
+		if err != nil {
+			return reading{}, err
+		}
+		if int64(len(content)) > limit {
+			tree.Skipped = append(tree.Skipped, watcher.Skip{
+				Path: shown, Reason: watcher.TooLarge, Detail: fmt.Sprintf("more than %d bytes, which is the limit", limit),
+			})
+			continue
+		}
+		left -= int64(len(content))
+		files = append(files, watcher.File{Path: shown, Content: content, Hash: sha256.Sum256(content)})
+	}
+	tree.Files = watcher.FilesOf(files...)
+	o.prefix, o.guard.clusterPaths = "", nil // where the files lie says nothing here
+	read, err := readTree(ctx, tree, o)
+	if err != nil {
+		return read, err
+	}
+	all := len(read.problems)
+	read.problems = slices.DeleteFunc(slices.Clone(read.problems), func(p store.Problem) bool { return hangsOnOthers(p.Code) })
+	read.unchecked = all - len(read.problems)
+	return read, nil
+}
+
+// readFile returns the content of a file or of standard input, at most one byte more than
+// the limit.
+func (in inputs) readFile(name string, limit int64) ([]byte, error) {
+	from := in.stdin
+	if name != standardInput {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", visible.Text(name), rootCause(err))
+		}
+		defer file.Close()
+		from = file
+	}
+	content, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", visible.Text(name), rootCause(err))
+	}
+	return content, nil
+}
+
+// hangsOnOthers reports whether a problem may be that an object is in a file that is not
+// among those given: references, what attaches to them, and path policies.
+func hangsOnOthers(code string) bool {
+	switch code {
+	case "BackendNotFound", "TargetNotFound", "PolicyNotFound", "ExtensionNotFound", "ExtensionNotUsable",
+		"GatewayClassNotFound", "ForeignGatewayClass", "NoMatchingParent", "ParentNotAccepted", "UnsupportedParent",
+		"NotAllowed", "NotAllowedByParent", "NotAllowedByListeners", "NoMatchingListenerHostname", "RefNotPermitted",
+		"InvalidCertificateRef", "InvalidCACertificateRef", "InvalidClientCertificateRef",
+		"NoEndpoints", "NoBackends", "NoEffect", "ServesNowhere", "DelegatedRefField",
+		"OutsideFence", "ClusterPathsMissing":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// pathPrefix returns what stands before the paths of a folder's files where a person or a
+// tool at the working directory reads them: "conf" for `validate conf`. An absolute folder
+// outside the working directory keeps its absolute path. "" stands for the working
+// directory itself.
+func pathPrefix(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return emptyForDot(filepath.ToSlash(filepath.Clean(dir)))
+	}
+	if base, err := os.Getwd(); err == nil {
+		return prefixFrom(base, dir)
+	}
+	return filepath.ToSlash(filepath.Clean(dir))
+}
+
+// repositoryPrefix is pathPrefix for tools that know files by their path from the root of
+// a repository: GITHUB_WORKSPACE, where that is set and holds the working directory, or
+// else the working directory.
+func repositoryPrefix(dir string) string {
+	base, err := os.Getwd()
+	if err != nil {
+		return pathPrefix(dir)
+	}
+	if root := os.Getenv("GITHUB_WORKSPACE"); root != "" && inside(realPath(root), realPath(base)) {
+		return prefixFrom(realPath(root), realPath(dir))
+	}
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return pathPrefix(dir)
+	}
+	return prefixFrom(base, absolute)
+}
+
+// prefixFrom returns dir as seen from base; both are absolute. A dir outside of base stays
+// absolute.
+func prefixFrom(base, dir string) string {
+	if !inside(base, dir) {
+		return filepath.ToSlash(filepath.Clean(dir))
+	}
+	relative, err := filepath.Rel(base, dir)
+	if err != nil {
+		return filepath.ToSlash(filepath.Clean(dir))
+	}
+	return emptyForDot(filepath.ToSlash(relative))
+}
+
+// inside reports whether dir is base or lies below it.
+func inside(base, dir string) bool {
+	relative, err := filepath.Rel(base, dir)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// realPath returns the absolute path without symbolic links, or the path itself when it
+// cannot be resolved.
+func realPath(name string) string {
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	if resolved, err := filepath.EvalSymlinks(absolute); err == nil {
+		return resolved
+	}
+	return absolute
+}
+
+func emptyForDot(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+// prefixed returns problems of a folder with the prefix before the paths of their files.
+// Without a prefix it returns the same list. A problem of the folder itself names root.
+func prefixed(problems []store.Problem, prefix, root string) []store.Problem {
+	if prefix == "" {
+		return problems
+	}
+	out := make([]store.Problem, len(problems))
+	for i, p := range problems {
+		if p.File != "" && p.File != root {
+			p.File = path.Join(prefix, p.File)
+		}
+		out[i] = p
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// formatSARIF is SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), which code
+// scanning and editors read. It holds no line of a file: such a line could be a Secret's.
+const formatSARIF outputFormat = "sarif"
+
+// The parts of SARIF that gatefold writes, by its names.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version,omitempty"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID               string    `json:"id"`
+		ShortDescription sarifText `json:"shortDescription"`
+		Help             sarifText `json:"help"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+	}
+	sarifLocation struct {
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI  string `json:"uri"`
+		Base string `json:"uriBaseId,omitempty"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
+		EndColumn   int `json:"endColumn,omitempty"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+		Kind string `json:"kind"`
+	}
+)
+
+// projectURL is where gatefold lives.
+const projectURL = "https://github.com/gatefold/gatefold"
+
+// sarifOf writes problems as a log of one run. A rule is a code.
+func sarifOf(problems []store.Problem) sarifLog {
+	rules, results := []sarifRule{}, []sarifResult{}
+	for _, p := range problems {
+		index := slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == p.Code })
+		if index < 0 {
+			index = len(rules)
+			rules = append(rules, ruleOf(p.Code))
+		}
+		results = append(results, resultOf(p, index))
+	}
+	return sarifLog{
+		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
+		Runs: []sarifRun{{
+			Tool: sarifTool{sarifDriver{
+				Name: "gatefold", Version: readBuild().Version, InformationURI: projectURL, Rules: rules,
+			}},
+			ColumnKind: "unicodeCodePoints",
+			Results:    results,
+		}},
+	}
+}
+
+// ruleOf describes a code by its own words: UnknownField is "Unknown field".
+func ruleOf(code string) sarifRule {
+	return sarifRule{
+		ID:               code,
+		ShortDescription: sarifText{codeWords(code)},
+		Help: sarifText{"Each result of " + code + " says what is wrong with the object, what that means for traffic, " +
+			"and what to do. `gatefold validate` prints the same with the line. See " + projectURL + "#readme."},
+	}
+}
+
+// codeWords are the words of a code in sentence case; abbreviations stay as they are.
+func codeWords(code string) string {
+	var words strings.Builder
+	runes := []rune(code)
+	for i, r := range runes {
+		begins := i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if begins {
+			words.WriteByte(' ')
+			if i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+				r = unicode.ToLower(r)
+			}
+		}
+		words.WriteRune(r)
+	}
+	return words.String()
+}
+
+func resultOf(p store.Problem, rule int) sarifResult {
+	result := sarifResult{RuleID: p.Code, RuleIndex: rule, Level: string(p.Severity), Message: sarifText{p.Message}}
+	if p.Hint != "" {
+		result.Message.Text += "; " + p.Hint
+	}
+	location := sarifLocation{}
+	if p.File != "" {
+		location.Physical = &sarifPhysical{Artifact: artifactOf(p.File), Region: regionOf(p)}
+	}
+	if !p.Object.IsZero() {
+		name := p.Object.String()
+		if p.Field != "" {
+			name += ", " + p.Field
+		}
+		location.Logical = []sarifLogical{{Name: name, Kind: "object"}}
+	}
+	if location.Physical != nil || location.Logical != nil {
+		result.Locations = []sarifLocation{location}
+	}
+	return result
+}
+
+// artifactOf names a file by its path from the root of the source tree, or by its URI
+// where it is absolute.
+func artifactOf(file string) sarifArtifact {
+	if path.IsAbs(file) {
+		return sarifArtifact{URI: (&url.URL{Scheme: "file", Path: file}).String()}
+	}
+	return sarifArtifact{URI: strings.TrimPrefix((&url.URL{Path: file}).String(), "./"), Base: "%SRCROOT%"}
+}
+
+// regionOf is what the carets of the excerpt mark.
+func regionOf(p store.Problem) *sarifRegion {
+	if p.Line == 0 {
+		return nil
+	}
+	region := &sarifRegion{StartLine: p.Line, StartColumn: p.Column}
+	if _, marks, ok := strings.Cut(p.Excerpt, "\n"); ok && p.Column > 0 {
+		region.EndColumn = p.Column + strings.Count(marks, "^")
+	}
+	return region
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// problemsView is what `status --problems` shows.
+type problemsView struct{ problemList }
+
+// write is statusView's. The JSON is that of /api/v1/problems.
+func (v *problemsView) write(out io.Writer, format outputFormat) error {
+	if format != formatText {
+		return writeValue(out, format, struct {
+			problemList
+			Problems []store.Problem `json:"problems"` // always
+		}{v.problemList, append([]store.Problem{}, v.Problems...)})
+	}
+	v.printFolder(out)
+	color := useColor(isTerminal(out))
+	for _, p := range v.Problems {
+		fmt.Fprintln(out, p.Text(color))
+	}
+	errors, warnings := tally(v.Problems)
+	_, err := fmt.Fprintf(out, "%s, %s\n", count(errors, "error"), count(warnings, "warning"))
+	return err
+}
+
+// printFolder prints what concerns the folder as a whole.
+func (p *problemList) printFolder(out io.Writer) {
+	if p.Unloaded != "" {
+		fmt.Fprintf(out, "\nNothing is served: %s\n", oneLine(p.Unloaded))
+	}
+	if p.Hold != "" {
+		fmt.Fprintf(out, "\nThe folder is frozen: %s\n", oneLine(p.Hold))
+	}
+	if p.Busy != "" {
+		fmt.Fprintf(out, "\nThe folder is not followed: %s\n", oneLine(p.Busy))
+	}
+	if p.State != "" {
+		fmt.Fprintf(out, "\nWhat serves cannot be saved for a restart: %s\n", oneLine(p.State))
+	}
+}
+
+// wrong reports whether the folder has an error, is frozen, or is not served at all.
+func (p *problemList) wrong() bool {
+	errors, _ := tally(p.Problems)
+	return errors > 0 || p.Hold != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""
+}
+
+// maxProblemsShown is how many problems status shows below its tables.
+const maxProblemsShown = 10
+
+// printProblems prints the first problems, errors before warnings, without their excerpts.
+func printProblems(out io.Writer, problems []store.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	errors, warnings := tally(problems)
+	fmt.Fprintf(out, "\n%s, %s in the folder:\n", count(errors, "error"), count(warnings, "warning"))
+	color := useColor(isTerminal(out))
+	sorted := slices.Clone(problems)
+	slices.SortStableFunc(sorted, func(a, b store.Problem) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
+	for _, p := range sorted[:min(len(sorted), maxProblemsShown)] {
+		p.Excerpt = ""
+		fmt.Fprint(out, p.Text(color))
+	}
+	if more := len(sorted) - maxProblemsShown; more > 0 {
+		fmt.Fprintf(out, "%d more: gatefold status --problems\n", more)
+	}
+	return nil
+}

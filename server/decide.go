@@ -1,0 +1,63 @@
+package server
+
+import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+
+// action is what is done about one name.
+type action int
+
+const (
+	nothing    action = iota
+	set               // send it
+	remove            // say that it is not there
+	removeLast        // say so when nothing can use it any more
+)
+
+// decide compares what the stream has of name with the target e.
+func (l *ledger) decide(name string, e *entry, ordered bool) action {
+	_, forced := l.force[name]
+	version, held := l.held.get(name)
+	refused, rejected := l.rejected.of[name]
+	if e != nil {
+		l.gone.drop(name)
+		if rejected && refused.version == e.Version {
+			if refused.again {
+				return set
+			}
+			return nothing
+		}
+		l.rejected.remove(name)
+		if held && version == e.Version && !forced {
+			return nothing
+		}
+		return set
+	}
+	delete(l.force, name)
+	l.rejected.remove(name)
+	named := l.names.has(name)
+	switch {
+	case held && l.typ == resourcev3.ScopedRouteType:
+		return nothing // see shards.go
+	case held && ordered && l.typ != resourcev3.ListenerType:
+		return removeLast
+	case held, named:
+		// A name that does not exist is answered, so that Envoy does not wait
+		// for it (xDS protocol, "Deleting Resources").
+		return remove
+	}
+	return nothing
+}
+
+// goesAlone tells whether a name has a response of its own: what replaces an
+// accepted form, for of several RouteConfigurations, assignments or secrets
+// Envoy applies an arbitrary part when one is bad (Envoy notes, section 8), and
+// what was in a rejected response. Of clusters and listeners Envoy applies all
+// good ones.
+func (l *ledger) goesAlone(name string) bool {
+	if _, ok := l.alone[name]; ok {
+		return true
+	}
+	if l.typ == resourcev3.ClusterType || l.typ == resourcev3.ListenerType {
+		return false
+	}
+	return l.held.has(name)
+}

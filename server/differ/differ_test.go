@@ -1,0 +1,251 @@
+package differ
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+// TestExplainIsWhatEnvoyDoes makes folders at random, has gatefold serve them to a real
+// Envoy, and sends requests that are aimed at their rules, with all kinds of oddities:
+// what Envoy answers, and what the backend receives, must be what explain says.
+//
+// It also fails when a field of a rule, a policy or a filter is part of no rule that a
+// request met: a field cannot be forgotten.
+//
+// GATEFOLD_DIFFER_REQUESTS sets how many requests are sent, GATEFOLD_DIFFER_SEED
+// makes other folders and requests.
+func TestExplainIsWhatEnvoyDoes(t *testing.T) {
+	envoytest.Binary(t) // skips before the work
+	requests, seed := number(t, "GATEFOLD_DIFFER_REQUESTS", 20_000), uint64(number(t, "GATEFOLD_DIFFER_SEED", 1))
+	backends := &recorder{seen: map[string][]*received{}}
+	with := startShared(t, backends)
+	fleets := []struct {
+		options translate.Options
+		share   int // of 10 worlds
+	}{
+		{translate.Options{}, 6},
+		{translate.Options{TrustedHops: 1, Weighted: true}, 2},
+		{translate.Options{Shards: 4, Weighted: true, WeightScope: translate.Siblings}, 2},
+	}
+	worldsOfAll := max(10, min(300, requests/requestsPerWorld))
+	all, next := newTally(), 0
+	for _, f := range fleets {
+		var worlds []*world
+		for range worldsOfAll * f.share / 10 {
+			worlds = append(worlds, newWorld(seed, next, with))
+			next++
+		}
+		fleet := startFleet(t, worlds, backends, f.options)
+		fleet.run(seed, requests/worldsOfAll, all)
+		all.keepLog(fleet)
+	}
+	t.Log(all)
+	all.check(t, requests)
+	all.shares.check(t, backends)
+}
+
+// requestsPerWorld is how many requests a world gets, until there are as many worlds as
+// one process has addresses for.
+const requestsPerWorld = 250
+
+// number reads a setting of the test.
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text, ok := os.LookupEnv(variable)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
+// run asks each world so many questions, from a few workers.
+func (f *fleet) run(seed uint64, perWorld int, all *tally) {
+	queue := make(chan *world, len(f.worlds))
+	for _, w := range f.worlds {
+		queue <- w
+	}
+	close(queue)
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			client := envoytest.NewClient()
+			defer client.Close()
+			for w := range queue {
+				r := rand.New(rand.NewPCG(seed, uint64(w.number)+1_000_000))
+				for i := range perWorld {
+					x := f.exchange(client, w, w.ask(r, fmt.Sprintf("%s-%d", w.namespace, i)))
+					all.note(f, w, x)
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// exchange asks explain and Envoy the same.
+func (f *fleet) exchange(client *envoytest.Client, w *world, q *question) *exchange {
+	x := &exchange{question: q}
+	query, err := explain.NewQuery(q.method, q.url(), q.headers())
+	query.Gateway = w.namespace + "/eg"
+	facts := f.facts
+	facts.View = w.view
+	if x.asked = err; err == nil {
+		x.report, x.asked = explained(facts, query)
+	}
+	if x.asked == nil {
+		answer := explain.Request(w.view, query)
+		x.rule, x.unsure = answer.Rule, answer.Unsure
+	}
+	x.response, x.err = client.Do(q.request(w.address))
+	x.received = f.backends.take(q.id)
+	return x
+}
+
+// explained is Explain, where a panic is an error.
+func explained(facts explain.Facts, query explain.Query) (report *explain.Report, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	return explain.Explain(facts, query)
+}
+
+// tally is what has come of all questions.
+type tally struct {
+	mu       sync.Mutex
+	asked    int
+	outcomes map[string]int
+	unknown  int // answers that Envoy gave and explain could not know
+	kinds    map[string][]string
+	counts   map[string]int
+	folder   string
+	coverage *coverage
+	shares   *shares
+}
+
+func newTally() *tally {
+	return &tally{outcomes: map[string]int{}, kinds: map[string][]string{}, counts: map[string]int{}, coverage: newCoverage(), shares: newShares()}
+}
+
+var backendsInWords = regexp.MustCompile(`backend \w+( or backend \w+)*`)
+
+// shownOfKind is how many differences of a kind are shown.
+const shownOfKind = 2
+
+func (a *tally) note(f *fleet, w *world, x *exchange) {
+	difference := x.difference()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	a.coverage.meet(x.rule, f.objects)
+	if x.report != nil {
+		a.outcomes[string(x.report.Outcome)]++
+	}
+	if x.unknown {
+		a.unknown++
+		return
+	}
+	if difference == "" {
+		if x.report.Outcome == explain.Forwarded && x.rule != nil {
+			a.shares.note(x)
+		}
+		return
+	}
+	kind, _, _ := strings.Cut(backendsInWords.ReplaceAllString(difference, "a backend"), ":")
+	a.counts[kind]++
+	if len(a.kinds[kind]) < shownOfKind {
+		a.kinds[kind] = append(a.kinds[kind], fmt.Sprintf("%s\n   %s\n   hops %d, folder %s\n   %s", difference, x.question, f.hops, a.write(w), ruleText(x)))
+	}
+}
+
+func ruleText(x *exchange) string {
+	if x.rule == nil {
+		return "no rule"
+	}
+	return x.rule.Name
+}
+
+// write puts the world's folder where it outlasts the test, and returns its name.
+func (a *tally) write(w *world) string {
+	if a.folder == "" {
+		folder, err := os.MkdirTemp("", "gatefold-differ-")
+		if err != nil {
+			return err.Error()
+		}
+		a.folder = folder
+	}
+	path := filepath.Join(a.folder, w.namespace)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err.Error()
+	}
+	if err := os.WriteFile(filepath.Join(path, "world.yaml"), []byte(w.text()), 0o644); err != nil {
+		return err.Error()
+	}
+	return path
+}
+
+// keepLog keeps the log of an Envoy beside the folders, where one differs.
+func (a *tally) keepLog(f *fleet) {
+	if a.folder != "" {
+		name := filepath.Join(a.folder, "envoy-of-"+f.worlds[0].namespace+".log")
+		if err := os.WriteFile(name, []byte(f.envoy.Log()), 0o600); err != nil {
+			f.t.Error(err)
+		}
+	}
+}
+
+func (a *tally) String() string {
+	var outcomes []string
+	for _, name := range slices.Sorted(maps.Keys(a.outcomes)) {
+		outcomes = append(outcomes, fmt.Sprintf("%s %d", name, a.outcomes[name]))
+	}
+	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown", a.asked, strings.Join(outcomes, ", "), a.unknown)
+}
+
+func (a *tally) check(t *testing.T, requests int) {
+	t.Helper()
+	a.coverage.check(t)
+	differ := 0
+	for _, kind := range slices.SortedFunc(maps.Keys(a.counts), func(x, y string) int { return a.counts[y] - a.counts[x] }) {
+		differ += a.counts[kind]
+		t.Logf("%d times: %s", a.counts[kind], strings.Join(a.kinds[kind], "\n"))
+	}
+	if differ > 0 {
+		t.Errorf("explain and Envoy differ about %d of %d requests", differ, a.asked)
+	}
+	if a.unknown > a.asked/mostUnknown {
+		t.Errorf("%d of %d answers say that they do not know enough: that is too many", a.unknown, a.asked)
+	}
+	for outcome, least := range map[explain.Kind]int{
+		explain.Forwarded: a.asked / 4, explain.Redirected: a.asked / 50, explain.Responded: a.asked / 50,
+		explain.NotFound: a.asked / 20, explain.Refused: a.asked / 50, explain.NoListener: a.asked / 400,
+	} {
+		if a.outcomes[string(outcome)] < least {
+			t.Errorf("%s: %d of %d answers, want %d: the requests prove little", outcome, a.outcomes[string(outcome)], a.asked, least)
+		}
+	}
+	if a.asked < requests*9/10 {
+		t.Errorf("%d requests were sent, want %d", a.asked, requests)
+	}
+}
+
+// mostUnknown: one in so many answers may depend on what explain cannot know.
+const mostUnknown = 15

@@ -1,0 +1,118 @@
+package differ
+
+// The generator of filters: one function for each type.
+
+// filters are those of a rule; prefix tells that its one match is of a prefix. A rule
+// that redirects has no backend.
+func (w *world) filters(prefix bool) (out list, redirects bool) {
+	if w.IntN(2) == 0 {
+		out = append(out, object{"type": "ResponseHeaderModifier", "responseHeaderModifier": object{"set": list{object{"name": "x-rule", "value": w.fresh("rule")}}}})
+	} else if w.IntN(4) == 0 {
+		out = append(out, w.headerFilter("ResponseHeaderModifier"))
+	}
+	if w.IntN(4) == 0 {
+		out = append(out, w.headerFilter("RequestHeaderModifier"))
+	}
+	if w.IntN(10) == 0 {
+		out = append(out, object{"type": "CORS", "cors": w.cors()})
+	}
+	if len(w.exported) > 0 && w.IntN(8) == 0 {
+		out = append(out, object{"type": "ExtensionRef", "extensionRef": object{"group": "gateway.kgateway.dev", "kind": "TrafficPolicy", "name": one(w.Rand, w.exported...)}})
+	}
+	switch w.IntN(14) {
+	case 0, 1:
+		return append(out, object{"type": "RequestRedirect", "requestRedirect": w.redirect(prefix)}), true
+	case 2, 3:
+		out = append(out, object{"type": "URLRewrite", "urlRewrite": w.rewrite(prefix)})
+	case 4:
+		out = append(out, w.mirror())
+	case 5:
+		out = append(out, object{"type": "ExternalAuth", "externalAuth": object{"protocol": "HTTP", "http": object{"path": "/check"}, "backendRef": object{"name": "slice", "port": 80}}})
+	}
+	return out, false
+}
+
+func (w *world) grpcFilters() (out list) {
+	if w.IntN(2) == 0 {
+		out = append(out, w.headerFilter("RequestHeaderModifier"))
+	}
+	if w.IntN(3) == 0 {
+		out = append(out, w.headerFilter("ResponseHeaderModifier"))
+	}
+	if w.IntN(4) == 0 {
+		out = append(out, w.mirror())
+	}
+	if w.IntN(4) == 0 {
+		out = append(out, object{"type": "ExtensionRef", "extensionRef": object{"group": "gateway.kgateway.dev", "kind": "TrafficPolicy", "name": one(w.Rand, w.exported...)}})
+	}
+	return out
+}
+
+func (w *world) headerFilter(kind string) object {
+	field := map[string]string{"RequestHeaderModifier": "requestHeaderModifier", "ResponseHeaderModifier": "responseHeaderModifier"}[kind]
+	return object{"type": kind, field: w.headerMods()}
+}
+
+// headerMods change headers that Envoy keeps in one line, and others.
+func (w *world) headerMods() object {
+	pair := func(name, value string) object { return object{"name": name, "value": value} }
+	out := object{}
+	w.maybe(2, out, "set", list{one(w.Rand, pair("x-set", w.fresh("set")), pair("X-A", "100% %REQ(x)%"), pair("accept", "set"), pair("x-forwarded-for", "9.9.9.9"), pair("user-agent", "set"), pair("x-retry-on", "5xx"))})
+	w.maybe(2, out, "add", list{one(w.Rand, pair("x-add", "2"), pair("accept", "two"), pair("X-B", "added"), pair("via", "x"), pair("origin", "http://added.test"), pair("x-forwarded-host", "h"), pair("cookie", "b=2"))})
+	w.maybe(3, out, "remove", list{one(w.Rand, "x-a", "accept", "X-Gone", "cookie", "x-request-id", "user-agent")})
+	if len(out) == 0 {
+		out["set"] = list{pair("x-set", w.fresh("set"))}
+	}
+	return out
+}
+
+func (w *world) redirect(prefix bool) object {
+	out := object{}
+	w.maybe(3, out, "scheme", one(w.Rand, "http", "https"))
+	w.maybe(2, out, "hostname", "new.test")
+	w.maybe(3, out, "port", one(w.Rand, 80, 443, 8080, 9999))
+	w.maybe(2, out, "statusCode", one(w.Rand, 301, 302, 303, 307, 308))
+	w.maybe(2, out, "path", w.newPath(prefix))
+	if len(out) == 0 {
+		out["statusCode"] = 301
+	}
+	return out
+}
+
+func (w *world) newPath(prefix bool) object {
+	if prefix && w.IntN(2) == 0 {
+		return object{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(w.Rand, "/", "/new", "/new/x/", `/n\1`)}
+	}
+	return object{"type": "ReplaceFullPath", "replaceFullPath": one(w.Rand, "/", "/full", "/full/y", `/n\1`)}
+}
+
+func (w *world) rewrite(prefix bool) object {
+	out := object{}
+	w.maybe(2, out, "hostname", "rewritten.test")
+	w.maybe(2, out, "path", w.newPath(prefix))
+	if len(out) == 0 {
+		out["hostname"] = "rewritten.test"
+	}
+	return out
+}
+
+func (w *world) mirror() object {
+	out := object{"backendRef": w.backendRef("mirror")}
+	switch w.IntN(3) {
+	case 0:
+		out["percent"] = one(w.Rand, 0, 50, 100)
+	case 1:
+		out["fraction"] = object{"numerator": 1, "denominator": 3}
+	}
+	return object{"type": "RequestMirror", "requestMirror": out}
+}
+
+func (w *world) cors() object {
+	out := object{"allowOrigins": one(w.Rand, list{"https://app.test"}, list{"https://*.b.test", "http://a.test"}, list{"*"})}
+	w.maybe(2, out, "allowMethods", list{"GET", "PUT"})
+	w.maybe(2, out, "allowHeaders", list{"x-token"})
+	w.maybe(2, out, "exposeHeaders", list{"x-echo"})
+	w.maybe(3, out, "maxAge", 600)
+	w.maybe(3, out, "allowCredentials", true)
+	return out
+}

@@ -1,0 +1,108 @@
+package differ
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// fleet is a folder of many worlds, each a namespace with a Gateway of its own, that
+// one gatefold serves to one Envoy.
+type fleet struct {
+	t        *testing.T
+	worlds   []*world
+	backends *recorder
+	objects  map[store.Key]*store.Object
+	// facts are what explain is asked with.
+	facts explain.Facts
+	hops  uint32
+	envoy *envoytest.Envoy
+}
+
+// startFleet serves the worlds with the options, and returns once Envoy serves all of
+// them.
+func startFleet(t *testing.T, worlds []*world, backends *recorder, options translate.Options) *fleet {
+	t.Helper()
+	f := &fleet{t: t, worlds: worlds, backends: backends, objects: map[store.Key]*store.Object{}, hops: options.TrustedHops}
+	files := map[string][]byte{}
+	for _, w := range worlds {
+		files[w.namespace+".yaml"] = []byte(w.text())
+	}
+	s, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := s.Apply(cases.Tree(files))
+	for _, object := range change.Set {
+		f.objects[object.Key] = object
+	}
+	options.Bind = []string{envoytest.LoopbackAddress()} // no world binds it
+	result := translate.New(options).Apply(change)
+	f.facts = explain.Facts{View: result.View(), Places: s.Places}
+	f.facts.Problems = append(f.facts.Problems, change.Problems...)
+	f.facts.Problems = append(f.facts.Problems, s.Locate(result.Problems)...)
+	f.facts.Statuses = append(f.facts.Statuses, result.Status...)
+	discovery := startServer(t, result)
+	envoy := envoytest.Start(t, envoytest.Options{XDSAddress: discovery})
+	f.envoy = envoy
+	envoy.WaitReady()
+	for _, w := range worlds {
+		w.view = f.viewOf(w)
+		for _, port := range w.view.Gateways[0].Ports {
+			envoy.WaitListener(fmt.Sprintf("%s:%d", w.address, port.Port.Port))
+		}
+	}
+	return f
+}
+
+// viewOf is the part of the View that a question about the world is answered from.
+func (f *fleet) viewOf(w *world) *ir.View {
+	f.t.Helper()
+	for _, gateway := range f.facts.View.Gateways {
+		if gateway.Name == w.namespace+"/eg" {
+			return &ir.View{Gateways: []ir.GatewayView{gateway}, Clusters: f.facts.View.Clusters}
+		}
+	}
+	f.t.Fatalf("Gateway %s/eg does not serve:\n%s", w.namespace, w.text())
+	return nil
+}
+
+// startServer serves a Result and returns the address of xDS.
+func startServer(t *testing.T, result translate.Result) string {
+	t.Helper()
+	bound := make(chan net.Addr, 1)
+	s := server.New(server.Options{
+		XDSAddress: "127.0.0.1:0", AdminAddress: "127.0.0.1:0", BarrierWait: time.Hour,
+		Listening: func(xds, _ net.Addr) { bound <- xds },
+	}, zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel))
+	s.Publish(result)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case address := <-bound:
+		return address.String()
+	case err := <-ended:
+		ended <- nil
+		t.Fatal(err)
+	}
+	return ""
+}

@@ -1,0 +1,261 @@
+package differ
+
+import "fmt"
+
+// The generator of TrafficPolicies and of the services that they ask.
+
+// fresh is a value that no other part of the world has.
+func (w *world) fresh(kind string) string {
+	return fmt.Sprintf("%s-%d-%d", kind, w.number, w.Uint32())
+}
+
+// addPolicies adds policies for routes, rules, the Gateway and its listeners, and those
+// that rules name by ExtensionRef.
+func (w *world) addPolicies() {
+	for _, name := range w.exported {
+		w.add(kgateway, "TrafficPolicy", name, w.policy(1+w.IntN(3)))
+	}
+	for i := range 2 + w.IntN(5) {
+		spec := w.policy(1 + w.IntN(3))
+		spec["targetRefs"] = list{w.target()}
+		if w.IntN(5) == 0 {
+			delete(spec, "targetRefs")
+			selector := object{"group": "gateway.networking.k8s.io", "kind": one(w.Rand, "HTTPRoute", "GRPCRoute"), "matchLabels": object{"team": one(w.Rand, "a", "b")}}
+			w.maybe(3, selector, "sectionName", one(w.Rand, "s0", "s1"))
+			spec["targetSelectors"] = list{selector}
+		}
+		o := w.add(kgateway, "TrafficPolicy", fmt.Sprintf("p%d", i), spec)
+		if w.IntN(4) == 0 {
+			o["metadata"].(object)["annotations"] = object{"kgateway.dev/policy-weight": fmt.Sprint(w.IntN(3))}
+		}
+	}
+}
+
+// addBackendPolicies adds policies of backends. What they set changes no answer but where it
+// is invalid, which closes the backend, or leaves no endpoint that Envoy may use.
+func (w *world) addBackendPolicies() {
+	for i := range w.IntN(4) {
+		spec := w.backendPolicy()
+		name := one(w.Rand, "b0", "b1", "b2", "local", "pair")
+		spec["targetRefs"] = list{object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name}}
+		switch w.IntN(4) {
+		case 0:
+			spec["targetRefs"] = list{object{"group": "", "kind": "Service", "name": one(w.Rand, "slice", "draining", "draining")}}
+		case 1:
+			delete(spec, "targetRefs")
+			spec["targetSelectors"] = list{object{"group": one(w.Rand, "", "gateway.kgateway.dev"), "kind": "Service", "matchLabels": object{"team": one(w.Rand, "a", "b")}}}
+			if spec["targetSelectors"].(list)[0].(object)["group"] != "" {
+				spec["targetSelectors"].(list)[0].(object)["kind"] = "Backend"
+			}
+		}
+		if w.IntN(6) == 0 {
+			spec["zz"] = 1
+		}
+		w.add(kgateway, "BackendConfigPolicy", fmt.Sprintf("bp%d", i), spec)
+	}
+}
+
+func (w *world) backendPolicy() object {
+	balancer := one(w.Rand, "roundRobin", "leastRequest", "random", "ringHash", "maglev")
+	lb := object{balancer: object{}}
+	w.maybe(2, lb, "healthyPanicThreshold", one(w.Rand, 0, 0, 50))
+	out := object{"loadBalancer": lb}
+	check := object{"timeout": "10s", "interval": "1h", "unhealthyThreshold": 1, "healthyThreshold": 1}
+	check[one(w.Rand, "tcp", "tcp", "http")] = object{}
+	if check["http"] != nil {
+		check["http"] = object{"path": "/health"}
+	}
+	w.maybe(3, out, "healthCheck", check)
+	w.maybe(3, out, "outlierDetection", object{"consecutive5xx": 100})
+	w.maybe(3, out, "circuitBreakers", object{"maxRequests": 1000, "maxConnections": 1000})
+	w.maybe(3, out, "connectTimeout", "20s")
+	w.maybe(3, out, "perConnectionBufferLimitBytes", 1<<20)
+	w.maybe(3, out, "tcpKeepalive", object{"keepAliveProbes": 2})
+	return out
+}
+
+func (w *world) target() object {
+	out := object{"group": "gateway.networking.k8s.io"}
+	if w.IntN(5) == 0 {
+		out["kind"], out["name"] = "Gateway", "eg"
+		w.maybe(2, out, "sectionName", one(w.Rand, "http", "tls-a", "wild"))
+		return out
+	}
+	route := one(w.Rand, w.routes...)
+	out["kind"], out["name"] = route.kind, route.name
+	if len(route.rules) > 0 {
+		w.maybe(2, out, "sectionName", one(w.Rand, route.rules...))
+	}
+	return out
+}
+
+// policy is a spec with n of the fields.
+func (w *world) policy(n int) object {
+	fields := map[string]func() any{
+		"transformation":  func() any { return w.transformation() },
+		"extAuth":         func() any { return w.extAuth() },
+		"extProc":         func() any { return w.extProc() },
+		"rateLimit":       func() any { return w.rateLimit() },
+		"cors":            func() any { return w.corsPolicy() },
+		"csrf":            func() any { return w.csrf() },
+		"headerModifiers": func() any { return object{"request": w.headerMods(), "response": w.headerMods()} },
+		"autoHostRewrite": func() any { return w.IntN(4) > 0 },
+		"buffer":          func() any { return w.buffer() },
+		"timeouts":        func() any { return w.timeouts() },
+		"retry":           func() any { return w.retry() },
+		"hashPolicies":    func() any { return w.hashPolicies() },
+	}
+	names := []string{
+		"transformation", "transformation", "transformation", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "retry", "hashPolicies",
+	}
+	spec := object{}
+	for range n {
+		name := one(w.Rand, names...)
+		spec[name] = fields[name]()
+	}
+	return spec
+}
+
+func (w *world) template() string {
+	return one(w.Rand, "plain", "100% %REQ(x)%", `{{ header("x-in") }}`, `{{ header("x-forwarded-proto") }}`, `{{ lower(header("x-in")) }}`,
+		`{{ upper(header("x-in")) }}`, `{{ default(header("x-in"), "none") }}`, `a-{{ header(":path") }}-{{ header(":method") }}`, `{{ header(":authority") }}`,
+		`{{ header("host") }}`, `{{ header(":scheme") }}`, `{{ lower(default(header("x-in"), "NONE")) }}`, `{{ header("x-set") }}`, `{{ request_header("accept") }}`,
+		`{{ default(header("x-forwarded-for"), "nobody") }}`, `{{ lower(header("x-forwarded-proto")) }}`, `{{ upper(header("accept")) }}`, `{{ header("x-a") }}{{ header("x-b") }}`,
+		`{{ header("te") }}`, `{{ header("referer") }}`, `{{ default(header("user-agent"), "unknown") }}`)
+}
+
+func (w *world) transform() object {
+	pair := func(name string) object { return object{"name": name, "value": w.template()} }
+	out := object{}
+	w.maybe(2, out, "set", list{pair(one(w.Rand, "x-t", "x-set", "accept", "x-a", "x-t2")), pair(one(w.Rand, "x-t3", "x-t4"))})
+	w.maybe(2, out, "add", list{pair(one(w.Rand, "x-in", "x-add", "accept", "x-t"))})
+	w.maybe(3, out, "remove", list{one(w.Rand, "x-b", "x-gone", "accept")})
+	if len(out) == 0 {
+		out["set"] = list{pair("x-t")}
+	}
+	return out
+}
+
+func (w *world) transformation() object {
+	out := object{"request": w.transform()}
+	w.maybe(4, out, "response", object{"set": list{object{"name": "x-from", "value": `{{ header("content-type") }}/{{ request_header("x-in") }}`}}, "remove": list{"x-gone"}})
+	return out
+}
+
+func (w *world) extAuth() object {
+	if w.IntN(4) == 0 {
+		return object{"disable": object{}}
+	}
+	ref := object{"name": one(w.Rand, "auth", "auth", "auth", "auth-down", "auth-open", "auth-open", "auth-some", "missing")}
+	w.maybe(3, ref, "namespace", w.namespace)
+	out := object{"extensionRef": ref}
+	w.maybe(3, out, "contextExtensions", object{"team": "shop"})
+	w.maybe(3, out, "withRequestBody", object{"maxRequestBytes": 100, "allowPartialMessage": true, "packAsBytes": true})
+	return out
+}
+
+func (w *world) extProc() object {
+	if w.IntN(4) == 0 {
+		return object{"disable": object{}}
+	}
+	out := object{"extensionRef": object{"name": one(w.Rand, "proc", "proc", "proc-modes")}}
+	w.maybe(3, out, "processingMode", object{"responseHeaderMode": "SKIP", "requestHeaderMode": "SEND"})
+	return out
+}
+
+func (w *world) rateLimit() object {
+	if w.IntN(3) == 0 {
+		return object{"global": object{"extensionRef": object{"name": one(w.Rand, "limit", "limit", "limit-open")}, "descriptors": list{object{"entries": list{
+			object{"type": "Generic", "generic": object{"key": "k", "value": "v"}}, object{"type": "Header", "header": "x-in"},
+			object{"type": "RemoteAddress"}, object{"type": "Path"},
+		}}}}}
+	}
+	bucket := object{"maxTokens": one(w.Rand, 1, 100000, 100000), "fillInterval": "1h"}
+	w.maybe(2, bucket, "tokensPerFill", 2)
+	local := object{"tokenBucket": bucket}
+	w.maybe(2, local, "percentEnabled", one(w.Rand, 0, 50, 100))
+	w.maybe(2, local, "percentEnforced", one(w.Rand, 0, 50, 100))
+	return object{"local": local}
+}
+
+func (w *world) corsPolicy() object {
+	if w.IntN(4) == 0 {
+		return object{"disable": object{}}
+	}
+	return w.cors()
+}
+
+func (w *world) csrf() object {
+	out := object{}
+	w.maybe(2, out, "additionalOrigins", some(w.Rand, object{"exact": "c.test"}, object{"prefix": "App.", "ignoreCase": true}, object{"suffix": ".b.test"}, object{"contains": "pp."}, object{"safeRegex": "a.{2}[.]test"}))
+	switch w.IntN(6) {
+	case 0:
+		out["percentageEnabled"] = one(w.Rand, 0, 50, 100)
+	case 1:
+		out["percentageShadowed"] = one(w.Rand, 50, 100)
+	}
+	return out
+}
+
+func (w *world) buffer() object {
+	if w.IntN(4) == 0 {
+		return object{"disable": object{}}
+	}
+	return object{"maxRequestSize": one(w.Rand, "1Ki", "10", "4")}
+}
+
+func (w *world) timeouts() object {
+	out := object{}
+	w.maybe(2, out, "request", one(w.Rand, "20s", "0s"))
+	w.maybe(2, out, "streamIdle", "20s")
+	if len(out) == 0 {
+		out["request"] = "20s"
+	}
+	return out
+}
+
+func (w *world) retry() object {
+	out := object{}
+	w.maybe(2, out, "statusCodes", list{503, 500})
+	w.maybe(2, out, "attempts", w.IntN(3))
+	w.maybe(2, out, "perTryTimeout", "5s")
+	w.maybe(2, out, "backoffBaseInterval", "10ms")
+	if out["statusCodes"] == nil || w.IntN(2) == 0 {
+		out["retryOn"] = list{"5xx", "gateway-error"}
+	}
+	return out
+}
+
+func (w *world) hashPolicies() list {
+	cookie := object{"name": "sticky", "ttl": "30s", "path": "/", "secure": true, "httpOnly": true, "sameSite": "Strict"}
+	return list{object{"header": object{"name": "x-a"}, "terminal": true}, object{"cookie": cookie}, object{"sourceIP": object{}}}
+}
+
+// addExtensions adds the services that policies ask: up, down, and asked about some.
+func (w *world) addExtensions() {
+	service := func(name string) object {
+		return object{
+			"backendRef": object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name}, "requestTimeout": "10s", "authority": "guard.test",
+			"retry": object{"attempts": 1, "backoff": object{"baseInterval": "1ms", "maxInterval": "2ms"}},
+		}
+	}
+	auth := func(name string, spec object) { w.add(kgateway, "GatewayExtension", name, object{"extAuth": spec}) }
+	auth("auth", object{"grpcService": service("guard"), "headersToForward": list{"x-token"}, "withRequestBody": object{"maxRequestBytes": 1000}, "statPrefix": "x"})
+	auth("auth-down", object{"grpcService": service("down"), "statusOnError": 503})
+	auth("auth-open", object{"grpcService": service("down"), "failOpen": true})
+	auth("auth-some", object{"grpcService": service("guard"), "percentageEnabled": 50})
+	proc := object{"grpcService": service("guard"), "messageTimeout": "10s", "maxMessageTimeout": "20s", "statPrefix": "x", "failOpen": false}
+	w.add(kgateway, "GatewayExtension", "proc", object{"extProc": proc})
+	modes := object{
+		"grpcService": service("guard"), "messageTimeout": "10s", "allowProcessingModeOverride": true, "allowedProcessingModeOverrides": list{object{"requestBodyMode": "NONE"}},
+		"processingMode": object{
+			"requestHeaderMode": "SEND", "responseHeaderMode": "SKIP", "requestBodyMode": "BUFFERED", "responseBodyMode": "NONE",
+			"requestTrailerMode": "SKIP", "responseTrailerMode": "SKIP",
+		},
+	}
+	w.add(kgateway, "GatewayExtension", "proc-modes", object{"extProc": modes})
+	limit := object{"grpcService": service("guard"), "domain": "shop", "timeout": "10s", "xRateLimitHeaders": "DraftVersion03", "failOpen": true}
+	w.add(kgateway, "GatewayExtension", "limit", object{"rateLimit": limit})
+	w.add(kgateway, "GatewayExtension", "limit-open", object{"rateLimit": object{"grpcService": service("down"), "domain": "shop", "failOpen": true}})
+}

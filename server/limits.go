@@ -1,0 +1,140 @@
+package server
+
+import (
+	"cmp"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What one client may have. An Envoy of any size stays far below; the stream of a client
+// that is above ends with ResourceExhausted, and the log names the client.
+const (
+	// maxStrangers bounds the names that a stream asks for, or says that it holds, and that
+	// its Gateway did not have at that time. An Envoy has many when it was away while its
+	// Gateway lost them.
+	maxStrangers = 100_000
+	// maxAllStrangers bounds those of all streams together. The first fewStrangers of a
+	// stream are free, so that no client takes them from another.
+	maxAllStrangers, fewStrangers = 400_000, 1000
+	// nameUnit is the length in bytes for which a name counts once more.
+	nameUnit = 256
+	// requestRate bounds the requests that a stream makes in a second, after the first
+	// requestBurst and twice what its Gateway has. An answer to a response is free. Names
+	// cost as much as a request for every requestNames.
+	requestRate, requestBurst, requestNames = 200, 10_000, 100
+	// maxStreams bounds the streams of one client: of one identity or, without a
+	// certificate, of one host.
+	maxStreams = 5000
+)
+
+// usage is what a stream uses of its limits.
+type usage struct {
+	strangers int       // as counted in Server.strangers
+	spent     float64   // requests that are not forgotten yet
+	at        time.Time // of spent
+	early     int       // names of stream.early
+}
+
+// spend counts a request that comes now, of a stream whose Gateway has so many resources.
+func (u *usage) spend(request *deltaRequest, answer bool, resources int, now time.Time) error {
+	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
+	u.at = now
+	names := len(request.GetResourceNamesSubscribe()) + len(request.GetResourceNamesUnsubscribe()) + len(request.GetInitialResourceVersions())
+	u.spent += float64(names/requestNames) + 1 - number(answer)
+	if u.spent > float64(requestBurst+2*resources) {
+		return status.Errorf(codes.ResourceExhausted, "more than %d requests a second", requestRate)
+	}
+	return nil
+}
+
+// weight is how often a name counts.
+func weight(name string) int { return 1 + len(name)/nameUnit }
+
+// know notes which of these names the Gateway does not have.
+func (l *ledger) know(names []string, c *scope) {
+	for _, name := range names {
+		if c.entry(l.typ, name) == nil {
+			l.addUnknown(name)
+		}
+	}
+}
+
+func (l *ledger) addUnknown(name string) {
+	if _, ok := l.unknown[name]; !ok {
+		l.unknown[name] = struct{}{}
+		l.strangers += weight(name)
+	}
+}
+
+func (l *ledger) dropUnknown(name string) {
+	if _, ok := l.unknown[name]; ok {
+		delete(l.unknown, name)
+		l.strangers -= weight(name)
+	}
+}
+
+// countStrangers counts the stream's names that its Gateway does not have. The error says
+// that there are too many.
+func (s *Server) countStrangers(st *stream) error {
+	now := 0
+	for _, l := range st.ledgers {
+		now += l.strangers
+	}
+	s.strangers += now - st.usage.strangers
+	grew := now > st.usage.strangers
+	st.usage.strangers = now
+	switch {
+	case !grew || now <= fewStrangers:
+		return nil
+	case now > maxStrangers:
+		return status.Errorf(codes.ResourceExhausted, "more than %d names that the Gateway does not have", maxStrangers)
+	case s.strangers > maxAllStrangers:
+		return status.Errorf(codes.ResourceExhausted, "with all other clients more than %d names that the Gateways do not have", maxAllStrangers)
+	}
+	return nil
+}
+
+// keep keeps a request until the stream's Gateway has something to serve. The error says
+// that there are too many.
+func (st *stream) keep(request *deltaRequest) error {
+	for _, name := range request.GetResourceNamesSubscribe() {
+		st.usage.early += weight(name)
+	}
+	if st.early = append(st.early, request); len(st.early) > maxEarly || st.usage.early > maxStrangers {
+		return status.Error(codes.ResourceExhausted, "too many requests for a Gateway that has nothing to serve")
+	}
+	return nil
+}
+
+// overLimit books that a stream ends because of err, and returns err.
+func (s *Server) overLimit(st *stream, err error) error {
+	if err != nil {
+		s.refuse("limit", refusal{
+			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: hostOf(st.address), Reason: status.Convert(err).Message(),
+		})
+	}
+	return err
+}
+
+// client names whose limit of streams a stream counts for.
+func (st *stream) client() string { return cmp.Or(st.identity, hostOf(st.address)) }
+
+// admitStream counts a stream of its client. It is called under the lock; the error says
+// that the client has too many.
+func (s *Server) admitStream(st *stream) error {
+	if s.clients[st.client()] >= maxStreams {
+		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)
+	}
+	s.clients[st.client()]++
+	return nil
+}
+
+// release counts a stream that leaves no longer. It is called under the lock.
+func (s *Server) release(st *stream) {
+	s.strangers -= st.usage.strangers
+	if s.clients[st.client()]--; s.clients[st.client()] <= 0 {
+		delete(s.clients, st.client())
+	}
+}

@@ -1,0 +1,266 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/translate"
+)
+
+// namesFrom returns n names of tables that no Gateway has.
+func namesFrom(first, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("none/%07d", first+i)
+	}
+	return names
+}
+
+// stray is a stream that took no clusters, so that nothing else is sent to it, and that
+// asked for tables in small requests.
+func stray(t *testing.T, s *Server, names int) *line {
+	t.Helper()
+	l := s.lift(t, &corev3.Node{Id: "stray", Cluster: "shop/a"})
+	requests := append(l.answer, &deltaRequest{TypeUrl: lds})
+	for at := 0; at < names; at += bulk - 1 {
+		requests = append(requests, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(at, min(bulk-1, names-at))})
+	}
+	for _, request := range requests {
+		if err := s.handle(l.stream, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.answer = nil
+	return l
+}
+
+// serving is a server with a Gateway, without a network.
+func serving(t *testing.T) *Server {
+	t.Helper()
+	s := New(Options{BarrierWait: time.Hour}, zerolog.Nop())
+	s.Publish(translate.Result{Delta: updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1")})
+	return s
+}
+
+// Names that a client forgets last first, while nothing may be sent to it, are each found
+// at once; were each looked for among the others, this test would take hours.
+func TestForgettingNamesIsLinear(t *testing.T) {
+	const names = maxStrangers - 1
+	for range 10 {
+		s := serving(t)
+		l := stray(t, s, names)
+		gone := namesFrom(0, names)
+		slices.Reverse(gone)
+		if err := s.handle(l.stream, &deltaRequest{TypeUrl: rds, ResourceNamesUnsubscribe: gone}); err != nil {
+			t.Fatal(err)
+		}
+		if left := l.ledgers[rds]; left.names.size+left.strangers+len(left.due.in)+s.strangers > 0 {
+			t.Errorf("of the names are left: %d, %d due, %d counted", left.names.size, len(left.due.in), s.strangers)
+		}
+	}
+}
+
+// While a request of very many names is booked, others have their turn: the folder is
+// published, and all clients of other streams are served.
+func TestALargeRequestIsBookedInTurns(t *testing.T) {
+	s := serving(t)
+	l := stray(t, s, 0)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.handle(l.stream, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, maxStrangers)})
+	}()
+	var between []int
+	for version := 2; len(ended) == 0; version++ {
+		s.Publish(translate.Result{Delta: updates(fmt.Sprintf("Cluster web@%d", version))})
+		s.locked(func() { between = append(between, booked(l)) })
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(between, func(names int) bool { return names > 0 && names < maxStrangers }) {
+		t.Errorf("%d times published, and never between the first and the last of %d names", len(between), maxStrangers)
+	}
+}
+
+// booked counts the route tables that a client asks for.
+func booked(l *line) int {
+	if l.ledgers[rds] == nil {
+		return 0
+	}
+	return l.ledgers[rds].names.size
+}
+
+// A client that asks for ever more names that do not exist, and never answers, is sent so
+// many responses and no more.
+func TestUnansweredResponsesAreBounded(t *testing.T) {
+	s := serving(t)
+	l := s.lift(t, &corev3.Node{Id: "stray", Cluster: "shop/a"})
+	l.mute = true
+	requests := append(l.answer, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, 1000*maxFlight)})
+	for _, request := range requests {
+		if err := s.handle(l.stream, request); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.flush(l.stream, l); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range l.ledgers[cds].flight { // routes wait for the answer to the clusters
+			l.stream.book(l.ledgers[cds], r.nonce, false, "")
+		}
+	}
+	if got := len(l.ledgers[rds].flight); got != maxFlight {
+		t.Errorf("%d unanswered responses, want %d", got, maxFlight)
+	}
+	for l.ledgers[rds].awaited > 0 {
+		for nonce := range l.ledgers[rds].flight {
+			l.stream.book(l.ledgers[rds], nonce, false, "")
+		}
+		if _, err := s.flush(l.stream, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.sent < 1000*maxFlight/batchNames {
+		t.Errorf("answered, it was sent %d responses", l.sent)
+	}
+}
+
+// wantLimit checks that a stream ended because of a limit.
+func wantLimit(t *testing.T, err error, words string) {
+	t.Helper()
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), words) {
+		t.Errorf("got %v, want ResourceExhausted: %s", err, words)
+	}
+}
+
+// A stream asks for so many names that its Gateway does not have and no more, be they many
+// or long; those of all streams together are bounded, too, but for the first of each.
+func TestNamesThatAGatewayDoesNotHaveAreBounded(t *testing.T) {
+	s := serving(t)
+	ask := func(l *line, names []string) error {
+		return s.handle(l.stream, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: names})
+	}
+	wantLimit(t, ask(stray(t, s, 0), namesFrom(0, maxStrangers+1)), "names that the Gateway does not have")
+	wantLimit(t, ask(stray(t, s, 0), []string{strings.Repeat("x", (maxStrangers+1)*nameUnit)}), "names that the Gateway does not have")
+	told := map[string]string{}
+	for _, name := range namesFrom(0, maxStrangers+1) {
+		told[name] = "1"
+	}
+	wantLimit(t, s.handle(s.lift(t, &corev3.Node{Cluster: "shop/a"}).stream, &deltaRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{wildcard}, InitialResourceVersions: told}), "names")
+	var all []*line
+	for s.strangers < maxAllStrangers {
+		l := stray(t, s, 0)
+		all = append(all, l)
+		if err := ask(l, namesFrom(0, maxStrangers)); err != nil {
+			break
+		}
+	}
+	late := stray(t, s, 0)
+	if err := ask(late, namesFrom(0, fewStrangers)); err != nil {
+		t.Errorf("the first names of another stream: %v", err)
+	}
+	wantLimit(t, ask(late, namesFrom(fewStrangers, 1)), "with all other clients")
+	for _, l := range all {
+		s.leave(l.stream)
+	}
+	if err := ask(late, namesFrom(2*fewStrangers, fewStrangers)); err != nil {
+		t.Errorf("after the others left: %v", err)
+	}
+}
+
+// A stream that makes requests without end is ended; answers to responses are free.
+func TestRequestsOfAStreamAreBounded(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var u usage
+	for range 10 * requestBurst {
+		if err := u.spend(&deltaRequest{}, true, 0, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range requestBurst + 2*5 {
+		if err := u.spend(&deltaRequest{}, false, 5, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLimit(t, u.spend(&deltaRequest{}, false, 5, now), "requests a second")
+	if err := u.spend(&deltaRequest{}, false, 5, now.Add(time.Second)); err != nil {
+		t.Errorf("a second later: %v", err)
+	}
+	s := serving(t)
+	l := stray(t, s, 0)
+	var err error
+	for i := 0; i < 100*requestBurst && err == nil; i++ {
+		err = s.handle(l.stream, &deltaRequest{TypeUrl: []string{cds, "type.googleapis.com/x"}[i%2], ResponseNonce: "stale"})
+	}
+	wantLimit(t, err, "requests a second")
+}
+
+// One client has so many streams and no more; others have theirs, and it has again when
+// its own have ended.
+func TestStreamsOfAClientAreBounded(t *testing.T) {
+	s := serving(t)
+	open := func(ip byte) (*stream, error) {
+		ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, ip)}})
+		return s.open(ctx, &deltaRequest{TypeUrl: cds, Node: &corev3.Node{Cluster: "shop/a"}})
+	}
+	var last *stream
+	for range maxStreams {
+		st, err := open(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = st
+	}
+	_, err := open(1)
+	wantLimit(t, err, "streams already")
+	if _, err := open(2); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	s.leave(last)
+	if _, err := open(1); err != nil {
+		t.Errorf("after one ended: %v", err)
+	}
+}
+
+// A client over a limit is ended, by gRPC's code, and named in the log, on the page of those
+// who are refused and in the metric. An Envoy beside it is served on.
+func TestAClientOverALimitIsNamed(t *testing.T) {
+	log := &lines{}
+	r := startLogged(t, Options{}, zerolog.New(log))
+	r.publish("Cluster web@1")
+	honest := r.connect("shop/a")
+	honest.ask(cds)
+	honest.take("Cluster web@1")
+	c := r.connect("shop/a")
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, 2*maxStrangers)})
+	var err error
+	select {
+	case err = <-c.failed:
+	case <-time.After(patience):
+		err = errors.New("it is not ended")
+	}
+	wantLimit(t, err, "names that the Gateway does not have")
+	if log.with(`"level":"warn"`, `"node":"test"`, "more than 100000 names") != 1 {
+		t.Error("the log does not name the client")
+	}
+	r.publish("Cluster web@2")
+	honest.take("Cluster web@2")
+	if page := r.get(t, "/api/v1/transport"); !strings.Contains(page, "more than 100000 names") {
+		t.Errorf("the page of those who are refused: %s", page)
+	}
+	if figures := r.get(t, "/metrics"); !strings.Contains(figures, `gatefold_xds_refused_total{cause="limit"} 1`) {
+		t.Error("the metric does not count it")
+	}
+}

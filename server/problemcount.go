@@ -1,0 +1,62 @@
+package server
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+const (
+	// maxNamespaces is how many namespaces gatefold_problems names. They come from files
+	// that anybody may have written, and each is a series for as long as a Prometheus keeps it.
+	maxNamespaces = 50
+	// otherNamespaces stands for the rest, and for what cannot be a namespace. No namespace has
+	// this name.
+	otherNamespaces = "_other"
+)
+
+// problemLabels are the labels of gatefold_problems.
+type problemLabels struct {
+	severity        store.Severity
+	code, namespace string
+}
+
+// countProblems sets gatefold_problems. Both severities are there without problems, too, so
+// that an alarm has something to compare.
+func (m *metrics) countProblems(problems []store.Problem) {
+	count := map[problemLabels]int{{store.Error, "", ""}: 0, {store.Warning, "", ""}: 0}
+	named := namespacesOf(problems)
+	for _, p := range problems {
+		namespace := p.Object.Namespace
+		if namespace != "" && !named[namespace] {
+			namespace = otherNamespaces
+		}
+		count[problemLabels{p.Severity, p.Code, namespace}]++
+	}
+	m.problems.Reset()
+	for labels, n := range count {
+		m.problems.WithLabelValues(string(labels.severity), labels.code, labels.namespace).Set(float64(n))
+	}
+}
+
+// namespacesOf returns the namespaces with the most problems, at most maxNamespaces.
+func namespacesOf(problems []store.Problem) map[string]bool {
+	count := map[string]int{}
+	for _, p := range problems {
+		if namespace := p.Object.Namespace; count[namespace] > 0 || len(validation.IsDNS1123Label(namespace)) == 0 {
+			count[namespace]++
+		}
+	}
+	most := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	named := map[string]bool{}
+	for _, namespace := range most[:min(len(most), maxNamespaces)] {
+		named[namespace] = true
+	}
+	return named
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// Stale is what the pages say of an object whose last valid version is served.
+type Stale struct {
+	// Since is when gatefold found that the folder has no valid version any more.
+	Since metav1.Time `json:"since"`
+	// Place is where the error is, and Message says what is wrong there.
+	store.Place
+	Message string `json:"message,omitempty"`
+}
+
+func newStale(s *store.Stale) *Stale {
+	if s == nil {
+		return nil
+	}
+	return &Stale{Since: metav1.NewTime(s.Since), Place: s.Place, Message: s.Message}
+}
+
+// staleBoard is what of a board is stale. It is guarded by Server.mu.
+type staleBoard struct {
+	list     []store.Stale // as it was published
+	objects  map[store.Key]*store.Stale
+	policies map[store.Key][]store.Key // the stale policies by target
+}
+
+// setStale takes over what is stale now.
+func (b *board) setStale(list []store.Stale) {
+	if store.SameStale(list, b.stale.list) {
+		return
+	}
+	before, now := b.stale, staleBoard{list, make(map[store.Key]*store.Stale, len(list)), map[store.Key][]store.Key{}}
+	for i, s := range list {
+		now.objects[s.Key] = &list[i]
+		for _, target := range s.Targets {
+			now.policies[target] = append(now.policies[target], s.Key)
+		}
+	}
+	b.stale = now
+	noteChanges(b.feed, before.objects, now.objects, func(a, b *store.Stale) bool { return a.Equal(*b) })
+	noteChanges(b.feed, before.policies, now.policies, slices.Equal)
+}
+
+// noteChanges notes the objects of which two maps say different things.
+func noteChanges[V any](feed *StatusFeed, before, now map[store.Key]V, equal func(a, b V) bool) {
+	for key, value := range now {
+		if old, ok := before[key]; !ok || !equal(old, value) {
+			feed.note(key)
+		}
+	}
+	for key := range before {
+		if _, ok := now[key]; !ok {
+			feed.note(key)
+		}
+	}
+}

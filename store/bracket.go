@@ -1,0 +1,125 @@
+package store
+
+import (
+	"bytes"
+	"strings"
+)
+
+// bracket is a "[" or "{" that opens a list or an object, and where it stands in the text.
+type bracket struct {
+	open byte
+	at   int
+}
+
+// closer is the character that closes the bracket.
+func (b bracket) closer() byte {
+	if b.open == '[' {
+		return ']'
+	}
+	return '}'
+}
+
+// unclosedFlow is about an item of [ ] or { } behind which neither a comma nor the
+// end follows.
+func (m *mistake) unclosedFlow() {
+	open, found := openBracket(m.text[:m.at])
+	if !found {
+		m.say("a comma or a closing bracket is missing after this", "")
+		return
+	}
+	m.unclosed(open)
+}
+
+// noValue is about a place where a value must stand and none does.
+func (m *mistake) noValue() {
+	open, found := openBracket(m.text[:min(m.at+1, len(m.text))]) // the bracket itself may be the last character
+	if found && (bytes.IndexByte(m.text[m.at:], open.closer()) < 0 || strings.IndexByte("]}", m.next()) >= 0 && m.next() != open.closer()) {
+		m.unclosed(open)
+		return
+	}
+	m.say("a value is missing, or a bracket or comma is too much", "if the characters are meant as text, put it in quotes")
+}
+
+// unclosed points to the bracket that is not closed.
+func (m *mistake) unclosed(open bracket) {
+	message, closer := quote(string(open.open))+" opened here is never closed", quote(string(open.closer()))
+	if bytes.IndexByte(m.text[m.at:], open.closer()) >= 0 {
+		message = quote(string(open.open)) + " opened here is not closed, or a comma is missing after an item"
+	}
+	m.move(open.at)
+	m.say(message, "close it with "+closer+"; if it is text, put it in quotes")
+}
+
+// openBracket gives the innermost bracket that the text opens and does not close.
+// Quotes, comments and block scalars hold no brackets.
+func openBracket(text []byte) (innermost bracket, found bool) {
+	s := bracketScanner{}
+	base := 0
+	for line := range bytes.Lines(text) {
+		if !s.inBlock(line) {
+			s.line(line, base)
+		}
+		base += len(line)
+	}
+	if len(s.open) == 0 {
+		return bracket{}, false
+	}
+	return s.open[len(s.open)-1], true
+}
+
+// bracketScanner walks over lines.
+type bracketScanner struct {
+	open  []bracket
+	quote byte // that is open; 0 for none
+	// block is the indentation of the line that opened a block scalar, plus one; 0
+	// outside of one.
+	block int
+}
+
+// inBlock reports whether the line belongs to a block scalar.
+func (s *bracketScanner) inBlock(line []byte) bool {
+	if s.block > 0 && len(bytes.TrimSpace(line)) > 0 && indentOf(line) < s.block {
+		s.block = 0
+	}
+	return s.block > 0
+}
+
+func indentOf(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
+
+// line notes the brackets of one line, which begins at base.
+func (s *bracketScanner) line(line []byte, base int) {
+	starts := true // a value may begin here
+	for i, c := range line {
+		switch {
+		case s.quote != 0:
+			if c == s.quote && (c == '\'' || i == 0 || line[i-1] != '\\') {
+				s.quote = 0
+			}
+			continue
+		case c == '#' && (i == 0 || line[i-1] == ' '):
+			return
+		case starts && (c == '"' || c == '\''):
+			s.quote = c
+		case starts && (c == '|' || c == '>') && len(s.open) == 0:
+			s.block = indentOf(line) + 1
+			return
+		case (starts || len(s.open) > 0) && (c == '[' || c == '{'):
+			s.open = append(s.open, bracket{c, base + i})
+		case len(s.open) > 0 && (c == ']' || c == '}'):
+			s.open = s.open[:len(s.open)-1]
+		}
+		starts = s.startsAfter(line, i, starts)
+	}
+}
+
+// startsAfter reports whether a value may begin behind the character line[i], before
+// which one might begin or not.
+func (s *bracketScanner) startsAfter(line []byte, i int, before bool) bool {
+	switch line[i] {
+	case ' ', '\t', '\n', '\r':
+		return before || i > 0 && line[i-1] == ':'
+	case '-', '?':
+		return before
+	}
+	return len(s.open) > 0 && strings.IndexByte(",[{:", line[i]) >= 0
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// Ignored counts documents of the folder that gatefold does not use, and that are no
+// mistake: manifests of other programs stand beside those of the gateway.
+type Ignored struct {
+	// Kind is KIND.GROUP, such as Deployment.apps; "" for documents that are no object of
+	// Kubernetes: they have neither apiVersion nor kind.
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
+}
+
+// foreign is an object of a kind that is none of ours. A document that is no object of
+// Kubernetes has the zero kind.
+type foreign struct {
+	kind  apischema.GroupKind
+	place place
+}
+
+// remedies are the kinds of others that people write for what gatefold does, and what to
+// write in their place.
+func remedies() map[apischema.GroupKind]string {
+	const ingress = "convert it to a Gateway and HTTPRoutes, for example with ingress2gateway"
+	return map[apischema.GroupKind]string{
+		{Group: "networking.k8s.io", Kind: "Ingress"}:      ingress,
+		{Group: "extensions", Kind: "Ingress"}:             ingress,
+		{Group: "networking.k8s.io", Kind: "IngressClass"}: "write a GatewayClass, or name gatewayClassName gatefold",
+		{Group: "", Kind: "Endpoints"}:                     "write an EndpointSlice, or a Backend with static hosts",
+	}
+}
+
+// sight is where a foreign kind is seen first, and how often.
+type sight struct {
+	file  string
+	place place
+	count int
+}
+
+// foreignKinds counts the documents of files that gatefold does not use, sorted by kind,
+// and gives a warning for each kind that has a remedy, at its first object.
+func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []Problem) {
+	seen := map[apischema.GroupKind]sight{}
+	for _, f := range flawed {
+		for _, o := range f.oddities().foreign {
+			at, known := seen[o.kind]
+			if !known || f.path < at.file || f.path == at.file && o.place.line < at.place.line {
+				at.file, at.place = f.path, o.place
+			}
+			at.count++
+			seen[o.kind] = at
+		}
+	}
+	hints := remedies()
+	for kind, at := range seen {
+		hint, ours := hints[kind]
+		if !ours {
+			ignored = append(ignored, Ignored{clean(kind.String()), at.count})
+			continue
+		}
+		problems = append(problems, Problem{
+			Code: "KindIgnored", Severity: Warning, File: at.file, Line: at.place.line, Column: at.place.column, Field: "kind",
+			Message: fmt.Sprintf("gatefold does not serve the kind %s (%d in the folder)", kind, at.count), Hint: hint,
+		})
+	}
+	slices.SortFunc(ignored, func(a, b Ignored) int { return strings.Compare(a.Kind, b.Kind) })
+	return ignored, problems
+}
+
+// isForeign reports whether a document is none of Kubernetes: it has neither apiVersion
+// nor kind, and nothing in it looks like an object of which both are missing or misspelt.
+func isForeign(object map[string]any) bool {
+	for key, value := range object {
+		if key == "apiVersion" || key == "kind" || looksLikeHead(key, value) || ownField(key) {
+			return false
+		}
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	spec, hasSpec := object["spec"].(map[string]any)
+	if metadata["name"] != nil || metadata != nil && hasSpec {
+		return false
+	}
+	for key := range spec {
+		if ownField(key) || key == "hostnames" || key == "rules" || key == "listeners" {
+			return false
+		}
+	}
+	return true
+}
+
+// looksLikeHead reports whether a key is apiVersion or kind, misspelt.
+func looksLikeHead(key string, value any) bool {
+	text, isText := value.(string)
+	if len(key) > 2*len("apiVersion") || !isText {
+		return false
+	}
+	if isLikeAPIVersion(key) {
+		return true
+	}
+	return schema.Distance(strings.ToLower(key), "kind") <= 2 && schema.Nearest(text, allKindNames()) != ""
+}
+
+func isLikeAPIVersion(key string) bool {
+	return schema.Distance(strings.ToLower(key), "apiversion") <= 2
+}
+
+// misspeltHead returns the key that was probably meant as apiVersion; "" for none.
+func misspeltHead(object map[string]any) string {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if key != "apiVersion" && isLikeAPIVersion(key) {
+			return key
+		}
+	}
+	return ""
+}
+
+// ownField reports whether a field is one that our kinds alone have.
+func ownField(key string) bool {
+	switch key {
+	case "parentRefs", "parentRef", "targetRefs", "targetSelectors", "backendRefs", "gatewayClassName":
+		return true
+	}
+	return false
+}
+
+func allKindNames() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+// isForeignList reports whether a list that is a whole document holds nothing that looks
+// like an object of Kubernetes.
+func isForeignList(list []any) bool {
+	return !slices.ContainsFunc(list, func(item any) bool {
+		object, ok := item.(map[string]any)
+		return ok && !isForeign(object)
+	})
+}

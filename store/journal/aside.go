@@ -1,0 +1,34 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// asidePrefix begins the names of journals that could not be used.
+const asidePrefix = nameOfJournal + ".unusable-"
+
+// maxAside is how many of them are kept for diagnosis: the newest.
+const maxAside = 3
+
+// SetAside renames the journal in the state folder dir, so that no start reads it again and it can
+// be looked at, and returns its new path. A Journal that is open is written anew by its next
+// Write.
+func SetAside(dir string, now time.Time) (path string, err error) {
+	path = filepath.Join(dir, asidePrefix+now.UTC().Format("20060102T150405.000000000"))
+	if err := os.Rename(filepath.Join(dir, nameOfJournal), path); err != nil {
+		return "", err
+	}
+	older, err := filepath.Glob(filepath.Join(dir, asidePrefix+"*"))
+	if err != nil {
+		return path, err
+	}
+	slices.Sort(older)
+	for _, old := range older[:max(0, len(older)-maxAside)] {
+		err = errors.Join(err, os.Remove(old))
+	}
+	return path, err
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"strings"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// KindName is a kind of which objects are read, as FindKind finds it.
+type KindName struct {
+	Group, Kind   string
+	ClusterScoped bool // its objects have no namespace
+}
+
+// FindKind returns the kind that a word of a user names: as kubectl takes it, by its name,
+// its plural or its short name in any case, and with its group behind a dot or without
+// (httproute, HTTPRoutes, svc, gateways.gateway.networking.k8s.io). For an unknown word ok
+// is false, and like is the kind that was probably meant, "" for none.
+func FindKind(word string) (found KindName, like string, ok bool) {
+	name, group, grouped := strings.Cut(strings.ToLower(word), ".")
+	var all []string
+	for _, k := range kinds {
+		for _, other := range k.words() {
+			if name == other && (!grouped || group == k.group) {
+				return KindName{k.group, k.name, k.cluster}, "", true
+			}
+		}
+		all = append(all, k.name)
+	}
+	return KindName{}, schema.Nearest(name, all), false
+}
+
+// words are the names that a user may give the kind, in lower case. The short names are
+// those of the CRDs and of Kubernetes.
+func (k *kind) words() []string {
+	name := strings.ToLower(k.name)
+	plural := name + "s"
+	switch {
+	case strings.HasSuffix(name, "s"):
+		plural = name + "es"
+	case strings.HasSuffix(name, "cy"):
+		plural = strings.TrimSuffix(name, "y") + "ies"
+	}
+	short := map[string]string{
+		"GatewayClass": "gc", "Gateway": "gtw", "ListenerSet": "lset", "ReferenceGrant": "refgrant",
+		kindBackendTLSPolicy: "btlspolicy", "Namespace": "ns", "Service": "svc", "ConfigMap": "cm",
+	}
+	words := []string{name, plural}
+	if word := short[k.name]; word != "" {
+		words = append(words, word)
+	}
+	return words
+}

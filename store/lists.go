@@ -1,0 +1,44 @@
+package store
+
+import "strings"
+
+// list reads the items of a list.
+func (d *documentReader) list(of map[string]any, items []any) {
+	for i, element := range items {
+		at := fieldPath{{named: true, key: "items"}, {index: i}}
+		object, ok := element.(map[string]any)
+		name, _ := object["kind"].(string)
+		switch {
+		case !ok:
+			d.report(at, nil, Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
+		case strings.EqualFold(name, kindList):
+			d.report(at, nil, Problem{
+				Code: "NotAnObject", Message: "the item is a list: gatefold does not read a list in a list", Hint: "write its items into the outer list",
+			})
+			d.salvage(at, object, 0)
+		case object["kind"] == nil:
+			known := len(d.problems)
+			d.object(at, object)
+			d.closeFor(at, itemOf(of, object), d.problems[known:])
+		default:
+			d.object(at, object)
+		}
+	}
+}
+
+// kindList is the kind of a list of any objects.
+const kindList = "List"
+
+// wrongList returns what is wrong with a List whose items cannot be read.
+func wrongList(object map[string]any) (p Problem, wrong bool) {
+	name, _ := object["kind"].(string)
+	if !strings.EqualFold(name, kindList) {
+		return p, false
+	}
+	if name != kindList {
+		return Problem{Code: "UnknownKind", Field: "kind", Message: "there is no kind " + quote(name), Hint: "did you mean kind: List?"}, true
+	}
+	return Problem{
+		Code: "RequiredField", Message: "the List has no list of items: none of its objects is read", Hint: "write the objects into a list below items",
+	}, true
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// InternalError is the code of a problem that is a mistake in gatefold, and none of the user.
+const InternalError = "InternalError"
+
+// ReportHint says what to do about a mistake in gatefold.
+const ReportHint = "please report it; gatefold tries again when the object changes and at a restart"
+
+// PanickedAt returns the innermost places of gatefold's own code on the stack, such as
+// "explain/build.go:274". It must be called by the function that recovers.
+func PanickedAt(most int) []string {
+	callers := make([]uintptr, 64)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
+	var places []string
+	for {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, "github.com/gatefold/gatefold/") && len(places) < most {
+			directory, file := path.Split(frame.File)
+			places = append(places, fmt.Sprintf("%s/%s:%d", path.Base(directory), file, frame.Line))
+		}
+		if !more {
+			return places
+		}
+	}
+}
+
+// mistaken reports a panic in reading an object: it is invalid then. The panic's own words are
+// not shown, as they may be content of a Secret.
+func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []string) {
+	message := "gatefold could not read this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")"
+	defer func() {
+		_ = recover() // neither is there a status then, nor is it known what a policy closes
+	}()
+	known := len(d.problems)
+	d.report(at, object, Problem{Code: InternalError, Message: message, Hint: ReportHint})
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	if k := kindOf(apischema.FromAPIVersionAndKind(apiVersion, name).GroupKind()); k != nil {
+		d.refuse(at, object, k, []schema.Finding{{Code: InternalError, Message: message}}, d.problems[known:])
+	} else {
+		d.closeFor(at, object, d.problems[known:])
+	}
+}
+
+// readSafely reads a document. A panic is a problem of the document.
+func (r reader) readSafely(text []byte) (said *result, took readTime) {
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		message := "gatefold could not read this document, which is a mistake in gatefold (at " + strings.Join(PanickedAt(maxMistakePlaces), " < ") + ")"
+		said = &result{broken: true, beside: &remarks{problems: []finding{{Problem: Problem{
+			Code: InternalError, Severity: Error, Line: 1, Column: 1, Message: message, Hint: ReportHint,
+		}}}}}
+	}()
+	return r.timed(text)
+}
+
+// maxMistakePlaces bounds the places in the code that a message names.
+const maxMistakePlaces = 3

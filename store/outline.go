@@ -1,0 +1,215 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Outline is what a route asks for, as far as its document can be read. The route need
+// not be valid, so nothing in an Outline is checked.
+type Outline struct {
+	// Found is false when no document defines the route.
+	Found bool
+	// Hosts are spec.hostnames, in lower case.
+	Hosts []string
+	// Parents are the objects that spec.parentRefs names.
+	Parents []Key
+	Rules   []RuleOutline
+}
+
+// RuleOutline is one rule of an Outline.
+type RuleOutline struct {
+	// Paths are the paths of spec.rules[].matches, one for each match. In a rule without
+	// readable matches they are all texts that look like a path.
+	Paths []PathOutline
+	// Children are the routes that backendRefs name, with "*" for every route of the
+	// namespace. A reference by label has the kind "label".
+	Children []Key
+}
+
+// PathOutline is the path of one match.
+type PathOutline struct {
+	Type  string // as written, such as "Exact"; "" is a prefix
+	Value string
+}
+
+// maxOutlineBytes bounds the documents that one call reads, in bytes.
+const maxOutlineBytes = 8 << 20
+
+// maxOutline bounds the texts that are taken from a rule without readable matches, and how
+// deep they are looked for.
+const maxOutline, maxOutlineDepth = 100, 16
+
+// Outlines returns the outline of each route, in the order of keys. It reads the documents
+// of the routes again, each once, and no more of them than 8 MB: what lies in others is
+// not found.
+func (s *Store) Outlines(keys []Key) []Outline {
+	values, bytes := map[*document]any{}, 0
+	out := make([]Outline, len(keys))
+	for i, key := range keys {
+		d := s.documentOf(key)
+		if d == nil {
+			continue
+		}
+		value, read := values[d]
+		if !read {
+			if bytes += len(d.text); bytes > maxOutlineBytes {
+				break
+			}
+			value = d.value()
+			values[d] = value
+		}
+		if object := objectIn(value, key); object != nil {
+			out[i] = outlineOf(object, key.Namespace)
+		}
+	}
+	return out
+}
+
+// Labels returns the labels of each object that is served, in the order of keys; nil for
+// an object that is not.
+func (s *Store) Labels(keys []Key) []map[string]string {
+	out := make([]map[string]string, len(keys))
+	for i, key := range keys {
+		if at, ok := s.served[key]; ok {
+			out[i] = at.object.Value.GetLabels()
+		}
+	}
+	return out
+}
+
+// value returns what the document holds, as far as it can be read.
+func (d *document) value() any {
+	root := d.root()
+	if root == nil {
+		return nil
+	}
+	value, _ := decodeYAML(root)
+	return value
+}
+
+// documentOf returns the document that defines an object, valid or not; nil for none.
+func (s *Store) documentOf(key Key) *document {
+	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil {
+		return r.document
+	}
+	if at, ok := s.served[key]; ok && at.definition != nil {
+		return at.definition.document
+	}
+	return nil
+}
+
+// objectIn finds an object in the value of its document, alone or in a list.
+func objectIn(value any, key Key) map[string]any {
+	object, _ := value.(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
+	if namespace, ok := metadata["namespace"].(string); object["kind"] == key.Kind && metadata["name"] == key.Name &&
+		(namespace == key.Namespace || !ok && key.Namespace == metav1.NamespaceDefault) {
+		return object
+	}
+	items, _ := object["items"].([]any)
+	for _, item := range items {
+		if found := objectIn(item, key); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func outlineOf(object map[string]any, namespace string) Outline {
+	out := Outline{Found: true}
+	spec, _ := object["spec"].(map[string]any)
+	hosts, _ := spec["hostnames"].([]any)
+	for _, host := range hosts {
+		if text, ok := host.(string); ok {
+			out.Hosts = append(out.Hosts, strings.ToLower(text))
+		}
+	}
+	out.Parents = refKeys(spec["parentRefs"], "Gateway", namespace)
+	rules, _ := spec["rules"].([]any)
+	for _, rule := range rules {
+		out.Rules = append(out.Rules, ruleOutline(rule, namespace))
+	}
+	return out
+}
+
+// refKeys reads a list of references. kind is the default.
+func refKeys(value any, kind, namespace string) (out []Key) {
+	refs, _ := value.([]any)
+	for _, ref := range refs {
+		fields, _ := ref.(map[string]any)
+		key := Key{Group: gatewayGroup, Kind: kind, Namespace: namespace}
+		for name, to := range map[string]*string{"group": &key.Group, "kind": &key.Kind, "namespace": &key.Namespace, "name": &key.Name} {
+			if text, ok := fields[name].(string); ok {
+				*to = text
+			}
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
+func ruleOutline(value any, namespace string) (out RuleOutline) {
+	rule, _ := value.(map[string]any)
+	for _, key := range refKeys(rule["backendRefs"], "Service", namespace) {
+		if key.Kind == "HTTPRoute" || key.Kind == "GRPCRoute" || key.Kind == "label" {
+			out.Children = append(out.Children, key)
+		}
+	}
+	matches, _ := rule["matches"].([]any)
+	for _, match := range matches {
+		fields, _ := match.(map[string]any)
+		out.Paths = append(out.Paths, pathOutline(fields))
+	}
+	if len(matches) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(rule)) {
+			if name != "filters" && name != "backendRefs" {
+				out.looseTexts(rule[name], 0)
+			}
+		}
+	}
+	return out
+}
+
+// pathOutline reads the path of a match of an HTTPRoute, or the method of a GRPCRoute's.
+func pathOutline(match map[string]any) PathOutline {
+	path, _ := match["path"].(map[string]any)
+	if value, ok := path["value"].(string); ok {
+		kind, _ := path["type"].(string)
+		return PathOutline{Type: kind, Value: value}
+	}
+	method, _ := match["method"].(map[string]any)
+	service, _ := method["service"].(string)
+	name, _ := method["method"].(string)
+	switch {
+	case service == "":
+		return PathOutline{Value: "/"}
+	case name == "":
+		return PathOutline{Value: "/" + service}
+	}
+	return PathOutline{Type: "Exact", Value: "/" + service + "/" + name}
+}
+
+// looseTexts collects what may have been meant as a path.
+func (r *RuleOutline) looseTexts(value any, depth int) {
+	if depth == maxOutlineDepth || len(r.Paths) == maxOutline {
+		return
+	}
+	switch value := value.(type) {
+	case string:
+		if strings.HasPrefix(value, "/") {
+			r.Paths = append(r.Paths, PathOutline{Value: value})
+		}
+	case []any:
+		for _, item := range value {
+			r.looseTexts(item, depth+1)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			r.looseTexts(value[name], depth+1)
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// A policy that is invalid anywhere closes what it is for. So what it is for is read of
+// documents that are not read otherwise: those of another version or kind that means a
+// policy, and those whose YAML can be parsed and has mistakes.
+
+// refuse notes an object with findings for which it is invalid; problems are what is
+// listed of them.
+func (d *documentReader) refuse(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
+	r := refused{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
+	if k.policy() {
+		raw := d.written(at)
+		metadata, _ := raw["metadata"].(map[string]any)
+		r.invalid = k.closing(raw, metadata, mistakesOf(findings))
+		r.key = r.invalid.Key
+	} else {
+		r.invalid = invalid(object, findings)
+	}
+	d.refused = append(d.refused, r)
+}
+
+// notServed reports an object of a kind of kgateway that gatefold does not serve. Nothing in
+// the document is invalid: it is not broken.
+func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
+	p := Problem{
+		Code: schema.NotServed, Severity: Warning, Field: "kind", Hint: "remove the object",
+		Message: fmt.Sprintf("kgateway has the kind %s; gatefold does not serve it: %s", k.Kind, k.Meaning),
+	}
+	if k.Error {
+		p.Severity = Error
+	}
+	if k.Targets {
+		p.Message = fmt.Sprintf("kgateway has the kind %s; gatefold does not serve it: %s", k.Kind, servedWithout(object))
+	}
+	broken := d.broken
+	d.report(at, object, p)
+	d.broken = broken
+}
+
+// servedWithout names the targets that are served without an object.
+func servedWithout(object map[string]any) string {
+	r := &targetReader{kinds: []apischema.GroupKind{{Kind: "Gateway"}, {Kind: "HTTPRoute"}, {Kind: "ListenerSet"}}, seen: map[string]bool{}}
+	r.search(object)
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace := cmp.Or(scalarText(metadata["namespace"]), metav1.NamespaceDefault)
+	if len(r.found) == 0 {
+		return "its targets are served without it"
+	}
+	verb := " is served without it"
+	if len(r.found) > 1 {
+		verb = " are served without it"
+	}
+	return namesOf(r.found, namespace) + verb
+}
+
+// written returns the object that at leads to as it is written: a check has dropped what
+// its schema does not know.
+func (d *documentReader) written(at fieldPath) map[string]any {
+	if d.raw == nil {
+		d.raw, _ = decodeYAML(d.root)
+	}
+	value := d.raw
+	for _, s := range at {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[s.key]
+		case []any:
+			value = v[s.index]
+		}
+	}
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// maxSalvageDepth bounds how deep policies are looked for in lists and mappings.
+const maxSalvageDepth = 6
+
+// salvage looks for policies in a value of a document that is not read as it stands.
+func (d *documentReader) salvage(at fieldPath, value any, depth int) {
+	if depth > maxSalvageDepth {
+		return
+	}
+	switch v := value.(type) {
+	case []any:
+		for i, element := range v {
+			d.salvage(append(slices.Clip(at), step{index: i}), element, depth+1)
+		}
+	case map[string]any:
+		if d.closeFor(at, v, d.problems) || len(valuesOf(v, "kind")) > 0 && !isList(v) {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			below := append(slices.Clip(at), step{named: true, key: name})
+			if item, ok := v[name].(map[string]any); ok {
+				d.salvage(below, itemOf(v, item), depth+1)
+				continue
+			}
+			list, _ := v[name].([]any)
+			for i, element := range list {
+				if item, ok := element.(map[string]any); ok {
+					element = itemOf(v, item)
+				}
+				d.salvage(append(slices.Clip(below), step{index: i}), element, depth+1)
+			}
+		}
+	}
+}
+
+// isList reports whether an object is a list of others.
+func isList(object map[string]any) bool {
+	name, _ := object["kind"].(string)
+	return strings.HasSuffix(strings.ToLower(name), "list")
+}
+
+// itemOf returns an item of a list with the kind that the list gives it, as in a
+// TrafficPolicyList.
+func itemOf(list, item map[string]any) map[string]any {
+	name, _ := list["kind"].(string)
+	name, typed := strings.CutSuffix(name, kindList)
+	if !typed || name == "" || len(valuesOf(item, "kind")) > 0 {
+		return item
+	}
+	item = maps.Clone(item)
+	item["kind"] = name
+	if item["apiVersion"] == nil {
+		item["apiVersion"] = list["apiVersion"]
+	}
+	return item
+}
+
+// maxSalvaged bounds the text, in bytes, in which policies are looked for although it is not
+// YAML: policies are short.
+const maxSalvaged = 16 << 10
+
+// salvageText returns the policies in a text that is not YAML: in what is left without a line
+// that is at fault, or up to it. problems are those of the text. It parses the text some ten times,
+// so that a file has it done for few of its documents.
+func (r reader) salvageText(text []byte, problems []finding) (found []refused) {
+	lower := bytes.ToLower(text)
+	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
+		return nil
+	}
+	defer func() {
+		if recover() != nil { // the text is reported already
+			found = nil
+		}
+	}()
+	for near := range readings(text) {
+		root, err := parseYAML(strings.NewReader(near))
+		if err != nil || root == nil {
+			continue
+		}
+		d := &documentReader{reader: r, text: text, root: root, result: &result{}, remarks: remarks{problems: problems}}
+		value, _ := decodeYAML(root)
+		d.salvage(nil, value, 0)
+		if slices.ContainsFunc(d.refused, func(r refused) bool { return r.invalid != nil && len(r.invalid.Targets) > 0 }) {
+			return d.refused
+		}
+	}
+	return nil
+}
+
+// readings returns texts that are nearly the one that is not YAML, the nearest first. The
+// parser names a line; the one at fault may be beside it.
+func readings(text []byte) iter.Seq[string] {
+	clean := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if r < ' ' && r != '\n' || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, string(text))
+	return func(yield func(string) bool) {
+		_, err := parseYAML(strings.NewReader(clean))
+		if err == nil {
+			yield(clean)
+			return
+		}
+		if !yield(clean+"}") || !yield(clean+"}}") {
+			return
+		}
+		lines := strings.SplitAfter(clean, "\n")
+		named := faultyLine(err, len(lines))
+		near := lines[max(0, named-3):min(len(lines), named+1)]
+		at := max(0, named-3)
+		for i := range near {
+			if !yield(strings.Join(slices.Concat(lines[:at+i], lines[at+i+1:]), "")) {
+				return
+			}
+		}
+		for i := range near {
+			if !yield(strings.Join(lines[:at+len(near)-1-i], "")) {
+				return
+			}
+		}
+	}
+}
+
+// faultyLine returns the line that an error of the parser names, from 1; the last one where
+// it names none.
+func faultyLine(err error, last int) int {
+	_, after, ok := strings.Cut(err.Error(), "line ")
+	digits, _, _ := strings.Cut(after, ":")
+	line, bad := strconv.Atoi(digits)
+	if !ok || bad != nil {
+		return last
+	}
+	return min(line, last)
+}
+
+// closeFor notes the policy that an object means which is not read because of problems, and
+// reports whether there is one.
+func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems []finding) bool {
+	k, metadata := meantPolicy(object)
+	if k == nil || d.isNotServed(object) {
+		return false
+	}
+	var mistakes []Mistake
+	for _, p := range problems {
+		mistakes = append(mistakes, Mistake{p.Field, p.told()})
+	}
+	if len(mistakes) == 0 { // of syntax, or the file has more problems than are listed
+		mistakes = []Mistake{{Message: "its document cannot be read"}}
+	}
+	i := k.closing(object, metadata, mistakes)
+	d.refused = append(d.refused, refused{i.Key, i, d.nameAt(at), causeOf(problems)})
+	return true
+}
+
+// told returns the message without the line that it may have a verb for.
+func (f finding) told() string {
+	if f.other == 0 {
+		return f.Message
+	}
+	return quote(f.Field) + " stands twice"
+}
+
+// meantPolicy returns the kind of policy that an object is, or was meant to be by all that
+// can be read of its kind and version, and its metadata; nil for none. Where two objects
+// stand in one document, the metadata in the same place belongs to the kind.
+func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
+	all := valuesOf(object, "metadata")
+	names := valuesOf(object, "kind")
+	versions := versionsOf(object)
+	for i, name := range names {
+		if k = policyKind(scalarText(name), versions); k == nil {
+			continue
+		}
+		if len(all) != len(names) {
+			i = 0
+		}
+		if i < len(all) {
+			metadata, _ = all[i].(map[string]any)
+		}
+		return k, metadata
+	}
+	if k = kindByTargets(object, versions); k != nil && len(all) > 0 {
+		metadata, _ = all[0].(map[string]any)
+	}
+	return k, metadata
+}
+
+// kindByTargets returns the kind of policy that an object of kgateway's group means by the
+// kinds of its targets, where its own kind is missing or is none that kgateway has; nil for
+// none.
+func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
+	if !slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return meansKgateway(gv.Group) }) ||
+		slices.ContainsFunc(valuesOf(object, "kind"), func(name any) bool { return isKindOfKgateway(scalarText(name)) }) {
+		return nil
+	}
+	var policies []*kind
+	all := &targetReader{seen: map[string]bool{}}
+	for i := range kinds {
+		if k := &kinds[i]; k.group == api.Group && k.policy() {
+			policies = append(policies, k)
+			all.kinds = append(all.kinds, k.policyTargets()...)
+		}
+	}
+	all.search(object)
+	for _, k := range policies {
+		if slices.ContainsFunc(all.found, func(t Target) bool { return slices.Contains(k.policyTargets(), t.GroupKind) }) {
+			return k
+		}
+	}
+	return nil
+}
+
+// isKindOfKgateway reports whether kgateway's group has a kind of the name that gatefold
+// serves.
+func isKindOfKgateway(name string) bool {
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.group == api.Group && k.name == name })
+}
+
+// isNotServed reports whether an object is of a kind that gatefold knows and does not serve.
+func (d *documentReader) isNotServed(object map[string]any) bool {
+	versions := versionsOf(object)
+	return slices.ContainsFunc(valuesOf(object, "kind"), func(name any) bool {
+		return slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool {
+			_, known := d.schemas.KindNotServed(gv.WithKind(scalarText(name)).GroupKind())
+			return known
+		})
+	})
+}
+
+// versionsOf returns what can be read of apiVersion.
+func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
+	for _, value := range valuesOf(object, "apiVersion") {
+		if gv, err := apischema.ParseGroupVersion(scalarText(value)); err == nil && !gv.Empty() {
+			versions = append(versions, gv)
+		}
+	}
+	return versions
+}
+
+// policyKind returns the kind of policy that a name means in one of the versions, or
+// without any; nil for none.
+func policyKind(name string, versions []apischema.GroupVersion) *kind {
+	for _, gv := range versions {
+		gvk := gv.WithKind(name)
+		if k := kindOf(gvk.GroupKind()); k.policy() {
+			return k
+		}
+		if k := similarKind(gvk); kindOf(gvk.GroupKind()) == nil && k.policy() {
+			return k
+		}
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.policy() && strings.EqualFold(k.name, name) })
+	if len(versions) > 0 || i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}

@@ -1,0 +1,114 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// alternative gives the candidate that means what name means: its singular or plural, or
+// what words has for it. It gives "" when there is none, and never a name that is not
+// among the candidates.
+func alternative(name string, candidates []string, words map[string][]string) string {
+	name = strings.ToLower(name)
+	for _, candidate := range candidates {
+		long, short := strings.ToLower(candidate), name
+		if len(long) < len(short) {
+			long, short = short, long
+		}
+		if long == short+"s" || long == short+"es" || long == short+"ref" || long == short+"refs" {
+			return candidate
+		}
+	}
+	for _, word := range words[name] {
+		if slices.Contains(candidates, word) {
+			return word
+		}
+	}
+	return ""
+}
+
+// fieldWords are the fields that people mean, by the names that other gateways and older
+// versions have for them, in lower case.
+func fieldWords() map[string][]string {
+	return map[string][]string{
+		"host":               {"hostnames", "hostname"},
+		"hosts":              {"hostnames"},
+		"domain":             {"hostnames", "hostname"},
+		"domains":            {"hostnames"},
+		"gateway":            {"parentRefs", "parentRef"},
+		"gateways":           {"parentRefs"},
+		"class":              {"gatewayClassName"},
+		"classname":          {"gatewayClassName"},
+		"ingressclassname":   {"gatewayClassName"},
+		"controller":         {"controllerName"},
+		"condition":          {"matches"},
+		"conditions":         {"matches"},
+		"query":              {"queryParams"},
+		"queries":            {"queryParams"},
+		"queryparameters":    {"queryParams"},
+		"methods":            {"method"},
+		"forwardto":          {"backendRefs"},
+		"service":            {"backendRefs"},
+		"services":           {"backendRefs"},
+		"servicename":        {"name"},
+		"serviceport":        {"port"},
+		"backend":            {"backendRefs"},
+		"backends":           {"backendRefs"},
+		"upstream":           {"backendRefs"},
+		"upstreams":          {"backendRefs"},
+		"destination":        {"backendRefs"},
+		"destinations":       {"backendRefs"},
+		"certificate":        {"certificateRefs"},
+		"certificates":       {"certificateRefs"},
+		"secret":             {"certificateRefs", "secretRef"},
+		"secretname":         {"certificateRefs", "name"},
+		"credentialname":     {"certificateRefs"},
+		"cafile":             {"caCertificateRefs"},
+		"cacertificates":     {"caCertificateRefs"},
+		"redirect":           {"requestRedirect"},
+		"rewrite":            {"urlRewrite"},
+		"mirror":             {"requestMirror"},
+		"requestheaders":     {"requestHeaderModifier"},
+		"responseheaders":    {"responseHeaderModifier"},
+		"policytargetref":    {"targetRefs"},
+		"namespaceselector":  {"namespaces", "selector"},
+		"maxattempts":        {"attempts"},
+		"numretries":         {"attempts"},
+		"retryon":            {"codes", "retryOn"},
+		"defaultretrypolicy": {"retry"},
+	}
+}
+
+// valueWords are the values of enums that people mean, by what they write, in lower case.
+func valueWords() map[string][]string {
+	return map[string][]string{
+		"prefix":         {"PathPrefix"},
+		"startswith":     {"PathPrefix"},
+		"pathexact":      {"Exact"},
+		"equal":          {"Exact"},
+		"equals":         {"Exact"},
+		"full":           {"Exact"},
+		"regex":          {"RegularExpression"},
+		"regexp":         {"RegularExpression"},
+		"pathregex":      {"RegularExpression"},
+		"suffix":         {"PathPostfix"},
+		"pathsuffix":     {"PathPostfix"},
+		"postfix":        {"PathPostfix"},
+		"rewrite":        {"URLRewrite"},
+		"redirect":       {"RequestRedirect"},
+		"mirror":         {"RequestMirror"},
+		"headermodifier": {"RequestHeaderModifier"},
+		"extension":      {"ExtensionRef"},
+		"ip":             {"IPAddress"},
+		"dns":            {"Hostname"},
+		"termination":    {"Terminate"},
+		"any":            {"All"},
+		"samenamespace":  {"Same"},
+		"namespace":      {"Same"},
+		"fullpath":       {"ReplaceFullPath"},
+		"replaceprefix":  {"ReplacePrefixMatch"},
+		"prefixmatch":    {"ReplacePrefixMatch"},
+		"label":          {"Selector"},
+		"labels":         {"Selector"},
+	}
+}

@@ -1,0 +1,90 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/tenancy"
+)
+
+// ownPrefix is that of the annotations that gatefold alone reads.
+const ownPrefix = "gatefold.io"
+
+// annotationsOf returns the annotations with ownPrefix that a kind has.
+func annotationsOf(kind string) []string {
+	switch kind {
+	case "Gateway":
+		return []string{api.AnnotationAccessLog, api.AnnotationProxyProtocol}
+	case "Namespace":
+		return tenancy.Annotations()
+	}
+	return nil
+}
+
+// kindWithAnnotation returns the kind that has an annotation, "" for none.
+func kindWithAnnotation(name string) string {
+	for _, kind := range []string{"Gateway", "Namespace"} {
+		if slices.Contains(annotationsOf(kind), name) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// ownAnnotations refuses annotations that look like gatefold's and that the kind does not
+// have: what they were meant to protect would be open. Labels of these names are the same
+// mistake.
+func (w *walk) ownAnnotations(object map[string]any) {
+	metadata, _ := object["metadata"].(map[string]any)
+	known := annotationsOf(w.kind)
+	for name, value := range entries(metadata, "annotations") {
+		if value == nil && slices.Contains(known, name) {
+			w.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
+		} else if !slices.Contains(known, name) && w.seemsOwn(name) {
+			w.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), w.annotationHint(name))
+		}
+	}
+	for name := range entries(metadata, "labels") {
+		if kindWithAnnotation(name) != "" {
+			w.addAt(UnknownField, "metadata.labels["+name+"]", shown(name)+" is an annotation, and means nothing as a label", "move it to metadata.annotations")
+		}
+	}
+}
+
+// seemsOwn reports whether an annotation has gatefold's prefix, one that is spelt like it,
+// or on a Namespace none at all.
+func (w *walk) seemsOwn(name string) bool {
+	prefix, _, prefixed := strings.Cut(strings.ToLower(name), "/")
+	rest, begins := strings.CutPrefix(prefix, "gatefold")
+	switch {
+	case begins && (rest == "" || rest[0] == '.' || rest[0] == '_'), strings.HasSuffix(prefix, "."+ownPrefix):
+		return true
+	case prefixed:
+		return Distance(prefix, ownPrefix) <= 2
+	}
+	return slices.Contains(annotationsOf(w.kind), ownPrefix+"/"+prefix)
+}
+
+// annotationHint says what an unknown annotation may have been meant as.
+func (w *walk) annotationHint(name string) string {
+	local := strings.ToLower(name)
+	if _, after, prefixed := strings.Cut(local, "/"); prefixed {
+		local = after
+	}
+	known := annotationsOf(w.kind)
+	var locals []string
+	for _, annotation := range known {
+		locals = append(locals, strings.TrimPrefix(annotation, ownPrefix+"/"))
+	}
+	if like := Nearest(local, locals); like != "" {
+		return "did you mean " + shown(ownPrefix+"/"+like) + "?"
+	}
+	if kind := kindWithAnnotation(ownPrefix + "/" + local); kind != "" {
+		return "remove it: the annotation belongs on a " + kind
+	}
+	if len(known) == 0 {
+		return "remove it: gatefold reads no annotation of " + ownPrefix + " on a " + w.kind
+	}
+	return "the annotations of a " + w.kind + " are " + strings.Join(known, ", ")
+}

@@ -1,0 +1,227 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// Stale is an object whose last valid version is served, because the folder has no valid
+// one now: its document is invalid, or left a file that has an error.
+type Stale struct {
+	Key Key
+	// Since is when gatefold found the last valid version gone. It outlives a restart
+	// with saved state.
+	Since time.Time
+	// Place is where the error is that makes the object stale. Line is 0 where it is of
+	// the file as a whole.
+	Place
+	// Targets are the objects that a policy's targetRefs name, and those that are served and
+	// that its targetSelectors select; empty for other kinds.
+	Targets []Key
+	// Message is that error, "" where the file has none that speaks of the object.
+	Message string
+}
+
+// Equal reports whether both say the same.
+func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
+
+// SameStale reports, without looking at any, whether two lists are one and the same in
+// memory; false says nothing.
+func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// stale returns every stale object, sorted by key. It is the list of before where nothing in
+// it changed.
+func (s *Store) stale() []Stale {
+	s.problems()
+	s.selectAgain()
+	return s.standing.stale
+}
+
+// selectAgain looks for the targets of stale policies that select them by labels, in
+// namespaces that changed: those targets change without a problem.
+func (s *Store) selectAgain() {
+	list := s.standing.stale
+	for i := range list {
+		policy := s.served[list[i].Key].object
+		if len(selectorsOf(policy)) == 0 || s.selections[policy.Key.Namespace].knows(policy.Key) {
+			continue
+		}
+		if targets := s.targetsOf(policy); !slices.Equal(targets, list[i].Targets) {
+			if SameStale(list, s.standing.stale) { // what was handed out is never changed
+				list = slices.Clone(list)
+			}
+			list[i].Targets = targets
+		}
+	}
+	s.standing.stale = list
+}
+
+// staleOf lists the kept objects, with the errors among problems that made them stale.
+func (s *Store) staleOf(problems []Problem) []Stale {
+	causes := causesOf(problems)
+	var all []Stale
+	for path, keys := range s.kept {
+		for key := range keys {
+			at, cause := s.served[key], causes.of(path, key)
+			all = append(all, Stale{
+				Key: key, Since: at.since(), Targets: s.targetsOf(at.object), Message: cause.Message,
+				Place: Place{File: path, Line: cause.Line, Column: cause.Column},
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b Stale) int { return CompareKeys(a.Key, b.Key) })
+	return all
+}
+
+// targetsOf returns what a policy names and selects, each once; nil for other kinds.
+func (s *Store) targetsOf(o *Object) (targets []Key) {
+	seen := map[Key]bool{}
+	add := func(target Key) {
+		if !seen[target] {
+			seen[target] = true
+			targets = append(targets, target)
+		}
+	}
+	for _, ref := range refsOf(o) {
+		add(Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: o.Key.Namespace, Name: string(ref.Name)})
+	}
+	if len(selectorsOf(o)) > 0 {
+		for _, key := range s.selected(o) {
+			add(key)
+		}
+	}
+	return targets
+}
+
+// refsOf returns the targetRefs of a policy; nil for other kinds.
+func refsOf(o *Object) []api.PolicyTarget {
+	switch policy := o.Value.(type) {
+	case *api.TrafficPolicy:
+		return policy.Spec.TargetRefs
+	case *api.BackendConfigPolicy:
+		return policy.Spec.TargetRefs
+	case *gwv1.BackendTLSPolicy:
+		var refs []api.PolicyTarget
+		for _, ref := range policy.Spec.TargetRefs {
+			refs = append(refs, api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name})
+		}
+		return refs
+	}
+	return nil
+}
+
+// selectorsOf returns the targetSelectors of a policy; nil for other kinds.
+func selectorsOf(o *Object) []api.PolicySelector {
+	switch policy := o.Value.(type) {
+	case *api.TrafficPolicy:
+		return policy.Spec.TargetSelectors
+	case *api.BackendConfigPolicy:
+		return policy.Spec.TargetSelectors
+	}
+	return nil
+}
+
+// selection is what the stale policies of one namespace select. It holds until something in the
+// namespace changes, so that the policies of one team cost the edits of others nothing.
+type selection struct {
+	objects []*Object // of the namespace, sorted by key
+	by      map[Key][]Key
+}
+
+// knows reports whether a policy's targets are as they were selected last.
+func (s *selection) knows(policy Key) bool {
+	if s == nil {
+		return false
+	}
+	_, known := s.by[policy]
+	return known
+}
+
+// selected returns the objects of a policy's namespace that are served and that one of its
+// selectors selects, sorted by key.
+func (s *Store) selected(policy *Object) []Key {
+	in := s.selections[policy.Key.Namespace]
+	if in == nil {
+		in = &selection{objects: s.servedIn(policy.Key.Namespace), by: map[Key][]Key{}}
+		s.selections[policy.Key.Namespace] = in
+	}
+	keys, known := in.by[policy.Key]
+	if !known {
+		for _, object := range in.objects {
+			if slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool { return selects(selector, object) }) {
+				keys = append(keys, object.Key)
+			}
+		}
+		in.by[policy.Key] = keys
+	}
+	return keys
+}
+
+// servedIn returns the objects of a namespace that are served, sorted by key.
+func (s *Store) servedIn(namespace string) (objects []*Object) {
+	for key, at := range s.served {
+		if key.Namespace == namespace {
+			objects = append(objects, at.object)
+		}
+	}
+	slices.SortFunc(objects, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
+	return objects
+}
+
+func selects(selector api.PolicySelector, o *Object) bool {
+	if string(selector.Group) != o.Key.Group || string(selector.Kind) != o.Key.Kind {
+		return false
+	}
+	labels := o.Value.GetLabels()
+	for name, value := range selector.MatchLabels {
+		if has, ok := labels[name]; !ok || has != value {
+			return false
+		}
+	}
+	return true
+}
+
+// cause names a file and an object of it, the zero Key for an error that names none.
+type cause struct {
+	path string
+	key  Key
+}
+
+// causes are the first errors of each file: of each object, of no object, and of any.
+type causes struct {
+	own map[cause]Problem
+	any map[string]Problem
+}
+
+// causesOf sorts the errors of problems, which are in order.
+func causesOf(problems []Problem) causes {
+	c := causes{map[cause]Problem{}, map[string]Problem{}}
+	for _, p := range problems {
+		if p.Severity != Error {
+			continue
+		}
+		if at := (cause{p.File, p.Object}); c.own[at].Code == "" {
+			c.own[at] = p
+		}
+		if c.any[p.File].Code == "" {
+			c.any[p.File] = p
+		}
+	}
+	return c
+}
+
+// of returns the error that makes an object of a file stale: its own, else one of no
+// object, such as a syntax error, else the file's first; zero for none.
+func (c causes) of(path string, key Key) Problem {
+	for _, at := range []cause{{path, key}, {path: path}} {
+		if p := c.own[at]; p.Code != "" {
+			return p
+		}
+	}
+	return c.any[path]
+}

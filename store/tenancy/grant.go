@@ -1,0 +1,80 @@
+package tenancy
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// The annotations of a Namespace. Read knows what each of them means.
+const (
+	// AnnotationPaths names the files that may define objects of the namespace.
+	AnnotationPaths = "gatefold.io/paths"
+	// AnnotationPorts names the ports that Gateways and ListenerSets of the namespace may
+	// open from files outside of the cluster paths.
+	AnnotationPorts = "gatefold.io/gateway-ports"
+	// AnnotationHosts names the hostnames that routes and listeners of the namespace may
+	// serve. It is in force wherever it is written, with cluster paths or without.
+	AnnotationHosts = "gatefold.io/hostnames"
+)
+
+// Annotations returns the names of all annotations that Read knows.
+func Annotations() []string { return []string{AnnotationPaths, AnnotationPorts, AnnotationHosts} }
+
+// Grant is what the annotations of a Namespace give to the namespace.
+type Grant struct {
+	// Paths are the files that may define its objects; nil for any file.
+	Paths Globs
+	// Ports are those that its Gateways and ListenerSets may open; nil for none.
+	Ports Ports
+	// Hosts are those that its routes and listeners may serve; nil for every host.
+	Hosts []string
+}
+
+// Asks reports whether a Namespace has annotations that mean something only while path
+// policies are in force. Hosts bound a namespace without them, too.
+func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil }
+
+// Restricts reports whether a Namespace has an annotation that keeps something out: where
+// it is not in force, more is open than its author means.
+func (g Grant) Restricts() bool { return g.Paths != nil }
+
+// Fault is an annotation whose value cannot be used, and why.
+type Fault struct{ Annotation, Message string }
+
+// Read returns what the annotations of a Namespace give, and those that cannot be used.
+// Annotations that it does not know are left alone.
+func Read(annotations map[string]string) (g Grant, faults []Fault) {
+	for _, name := range Annotations() {
+		text, written := annotations[name]
+		if !written {
+			continue
+		}
+		if err := g.set(name, text); err != nil {
+			faults = append(faults, Fault{name, err.Error()})
+		}
+	}
+	return g, faults
+}
+
+func (g *Grant) set(annotation, text string) (err error) {
+	switch annotation {
+	case AnnotationPaths:
+		g.Paths, err = Parse(text)
+	case AnnotationPorts:
+		g.Ports, err = ParsePorts(text)
+	case AnnotationHosts:
+		g.Hosts, err = ParseHosts(text)
+	}
+	return err
+}
+
+// entries splits a value at commas, spaces and line breaks; it is an error when nothing
+// is left. wanted says what to write.
+func entries(text, wanted string) ([]string, error) {
+	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("the value is empty: write %s", wanted)
+	}
+	return all, nil
+}

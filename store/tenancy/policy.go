@@ -1,0 +1,170 @@
+// Package tenancy holds the path policies of a folder that several teams share: which
+// files may define objects of which namespaces, and what else a namespace may have.
+//
+// Path policies are in force when the operator names cluster paths, the files of the
+// platform. Namespaces and other cluster-scoped objects, and what opens ports, come from
+// those files alone. A Namespace says by annotations (Grant) what its namespace has beside
+// them. A namespace that no Namespace declares has nothing, and a Namespace without the
+// annotation of paths takes objects from any file.
+package tenancy
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Policy knows what was declared. Its zero value refuses nothing.
+type Policy struct {
+	cluster Globs
+	// declared holds what the definitions of each Namespace give.
+	declared map[string][]Grant
+}
+
+// New returns a Policy in which the files that cluster names are the platform's. It is in
+// force when there are any.
+func New(cluster Globs) Policy { return Policy{cluster: cluster, declared: map[string][]Grant{}} }
+
+// InForce reports whether anything is refused.
+func (p *Policy) InForce() bool { return len(p.cluster) > 0 }
+
+// Cluster reports whether a file is one of the cluster paths.
+func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
+
+// ClusterBelow reports whether a file of the cluster paths may lie in a directory, at any
+// depth.
+func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
+
+// Declare takes in what the definitions of a Namespace give; of several, what all of them
+// give counts. It returns false when that is known.
+func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
+	before, known := p.declared[namespace]
+	if !p.InForce() || known && reflect.DeepEqual(before, grants) {
+		return false
+	}
+	p.declared[namespace] = grants
+	return true
+}
+
+// Forget takes out a Namespace that is gone. It returns false when it was unknown.
+func (p *Policy) Forget(namespace string) (changed bool) {
+	_, known := p.declared[namespace]
+	delete(p.declared, namespace)
+	return known
+}
+
+// Refusal says why a file must not define an object, and what to do. A zero
+// Refusal is none.
+type Refusal struct{ Message, Hint string }
+
+// Refuse judges an object of a namespace, "" for a cluster-scoped one, by its file.
+func (p *Policy) Refuse(file, namespace string) Refusal {
+	switch {
+	case !p.InForce():
+		return Refusal{}
+	case namespace == "":
+		return p.refuseCluster(file)
+	}
+	grants, known := p.declared[namespace]
+	if !known {
+		return Refusal{
+			Message: fmt.Sprintf("namespace %s is not declared: with --cluster-paths, gatefold serves objects of declared namespaces only", namespace),
+			Hint:    fmt.Sprintf("correct metadata.namespace, or add Namespace %s to a file of --cluster-paths (%s)", namespace, p.cluster),
+		}
+	}
+	for _, grant := range grants {
+		if grant.Paths != nil && !grant.Paths.Match(file) {
+			return Refusal{
+				Message: fmt.Sprintf("this file may not define objects of namespace %s, which belongs to %s", namespace, grant.Paths),
+				Hint:    fmt.Sprintf("move the object there, correct metadata.namespace, or add this file to the annotation %s of Namespace %s", AnnotationPaths, namespace),
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// RefusePort judges a port that a Gateway or ListenerSet of a namespace opens. Port 0 asks
+// whether the namespace may have Gateways at all.
+func (p *Policy) RefusePort(file, namespace string, port int32) Refusal {
+	if !p.InForce() || p.Cluster(file) {
+		return Refusal{}
+	}
+	for _, grant := range p.declared[namespace] {
+		switch {
+		case grant.Ports == nil:
+			return Refusal{
+				Message: fmt.Sprintf("this file may not open ports: Gateways and ListenerSets come from --cluster-paths (%s), or from namespaces with the annotation %s", p.cluster, AnnotationPorts),
+				Hint:    fmt.Sprintf("attach routes to a Gateway of the platform, or give Namespace %s the annotation %s with the ports that it may use", namespace, AnnotationPorts),
+			}
+		case port != 0 && !grant.Ports.Has(port):
+			return Refusal{
+				Message: fmt.Sprintf("namespace %s may not open port %d: its ports are %s", namespace, port, grant.Ports),
+				Hint:    fmt.Sprintf("use one of those ports, or add this one to the annotation %s of Namespace %s", AnnotationPorts, namespace),
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// RefuseShared judges a port that a Gateway of a namespace opens, where several namespaces
+// have it: it belongs to the first by name, whatever Gateways there are, so that no team
+// takes a port from another.
+func (p *Policy) RefuseShared(file, namespace string, port int32) Refusal {
+	if !p.InForce() || p.Cluster(file) {
+		return Refusal{}
+	}
+	for other := range p.declared {
+		if other < namespace && p.has(other, port) {
+			return Refusal{
+				Message: fmt.Sprintf("port %d belongs to namespace %s, which has it by its annotation %s as well", port, other, AnnotationPorts),
+				Hint:    "use another port, or give this one to one namespace alone",
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// has reports whether all definitions of a Namespace give it a port.
+func (p *Policy) has(namespace string, port int32) bool {
+	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
+}
+
+// Overlaps returns, by each namespace that has a port which belongs to another, the first
+// such namespace.
+func (p *Policy) Overlaps() map[string]string {
+	out := map[string]string{}
+	var before []string
+	for _, namespace := range slices.Sorted(maps.Keys(p.declared)) {
+		for _, other := range before {
+			if out[namespace] == "" && overlap(p.declared[namespace], p.declared[other]) {
+				out[namespace] = other
+			}
+		}
+		if p.declared[namespace][0].Ports != nil {
+			before = append(before, namespace)
+		}
+	}
+	return out
+}
+
+// overlap reports whether two namespaces may have a port in common.
+func overlap(a, b []Grant) bool {
+	for _, r := range a[0].Ports {
+		if slices.ContainsFunc(b[0].Ports, func(s PortRange) bool { return r.First <= s.Last && s.First <= r.Last }) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseCluster judges a cluster-scoped object.
+func (p *Policy) refuseCluster(file string) Refusal {
+	if p.Cluster(file) {
+		return Refusal{}
+	}
+	return Refusal{
+		Message: "this file may not define objects that belong to no namespace: they come from --cluster-paths alone",
+		Hint:    fmt.Sprintf("move it to a file of %s, or start gatefold with this file in --cluster-paths", p.cluster),
+	}
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// The reasons for which files are not loaded that a tool renders first.
+const (
+	kustomizeFolder watcher.SkipReason = "KustomizeFolder"
+	helmChart       watcher.SkipReason = "HelmChart"
+)
+
+// unrenderedBy returns why the files beside and below a file are no objects: it makes its
+// folder one that Kustomize or Helm renders.
+func unrenderedBy(file string) watcher.SkipReason {
+	switch path.Base(file) {
+	case "kustomization.yaml", "kustomization.yml":
+		return kustomizeFolder
+	case "Chart.yaml":
+		return helmChart
+	}
+	return ""
+}
+
+// unrendered finds the folders of Kustomize and Helm. Their files are skipped: what they
+// gave before stays, and what is there at the start is not loaded. It is told once, at the
+// file that makes the folder one of them.
+type unrendered struct {
+	last    watcher.Files
+	markers map[string]string // by their directory, "" or ending in "/"
+}
+
+// strip returns the Tree with the files of such folders among the skipped ones. Under path
+// policies a marker counts only where counts says so, in --cluster-paths: anywhere else it
+// could keep files of others from being loaded.
+func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
+	changed, gone := tree.Files.Since(u.last)
+	u.last = tree.Files
+	for _, file := range gone {
+		if dir, _ := path.Split(file); u.markers[dir] == file {
+			delete(u.markers, dir)
+		}
+	}
+	for _, f := range changed {
+		if unrenderedBy(f.Path) != "" && counts(f.Path) {
+			u.mark(f.Path)
+		}
+	}
+	if len(u.markers) == 0 {
+		return tree
+	}
+	return u.skip(tree)
+}
+
+func (u *unrendered) mark(file string) {
+	if u.markers == nil {
+		u.markers = map[string]string{}
+	}
+	dir, _ := path.Split(file)
+	u.markers[dir] = file
+}
+
+// skip divides the files. It walks all of them, as long as there is such a folder.
+func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
+	var files []watcher.File
+	below := map[string]int{}
+	skipped := slices.Clone(tree.Skipped)
+	for f := range tree.Files.All() {
+		marker := u.above(f.Path)
+		if marker == "" {
+			files = append(files, f)
+			continue
+		}
+		below[marker]++
+		if f.Path != marker {
+			skipped = append(skipped, watcher.Skip{Path: f.Path, Reason: unrenderedBy(marker)})
+		}
+	}
+	for marker, n := range below {
+		skipped = append(skipped, watcher.Skip{Path: marker, Reason: unrenderedBy(marker), Detail: unrenderedWords(marker, n)})
+	}
+	slices.SortFunc(skipped, func(a, b watcher.Skip) int { return cmp.Compare(a.Path, b.Path) })
+	tree.Files, tree.Skipped = watcher.FilesOf(files...), skipped
+	return tree
+}
+
+// above returns the topmost marker of a folder that holds the file; "" for none.
+func (u *unrendered) above(file string) string {
+	if marker := u.markers[""]; marker != "" {
+		return marker
+	}
+	for at, c := range file {
+		if c != '/' {
+			continue
+		}
+		if marker := u.markers[file[:at+1]]; marker != "" {
+			return marker
+		}
+	}
+	return ""
+}
+
+func unrenderedWords(marker string, files int) string {
+	what := "Kustomize renders this folder"
+	if unrenderedBy(marker) == helmChart {
+		what = "Helm renders this folder"
+	}
+	return fmt.Sprintf("%s, so gatefold does not load its files (%d); objects that they gave before are still served", what, files)
+}
+
+// renderHint says what to do about such a folder.
+func renderHint(reason watcher.SkipReason) string {
+	command := "kustomize build DIR > rendered.yaml"
+	if reason == helmChart {
+		command = "helm template DIR > rendered.yaml"
+	}
+	return "render it first, into a folder of its own: " + command + "; or name the file in .gatefoldignore, to load the others as they are"
+}

@@ -1,0 +1,116 @@
+// Package visible writes texts of others so that a reader sees all of them, and a terminal or a
+// log viewer obeys none. Names of files, objects and nodes are anybody's choice: they may hold
+// escape sequences, line ends and characters that turn the direction of writing.
+package visible
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns text on one line: each character that cannot be seen becomes its escape in JSON,
+// such as \u001b, and bytes that are not UTF-8 become U+FFFD.
+func Text(text string) string {
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	return string(appendVisible(nil, []byte(text), ""))
+}
+
+// hidden reports whether r cannot be seen, or stands for a byte that is not UTF-8.
+func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
+
+// appendVisible appends text, in which the characters of keep stay as they are.
+func appendVisible(to, text []byte, keep string) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case !hidden(r), strings.ContainsRune(keep, r):
+			to = append(to, text[:size]...)
+		case r == utf8.RuneError:
+			to = append(to, string(utf8.RuneError)...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			to = fmt.Appendf(to, `\u%04x\u%04x`, high, low)
+		default:
+			to = fmt.Appendf(to, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return to
+}
+
+// Writer writes what Text does, but for line ends and tabs, which stay. JSON keeps its meaning: there, what
+// cannot be seen stands in strings only. Several goroutines may use it.
+type Writer struct {
+	// Color lets sequences through that change the color of a terminal's text.
+	Color bool
+
+	mu   sync.Mutex
+	to   io.Writer
+	rest []byte // the beginning of a character
+}
+
+// NewWriter returns a Writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
+
+// Unwrap returns the writer below.
+func (w *Writer) Unwrap() io.Writer { return w.to }
+
+// Write implements io.Writer. A character that is cut waits for its end.
+func (w *Writer) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.rest) == 0 && bytes.IndexFunc(text, func(r rune) bool { return hidden(r) && r != '\n' && r != '\t' }) < 0 {
+		return w.to.Write(text)
+	}
+	whole := append(w.rest, text...)
+	end := len(whole)
+	for n := 1; n < utf8.UTFMax && n <= len(whole); n++ {
+		if last := whole[len(whole)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				end -= n
+			}
+			break
+		}
+	}
+	var out []byte
+	for _, part := range w.parts(whole[:end]) {
+		if part.color {
+			out = append(out, part.text...)
+		} else {
+			out = appendVisible(out, part.text, "\n\t")
+		}
+	}
+	w.rest = append([]byte(nil), whole[end:]...)
+	if _, err := w.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+type part struct {
+	text  []byte
+	color bool
+}
+
+// parts cuts text at the sequences that Color lets through.
+func (w *Writer) parts(text []byte) []part {
+	if !w.Color {
+		return []part{{text: text}}
+	}
+	var parts []part
+	at := 0
+	for _, found := range regexp.MustCompile("\x1b\\[[0-9;]*m").FindAllIndex(text, -1) {
+		parts = append(parts, part{text: text[at:found[0]]}, part{text: text[found[0]:found[1]], color: true})
+		at = found[1]
+	}
+	return append(parts, part{text: text[at:]})
+}

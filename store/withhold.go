@@ -1,0 +1,34 @@
+package store
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// Withhold returns what is told of a valid object in its place where gatefold cannot apply it,
+// and why says the reason: a policy closes its targets as an invalid one does, and the status
+// of other kinds says why. It is nil for an object that nothing is told of.
+func (o *Object) Withhold(why string) *Invalid {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
+	if err != nil {
+		return nil
+	}
+	// The typed value has neither; the reader of an object wants both.
+	k := kindOf(o.Key.GroupKind())
+	object["apiVersion"], object["kind"] = k.apiVersions()[0], k.name
+	metadata, _ := object["metadata"].(map[string]any)
+	if k.policy() {
+		return k.closing(object, metadata, []Mistake{{Message: why}})
+	}
+	return invalid(object, []schema.Finding{{Message: why}})
+}
+
+// StaleBecause returns that an object is served since a time, in a version that the folder does
+// not have any more, and why.
+func (s *Store) StaleBecause(served *Object, since time.Time, why string) Stale {
+	place := s.Places([]Field{{Object: served.Key}})[0]
+	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.targetsOf(served), Message: why}
+}

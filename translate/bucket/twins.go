@@ -1,0 +1,35 @@
+package bucket
+
+// twins are the groups of a node's items that match the same requests, as they were when
+// they were looked for.
+type twins[T any] struct {
+	of     []item[T]
+	groups [][]T
+}
+
+// findTwins looks at the items of a node, unless they are those of before.
+func (t *Tree[T, L]) findTwins(n *node[T, L]) {
+	if same(n.twins.of, n.items) {
+		return
+	}
+	values := make([]T, len(n.items))
+	for i, it := range n.items {
+		values[i] = it.value
+	}
+	n.twins = twins[T]{n.items, t.shape.Twins(values)}
+}
+
+// Twins returns the groups of items that match the same requests (Shape.Twins), in an
+// order that depends on the set alone. It visits no prefix that does not lead to one.
+func (t *Tree[T, L]) Twins() [][]T { return t.root.appendTwins(nil) }
+
+func (n *node[T, L]) appendTwins(groups [][]T) [][]T {
+	if n.twinGroups == 0 {
+		return groups
+	}
+	groups = append(groups, n.twins.groups...)
+	for _, c := range n.children {
+		groups = c.appendTwins(groups)
+	}
+	return groups
+}

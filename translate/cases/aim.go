@@ -1,0 +1,120 @@
+package cases
+
+import (
+	"math/rand/v2"
+	"net/url"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+// AimAt changes the query at random into one that the match takes, but for its hosts in
+// one case of four.
+func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
+	query.Path = match.Path.Value
+	if match.Path.Kind == ir.PathRegex {
+		if parsed, err := syntax.Parse(match.Path.Value, syntax.Perl); err == nil {
+			query.Path = sample(r, parsed)
+		}
+	}
+	if match.Path.Kind == ir.PathPrefix {
+		query.Path = strings.TrimSuffix(query.Path, "/") + pick(r, "/", "/a", "/x", "/b/c", "/7", "/a/a/x")
+	}
+	if match.Method != "" {
+		query.Method = match.Method
+	}
+	if len(match.Hosts) > 0 && r.IntN(4) > 0 {
+		query.Host = strings.Replace(pick(r, match.Hosts...), "*", "x", 1)
+	}
+	for _, header := range match.Headers {
+		query.Headers.Set(header.Name, header.Value)
+	}
+	separator := pick(r, "?", "?x=1&")
+	for _, parameter := range match.Query {
+		query.Path += separator + parameter.Name + "=" + parameter.Value
+		separator = "&"
+	}
+}
+
+// sample gives a text that an expression matches.
+func sample(r *rand.Rand, e *syntax.Regexp) string {
+	var b strings.Builder
+	switch e.Op {
+	case syntax.OpLiteral:
+		return string(e.Rune)
+	case syntax.OpCharClass:
+		return string(member(e.Rune))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return pick(r, "x", "/", "7")
+	case syntax.OpAlternate:
+		return sample(r, pick(r, e.Sub...))
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
+		times := r.IntN(2)
+		if e.Op == syntax.OpPlus {
+			times++
+		}
+		for range times {
+			b.WriteString(sample(r, e.Sub[0]))
+		}
+		return b.String()
+	}
+	for _, sub := range e.Sub {
+		b.WriteString(sample(r, sub))
+	}
+	return b.String()
+}
+
+// member gives a rune of a class, which is a list of ranges: one that may stand in a path
+// where there is one.
+func member(ranges []rune) rune {
+	for _, want := range "a7-" {
+		for i := 0; i+1 < len(ranges); i += 2 {
+			if ranges[i] <= want && want <= ranges[i+1] {
+				return want
+			}
+		}
+	}
+	return ranges[0]
+}
+
+// Near changes a path at random so that it means the same, or just something else.
+func Near(r *rand.Rand, path string) string {
+	path, query, found := strings.Cut(path, "?")
+	i := r.IntN(len(path))
+	switch r.IntN(10) {
+	case 0:
+		path += "/"
+	case 1:
+		path = path[:i] + "/" + path[i:]
+	case 2:
+		path += pick(r, "x", "c", "7", ".html", ";x", ";/a")
+	case 3:
+		path = strings.ToUpper(path)
+	case 4:
+		path = path[:max(1, strings.LastIndex(path, "/"))]
+	case 5:
+		path = strings.Replace(path, "a", "%61", 1)
+	case 6:
+		path = strings.Replace(path, "/", pick(r, "/./", "/x/../", "%2F", "/%2e/", "//", ";/", "/%2e%2E/"), 1)
+	case 7:
+		path += pick(r, "/end", "/x", "/c", "/..", "/%2F")
+	case 8:
+		path += "?q=" + pick(r, "1", "2")
+	case 9:
+		path = strings.TrimSuffix(path, "/")
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if _, err := url.PathUnescape(path); err != nil { // which a back end in Go would answer with 400
+		path = strings.ReplaceAll(path, "%", "%25")
+	}
+	if found {
+		path += "?" + query
+	}
+	return path
+}

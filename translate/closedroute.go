@@ -1,0 +1,35 @@
+package translate
+
+import (
+	"crypto/sha256"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// Closed returns a route with the hosts and matches of an HTTPRoute or GRPCRoute that answers
+// 500 to all of them, as no rule has filters or backends. It is nil for other kinds.
+func Closed(o *store.Object) *store.Object {
+	out := &store.Object{Key: o.Key, Hash: sha256.Sum256(append([]byte("closed "), o.Hash[:]...))}
+	switch from := o.Value.(type) {
+	case *api.HTTPRoute:
+		r := *from
+		r.Spec.Rules = make([]api.HTTPRouteRule, len(from.Spec.Rules))
+		for i, rule := range from.Spec.Rules {
+			r.Spec.Rules[i].Name, r.Spec.Rules[i].Matches = rule.Name, rule.Matches
+		}
+		out.Value = &r
+	case *gwv1.GRPCRoute:
+		r := *from
+		r.Spec.Rules = make([]gwv1.GRPCRouteRule, len(from.Spec.Rules))
+		for i, rule := range from.Spec.Rules {
+			r.Spec.Rules[i].Name, r.Spec.Rules[i].Matches = rule.Name, rule.Matches
+		}
+		out.Value = &r
+	default:
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// DelegationReport is the rule that hands the request's path to other routes, where none of
+// them takes the request.
+type DelegationReport struct {
+	Object store.Key `json:"object"`
+	// Rule counts from 0; RuleName is rules[].name.
+	Rule     int    `json:"rule"`
+	RuleName string `json:"ruleName,omitempty"`
+	// Path is the path that it hands on, in words.
+	Path string `json:"path"`
+	// To are the routes that it hands requests to, in words: a route, all routes of a
+	// namespace, or routes with a label. It is empty where the routes name the rule as
+	// their parent.
+	To []string `json:"to,omitempty"`
+	At Source   `json:"at"`
+}
+
+// maxDelegates bounds the references that a sentence names.
+const maxDelegates = 3
+
+// delegated is a match of a rule that hands requests on, with those above it.
+type delegated struct {
+	chain []ir.Hop // down to the match
+	path  store.PathOutline
+	below map[ir.Hop]*delegated
+}
+
+// findDelegation returns the match that hands the path on and is the longest, nil for none.
+// The paths come from the documents: a table has the rules of the routes below alone. They
+// are read level by level, and below a match that has not the path nothing is.
+func (b *reporter) findDelegation(host *ir.HostView) *delegated {
+	over, root := b.overlaps(), chainsOf(host)
+	var best *delegated
+	for level := root.children(); len(level) > 0; {
+		var routes []store.Key
+		for _, d := range level {
+			routes = append(routes, d.chain[len(d.chain)-1].Route)
+		}
+		over.read(routes, b.facts.Outlines)
+		var next []*delegated
+		for _, d := range level {
+			if !over.follow(d) {
+				continue
+			}
+			if best == nil || d.longerThan(best) {
+				best = d
+			}
+			next = append(next, d.children()...)
+		}
+		level = next
+	}
+	return best
+}
+
+func (d *delegated) longerThan(other *delegated) bool {
+	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
+}
+
+// chainsOf returns the chains of delegation under a host as a tree, at most those of
+// maxCompared rules. Its root stands for the host.
+func chainsOf(host *ir.HostView) *delegated {
+	root, looked := &delegated{}, 0
+	for rule := range host.Rules {
+		if looked++; looked > maxCompared {
+			break
+		}
+		at := root
+		for i, hop := range rule.Chain {
+			child := at.below[hop]
+			if child == nil {
+				child = &delegated{chain: rule.Chain[:i+1], path: at.path}
+				if at.below == nil {
+					at.below = map[ir.Hop]*delegated{}
+				}
+				at.below[hop] = child
+			}
+			at = child
+		}
+	}
+	return root
+}
+
+// children returns the matches right below, in the order of their routes.
+func (d *delegated) children() []*delegated {
+	all := slices.Collect(maps.Values(d.below))
+	slices.SortFunc(all, func(a, b *delegated) int {
+		x, y := a.chain[len(a.chain)-1], b.chain[len(b.chain)-1]
+		return cmp.Or(store.CompareKeys(x.Route, y.Route), cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Match, y.Match))
+	})
+	for _, child := range all {
+		child.path = d.path
+	}
+	return all
+}
+
+// follow gives a match its whole path, from that of the one above it, and reports whether
+// the request has it.
+func (o *overlaps) follow(d *delegated) bool {
+	last := d.chain[len(d.chain)-1]
+	rules := o.outlines[last.Route].Rules
+	if last.Rule >= len(rules) {
+		return false
+	}
+	own := store.PathOutline{Value: "/"}
+	if paths := rules[last.Rule].Paths; last.Match < len(paths) {
+		own = paths[last.Match]
+	}
+	switch {
+	case len(d.chain) == 1:
+		d.path = own
+	case d.chain[len(d.chain)-2].Included: // relative to the parent's
+		d.path = store.PathOutline{Type: own.Type, Value: strings.TrimSuffix(d.path.Value, "/") + own.Value}
+	case own.Value != "/":
+		d.path = own
+	}
+	return o.fitPath(d.path, o.path) > 0
+}
+
+// words is the path as other paths are shown.
+func (d *delegated) words() string {
+	kind := map[string]ir.PathKind{"Exact": ir.PathExact, "RegularExpression": ir.PathRegex}
+	of, special := kind[d.path.Type]
+	if !special {
+		of = ir.PathPrefix
+	}
+	return pathWords(ir.Path{Kind: of, Value: d.path.Value})
+}
+
+// delegation reports the rule that handed the path on, and returns the sentence that says
+// so.
+func (b *reporter) delegation(d *delegated) string {
+	last := d.chain[len(d.chain)-1]
+	rules := b.overlaps().outlines[last.Route].Rules
+	report := &DelegationReport{
+		Object: last.Route, Rule: last.Rule, RuleName: last.Section, Path: d.words(),
+		At: Source{Object: last.Route, Field: fmt.Sprintf("spec.rules[%d]", last.Rule)},
+	}
+	for _, child := range rules[last.Rule].Children {
+		if words := childWords(child); !slices.Contains(report.To, words) {
+			report.To = append(report.To, words)
+		}
+	}
+	report.To = report.To[:min(len(report.To), maxInstead)]
+	b.report.Delegation = report
+	to := strings.Join(report.To[:min(len(report.To), maxDelegates)], ", ")
+	if len(report.To) > maxDelegates {
+		to += ", …"
+	}
+	words := report.Path
+	if report.RuleName != "" {
+		words = report.RuleName + ", " + words
+	}
+	return fmt.Sprintf("%s, rule %d (%s) delegates to %s, and no route there matches %s",
+		report.Object, report.Rule, words, cmp.Or(to, "the routes that name it as parent"), b.answer.Path)
+}
+
+func childWords(child store.Key) string {
+	switch {
+	case child.Kind == "label":
+		return fmt.Sprintf("routes with the label %s in %s", child.Name, child.Namespace)
+	case child.Name == "*":
+		return "every route in " + child.Namespace
+	}
+	return child.String()
+}
+
+// over reports whether a rule stands below the match.
+func (d *delegated) over(rule *ir.Rule) bool {
+	return len(rule.Chain) >= len(d.chain) && slices.Equal(rule.Chain[:len(d.chain)], d.chain)
+}

@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// fields are the headers of a request as Envoy keeps them: by name in lower case, with
+// the values of repeated ones in order.
+type fields map[string][]string
+
+// singles are the request headers that Envoy 1.40 keeps in one line: values of repeated
+// ones are joined with commas, and empty values are left out. Each line of all others is
+// compared by itself. Found by sending each twice to a real Envoy.
+var singles = names(
+	"accept", "accept-encoding", "access-control-request-headers", "access-control-request-method",
+	"access-control-request-private-network", "authorization", "cache-control", "connection", "content-encoding",
+	"content-type", "expect", "grpc-accept-encoding", "grpc-timeout", "if-match", "if-modified-since", "if-none-match",
+	"if-range", "if-unmodified-since", "keep-alive", "origin", "pragma", "proxy-connection", "proxy-status", "referer",
+	"te", "transfer-encoding", "upgrade", "user-agent", "via", "x-client-trace-id",
+	"x-envoy-attempt-count", "x-envoy-decorator-operation", "x-envoy-downstream-service-cluster",
+	"x-envoy-downstream-service-node", "x-envoy-expected-rq-timeout-ms", "x-envoy-external-address", "x-envoy-force-trace",
+	"x-envoy-hedge-on-per-try-timeout", "x-envoy-internal", "x-envoy-ip-tags", "x-envoy-is-timeout-retry",
+	"x-envoy-max-retries", "x-envoy-original-host", "x-envoy-original-path", "x-envoy-original-url",
+	"x-envoy-retriable-header-names", "x-envoy-retriable-status-codes", "x-envoy-retry-grpc-on", "x-envoy-retry-on",
+	"x-envoy-upstream-alt-stat-name", "x-envoy-upstream-rq-per-try-timeout-ms",
+	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-rq-timeout-ms", "x-envoy-upstream-stream-duration-ms",
+	"x-forwarded-client-cert", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
+	"x-request-id",
+)
+
+func names(list ...string) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, name := range list {
+		out[name] = true
+	}
+	return out
+}
+
+// add appends a value as Envoy does.
+func (f fields) add(name, value string) {
+	name = strings.ToLower(name)
+	before := f[name]
+	switch {
+	case len(before) == 0 || !singles[name]:
+		f[name] = append(slices.Clip(before), value)
+	case value == "":
+	case before[0] == "":
+		f[name] = []string{value}
+	default:
+		f[name] = []string{before[0] + "," + value}
+	}
+}
+
+func (f fields) set(name, value string) { f[strings.ToLower(name)] = []string{value} }
+
+func (f fields) remove(name string) { delete(f, strings.ToLower(name)) }
+
+// first is the value of the first line, "" without one.
+func (f fields) first(name string) string {
+	if values := f[strings.ToLower(name)]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+func (f fields) has(name string) bool { return len(f[strings.ToLower(name)]) > 0 }
+
+func (f fields) clone() fields { return maps.Clone(f) }
+
+// count is how many lines Envoy keeps.
+func (f fields) count() int {
+	n := 0
+	for _, values := range f {
+		n += len(values)
+	}
+	return n
+}
+
+// shown gives the headers by canonical name, with words in place of what is not known.
+func (f fields) shown() http.Header {
+	out := make(http.Header, len(f))
+	for name, values := range f {
+		for _, value := range values {
+			out.Add(name, shown(value))
+		}
+	}
+	return out
+}
+
+// fieldsOf gives the headers of a query. Those with an underscore in their names are
+// dropped, as the listener does.
+func fieldsOf(headers http.Header) fields {
+	out := make(fields, len(headers)+6)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		for _, value := range headers[name] {
+			if !strings.Contains(name, "_") {
+				out.add(name, value)
+			}
+		}
+	}
+	return out
+}

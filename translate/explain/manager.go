@@ -1,0 +1,156 @@
+package explain
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// refusal is an answer of Envoy itself, before it looks for a route.
+type refusal struct {
+	status uint32
+	why    string
+	// raw tells that a client of gRPC is answered as any other: Envoy has not read the
+	// headers yet.
+	raw bool
+}
+
+// stripped are the headers that Envoy takes away from every client's request, and why.
+// Measured on Envoy 1.40: each was sent, and read by a template and by a backend.
+var stripped = map[string]string{
+	// Written by Envoy alone, to tell requests from inside a mesh; gatefold's Envoys are at its edge.
+	"x-envoy-internal":                   "it tells requests from inside",
+	"x-envoy-decorator-operation":        "it names an operation in a trace",
+	"x-envoy-downstream-service-cluster": "it names the Envoy that sends",
+	"x-envoy-downstream-service-node":    "it names the Envoy that sends",
+	"x-envoy-ip-tags":                    "it tells what Envoy knows of the client's address",
+	"x-envoy-force-trace":                "it would have the request traced",
+	// Written by Envoy where a route rewrites; a client could forge it.
+	"x-envoy-original-host": "Envoy writes it where a route rewrites the host",
+	"x-envoy-original-path": "Envoy writes it where a route rewrites the path",
+	"x-envoy-original-url":  "it would tell the URL before a rewrite",
+	// Would change how the router sends.
+	"x-envoy-expected-rq-timeout-ms":           "Envoy writes it where a rule has a timeout",
+	"x-envoy-hedge-on-per-try-timeout":         "it would change retries",
+	"x-envoy-max-retries":                      "it would change retries",
+	"x-envoy-retriable-header-names":           "it would change retries",
+	"x-envoy-retriable-status-codes":           "it would change retries",
+	"x-envoy-retry-grpc-on":                    "it would change retries",
+	"x-envoy-retry-on":                         "it would change retries",
+	"x-envoy-upstream-alt-stat-name":           "it would name a counter",
+	"x-envoy-upstream-rq-per-try-timeout-ms":   "it would change timeouts",
+	"x-envoy-upstream-rq-timeout-alt-response": "it would change the answer to a timeout",
+	"x-envoy-upstream-rq-timeout-ms":           "it would change timeouts",
+	"x-envoy-upstream-stream-duration-ms":      "it would change timeouts",
+	// A client could claim the certificate of another one.
+	"x-forwarded-client-cert": "it would claim a certificate",
+	// Of one connection alone (RFC 9110, section 7.6.1).
+	"keep-alive":        "it is of the client's connection",
+	"proxy-connection":  "it is of the client's connection",
+	"transfer-encoding": "it is of the client's connection",
+}
+
+// receive does with a question what Envoy's HTTP connection manager does with a request
+// before it looks for a route: it refuses it, or writes and takes away headers.
+func receive(query Query, port *ir.Port) (*request, *refusal) {
+	r := newRequest(query)
+	if refused := r.readByCodec(); refused != nil {
+		return r, refused
+	}
+	if refused := r.managed(); refused != nil {
+		return r, refused
+	}
+	r.writeHeaders(port)
+	if r.headers.first("x-forwarded-proto") == "" {
+		return r, &refusal{status: http.StatusNotFound, why: "Envoy looks for no route: x-forwarded-proto is empty"}
+	}
+	return r, nil
+}
+
+// upgrades tells whether a request asks for another protocol on its connection.
+func (r *request) upgrades() bool {
+	return r.headers.has("upgrade") && slices.ContainsFunc(tokens(r.headers.first("connection")), func(token string) bool {
+		return strings.EqualFold(token, "upgrade")
+	})
+}
+
+const upgradeRejected = "Envoy rejects the upgrade: only the protocol websocket is open"
+
+// upgradesToUnknown tells whether a request asks for a protocol that Envoy does not open.
+func (r *request) upgradesToUnknown() bool {
+	return r.upgrades() && !strings.EqualFold(r.headers.first("upgrade"), "websocket")
+}
+
+// tokens splits a list at its commas; empty parts are left out.
+func tokens(list string) []string {
+	var out []string
+	for token := range strings.SplitSeq(list, ",") {
+		if token = strings.Trim(token, " \t"); token != "" {
+			out = append(out, token)
+		}
+	}
+	return out
+}
+
+// writeHeaders changes the headers as Envoy does at the edge (use_remote_address).
+func (r *request) writeHeaders(port *ir.Port) {
+	h := r.headers
+	for name := range stripped {
+		h.remove(name)
+	}
+	if port.TrustedHops == 0 {
+		for _, name := range ir.ClaimedHeaders() {
+			h.remove(name)
+		}
+	}
+	if strings.EqualFold(h.first("expect"), "100-continue") { // Envoy answers 100 by itself
+		h.remove("expect")
+	}
+	if r.upgrades() {
+		if !h.has("content-length") && !r.chunked {
+			h.set("content-length", "0")
+		}
+	} else {
+		h.remove("connection")
+		h.remove("upgrade")
+		r.cleanTE()
+	}
+	if referer := h.first("referer"); referer != "" && !isReferer(referer) {
+		h.remove("referer")
+	}
+	r.writeOrigin(port)
+	h.set("x-request-id", unknownID)
+}
+
+// cleanTE leaves of TE what every hop knows.
+func (r *request) cleanTE() {
+	switch te := r.headers.first("te"); {
+	case te == "":
+	case slices.Contains(tokens(te), "trailers"):
+		r.headers.set("te", "trailers")
+	default:
+		r.headers.remove("te")
+	}
+}
+
+// writeOrigin writes where the request comes from. With trusted hops in front, Envoy
+// believes the scheme, and the address that so many hops from the end of
+// x-forwarded-for have written.
+func (r *request) writeOrigin(port *ir.Port) {
+	h, scheme := r.headers, "http"
+	if port.Secure() {
+		scheme = "https"
+	}
+	hops := int(port.TrustedHops)
+	h.set("x-envoy-external-address", clientAddress(h.first("x-forwarded-for"), hops))
+	h.add("x-forwarded-for", unknownClient)
+	if hops == 0 || !h.has("x-forwarded-proto") {
+		h.set("x-forwarded-proto", scheme)
+	}
+	r.scheme = scheme
+	if said := strings.ToLower(h.first("x-forwarded-proto")); said == "http" || said == "https" {
+		r.scheme = said
+	}
+}

@@ -1,0 +1,68 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// maxLikened is how many bytes of a name or path are compared with others: what it costs
+// grows with the product of both lengths.
+const maxLikened = 128
+
+// distance is schema.Distance of what is compared of two texts.
+func distance(a, b string) int {
+	return schema.Distance(a[:min(len(a), maxLikened)], b[:min(len(b), maxLikened)])
+}
+
+// nearPath is a path in words, and how near it is to the one that was asked for.
+type nearPath struct {
+	words    string
+	shared   int // segments that both begin with
+	distance int // of the rest
+}
+
+// pathsOf returns the paths of rules in words, the nearest to path first: those that share
+// the most segments from the beginning, then those whose rest differs least. pick leaves
+// rules out.
+func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
+	var near []nearPath
+	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxLikened)])
+	for rule := range host.Rules {
+		words := pathWords(rule.Match.Path)
+		if seen[words] || !pick(rule) {
+			continue
+		}
+		if seen[words] = true; len(seen) > maxCompared {
+			break
+		}
+		near = append(near, compared(words, rule.Match.Path, asked))
+	}
+	slices.SortFunc(near, func(a, b nearPath) int {
+		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.distance, b.distance), strings.Compare(a.words, b.words))
+	})
+	var words []string
+	for _, n := range near[:min(len(near), maxInstead)] {
+		words = append(words, n.words)
+	}
+	return words
+}
+
+func compared(words string, path ir.Path, asked []string) nearPath {
+	own := segmentsOf(path.Value[:min(len(path.Value), maxLikened)])
+	shared := 0
+	for shared < min(len(own), len(asked)) && own[shared] == asked[shared] {
+		shared++
+	}
+	rest := asked[shared:]
+	if path.Kind == ir.PathPrefix { // what comes behind a prefix is not of its concern
+		rest = rest[:min(len(rest), len(own)-shared)]
+	}
+	return nearPath{words, shared, distance(strings.Join(own[shared:], "/"), strings.Join(rest, "/"))}
+}
+
+// segmentsOf splits a path, or the pattern of one, at its slashes.
+func segmentsOf(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }

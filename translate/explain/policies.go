@@ -1,0 +1,310 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// PolicyReport is a policy on the way of the request.
+type PolicyReport struct {
+	Object store.Key `json:"object"`
+	// Target is what the policy attaches to, in words: an object, with a rule, listener or
+	// port of it; "" where a rule names the policy by ExtensionRef.
+	Target string         `json:"target,omitempty"`
+	State  ir.PolicyState `json:"state"`
+	// Fields are those in force, as paths below spec, of a TrafficPolicy.
+	Fields []string `json:"fields,omitempty"`
+	// Overridden are its other fields.
+	Overridden []string `json:"overridden,omitempty"`
+	// By are the objects that set those fields, or a field in force together with it.
+	By []store.Key `json:"by,omitempty"`
+	// Reason says why the policy is not in force; or, with Stale, what is wrong with its
+	// newest version.
+	Reason string `json:"reason,omitempty"`
+	// Stale tells that the last valid version of the policy is meant.
+	Stale bool   `json:"stale,omitempty"`
+	At    Source `json:"at"`
+}
+
+// maxPolicies bounds the policies of a Report.
+const maxPolicies = 100
+
+// policyAt is a policy at one of its targets.
+type policyAt struct {
+	policy store.Key
+	target string
+}
+
+// stop is an object on the way, with the section that policies may name.
+type stop struct {
+	object        store.Key
+	labels        map[string]string
+	section, noun string
+}
+
+func (s stop) words(section string) string {
+	if section == "" {
+		return s.object.String()
+	}
+	return fmt.Sprintf("%s, %s %s", s.object, s.noun, section)
+}
+
+// policies reports the policies on the way: from the Gateway down to the rule, then those
+// of the backends.
+func (b *reporter) policies() {
+	if b.answer.Rule == nil {
+		return
+	}
+	attached := map[store.Key]bool{}
+	for _, key := range b.attached() {
+		attached[key] = true
+	}
+	b.named = map[policyAt]bool{}
+	for _, at := range b.stops() {
+		for _, p := range b.facts.View.Policies {
+			if target, ok := at.targetOf(p); ok && p.Key.Kind == api.KindTrafficPolicy {
+				b.addTraffic(p, at.words(target.Section), target.Lost)
+				delete(attached, p.Key)
+			}
+		}
+	}
+	for _, p := range b.facts.View.Policies {
+		if attached[p.Key] {
+			b.addTraffic(p, "", "")
+		}
+	}
+	for _, backend := range b.report.Backends {
+		b.backendPolicies(backend)
+	}
+	if len(b.report.Policies) > maxPolicies { // those that are not in force must not be left out
+		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return b2i(x.State != ir.NotInForce) - b2i(y.State != ir.NotInForce) })
+		b.report.Policies = b.report.Policies[:maxPolicies]
+	}
+}
+
+// attached returns the policies that translate found on the way of the rule, and the one
+// that closes it.
+func (b *reporter) attached() (keys []store.Key) {
+	rule := b.answer.Rule
+	for _, part := range rule.Action.Parts {
+		if part.Kind == ir.PartClosed && part.Object.Kind == api.KindTrafficPolicy {
+			keys = append(keys, part.Object)
+		}
+	}
+	if _, host, _ := pick(b.facts.View, b.query); host != nil && host.Attached != nil {
+		keys = append(keys, host.Attached(rule)...)
+	}
+	return keys
+}
+
+// stops are the objects on the way of the request that TrafficPolicies may target.
+func (b *reporter) stops() []stop {
+	listener := b.report.Listener
+	gateway := ir.GatewayKey(listener.Gateway)
+	all := []stop{{object: gateway, noun: "listener"}}
+	if listener.At.Object == gateway {
+		all[0].section = listener.Name
+	} else {
+		all = append(all, stop{object: listener.At.Object, section: listener.Name, noun: "listener"})
+	}
+	for _, hop := range b.report.Route.Hops {
+		all = append(all, stop{object: hop.Object, section: hop.RuleName, noun: "rule"})
+	}
+	b.label(all)
+	return all
+}
+
+// label gives stops the labels of their objects.
+func (b *reporter) label(stops []stop) {
+	if b.facts.Labels == nil {
+		return
+	}
+	var keys []store.Key
+	for _, at := range stops {
+		keys = append(keys, at.object)
+	}
+	for i, labels := range b.facts.Labels(keys) {
+		stops[i].labels = labels
+	}
+}
+
+// isAim reports whether a target of a policy is for the object of the stop, by name or by
+// labels.
+func (s stop) isAim(t ir.PolicyTarget) bool {
+	if t.Object.Name != "" {
+		return t.Object == s.object
+	}
+	for name, value := range t.Labels {
+		if has, ok := s.labels[name]; !ok || has != value {
+			return false
+		}
+	}
+	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
+}
+
+// targetOf returns the target by which a policy is for the stop, or would be if what it
+// names existed.
+func (s stop) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
+	for _, t := range p.Targets {
+		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
+			target, ok = t, true
+		}
+	}
+	return target, ok
+}
+
+func (b *reporter) addTraffic(p *ir.Policy, target, lost string) {
+	rule := b.answer.Rule
+	out := PolicyReport{Object: p.Key, Target: target, State: ir.NotInForce, At: Source{Object: p.Key}}
+	closed := slices.IndexFunc(rule.Action.Parts, func(part ir.Part) bool { return part.Kind == ir.PartClosed })
+	switch {
+	case lost != "":
+		out.Reason = lost
+	case p.Unusable != "":
+		out.Reason = p.Unusable
+	case closed >= 0:
+		out.Reason = fmt.Sprintf("%s closes the rule", rule.Action.Parts[closed].Object)
+	default:
+		b.merged(&out, p)
+	}
+	b.addPolicy(out)
+}
+
+// merged tells which fields of a policy are in force. The parts of the action say it, but
+// for what the rule itself says, which goes before every policy.
+func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
+	action := &b.answer.Rule.Action
+	by := func(key store.Key) {
+		if !slices.Contains(out.By, key) {
+			out.By = append(out.By, key)
+		}
+	}
+	for _, field := range p.Fields {
+		own := false
+		if saysItself(action, field) {
+			by(b.answer.Rule.Source.Key)
+			out.Overridden = append(out.Overridden, field)
+			continue
+		}
+		for _, part := range action.Parts {
+			switch {
+			case part.Kind != api.KindTrafficPolicy+" "+field || part.Object.Kind != api.KindTrafficPolicy:
+			case part.Object == p.Key:
+				own = true
+			default:
+				by(part.Object)
+			}
+		}
+		if own {
+			out.Fields = append(out.Fields, field)
+		} else {
+			out.Overridden = append(out.Overridden, field)
+		}
+	}
+	switch {
+	case len(out.Fields) == 0 && len(p.Fields) > 0:
+		out.State = ir.Overridden
+	case len(out.By) > 0, len(out.Overridden) > 0:
+		out.State = ir.Merged
+	default:
+		out.State = ir.InForce
+	}
+}
+
+// saysItself reports whether the route sets a field that a policy could set: ir.Extras.
+func saysItself(a *ir.Action, field string) bool {
+	switch field {
+	case "cors":
+		return a.CORS != nil
+	case "retry":
+		return a.Retry != nil
+	case "timeouts":
+		return a.RequestTimeout != nil && (a.Extras == nil || a.Extras.IdleTimeout == nil)
+	case "autoHostRewrite":
+		return a.Rewrite != nil && a.Rewrite.Hostname != ""
+	}
+	return false
+}
+
+// backendPolicies reports the policies of the Service or Backend of a target.
+func (b *reporter) backendPolicies(backend BackendReport) {
+	cluster := b.facts.View.Clusters[backend.Cluster]
+	if cluster == nil || len(cluster.Objects) == 0 {
+		return
+	}
+	stops := []stop{{object: cluster.Objects[0], noun: "port"}}
+	b.label(stops)
+	at := stops[0]
+	for _, p := range b.facts.View.Policies {
+		for _, target := range p.Targets {
+			if at.isAim(target) && standsFor(target, cluster) {
+				b.addBackendPolicy(p, target, at.words(target.Section), cluster)
+			}
+		}
+	}
+}
+
+// standsFor reports whether a target is for the port of a cluster, or for a port that does
+// not exist.
+func standsFor(target ir.PolicyTarget, cluster *ir.Cluster) bool {
+	return target.Section == "" || target.Lost != "" || len(target.Ports) == 0 ||
+		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
+}
+
+func (b *reporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
+	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
+	for _, other := range cluster.Objects {
+		if out.State != ir.InForce && other.Kind == p.Key.Kind && other != p.Key {
+			out.By = append(out.By, other)
+		}
+	}
+	switch {
+	case target.Lost != "":
+		out.State, out.Reason, out.By = ir.NotInForce, target.Lost, nil
+	case p.Unusable != "":
+		out.State, out.Reason, out.By = ir.NotInForce, withoutName(p), nil
+	}
+	b.addPolicy(out)
+}
+
+// withoutName returns why a policy of backends cannot be used, without its name.
+func withoutName(p *ir.Policy) string {
+	reason := strings.TrimPrefix(p.Unusable, p.Key.String())
+	return strings.TrimPrefix(strings.TrimPrefix(reason, " cannot be used: "), " is invalid: ")
+}
+
+// addPolicy adds a policy once, with what is wrong with its newest version.
+func (b *reporter) addPolicy(out PolicyReport) {
+	at := policyAt{out.Object, out.Target}
+	if b.named[at] {
+		return
+	}
+	b.named[at] = true
+	if stale, ok := b.facts.Stale[out.Object]; ok {
+		out.Stale = true
+		out.Reason = strings.TrimPrefix(out.Reason+"; "+stale.Message, "; ")
+	}
+	b.report.Policies = append(b.report.Policies, out)
+}
+
+// placePolicies has each policy that is not as it is written stand where its mistake is.
+func (b *reporter) placePolicies() {
+	for i := range b.report.Policies {
+		p := &b.report.Policies[i]
+		if stale, ok := b.facts.Stale[p.Object]; ok {
+			p.At.Place = stale.Place
+			continue
+		}
+		for _, problem := range b.facts.Problems {
+			if p.State == ir.NotInForce && problem.Object == p.Object && problem.Severity == store.Error && problem.Line > 0 {
+				p.At.Field, p.At.Place = problem.Field, store.Place{File: problem.File, Line: problem.Line, Column: problem.Column}
+				break
+			}
+		}
+	}
+}

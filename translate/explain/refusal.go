@@ -1,0 +1,161 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// knownMethods are those that Envoy's HTTP/1.1 parser knows.
+var knownMethods = names(
+	"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "COPY", "LOCK", "MKCOL", "MOVE",
+	"PROPFIND", "PROPPATCH", "SEARCH", "UNLOCK", "BIND", "REBIND", "UNBIND", "ACL", "REPORT", "MKACTIVITY", "CHECKOUT",
+	"MERGE", "NOTIFY", "SUBSCRIBE", "UNSUBSCRIBE", "PURGE", "MKCALENDAR", "LINK", "UNLINK", "SOURCE", methodQuery,
+)
+
+// methodQuery asks by what its body says (draft-ietf-httpbis-safe-method-w-body): it has to
+// name the body's type.
+const methodQuery = "QUERY"
+
+const (
+	maxConnectionTokens = 9
+	maxTE               = 255
+	badPath             = "Envoy refuses the path: it has to begin with / and be of printable ASCII"
+	tooLarge            = "the request is too large: Envoy takes 60 KB of request line and headers, and 100 headers with Host"
+	// notInHost are the printable characters that no Host header may have.
+	notInHost = "\"#/<>?\\^`{|} "
+)
+
+// readByCodec is what Envoy does while it reads a request of HTTP/1.1, in its order.
+func (r *request) readByCodec() *refusal {
+	refuse := func(status uint32, why string) *refusal { return &refusal{status: status, why: why, raw: true} }
+	switch te, length := r.headers["transfer-encoding"], r.headers["content-length"]; {
+	case len(r.query.Method)+len(r.query.Path) > maxRequestBytes: // it never reads the line's end
+		return refuse(http.StatusRequestHeaderFieldsTooLarge, tooLarge)
+	case !knownMethods[r.query.Method]:
+		return refuse(http.StatusBadRequest, fmt.Sprintf("Envoy does not know the method %s of HTTP/1.1", r.query.Method))
+	case !all(r.query.Path, func(c byte) bool { return c < 0x80 }):
+		return refuse(http.StatusBadRequest, badPath)
+	case r.query.tooLarge():
+		return refuse(http.StatusRequestHeaderFieldsTooLarge, tooLarge)
+	case !isTarget(r.query.Path):
+		return refuse(http.StatusBadRequest, badPath)
+	case hasControls(r.query.Headers):
+		return refuse(http.StatusBadRequest, "Envoy refuses a header with a control character")
+	case len(length) > 1 || len(length) == 1 && !isLength(length[0]) || len(te) > 0 && len(length) > 0:
+		return refuse(http.StatusBadRequest, "Envoy refuses the content-length")
+	case r.headers.count()+1 > maxHeaders:
+		return refuse(http.StatusRequestHeaderFieldsTooLarge, tooLarge)
+	case len(te) > 0 && (!strings.EqualFold(te[0], "chunked") || r.query.Method == http.MethodConnect):
+		return refuse(http.StatusNotImplemented, "Envoy knows no transfer-encoding but chunked")
+	case r.query.Method == http.MethodConnect && r.query.Path != "/":
+		return refuse(http.StatusBadRequest, "CONNECT names a host and no path")
+	case r.query.Method == http.MethodConnect && len(length) == 1 && length[0] != "0":
+		return refuse(http.StatusBadRequest, "Envoy refuses CONNECT with a body: its content-length is not 0")
+	case r.query.Method == http.MethodConnect:
+		return refuse(http.StatusNotFound, "no route takes CONNECT: gatefold opens no tunnels")
+	case !isHost(r.query.Host):
+		return refuse(http.StatusBadRequest, fmt.Sprintf("Envoy refuses the Host %q: it has a character that no host has", r.query.Host))
+	}
+	r.chunked = r.headers.has("transfer-encoding")
+	return r.cleanConnection(refuse)
+}
+
+// managed is what the connection manager refuses by itself, once the headers are read.
+func (r *request) managed() *refusal {
+	path, _, _ := strings.Cut(r.query.Path, "?")
+	switch {
+	case r.hostless:
+		return &refusal{status: http.StatusBadRequest, why: "the Connection header takes the Host header away"}
+	case strings.Contains(r.query.Path, "#") || strings.Contains(stripDotParameters(path), "%00"):
+		return &refusal{status: http.StatusBadRequest, why: "Envoy refuses the path: it has # or %00"}
+	case r.query.Method == methodQuery && r.headers.first("content-type") == "":
+		return &refusal{status: http.StatusBadRequest, why: "Envoy refuses QUERY without a content-type"}
+	}
+	return nil
+}
+
+// cleanConnection removes the headers that the Connection header names. That of an upgrade
+// is left alone, but for h2c, which Envoy does not offer.
+func (r *request) cleanConnection(refuse func(uint32, string) *refusal) *refusal {
+	if r.upgrades() {
+		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {
+			return nil
+		}
+		r.headers.remove("http2-settings")
+		r.headers.remove("upgrade")
+	}
+	named := tokens(r.headers.first("connection"))
+	if len(named) > maxConnectionTokens {
+		return refuse(http.StatusBadRequest, fmt.Sprintf("the Connection header names more than %d headers", maxConnectionTokens))
+	}
+	for _, name := range named {
+		switch name = strings.ToLower(name); name {
+		case "close", "http2-settings", "keep-alive", "upgrade", "connection":
+		case "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto":
+			return refuse(http.StatusBadRequest, "the Connection header may not take "+name+" away")
+		case "host":
+			r.hostless = true
+		case "te":
+			if len(r.headers.first("te")) > maxTE {
+				return refuse(http.StatusBadRequest, "the Connection header names a TE header that is too long")
+			}
+			r.nominatedTE()
+		default:
+			if strings.HasPrefix(name, ":") {
+				return refuse(http.StatusBadRequest, "the Connection header names "+name)
+			}
+			r.headers.remove(name)
+		}
+	}
+	return nil
+}
+
+// nominatedTE leaves of TE what every hop knows, where the Connection header names it. There
+// Envoy finds "Trailers" in any case, other than cleanTE.
+func (r *request) nominatedTE() {
+	if slices.ContainsFunc(tokens(r.headers.first("te")), func(token string) bool { return strings.EqualFold(token, "trailers") }) {
+		r.headers.set("te", "trailers")
+		return
+	}
+	r.headers.remove("te")
+}
+
+// isTarget tells whether Envoy's parser takes a path with its query.
+func isTarget(target string) bool {
+	return strings.HasPrefix(target, "/") && all(target, isURLChar)
+}
+
+func isHost(host string) bool {
+	return all(host, func(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte(notInHost, c) < 0 })
+}
+
+// isLength tells whether a content-length is a number that Envoy reads.
+func isLength(text string) bool { return text != "" && len(text) < 19 && all(text, isDigit) }
+
+func hasControls(headers http.Header) bool {
+	for _, values := range headers {
+		for _, value := range values {
+			if !all(value, func(c byte) bool { return c == '\t' || c >= ' ' && c != 0x7f }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// clientAddress is the address that Envoy takes for the client's: that which the last
+// trusted hop wrote, else the one of the connection.
+func clientAddress(forwardedFor string, hops int) string {
+	parts := strings.Split(forwardedFor, ",")
+	if hops == 0 || hops > len(parts) {
+		return unknownClient
+	}
+	address, err := netip.ParseAddr(strings.Trim(parts[len(parts)-hops], " \t"))
+	if err != nil {
+		return unknownClient
+	}
+	return address.String()
+}

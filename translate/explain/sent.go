@@ -1,0 +1,125 @@
+package explain
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// consumed are headers for Envoy's router, which takes them away whoever has set them.
+var consumed = []string{
+	"x-envoy-hedge-on-per-try-timeout", "x-envoy-max-retries", "x-envoy-retriable-header-names", "x-envoy-retriable-status-codes",
+	"x-envoy-retry-grpc-on", "x-envoy-retry-on", "x-envoy-upstream-rq-per-try-timeout-ms",
+	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-stream-duration-ms",
+}
+
+// sent gives the headers that a backend of an action receives, in the order of Envoy: the
+// policies change them, then the router and the route.
+func (r *request) sent(action *ir.Action, backend *ir.Backend) fields {
+	headers := r.transformed(action.Extras)
+	if limit := expected(action); limit > 0 {
+		headers.set("x-envoy-expected-rq-timeout-ms", strconv.FormatInt(limit.Milliseconds(), 10))
+	}
+	changeHeaders(headers, action.RequestHeaders.OrNone(), backend.RequestHeaders.OrNone())
+	for _, name := range consumed {
+		headers.remove(name)
+	}
+	if (rewritesHost(action) || len(r.endpointNames(action, backend)) > 0) && !ownHosts(action) && r.query.Host != "" {
+		headers.set("x-envoy-original-host", r.query.Host)
+	}
+	if action.Rewrite != nil && action.Rewrite.Path != nil {
+		headers.set("x-envoy-original-path", r.path+r.search)
+	}
+	r.frame(headers, backend)
+	return headers
+}
+
+func rewritesHost(action *ir.Action) bool {
+	return action.Rewrite != nil && action.Rewrite.Hostname != ""
+}
+
+// ownHosts tells whether a backend has a host of its own. xds gives each its host then, and
+// Envoy writes no x-envoy-original-host.
+func ownHosts(action *ir.Action) bool {
+	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
+}
+
+// frame writes how the request's body is told to a backend that speaks HTTP/1.1.
+func (r *request) frame(headers fields, backend *ir.Backend) {
+	cluster := r.clusters[backend.Cluster]
+	switch asked := r.query.Headers.Get("Content-Length") != ""; {
+	case r.upgrades() && !asked:
+		headers.remove("content-length")
+	case cluster != nil && cluster.HTTP2 || asked:
+	case r.chunked:
+		headers.set("transfer-encoding", "chunked")
+	case !headers.has("content-length") && mayHaveBody(r.query.Method):
+		headers.set("content-length", "0")
+	}
+}
+
+// bodyBytes is the length of the body as the question tells it, 0 where it does not.
+func (r *request) bodyBytes() int64 {
+	n, err := strconv.ParseInt(r.headers.first("content-length"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func mayHaveBody(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodTrace:
+		return false
+	}
+	return true
+}
+
+// expected is the time that the router tells the backend: that of one attempt, else of all.
+func expected(action *ir.Action) time.Duration {
+	value := func(d *time.Duration) time.Duration {
+		if d == nil {
+			return 0
+		}
+		return *d
+	}
+	retry, limit, perTry := action.Retry, action.RequestTimeout, value(action.BackendTimeout)
+	if extras := action.Extras; extras != nil {
+		if limit == nil {
+			limit = extras.RequestTimeout
+		}
+		if retry == nil {
+			retry = extras.Retry
+		}
+	}
+	all := value(limit)
+	switch {
+	case retry == nil && (all == 0 || perTry > 0 && perTry < all):
+		return perTry
+	case retry == nil:
+		return all
+	case perTry == 0:
+		perTry = retry.PerTry
+	}
+	if perTry == 0 || all > 0 && perTry >= all {
+		return all
+	}
+	return perTry
+}
+
+func changeHeaders(headers fields, steps ...ir.HeaderMods) {
+	for _, mods := range steps {
+		for _, name := range mods.Remove {
+			headers.remove(name)
+		}
+		for _, header := range mods.Set {
+			headers.set(header.Name, header.Value)
+		}
+		for _, header := range mods.Add {
+			headers.add(header.Name, header.Value)
+		}
+	}
+}

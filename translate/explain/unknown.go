@@ -1,0 +1,50 @@
+package explain
+
+import (
+	"regexp/syntax"
+	"strings"
+)
+
+// What Envoy writes into a request and a question does not say. Inside this package the
+// values stand for it in headers; no header can hold them, as they have a NUL.
+const (
+	unknownClient = "\x00\x01\x00" // the address of the client
+	unknownID     = "\x00\x02\x00" // a new request ID
+)
+
+// The words that stand in a Report for values that are not known.
+const (
+	ClientAddress = "<address of the client>"
+	NewRequestID  = "<new request ID>"
+)
+
+func shown(value string) string {
+	if isKnown(value) {
+		return value
+	}
+	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID).Replace(value)
+}
+
+// isKnown tells whether a value holds nothing that is not known.
+func isKnown(value string) bool { return !strings.Contains(value, "\x00") }
+
+// mayEqual tells whether a value can be text, whatever stands for what is not known.
+func mayEqual(value, text string) bool {
+	before, rest, unknown := strings.Cut(value, "\x00")
+	if !unknown {
+		return value == text
+	}
+	after := rest[strings.LastIndexByte(rest, 0)+1:]
+	return len(text) > len(before)+len(after) && strings.HasPrefix(text, before) && strings.HasSuffix(text, after)
+}
+
+// takesAll tells whether a regular expression matches every text that is not empty.
+func takesAll(pattern string) bool {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return false
+	}
+	parsed = parsed.Simplify()
+	repeated := parsed.Op == syntax.OpStar || parsed.Op == syntax.OpPlus
+	return repeated && (parsed.Sub[0].Op == syntax.OpAnyCharNotNL || parsed.Sub[0].Op == syntax.OpAnyChar)
+}

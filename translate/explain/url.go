@@ -1,0 +1,92 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+)
+
+// address is an absolute URL in a header as Envoy's own parser reads it: http_parser's
+// http_parser_parse_url, which differs from RFC 3986 and from net/url.
+type address struct {
+	host     string // with its port, as written
+	userinfo bool
+	fragment bool
+}
+
+// parseAddress reads an absolute URL; false is returned for everything else.
+func parseAddress(text string) (a address, ok bool) {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || !isScheme(scheme) {
+		return a, false
+	}
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	user, host, hasUser := strings.Cut(authority, "@")
+	if !hasUser {
+		user, host = "", authority
+	}
+	a = address{host: host, userinfo: user != "", fragment: strings.Contains(tail, "#")}
+	return a, all(user, isUserinfo) && isHostPort(host) && all(strings.ReplaceAll(tail, "#", ""), isURLChar)
+}
+
+func isScheme(text string) bool {
+	return text != "" && isLetter(text[0]) && all(text, func(c byte) bool {
+		return isLetter(c) || isDigit(c) || strings.IndexByte("+-.", c) >= 0
+	})
+}
+
+// isHostPort tells whether a text is a name or an address in brackets, with or without a port.
+func isHostPort(text string) bool {
+	host, port := text, "80"
+	if i := portStart(text); i >= 0 {
+		host, port = text[:i], text[i+1:]
+	}
+	if n, err := strconv.ParseUint(port, 10, 64); err != nil || n > 65535 || !all(port, isDigit) {
+		return false
+	}
+	if inside, bracket := strings.CutPrefix(host, "["); bracket {
+		inside, closed := strings.CutSuffix(inside, "]")
+		return closed && inside != "" && all(inside, func(c byte) bool {
+			_, hex := hexDigit(c)
+			return hex || c == ':' || c == '.'
+		})
+	}
+	return host != "" && all(host, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' || c == '-' })
+}
+
+func all(text string, is func(byte) bool) bool {
+	for i := range len(text) {
+		if !is(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isUserinfo(c byte) bool {
+	return isLetter(c) || isDigit(c) || strings.IndexByte("-_.!~*'()%;:&=+$,", c) >= 0
+}
+
+func isURLChar(c byte) bool { return c > ' ' && c < 0x7f }
+
+// isQueryChar tells whether a character may stand in the query of a URL.
+func isQueryChar(c byte) bool {
+	return isLetter(c) || isDigit(c) || strings.IndexByte("/?:@-._~%!$&'()*+,;=", c) >= 0
+}
+
+// isReferer tells whether Envoy lets a Referer through: neither an absolute URL with user
+// or fragment, nor a relative one with a colon before its first slash, or with a character
+// that no query of a URL has (RFC 3986, section 3.4).
+func isReferer(text string) bool {
+	if a, ok := parseAddress(text); ok {
+		return !a.userinfo && !a.fragment
+	}
+	first, _, _ := strings.Cut(text, "/")
+	return !strings.Contains(first, ":") && all(text, isQueryChar)
+}

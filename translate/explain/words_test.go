@@ -1,0 +1,57 @@
+package explain_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
+)
+
+// Every field of a TrafficPolicy that is in force is told in words.
+func TestEveryPolicyFieldHasWords(t *testing.T) {
+	limit := 5 * time.Second
+	use := ir.ExtensionUse{Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Auth: &ir.AuthService{Percent: 100}, Processor: &ir.ProcessorService{}, Limiter: &ir.LimitService{}}}
+	rule := prefixed("a", 0, "/")
+	rule.Action.Extras = &ir.Extras{
+		Request:   []ir.HeaderChange{{Kind: ir.SetHeader, Name: "x-a"}, {Kind: ir.RemoveHeader, Name: "x-b"}},
+		Response:  []ir.HeaderChange{{Kind: ir.AddHeader, Name: "x-c"}},
+		RateLimit: &ir.RateLimit{Max: 1, Fill: 1, Interval: limit}, GlobalLimit: &ir.GlobalLimit{ExtensionUse: use},
+		ExtAuth: &ir.ExtAuth{ExtensionUse: use}, ExtProc: &ir.ExtProc{ExtensionUse: use},
+		CORS: &ir.CORS{}, CSRF: &ir.CSRF{Enabled: 100, Origins: []ir.StringMatch{{Value: "b.test"}}}, BufferBytes: 9, AutoHost: true,
+		RequestHeaders: ir.HeaderMods{Remove: []string{"x"}}, RequestTimeout: &limit, IdleTimeout: &limit, Retry: &ir.Retry{Attempts: 2},
+		Hash: []ir.Hash{{Header: "x-user"}, {Cookie: &ir.HashCookie{Name: "id"}}, {SourceIP: true}},
+	}
+	for i := range reflect.TypeFor[ir.Extras]().NumField() {
+		field := reflect.ValueOf(*rule.Action.Extras).Field(i)
+		if name := reflect.TypeFor[ir.Extras]().Field(i).Name; field.IsZero() && !slices.Contains([]string{"ResponseHeaders", "Replaced", "LocationPort"}, name) {
+			t.Errorf("the test leaves out Extras.%s", name)
+		}
+	}
+	for _, field := range policy.Fields() {
+		rule.Action.Parts = append(rule.Action.Parts, ir.Part{Kind: api.KindTrafficPolicy + " " + field.Name(), Object: store.Key{Kind: api.KindTrafficPolicy, Name: "p"}})
+	}
+	words := map[string]string{}
+	for _, action := range ask(t, explain.Facts{View: viewWith("a.test", rule)}, "http://a.test/").Actions {
+		if words[strings.TrimPrefix(action.Type, api.KindTrafficPolicy+" ")] = action.Does; action.Does == "" {
+			t.Errorf("%s has no words", action.Type)
+		}
+	}
+	for field, want := range map[string]string{
+		"csrf":            "requests that change something from another origin are answered with 403, but for b.test",
+		"transformation":  "set x-a, remove x-b, in answers add x-c",
+		"autoHostRewrite": "the host becomes the DNS name of the endpoint",
+		"hashPolicies":    "the endpoint follows from header x-user, cookie id, client address",
+		"timeouts":        "request 5s, streamIdle 5s",
+	} {
+		if words[field] != want {
+			t.Errorf("%s: got %s", field, words[field])
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package translate_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+var errEnough = errors.New("enough")
+
+// fuse is a memo.Stop that ends the work after a number of checks, by an error or, as a
+// mistake in a rule would, by a panic.
+type fuse struct {
+	checks int
+	panics bool
+}
+
+func (f *fuse) Err() error {
+	if f.checks--; f.checks >= 0 {
+		return nil
+	}
+	if f.panics {
+		panic(errEnough)
+	}
+	return errEnough
+}
+
+// takeUntil has the Translator take a Change until the fuse ends it; false when it took
+// all before that.
+func takeUntil(t *testing.T, translator *translate.Translator, change store.Change, f *fuse) (ended bool) {
+	t.Helper()
+	defer func() {
+		if mistake := recover(); mistake != nil {
+			if mistake != any(errEnough) {
+				panic(mistake)
+			}
+			ended = true
+		}
+	}()
+	err := translator.Take(f, change)
+	if err != nil && !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// TestInterruptedEqualsCold interrupts the translation of random edits at random points.
+// Then further edits follow, or the Change is reverted and taken in parts: what is published
+// in the end is what a fresh Translator publishes. GATEFOLD_EDIT_SEED sets the first seed.
+func TestInterruptedEqualsCold(t *testing.T) {
+	first := uint64(number(t, "GATEFOLD_EDIT_SEED", 0))
+	for seed := first; seed < first+6; seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, 17))
+			w, files := newWorldWith(t, scoped(seed)), map[string]string{}
+			for range 60 {
+				randomEdit(r, files)
+			}
+			w.apply(tree(files))
+			ends := map[string]int{}
+			for range 50 {
+				for range 1 + r.IntN(3) {
+					randomEdit(r, files)
+					randomMistake(r, files)
+				}
+				before := w.present()
+				change := w.note(tree(files))
+				if takeUntil(t, w.translator, change, &fuse{r.IntN(1 << r.IntN(12)), r.IntN(2) == 0}) {
+					ends[w.interrupted(t, r, before, change)]++
+				}
+				w.hear(w.translator.Apply(store.Change{}))
+				w.checkCold(t)
+			}
+			if len(ends) < 3 {
+				t.Fatalf("interrupted: %v: this proves little", ends)
+			}
+		})
+	}
+}
+
+// interrupted goes on after an interruption, in one of three ways, which it names.
+func (w *world) interrupted(t *testing.T, r *rand.Rand, before, change store.Change) string {
+	t.Helper()
+	switch r.IntN(3) {
+	case 0:
+		return "continued"
+	case 1: // as if the Change had never been
+		w.revert(t)
+		w.hear(w.translator.Apply(store.Change{}))
+		w.forget(before)
+		w.checkCold(t)
+		w.remember(change)
+		if err := w.translator.Take(nil, change); err != nil {
+			t.Fatal(err)
+		}
+		return "reverted"
+	default: // object after object
+		w.revert(t)
+		for _, part := range parts(change) {
+			for takeUntil(t, w.translator, part, &fuse{r.IntN(400), r.IntN(2) == 0}) && r.IntN(3) > 0 {
+				w.revert(t)
+			}
+			if err := w.translator.Take(nil, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return "in parts"
+	}
+}
+
+func (w *world) revert(t *testing.T) {
+	t.Helper()
+	if !w.translator.Revert() {
+		t.Fatal("the translator cannot be reverted")
+	}
+}
+
+// note has the store read a folder, and remembers its objects.
+func (w *world) note(tree watcher.Tree) store.Change {
+	change := w.store.Apply(tree)
+	w.remember(change)
+	return change
+}
+
+// remember adds a Change to the objects of the world.
+func (w *world) remember(change store.Change) {
+	for _, object := range change.Set {
+		w.objects[object.Key] = object
+		delete(w.invalid, object.Key)
+	}
+	for _, key := range change.Gone {
+		delete(w.objects, key)
+		delete(w.invalid, key)
+	}
+	for _, invalid := range change.Invalid {
+		w.invalid[invalid.Key] = invalid
+	}
+}
+
+// forget makes all the objects of the world.
+func (w *world) forget(all store.Change) {
+	clear(w.objects)
+	clear(w.invalid)
+	w.remember(all)
+}
+
+// parts gives a Change for each object of one.
+func parts(change store.Change) (all []store.Change) {
+	keys := map[store.Key]*store.Change{}
+	at := func(key store.Key) *store.Change {
+		if keys[key] == nil {
+			keys[key] = &store.Change{}
+		}
+		return keys[key]
+	}
+	for _, object := range change.Set {
+		at(object.Key).Set = []*store.Object{object}
+	}
+	for _, key := range change.Gone {
+		at(key).Gone = []store.Key{key}
+	}
+	for _, invalid := range change.Invalid {
+		at(invalid.Key).Invalid = []*store.Invalid{invalid}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(keys), store.CompareKeys) {
+		all = append(all, *keys[key])
+	}
+	return all
+}

@@ -1,0 +1,40 @@
+package ir
+
+import "github.com/gatefold/gatefold/store"
+
+// Policy is a policy object of any kind, valid or not, as explain looks it up.
+type Policy struct {
+	Key store.Key
+	// Targets are those that it names, and those that it selects by labels.
+	Targets []PolicyTarget
+	// Fields are those that a TrafficPolicy sets, as paths below spec.
+	Fields []string
+	// Unusable says why the policy closes its targets, "" where it can be used.
+	Unusable string
+}
+
+// PolicyTarget is one target of a Policy.
+type PolicyTarget struct {
+	// Object has no name where the target is every object of its kind and namespace that
+	// has Labels.
+	Object  store.Key
+	Labels  map[string]string
+	Section string // "" for the whole object
+	// Lost says why the policy is not in force there, "" where the target exists.
+	Lost string
+	// State is what became of the policy there; "" where only a rule can tell.
+	State PolicyState
+	// Ports are those that a target with a Section stands for.
+	Ports []uint32
+}
+
+// PolicyState is how much of a policy is in force.
+type PolicyState string
+
+// The states.
+const (
+	InForce    PolicyState = "in-force"     // all of its fields
+	Merged     PolicyState = "merged"       // some fields, or some together with other policies
+	Overridden PolicyState = "overridden"   // no field: others set them
+	NotInForce PolicyState = "not-in-force" // it is invalid, or does not find its target
+)

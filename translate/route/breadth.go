@@ -1,0 +1,114 @@
+package route
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Breadth counts the matches that candidates for children bring, by what becomes of
+// them below a Point. It is what multiplies in a tree of delegation, so that it is
+// counted before a level of the tree is made (design sections 5 and 13).
+type Breadth struct {
+	// Routes is the number of candidates.
+	Routes int
+	// Within is the number of matches that must lie within the path of a Point
+	// (EP-10943, Path matching): each is placed under few Points of a node.
+	Within int
+	// Joined is the number of matches that are joined to those of a Point, by
+	// inheritance (EP-10943) or inclusion (GEP-1058): each is placed under all Points.
+	Joined int
+}
+
+// BreadthOf returns the Breadth of one candidate that is found by a property of the form.
+func BreadthOf(candidate *store.Object, form SelectorForm) Breadth {
+	route, ok := store.As[*api.HTTPRoute](candidate)
+	if !ok {
+		return Breadth{}
+	}
+	matches := 0
+	for i := range route.Spec.Rules {
+		matches += max(1, len(route.Spec.Rules[i].Matches))
+	}
+	if form == ByParent || inherits(route) {
+		return Breadth{Routes: 1, Joined: matches}
+	}
+	return Breadth{Routes: 1, Within: matches}
+}
+
+// Plus returns the Breadth of the candidates of both.
+func (b Breadth) Plus(other Breadth) Breadth {
+	return Breadth{b.Routes + other.Routes, b.Within + other.Within, b.Joined + other.Joined}
+}
+
+// Minus takes the candidates of other out again.
+func (b Breadth) Minus(other Breadth) Breadth {
+	return Breadth{b.Routes - other.Routes, b.Within - other.Within, b.Joined - other.Joined}
+}
+
+const (
+	// combinedPerRoute is how many pairs of a Point and a match are combined for the
+	// cost of one that is emitted.
+	combinedPerRoute = 100
+	// maxFanout keeps sums of fan-outs within an int.
+	maxFanout = math.MaxInt32
+)
+
+// Fanout returns how many routes the children of a node can come to, at most:
+// the sum over all candidates of the matches that each can place under the node's
+// Points. It makes none of them. offered returns the Breadth of a property.
+func Fanout(route store.Key, points []*Point, offered func(Property) Breadth) int {
+	total := 0
+	for property, under := range byProperty(route, points) {
+		b := offered(property)
+		combined := saturating(b.Within+b.Joined, len(under))
+		placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
+		total = min(maxFanout, total+max(b.Routes, placed, combined/combinedPerRoute))
+	}
+	return total
+}
+
+// saturating multiplies, to maxFanout at most.
+func saturating(a, b int) int {
+	if b > 0 && a > maxFanout/b {
+		return maxFanout
+	}
+	return a * b
+}
+
+// byProperty groups Points by what they look for.
+func byProperty(route store.Key, points []*Point) map[Property][]*Point {
+	out := map[Property][]*Point{}
+	for _, p := range points {
+		for _, property := range Wants(route, []*Point{p}) {
+			out[property] = append(out[property], p)
+		}
+	}
+	return out
+}
+
+// nested returns the largest number of Points that one path can lie within.
+func nested(points []*Point) int {
+	var prefixes []string
+	for _, p := range points {
+		if p.Matcher.Path.Kind == ir.PathPrefix {
+			prefixes = append(prefixes, trimSlash(p.Matcher.Path.Value))
+		}
+	}
+	slices.SortFunc(prefixes, cmp.Compare)
+	deepest := 0
+	var open []string // each is a prefix of the next
+	for _, prefix := range prefixes {
+		for len(open) > 0 && !strings.HasPrefix(prefix, open[len(open)-1]) {
+			open = open[:len(open)-1]
+		}
+		open = append(open, prefix)
+		deepest = max(deepest, len(open))
+	}
+	return deepest
+}

@@ -1,0 +1,39 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// checkHTTPHeaders warns of header matches of the i-th rule that no request can meet.
+func (b *builder) checkHTTPHeaders(i int, matches []gwv1.HTTPRouteMatch) {
+	for j := range matches {
+		for k := range matches[j].Headers {
+			b.checkHeader(i, j, k, string(matches[j].Headers[k].Name))
+		}
+	}
+}
+
+// checkGRPCHeaders is checkHTTPHeaders for a GRPCRoute.
+func (b *builder) checkGRPCHeaders(i int, matches []gwv1.GRPCRouteMatch) {
+	for j := range matches {
+		for k := range matches[j].Headers {
+			b.checkHeader(i, j, k, string(matches[j].Headers[k].Name))
+		}
+	}
+}
+
+// checkHeader warns of a header name with an underscore: Envoy drops such headers
+// before it looks for a route (xds.Listener sets headers_with_underscores_action).
+func (b *builder) checkHeader(rule, match, header int, name string) {
+	if !strings.Contains(name, "_") {
+		return
+	}
+	b.problem(store.Warning, "NeverMatches", fmt.Sprintf("spec.rules[%d].matches[%d].headers[%d].name", rule, match, header),
+		fmt.Sprintf("this match never matches: Envoy drops request headers with \"_\" in their name, such as %s", name),
+		fmt.Sprintf("let clients send another header, such as %s, and match that one", strings.ReplaceAll(name, "_", "-")))
+}

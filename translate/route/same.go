@@ -1,0 +1,62 @@
+package route
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// SameRequests reports whether two rules ask the same of a request, whatever its host:
+// the path in type and text, the method, headers and query parameters.
+func SameRequests(a, b *ir.Rule) bool {
+	x, y := &a.Match, &b.Match
+	return x.Path == y.Path && x.Within == y.Within && x.Method == y.Method &&
+		slices.Equal(x.Headers, y.Headers) && slices.Equal(x.Query, y.Query)
+}
+
+// SumOfRequests returns a number that two rules have in common if SameRequests. The seed
+// keeps anybody from writing two rules that differ and have one number.
+func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
+	m := &rule.Match
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	add := func(kind byte, words ...string) {
+		head := [5]byte{kind}
+		for _, word := range words {
+			binary.LittleEndian.PutUint32(head[1:], uint32(len(word)))
+			_, _ = hash.Write(head[:])
+			_, _ = hash.WriteString(word)
+		}
+	}
+	add(byte(m.Path.Kind), m.Path.Value, m.Path.RPC.Service, m.Path.RPC.Method, m.Within, m.Method)
+	for _, values := range [][]ir.ValueMatch{m.Headers, m.Query} {
+		for _, v := range values {
+			kind := byte(0)
+			if v.Regex {
+				kind = 1
+			}
+			add(kind, v.Name, v.Value)
+		}
+		add(2, "")
+	}
+	return hash.Sum64()
+}
+
+// IsBelow reports whether a rule stands below the Point that a guard answers for.
+func IsBelow(rule, guard *ir.Rule) bool {
+	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
+}
+
+// Parting returns the first level at which the ways down to two rules differ: hops of two
+// routes, or of two matches of one. The last hop of a way is the rule itself.
+func Parting(a, b *ir.Rule) (x, y ir.Hop) {
+	for i := 0; ; i++ {
+		x, y = hopOf(a, i), hopOf(b, i)
+		if i >= len(a.Chain) || i >= len(b.Chain) || x.Route != y.Route || x.Rule != y.Rule || x.Match != y.Match {
+			return x, y
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package translate
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/tenancy"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// A Namespace bounds the hostnames of its namespace by an annotation
+// (tenancy.AnnotationHosts): those of its listeners, and of its routes, whatever they
+// attach to and whatever delegates to them. A route is narrowed to the bound, as a
+// listener's hostname narrows it; a listener has one hostname, which must lie within.
+
+func (n *network) declareBounds(e *memo.Engine) {
+	n.bound = memo.NewRule(e, "bound", n.runBound, deepEqual)
+}
+
+// runBound returns the bound of a namespace. One whose Namespace is invalid, and no version
+// of it is valid, serves no host: nobody knows what it may serve.
+func (n *network) runBound(c *memo.Ctx, namespace string) listen.Bound {
+	out := listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
+	object, ok := n.in.namespaces.Get(c, out.Namespace)
+	if !ok {
+		if _, invalid := n.in.invalid.Get(c, out.Namespace); invalid {
+			out.Hosts = ir.Hosts{}
+		}
+		return out
+	}
+	from, _ := store.As[*corev1.Namespace](object)
+	if grant, _ := tenancy.Read(from.Annotations); grant.Hosts != nil {
+		out.Hosts = ir.HostsOf(grant.Hosts...)
+	}
+	return out
+}
+
+// bindHosts narrows the hosts of a route to those that its namespace may serve; narrower
+// tells that something was taken from them.
+func (n *network) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
+	bound = n.bound.Get(c, from.Key.Namespace)
+	if bound.Hosts.Every() || !from.Kind.Hosts {
+		return bound, false
+	}
+	asked := from.Hosts
+	from.Hosts = listen.Narrow(asked, bound.Hosts)
+	return bound, asked.String() != from.Hosts.String()
+}
+
+// hostProblems says of each hostname of a route which of it its namespace may not serve.
+func hostProblems(from *route.Common, bound listen.Bound) (problems []store.Problem) {
+	for i, hostname := range from.Hostnames {
+		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)
+		if names := left.Names(); len(names) == 1 && names[0] == hostname {
+			continue
+		}
+		problem := store.Problem{
+			Code: listen.HostnameNotAllowed, Severity: store.Error, Object: from.Key, Field: fmt.Sprintf("spec.hostnames[%d]", i),
+			Message: fmt.Sprintf("the route does not serve %s: %s", hostname, bound), Hint: bound.Hint("remove the hostname, or write one of those"), Cause: bound.Cause(),
+		}
+		if !left.None() {
+			problem.Severity = store.Warning
+			problem.Message = fmt.Sprintf("of %s the route serves only %s: %s", hostname, left, bound)
+		}
+		problems = append(problems, problem)
+	}
+	if len(from.Hostnames) == 0 && from.Hosts.None() {
+		problems = append(problems, store.Problem{
+			Code: listen.HostnameNotAllowed, Severity: store.Error, Object: from.Key, Field: "spec.hostnames",
+			Message: fmt.Sprintf("the route serves no host: %s", bound), Hint: bound.Hint(""), Cause: bound.Cause(),
+		})
+	}
+	return problems
+}
+
+// outOfBounds refuses a child of which the bound of its namespace leaves no host.
+func outOfBounds(parent store.Key, own ir.Hosts, bound listen.Bound) route.Refusal {
+	out := route.Refusal{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
+	if own.None() {
+		out.Message = fmt.Sprintf("the route serves no host: %s", bound)
+		out.Told = true // hostProblems say it, at each hostname
+		return out
+	}
+	out.Message = fmt.Sprintf("none of the hosts that %s serves is one of this namespace: %s", parent, bound)
+	return out
+}
+
+// reasonBound reports whether a refusal of a route is for the bound of its namespace.
+func reasonBound(reason gwv1.RouteConditionReason) bool { return reason == listen.HostnameNotAllowed }

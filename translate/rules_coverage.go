@@ -1,0 +1,131 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// A certificate that is not for the host of a request is refused by every browser, while
+// Envoy serves it: nothing but a warning shows it before.
+
+// coverage is what the certificates of a Gateway's listeners are for.
+type coverage struct {
+	Listeners map[string]*certified // by ID; those that end TLS
+	Problems  []store.Problem
+}
+
+// certified is a listener that ends TLS, and the names in its certificates.
+type certified struct {
+	Hostname string
+	Names    []string
+}
+
+func (n *network) declareCoverage(e *memo.Engine) {
+	n.certNames = memo.NewRule(e, "certnames", n.runCertNames, slices.Equal[[]string])
+	n.coverage = memo.NewRule(e, "coverage", n.runCoverage, deepEqual)
+	memo.Each(n.coverage, n.in.gateways)
+	n.certified = memo.NewRule(e, "certified", n.runCertified, deepEqual)
+}
+
+// runCertNames gives the names that a certificate is for. Of the key it reads nothing.
+func (n *network) runCertNames(c *memo.Ctx, key store.Key) []string {
+	object, _ := n.in.secrets.Get(c, key)
+	secret, ok := store.As[*corev1.Secret](object)
+	if !ok {
+		return nil
+	}
+	if pair := keypair.Leaf(secret.Data[corev1.TLSCertKey]); pair != nil {
+		return pair.Names()
+	}
+	return nil
+}
+
+// runCoverage gives nil for a Gateway without certificates.
+func (n *network) runCoverage(c *memo.Ctx, key store.Key) *coverage {
+	var out *coverage
+	for l := range n.gateway.Get(c, key).Serving() {
+		if len(l.Certificates) == 0 {
+			continue
+		}
+		if out == nil {
+			out = &coverage{Listeners: map[string]*certified{}}
+		}
+		of := &certified{Hostname: l.Hostname}
+		for _, secret := range l.Certificates {
+			of.Names = append(of.Names, n.certNames.Get(c, secret)...)
+		}
+		slices.Sort(of.Names)
+		of.Names = slices.Compact(of.Names)
+		out.Listeners[l.ID()] = of
+		if l.Hostname != "" && !keypair.CoversSome(of.Names, l.Hostname) {
+			out.Problems = append(out.Problems, of.problem(l))
+		}
+	}
+	return out
+}
+
+// runCertified gives nil for a listener that does not end TLS.
+func (n *network) runCertified(c *memo.Ctx, key listenerKey) *certified {
+	if of := n.coverage.Get(c, ir.GatewayKey(key.Gateway)); of != nil {
+		return of.Listeners[key.Listener]
+	}
+	return nil
+}
+
+func (of *certified) problem(l *listen.Listener) store.Problem {
+	return store.Problem{
+		Code: codeMismatch, Severity: store.Warning, Object: l.Owner, Field: fmt.Sprintf("spec.listeners[%d].hostname", l.Index),
+		Message: fmt.Sprintf("no certificate of the listener is for %s, its hostname: %s", l.Hostname, of.refusal()),
+		Hint:    fmt.Sprintf("refer to a certificate for %s in tls.certificateRefs, or fix the hostname", l.Hostname),
+	}
+}
+
+const codeMismatch = "CertificateMismatch"
+
+// refusal says what clients do, and what the certificates are for.
+func (of *certified) refusal() string {
+	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
+}
+
+// uncovered warns of hostnames of a route that no certificate of its listener is for.
+// Where the listener has the same hostname, it is told.
+func (n *network) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []store.Problem) {
+	var seen []string
+	for _, place := range p.Places {
+		if place.Chain == "" || place.Raw || place.Domain == "*" || slices.Contains(seen, place.Domain) {
+			continue
+		}
+		of := n.certified.Get(c, listenerKey{p.Gateway, place.Listener})
+		if of == nil || of.Hostname == place.Domain || keypair.CoversSome(of.Names, place.Domain) {
+			continue
+		}
+		seen = append(seen, place.Domain)
+		field := "spec.hostnames"
+		if i := slices.Index(from.Hostnames, place.Domain); i >= 0 {
+			field = fmt.Sprintf("spec.hostnames[%d]", i)
+		}
+		problems = append(problems, store.Problem{
+			Code: codeMismatch, Severity: store.Warning, Object: from.Key, Field: field,
+			Message: fmt.Sprintf("no certificate of listener %s of Gateway %s is for %s: %s", place.Listener, p.Gateway, place.Domain, of.refusal()),
+			Hint:    fmt.Sprintf("add a certificate for %s to the listener's tls.certificateRefs, or fix the hostname", place.Domain),
+		})
+	}
+	return problems
+}
+
+func (o *coverage) problems() []store.Problem {
+	if o == nil {
+		return nil
+	}
+	return o.Problems
+}

@@ -1,0 +1,172 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// codeShadowed is the code of problems about requests that another route takes.
+const codeShadowed = "Shadowed"
+
+// shadow is a match that never serves in a table, as another one has its requests.
+type shadow struct {
+	shadowKey
+	spot
+	// By is the match of the other one.
+	By spot
+	// Wins tells that it is the other one that never serves.
+	Wins bool
+	Why  string
+}
+
+// spot is a match of a route. To is the route that it hands the requests to, zero where it
+// serves them itself.
+type spot struct {
+	Route store.Key
+	Field string
+	To    store.Key
+}
+
+// shadowKey names a shadow among those of a route, by the rules in the table.
+type shadowKey struct {
+	Table       tableKey
+	Rule, Other string
+}
+
+// compare tells of two shadows whether they are the same pair of matches, in tables or
+// below parents that differ.
+func (s *shadow) compare(other *shadow) int {
+	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), store.CompareKeys(s.By.Route, other.By.Route),
+		cmp.Compare(s.By.Field, other.By.Field), store.CompareKeys(s.To, other.To), store.CompareKeys(s.By.To, other.By.To))
+}
+
+func compareShadows(a, b *shadow) int {
+	return cmp.Or(a.compare(b), comparePortKeys(a.Table.portKey, b.Table.portKey), strings.Compare(a.Table.Chain, b.Table.Chain),
+		strings.Compare(a.Table.Domain, b.Table.Domain), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Other, b.Other))
+}
+
+// declareShadowed gathers by route what never serves, over all tables. Where two
+// namespaces are concerned, both are told.
+func (n *network) declareShadowed(e *memo.Engine) {
+	n.twins = memo.NewRule(e, "twins", n.runTwins, slices.Equal[[]twin])
+	memo.EachOf(n.twins, n.host, func(key tableKey, host *hostOut) []tableKey {
+		if host == nil || len(host.Twins) == 0 {
+			return nil
+		}
+		return []tableKey{key}
+	})
+	n.shadowed = memo.NewFold[store.Key, shadowKey](e, gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
+	memo.From(n.shadowed, n.twins, func(key tableKey, twins []twin, yield func(memo.Place[store.Key, shadowKey], *shadow)) {
+		for _, t := range twins {
+			for _, s := range t.shadows(key) {
+				yield(memo.Place[store.Key, shadowKey]{Key: s.Route, ID: s.shadowKey}, s)
+			}
+		}
+	}, deepEqual)
+}
+
+// shadows returns what the owners of the two matches are told. The owner of the first is
+// told where it is of another namespace. Where the ways to the two part at routes of other
+// two namespaces, these are told as well.
+func (t twin) shadows(table tableKey) (out []*shadow) {
+	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
+	tell := func(at, by spot, wins bool) {
+		if slices.ContainsFunc(out, func(s *shadow) bool { return s.Route.Namespace == at.Route.Namespace }) {
+			return
+		}
+		s := &shadow{shadowKey{table, t.Later.Rule.Name, t.First.Rule.Name}, at, by, wins, why}
+		if wins {
+			s.Rule, s.Other = s.Other, s.Rule
+		}
+		out = append(out, s)
+	}
+	first, later := spotOf(t.First.Rule), spotOf(t.Later.Rule)
+	a, b := route.Parting(t.First.Rule, t.Later.Rule)
+	parted := a.Route.Namespace != b.Route.Namespace
+	switch {
+	case first.Route.Namespace != later.Route.Namespace:
+		tell(later, first, false)
+		tell(first, later, true)
+	case !parted:
+		tell(later, first, false)
+	}
+	if parted {
+		above, below := spotAt(a, t.First.Rule), spotAt(b, t.Later.Rule)
+		tell(below, above, false)
+		tell(above, below, true)
+	}
+	return out
+}
+
+// spotOf is the match of the rule itself.
+func spotOf(rule *ir.Rule) spot { return spot{Route: rule.Source.Key, Field: matchField(rule)} }
+
+// spotAt is a match on the way down to a rule.
+func spotAt(hop ir.Hop, rule *ir.Rule) spot {
+	out := spot{Route: hop.Route, Field: fmt.Sprintf("spec.rules[%d].matches[%d]", hop.Rule, hop.Match)}
+	if hop.Route != rule.Source.Key {
+		out.To = rule.Source.Key
+	}
+	return out
+}
+
+// String says which match it is.
+func (s spot) String() string {
+	out := fmt.Sprintf("%s of %s", s.Field, s.Route)
+	if s.To != (store.Key{}) {
+		out += fmt.Sprintf(" (handed to %s)", s.To)
+	}
+	return out
+}
+
+// matchField is the place of a rule's match in its object.
+func matchField(rule *ir.Rule) string {
+	return fmt.Sprintf("%s.matches[%d]", ruleField(rule), rule.Position[len(rule.Position)-1])
+}
+
+// shadowProblems warns once of a match and the one that has its requests, however many
+// hosts and ports they meet at.
+func shadowProblems(shadows memo.Ordered[*shadow]) (problems []store.Problem) {
+	var first, last *shadow
+	more := 0
+	for s := range shadows.All() {
+		switch {
+		case first == nil:
+			first = s
+		case first.compare(s) != 0:
+			problems = append(problems, first.problem(more))
+			first, more = s, 0
+		case s.Table != last.Table:
+			more++
+		}
+		last = s
+	}
+	return append(problems, first.problem(more))
+}
+
+// problem is that of the first shadow of several, which differ by their table.
+func (s *shadow) problem(more int) store.Problem {
+	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
+	if more > 0 {
+		requests += fmt.Sprintf(" (and %d more hosts or ports)", more)
+	}
+	if s.To != (store.Key{}) {
+		requests += fmt.Sprintf(" that it hands to %s", s.To)
+	}
+	problem := store.Problem{Code: codeShadowed, Severity: store.Warning, Object: s.Route, Field: s.Field}
+	if s.Wins {
+		problem.Message = fmt.Sprintf("this match takes all requests for %s from %s, which is the same: %s", requests, s.By, s.Why)
+		problem.Hint = "decide which namespace has this host and match, or make the two matches differ"
+		return problem
+	}
+	problem.Message = fmt.Sprintf("this match gets no request for %s: %s is the same, and comes first: %s", requests, s.By, s.Why)
+	problem.Hint = "remove one of the two, or make them differ in path, method, headers, query parameters or hostnames"
+	return problem
+}

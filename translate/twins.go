@@ -1,0 +1,155 @@
+package translate
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// Twins are rules of one virtual host that match the same requests: all but the first
+// never serve.
+
+const (
+	// maxTwins is how many pairs of one namespace's rules are reported for a host.
+	maxTwins = 100
+	// maxRivals is how many pairs with the rules of one other namespace are reported for
+	// a route on a host. Each route that has such a pair has one reported at least.
+	maxRivals = 20
+)
+
+// groupTwins returns the groups of two entries or more that ask the same of a request, as
+// bucket.Shape.Twins wants them. A guard behind the rules that it guards is left out.
+func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
+	return func(list []*entry) (groups [][]*entry) {
+		if len(list) < 2 {
+			return nil
+		}
+		type summed struct {
+			sum uint64
+			at  int
+		}
+		sums := make([]summed, len(list))
+		for i, e := range list {
+			sums[i] = summed{route.SumOfRequests(seed, e.Rule), i}
+		}
+		slices.SortFunc(sums, func(a, b summed) int { return cmp.Or(cmp.Compare(a.sum, b.sum), a.at-b.at) })
+		for first := 0; first < len(sums); {
+			last := first + 1
+			for last < len(sums) && sums[last].sum == sums[first].sum {
+				last++
+			}
+			if last-first > 1 {
+				group := make([]*entry, 0, last-first)
+				for _, s := range sums[first:last] {
+					group = append(group, list[s.at])
+				}
+				if group = twinsAmong(group); len(group) > 1 {
+					groups = append(groups, group)
+				}
+			}
+			first = last
+		}
+		slices.SortFunc(groups, func(a, b []*entry) int { return compareEntries(a[0], b[0]) })
+		return groups
+	}
+}
+
+// twinsAmong leaves out of entries with one sum what is not the same as the first, and
+// the guards of others among them that serve all hosts.
+func twinsAmong(group []*entry) []*entry {
+	guarded := map[string]bool{} // names of rules that have a child in the group
+	for _, e := range group {
+		if at := strings.LastIndexByte(e.Rule.Name, '>'); at >= 0 && len(e.Rule.Match.Hosts) == 0 {
+			guarded[e.Rule.Name[:at]] = true
+		}
+	}
+	return slices.DeleteFunc(group, func(e *entry) bool {
+		return !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name]
+	})
+}
+
+// twin is two entries of a host that serve the same requests: Later never does.
+type twin struct{ First, Later *entry }
+
+// runTwins returns the twins of a host that are reported, the same for equal tables.
+func (n *network) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
+	host := n.host.Get(c, key)
+	if host == nil {
+		return nil
+	}
+	told := tellers{}
+	for _, group := range host.Twins {
+		firsts := map[string]*entry{} // by the hosts that they serve here
+		for _, e := range group {
+			hosts := hostsIn(key.Domain, e.Rule)
+			first, had := firsts[hosts]
+			if !had {
+				firsts[hosts] = e
+				continue
+			}
+			if t := (twin{first, e}); told.wants(t) {
+				twins = append(twins, t)
+			}
+		}
+	}
+	return twins
+}
+
+// hostsIn returns the hosts of a table that a rule serves: "" for all of them.
+func hostsIn(domain string, rule *ir.Rule) string {
+	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
+		return ""
+	}
+	return strings.Join(rule.Match.Hosts, " ")
+}
+
+// tellers counts the pairs of a host that are reported: of each route those with another
+// namespace, and with the zero key those within one namespace.
+type tellers map[rivalKey]int
+
+type rivalKey struct {
+	Route store.Key
+	Other string
+}
+
+// wants reports whether a pair is reported, and counts it.
+func (told tellers) wants(t twin) bool {
+	x, y, rivals := t.rivals()
+	if !rivals {
+		if t.First.Rule.Guard || t.Later.Rule.Guard || t.sameMatch() {
+			return false
+		}
+		told[rivalKey{}]++
+		return told[rivalKey{}] <= maxTwins
+	}
+	if route.IsBelow(t.First.Rule, t.Later.Rule) || route.IsBelow(t.Later.Rule, t.First.Rule) {
+		return false
+	}
+	a, b := rivalKey{x, y.Namespace}, rivalKey{y, x.Namespace}
+	told[a]++
+	told[b]++
+	return told[a] <= maxRivals || told[b] <= maxRivals
+}
+
+// rivals returns the routes of two namespaces that want the same requests: those that
+// hold the rules or, where one namespace holds both, those at which the ways to them part.
+func (t twin) rivals() (x, y store.Key, rivals bool) {
+	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
+	if x.Namespace != y.Namespace {
+		return x, y, true
+	}
+	a, b := route.Parting(t.First.Rule, t.Later.Rule)
+	return a.Route, b.Route, a.Route.Namespace != b.Route.Namespace
+}
+
+// sameMatch reports whether both are one match, which is reached in two ways.
+func (t twin) sameMatch() bool {
+	return t.First.Rule.Source.Key == t.Later.Rule.Source.Key && matchField(t.First.Rule) == matchField(t.Later.Rule)
+}

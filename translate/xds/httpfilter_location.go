@@ -1,0 +1,38 @@
+package xds
+
+import (
+	"fmt"
+
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// locationFilter takes the port out of the Location of a redirect. Envoy drops the
+// request's port only when the route writes another one, which it then always shows: the
+// default of the scheme, too, which "SHOULD NOT" be there (Gateway API,
+// HTTPRequestRedirectFilter.port).
+type locationFilter struct{}
+
+func (locationFilter) Name() string { return "envoy.filters.http.header_mutation/location" }
+
+// Field is that of no policy.
+func (locationFilter) Field() string { return "" }
+
+func (locationFilter) Chain() message { return &headerv3.HeaderMutation{} }
+
+func (locationFilter) Route(extras *ir.Extras) message {
+	if extras.LocationPort == 0 {
+		return nil
+	}
+	// The first slash behind a port ends the host: no host has ":443/" in it.
+	value := fmt.Sprintf("%%CEL(response.headers['location'].replace(':%d/', '/', 1))%%", extras.LocationPort)
+	return &headerv3.HeaderMutationPerRoute{Mutations: &headerv3.Mutations{
+		ResponseMutations: []*mutationv3.HeaderMutation{{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
+			Header: &corev3.HeaderValue{Key: "location", Value: value}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS,
+		}}}},
+		Formatters: []*corev3.TypedExtensionConfig{celFormatter()},
+	}}
+}

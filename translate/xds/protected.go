@@ -1,0 +1,72 @@
+package xds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+)
+
+const (
+	// protectedCode is the code of a filter or policy that changes a protected header.
+	protectedCode = "ProtectedHeader"
+	// envoyPrefix begins the headers by which Envoys are steered, such as
+	// x-envoy-upstream-alt-stat-name, and those that Envoy writes itself.
+	envoyPrefix = "x-envoy-"
+)
+
+// protectedHeaders are the headers that no filter, policy or external service may set,
+// add or remove, in lower case. They say where a message ends and what a connection is
+// used for. Envoy writes them from what it sends. Any other value makes the next
+// message on the connection, which may be another user's, part of this one (RFC 9112,
+// sections 6 and 11). The hop-by-hop headers are those of RFC 9110, section 7.6.1.
+//
+// Proxy-Authenticate and Proxy-Authorization are not here: they say nothing about
+// messages or connections, and a backend may be a proxy itself.
+func protectedHeaders() []string {
+	return []string{
+		"content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection",
+		"te", "trailer", "upgrade", "http2-settings", "expect",
+	}
+}
+
+// isProtected reports whether name is in protectedHeaders, in any case. Servers that give
+// headers to programs as variables (CGI, WSGI) take "_" for "-".
+func isProtected(name string) bool {
+	return slices.Contains(protectedHeaders(), strings.ReplaceAll(strings.ToLower(name), "_", "-"))
+}
+
+// isEnvoyHeader reports whether name begins as Envoy's own headers do, in any case.
+func isEnvoyHeader(name string) bool {
+	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
+}
+
+// protectedFault returns why a filter or policy must not set, add or remove the header,
+// and what to do; both "" if it may.
+func protectedFault(name string, remove bool) (fault, hint string) {
+	switch {
+	case isProtected(name):
+		return fmt.Sprintf("header %q belongs to the connection: Envoy alone may write it, "+
+			"as a wrong value would mix up the messages of different users", shorten(name)), "remove it from the list"
+	case isEnvoyHeader(name) && !remove:
+		return fmt.Sprintf("header %q steers Envoy and cannot be set or added", shorten(name)),
+			"use the fields of HTTPRoute and TrafficPolicy, such as timeouts and retry"
+	}
+	return "", ""
+}
+
+// serviceRules limit what an external service changes: no protected header, no header of
+// Envoy's own, no host, and of the pseudo headers the path alone. A method of HEAD or a status
+// of 204 says that no body follows, and so is framing, too. Envoy ignores what a service
+// asks of these and applies the rest.
+func serviceRules() *mutationv3.HeaderMutationRules {
+	names := []string{":method", ":status", ":scheme", ":authority", ":protocol"}
+	for _, name := range protectedHeaders() {
+		names = append(names, strings.ReplaceAll(name, "-", "[-_]"))
+	}
+	return &mutationv3.HeaderMutationRules{DisallowExpression: &matcherv3.RegexMatcher{
+		Regex: "(?i)(?:" + strings.Join(names, "|") + ")",
+	}}
+}

@@ -1,0 +1,65 @@
+package watcher
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// gitLocked tells whether git is changing the files of dir, a path without links: it holds
+// index.lock meanwhile. As git does, it looks for .git in dir and upwards. Where .git is a
+// file, as in worktrees and submodules, it says where git's folder is.
+//
+// A .git of others than the owner of dir and the users that may do everything here is not
+// used: in a folder such as /tmp, anybody could make one.
+func gitLocked(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return false
+	}
+	owner := ownerOf(info)
+	for up := dir; ; up = filepath.Dir(up) {
+		path := filepath.Join(up, ".git")
+		info, err := os.Lstat(path)
+		if err == nil && (up == dir || trusted(ownerOf(info), owner)) {
+			_, err := os.Lstat(filepath.Join(gitFolder(path, info), "index.lock"))
+			return err == nil
+		}
+		if up == filepath.Dir(up) {
+			return false
+		}
+	}
+}
+
+func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
+
+func trusted(user, owner uint32) bool {
+	return user == owner || user == 0 || int(user) == os.Geteuid()
+}
+
+// maxGitFile bounds what is read of a file .git: it holds one path.
+const maxGitFile = 8 << 10
+
+// gitFolder gives git's folder for what is at the path of .git.
+func gitFolder(path string, info fs.FileInfo) string {
+	if !info.Mode().IsRegular() {
+		return path
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return path
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxGitFile))
+	folder, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	switch {
+	case err != nil || !ok:
+		return path
+	case filepath.IsAbs(folder):
+		return folder
+	}
+	return filepath.Join(filepath.Dir(path), folder)
+}

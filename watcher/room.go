@@ -1,0 +1,73 @@
+package watcher
+
+import (
+	"fmt"
+	"path"
+	"slices"
+)
+
+// leaveOut gives the files for which the limits have no room, and says why. Each directory
+// has room for its share, as the type shares says. Of those of one directory, one has the
+// words: the others are the same problem.
+func (l *loader) leaveOut(all []reached) map[*entry]string {
+	var files []reached
+	var bytes int64
+	for _, r := range all {
+		if r.skip == "" {
+			files = append(files, r)
+			bytes += r.sig.size
+		}
+	}
+	left := map[*entry]string{}
+	if len(files) > l.limits.Files {
+		fits := fitting(files, int64(l.limits.Files), func(*entry) int64 { return 1 })
+		explain(left, files, fits, fmt.Sprintf("the folder has more than %d files", l.limits.Files))
+		files = slices.DeleteFunc(files, func(r reached) bool { return !fits[r.entry] })
+	}
+	if bytes > l.limits.TreeBytes {
+		fits := fitting(files, l.limits.TreeBytes, func(e *entry) int64 { return e.sig.size })
+		explain(left, files, fits, fmt.Sprintf("the files of the folder have more than %d bytes", l.limits.TreeBytes))
+	}
+	return left
+}
+
+// fitting gives the files that fit into a limit.
+func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]bool {
+	var queue shares[*entry]
+	for _, r := range files {
+		queue.push(path.Dir(r.path)+"/", cost(r.entry), r.entry)
+	}
+	fits := map[*entry]bool{}
+	for {
+		next, up, ok := queue.pop()
+		if !ok {
+			return fits
+		}
+		if next.cost <= limit {
+			limit -= next.cost
+			fits[next.thing] = true
+			queue.charge(up, next.cost)
+		}
+	}
+}
+
+// explain adds the files that do not fit to left, with words for the first of each
+// directory.
+func explain(left map[*entry]string, files []reached, fits map[*entry]bool, limit string) {
+	count := map[string]int{}
+	for _, r := range files {
+		if !fits[r.entry] {
+			count[r.dir]++
+		}
+	}
+	for _, r := range files {
+		if fits[r.entry] {
+			continue
+		}
+		left[r.entry] = ""
+		if n := count[r.dir]; n > 0 {
+			left[r.entry] = fmt.Sprintf("%s, and the directory %s more than its share: %d of its files are not read, beginning with this one", limit, rootName(r.dir), n)
+			count[r.dir] = 0
+		}
+	}
+}
