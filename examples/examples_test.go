@@ -1,8 +1,9 @@
-// Package examples proves that every example and every YAML block of the README
-// is a folder without problems.
+// Package examples proves that every example and every whole YAML block of the
+// documents is a folder without problems.
 package examples
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,20 +47,34 @@ func TestExamplesHaveNoProblems(t *testing.T) {
 	}
 }
 
-func TestReadmeBlocksHaveNoProblems(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	if len(blocks) == 0 {
-		t.Fatal("the README has no YAML")
-	}
-	for _, block := range blocks {
-		if !strings.Contains(block[1], "apiVersion: ") {
-			continue // the settings of another program
+func TestDocumentedYAMLHasNoProblems(t *testing.T) {
+	blocks := 0
+	for _, pattern := range []string{"../README.md", "../docs/*.md", "../docs/*/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
-		wantSound(t, cases.Tree(map[string][]byte{"readme.yaml": []byte(block[1])}), translate.Options{})
+		for _, name := range names {
+			if filepath.Base(name) == "json.md" {
+				continue // shows what explain reports of a mistake
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+				if !strings.Contains(block[1], "kind: Gateway\n") {
+					continue // a part of a folder, or the settings of another program
+				}
+				blocks++
+				t.Run(fmt.Sprintf("%s#%d", filepath.Base(name), i+1), func(t *testing.T) {
+					wantSound(t, cases.Tree(map[string][]byte{"document.yaml": []byte(block[1])}), translate.Options{})
+				})
+			}
+		}
+	}
+	if blocks < 6 {
+		t.Errorf("only %d blocks of YAML are whole folders", blocks)
 	}
 }
 

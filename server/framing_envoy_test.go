@@ -205,7 +205,7 @@ func TestServicesCannotBreakFraming(t *testing.T) {
 	for _, service := range []string{"auth", "proc"} {
 		for _, o := range hostileOrders() {
 			if service == "auth" && strings.HasPrefix(o.Place, "response") {
-				continue // Envoy has no rules for these: docs/operations.md says whom to trust
+				continue // Envoy has no rules for these: docs/guides/teams.md says whom to trust
 			}
 			client := dialRaw(t, address)
 			_ = client.conn.SetDeadline(time.Now().Add(10 * time.Second))

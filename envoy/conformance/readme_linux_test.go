@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "rewrite the table in README.md from the report")
+var update = flag.Bool("update", false, "rewrite docs/conformance.md and the summary in README.md from the report")
 
-// The table stands in README.md between these lines.
+// The generated text stands between these lines.
 const (
 	tableBegins = "<!-- conformance: from the report, by go test -run TestReadme -update -->\n"
 	tableEnds   = "<!-- /conformance -->\n"
@@ -34,32 +34,55 @@ const (
 // implementation.
 var reportFolder = filepath.Join("reports", consts.BundleVersion)
 
-// TestReadme holds README.md against the recorded report, and the report against
-// what a GatewayClass of gatefold claims: nothing is claimed that was not tested.
+// TestReadme compares docs/conformance.md and the summary in README.md with the
+// recorded report, and the report with the features that a GatewayClass of gatefold
+// claims: gatefold claims nothing that was not tested.
 func TestReadme(t *testing.T) {
 	path, report := readReport(t)
 	checkPassed(t, report)
 	checkClaims(t, report, claims(t))
-	want := table(filepath.Join("envoy", "conformance", path), report)
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	compareGenerated(t, "README.md", summary(report))
+	compareGenerated(t, "docs/conformance.md", table("../"+filepath.ToSlash(filepath.Join("envoy", "conformance", path)), report))
+}
+
+// compareGenerated fails if the generated part of a document is not want; with
+// -update, it writes want there.
+func compareGenerated(t *testing.T, name, want string) {
+	t.Helper()
+	file := filepath.Join(root, filepath.FromSlash(name))
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, begins := bytes.Cut(readme, []byte(tableBegins))
+	before, rest, begins := bytes.Cut(text, []byte(tableBegins))
 	got, after, ends := bytes.Cut(rest, []byte(tableEnds))
 	if !begins || !ends {
-		t.Fatalf("README.md lacks the line %q or %q", tableBegins, tableEnds)
+		t.Fatalf("%s lacks the line %q or %q", name, tableBegins, tableEnds)
 	}
 	if string(got) == want {
 		return
 	}
 	if !*update {
-		t.Fatalf("README.md does not say what the report says; run go test -run TestReadme -update. It should be:\n%s", want)
+		t.Fatalf("%s differs from the report; run go test -run TestReadme -update. It should be:\n%s", name, want)
 	}
 	fresh := slices.Concat(before, []byte(tableBegins+want+tableEnds), after)
-	if err := os.WriteFile(filepath.Join(root, "README.md"), fresh, 0o644); err != nil {
+	if err := os.WriteFile(file, fresh, 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// summary is the report in one paragraph.
+func summary(report confv1.ConformanceReport) string {
+	var core, extended uint32
+	for _, p := range report.ProfileReports {
+		core += p.Core.Statistics.Passed
+		if p.Extended != nil {
+			extended += p.Extended.Statistics.Passed
+		}
+	}
+	return fmt.Sprintf("gatefold passes all %d core and %d extended tests of the Gateway API's conformance suite %s,\n"+
+		"profiles HTTP, GRPC, TLS, TCP and UDP, against a real Envoy: [table and report](docs/conformance.md).\n",
+		core, extended, report.GatewayAPIVersion)
 }
 
 // readReport gives the one report there is, and its path.

@@ -23,12 +23,8 @@ func TestDocsNameMetricsThatExist(t *testing.T) {
 			}
 		}
 	}
-	documents, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, name := range append(documents, "../../README.md") {
+	for _, name := range documents(t) {
 		for _, metric := range regexp.MustCompile(`\bgatefold_[a-z_]+[a-z]\b`).FindAllString(read(t, name), -1) {
 			found++
 			if metric = strings.TrimSuffix(metric, "_bucket"); !strings.Contains(source.String(), `"`+metric+`"`) {
@@ -41,7 +37,7 @@ func TestDocsNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// What docs/operations.md raises alarms on is there from the beginning: a rise from
+// What the documents raise alarms on is there from the beginning: a rise from
 // nothing is none. Those of certificates come with a certificate, those of --envoy
 // with it.
 func TestAlarmsHaveTheirMetrics(t *testing.T) {
@@ -55,7 +51,13 @@ func TestAlarmsHaveTheirMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := read(t, "../../docs/operations.md")
-	for _, metric := range alarms(text) {
+	all := ""
+	for _, name := range documents(t) {
+		if !strings.Contains(name, "/reference/") {
+			all += read(t, name)
+		}
+	}
+	for _, metric := range alarms(all) {
 		later := regexp.MustCompile(`^gatefold_(xds_tls|certificate|host)_`).MatchString(metric)
 		if !later && !strings.Contains(string(page), "\n# TYPE "+metric+" ") {
 			t.Errorf("/metrics has no %s", metric)
@@ -74,6 +76,20 @@ func alarms(text string) []string {
 		out = append(out, metric[1])
 	}
 	return out
+}
+
+// documents are README.md and the files of docs/.
+func documents(t *testing.T) []string {
+	t.Helper()
+	names := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	return names
 }
 
 func read(t *testing.T, name string) string {
