@@ -47,6 +47,23 @@ func BenchmarkCheckHTTPRoute(b *testing.B) {
 	}
 }
 
+// BenchmarkAPIServerHTTPRoute checks the route of BenchmarkCheckHTTPRoute by the parts of the
+// Kubernetes API server: what the walk of this package costs less is why it exists.
+func BenchmarkAPIServerHTTPRoute(b *testing.B) {
+	route := documents(b, []byte(typicalRoute))[0]
+	gvk := gvkOf(route)
+	server := newAPIServer(b, kinds(b).kinds[gvk.GroupKind()], gvk.Version)
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		object := runtime.DeepCopyJSON(route)
+		b.StartTimer()
+		if wrong := server.check(b, object); len(wrong) > 0 {
+			b.Fatal(wrong)
+		}
+	}
+}
+
 // BenchmarkCompile is the first Check of the largest kind.
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {

@@ -29,7 +29,7 @@ type apiServer struct {
 	rules     *cel.Validator
 }
 
-func newAPIServer(t *testing.T, k *kind, name string) *apiServer {
+func newAPIServer(t testing.TB, k *kind, name string) *apiServer {
 	t.Helper()
 	var internal apiextensions.JSONSchemaProps
 	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
@@ -51,7 +51,7 @@ func newAPIServer(t *testing.T, k *kind, name string) *apiServer {
 
 // check gives what is wrong, as "field" for values and "field: message" for
 // rules, sorted and without repetition.
-func (s *apiServer) check(t *testing.T, object map[string]any) []string {
+func (s *apiServer) check(t testing.TB, object map[string]any) []string {
 	var wrong []string
 	tracked := structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
 	wrong = append(wrong, pruning.PruneWithOptions(object, s.schema, true, tracked)...)
