@@ -7,6 +7,10 @@ GO       ?= go
 FUZZTIME ?= 5000x
 # Built from source through Go's own checksums: nothing else needs to be installed.
 GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# Writes the CRDs of our kinds. Its version goes with that of k8s.io/apimachinery in go.mod:
+# controller-tools 0.21 is built on Kubernetes 0.36.
+CONTROLLER_GEN = $(GO) run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
+CRDS      = store/schema/crds
 # A module of its own: what the conformance suite needs stays out of the server.
 SUITE     = envoy/conformance
 # How much `make bench` measures: quick takes about 3 minutes, usual 15, full an hour.
@@ -16,7 +20,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: help build run envoy test compose check lint tidy fuzz fuzz-long differ hostile hostile-streams bench clean
+.PHONY: help build run envoy test compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -42,7 +46,7 @@ conformance: envoy ## Run the Gateway API conformance suite with its own timeout
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
 
-check: build test compose lint tidy fuzz ## Everything that CI runs
+check: build test compose lint tidy generated fuzz ## Everything that CI runs
 
 lint: ## Style, import direction and budgets, by .golangci.yaml
 	$(GOLANGCI) run
@@ -51,6 +55,14 @@ lint: ## Style, import direction and budgets, by .golangci.yaml
 tidy: ## Fail when go.mod or go.sum would change
 	$(GO) mod tidy -diff
 	cd $(SUITE) && $(GO) mod tidy -diff
+
+generate: ## Write the CRDs of gateway.kgateway.dev from the Go types of store/api
+	$(CONTROLLER_GEN) crd paths=./store/api output:crd:dir=$(CRDS)
+
+generated: ## Fail when `make generate` would change a CRD (a few seconds)
+	@rm -rf .cache/crds && mkdir -p .cache/crds/committed && cp $(CRDS)/gateway.kgateway.dev_*.yaml .cache/crds/committed
+	$(CONTROLLER_GEN) crd paths=./store/api output:crd:dir=.cache/crds/generated
+	diff -ru .cache/crds/committed .cache/crds/generated
 
 fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 	@.ci/fuzz $(FUZZTIME)

@@ -104,7 +104,7 @@ func refsOf(o *Object) []api.PolicyTarget {
 	case *api.TrafficPolicy:
 		return policy.Spec.TargetRefs
 	case *api.BackendConfigPolicy:
-		return policy.Spec.TargetRefs
+		return policy.Spec.PolicyTargets()
 	case *gwv1.BackendTLSPolicy:
 		var refs []api.PolicyTarget
 		for _, ref := range policy.Spec.TargetRefs {
@@ -121,7 +121,7 @@ func selectorsOf(o *Object) []api.PolicySelector {
 	case *api.TrafficPolicy:
 		return policy.Spec.TargetSelectors
 	case *api.BackendConfigPolicy:
-		return policy.Spec.TargetSelectors
+		return policy.Spec.PolicySelectors()
 	}
 	return nil
 }

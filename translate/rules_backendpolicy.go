@@ -46,7 +46,7 @@ func (n *network) declareBackendPolicies(e *memo.Engine) {
 	kind := apischema.GroupKind{Group: api.Group, Kind: api.KindBackendConfigPolicy}
 	n.backendAims = newAiming(e, n.in, kind, func(object *store.Object) []store.Target {
 		from, _ := store.As[*api.BackendConfigPolicy](object)
-		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
+		return targetsOf(from.Spec.PolicyTargets(), from.Spec.PolicySelectors()...)
 	}, n.in.services, n.in.staticBackends)
 	n.backendPolicy = memo.NewRule(e, "backendpolicy", n.runBackendPolicy, deepEqual)
 	memo.Each(n.backendPolicy, n.in.backendPolicies)

@@ -41,7 +41,7 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 	}
 	out := &extensionOut{Team: object.Source == store.OtherFile}
 	extension, service, problems := policy.LowerExtension(&from.Spec)
-	ref := backend.Refer(key, service.BackendRef.BackendObjectReference)
+	ref := backend.Refer(key, service.BackendRef.Object())
 	ref.GRPC = true
 	if resolution := n.backend.Get(c, ref); resolution.OK() {
 		out.Backend = resolution.Key

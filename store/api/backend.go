@@ -1,34 +1,18 @@
-// Package api holds the Go types of the kinds that are not Gateway API's or
-// Kubernetes' own: those of the group gateway.kgateway.dev.
-//
-// A type and its CRD in store/schema/crds say the same; a test of package
-// schema compares them. Objects have passed the CRD's schema when a type here
-// is filled, so its promises (lengths, ranges, enums) hold.
 package api
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Group and Version name the API of this package's kinds.
-const (
-	Group   = "gateway.kgateway.dev"
-	Version = "v1alpha1"
-)
-
-// The kinds of the group.
-const (
-	KindBackend             = "Backend"
-	KindTrafficPolicy       = "TrafficPolicy"
-	KindBackendConfigPolicy = "BackendConfigPolicy"
-	KindGatewayExtension    = "GatewayExtension"
-)
-
 // BackendType says where a Backend's endpoints come from.
+//
+// +kubebuilder:validation:Enum=Static
 type BackendType string
 
 // BackendTypeStatic is a Backend whose hosts are written in its spec.
 const BackendTypeStatic BackendType = "Static"
 
 // AppProtocol is the protocol that a Backend's hosts speak; "" is HTTP/1.1.
+//
+// +kubebuilder:validation:Enum=http2;grpc;kubernetes.io/h2c
 type AppProtocol string
 
 // The application protocols; all three mean HTTP/2 without TLS to Envoy.
@@ -38,33 +22,49 @@ const (
 	AppProtocolH2C   AppProtocol = "kubernetes.io/h2c"
 )
 
-// Backend is a target that is no Service: what a route's backendRefs name with
+// Backend is a target of routes that is no Service. A backendRef names it with
 // group gateway.kgateway.dev and kind Backend.
 type Backend struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Spec says where the endpoints are.
 	Spec BackendSpec `json:"spec"`
 }
 
 // BackendSpec holds exactly the part that its Type names.
+//
+// +kubebuilder:validation:XValidation:message="type Static needs static",rule="self.type != 'Static' || has(self.static)",fieldPath=".static"
 type BackendSpec struct {
-	Type   BackendType    `json:"type"`
+	// Type says where the endpoints come from. The field of that name holds them.
+	Type BackendType `json:"type"`
+	// Static is a fixed list of endpoints.
 	Static *StaticBackend `json:"static,omitempty"`
 }
 
 // StaticBackend is a fixed list of hosts.
 type StaticBackend struct {
-	// Hosts are 1 to 256 endpoints.
+	// Hosts are the endpoints.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
 	Hosts []Host `json:"hosts"`
-	// AppProtocol is what the hosts speak; nil is HTTP/1.1.
+	// AppProtocol is the protocol that the hosts speak: HTTP/2 without TLS for each of its
+	// values, HTTP/1.1 when it is not set.
 	AppProtocol *AppProtocol `json:"appProtocol,omitempty"`
 }
 
 // Host is one endpoint.
 type Host struct {
 	// Host is an IP address (v6 without brackets) or a DNS name.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:message="host must be an IP address or a DNS name",rule="isIP(self) || (!self.matches('^[0-9.]+$') && !format.dns1123Subdomain().validate(self).hasValue())"
 	Host string `json:"host"`
-	// Port is from 1 to 65535.
+	// Port is the number of a TCP port.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 }

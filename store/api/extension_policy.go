@@ -5,7 +5,10 @@ import gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 // ExtensionRef names a GatewayExtension, in the policy's namespace when Namespace
 // is not set. It needs no ReferenceGrant, as in kgateway.
 type ExtensionRef struct {
-	Name      gwv1.ObjectName `json:"name"`
+	// Name is the name of the GatewayExtension.
+	Name gwv1.ObjectName `json:"name"`
+	// Namespace is the namespace of the GatewayExtension; that of the policy when it is not
+	// set.
 	Namespace *gwv1.Namespace `json:"namespace,omitempty"`
 }
 
@@ -18,39 +21,60 @@ func (r *ExtensionRef) In(namespace string) *ExtensionRef {
 	return &ExtensionRef{Name: r.Name, Namespace: &filled}
 }
 
-// ExtAuth asks a service whether requests may pass. Exactly one of ExtensionRef and
-// Disable is set.
+// ExtAuth has an external service decide whether requests may pass. Exactly one of
+// ExtensionRef and Disable is set.
+//
+// +kubebuilder:validation:XValidation:message="set exactly one of extensionRef and disable",rule="has(self.extensionRef) != has(self.disable)"
 type ExtAuth struct {
+	// ExtensionRef names the GatewayExtension of the service.
 	ExtensionRef *ExtensionRef `json:"extensionRef,omitempty"`
-	// WithRequestBody stands in place of the GatewayExtension's.
+	// WithRequestBody replaces that of the GatewayExtension.
 	WithRequestBody *RequestBody `json:"withRequestBody,omitempty"`
-	// ContextExtensions are told to the service with each request.
-	ContextExtensions map[string]string `json:"contextExtensions,omitempty"`
-	// Disable takes back what a policy from above has set.
+	// ContextExtensions are sent to the service with each request.
+	//
+	// +kubebuilder:validation:MaxProperties=64
+	ContextExtensions map[string]ContextValue `json:"contextExtensions,omitempty"`
+	// Disable takes back the extAuth of a policy of a level above.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
-// ExtProc lets a service change requests and answers. Exactly one of ExtensionRef
-// and Disable is set.
+// ContextValue is a text that a service is sent with each request.
+//
+// +kubebuilder:validation:MaxLength=4096
+type ContextValue = string
+
+// ExtProc lets an external service change requests and responses. Exactly one of
+// ExtensionRef and Disable is set.
+//
+// +kubebuilder:validation:XValidation:message="set exactly one of extensionRef and disable",rule="has(self.extensionRef) != has(self.disable)"
 type ExtProc struct {
+	// ExtensionRef names the GatewayExtension of the service.
 	ExtensionRef *ExtensionRef `json:"extensionRef,omitempty"`
-	// ProcessingMode stands in place of the GatewayExtension's.
+	// ProcessingMode replaces that of the GatewayExtension.
 	ProcessingMode *ProcessingMode `json:"processingMode,omitempty"`
-	// Disable takes back what a policy from above has set.
+	// Disable takes back the extProc of a policy of a level above.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
-// GlobalRateLimit is counted by a service for all Envoys together.
+// GlobalRateLimit is counted by an external service for all Envoys together.
 type GlobalRateLimit struct {
-	// Descriptors say what is counted: a request that is over the limit of one of
-	// them is answered with 429.
-	Descriptors  []RateLimitDescriptor `json:"descriptors"`
-	ExtensionRef ExtensionRef          `json:"extensionRef"`
+	// Descriptors say what is counted: Envoy answers 429 to a request that is over the limit
+	// of one of them.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Descriptors []RateLimitDescriptor `json:"descriptors"`
+	// ExtensionRef names the GatewayExtension of the service.
+	ExtensionRef ExtensionRef `json:"extensionRef"`
 }
 
-// RateLimitDescriptor is a list of entries that the service knows limits for. It is
-// left out for requests that lack the header of an entry.
+// RateLimitDescriptor is a list of entries that the service knows limits for.
 type RateLimitDescriptor struct {
+	// Entries are sent to the service together. A request that lacks the header of an entry
+	// is not counted by this descriptor.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
 	Entries []RateLimitEntry `json:"entries"`
 }
 
@@ -64,14 +88,29 @@ const (
 
 // RateLimitEntry is a key and a value: Generic's own; a header's name and value;
 // "remote_address" and the client's; "path" and the path with its query.
+//
+// +kubebuilder:validation:XValidation:message="set generic for the type Generic, header for the type Header, and neither for others",rule="has(self.generic) == (self.type == 'Generic') && has(self.header) == (self.type == 'Header')"
 type RateLimitEntry struct {
-	Type    string        `json:"type"`
+	// Type says where the key and the value come from.
+	//
+	// +kubebuilder:validation:Enum=Generic;Header;RemoteAddress;Path
+	Type string `json:"type"`
+	// Generic is a key and a value that are the same for all requests.
 	Generic *GenericEntry `json:"generic,omitempty"`
-	Header  *string       `json:"header,omitempty"`
+	// Header is the name of the header whose value is counted.
+	Header *HeaderName `json:"header,omitempty"`
 }
 
 // GenericEntry is the same for all requests.
 type GenericEntry struct {
-	Key   string `json:"key"`
+	// Key is the key of the entry.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Key string `json:"key"`
+	// Value is the value of the entry.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value"`
 }

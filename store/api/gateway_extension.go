@@ -5,12 +5,13 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// GatewayExtension is a service that Envoy asks about requests. TrafficPolicies
+// GatewayExtension is an external service that Envoy calls for requests. TrafficPolicies
 // name it in extAuth, extProc and rateLimit.global.
 type GatewayExtension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Spec holds the service.
 	Spec GatewayExtensionSpec `json:"spec"`
 }
 
@@ -29,109 +30,237 @@ func (s *GatewayExtensionStatus) DeepCopy() *GatewayExtensionStatus {
 }
 
 // GatewayExtensionSpec holds exactly one of its services.
+//
+// +kubebuilder:validation:XValidation:message="set exactly one of extAuth, extProc and rateLimit",rule="[has(self.extAuth), has(self.extProc), has(self.rateLimit)].filter(x, x).size() == 1"
+// +kubebuilder:validation:XValidation:message="set what type names",rule="!has(self.type) || (self.type == 'ExtAuth' ? has(self.extAuth) : self.type == 'ExtProc' ? has(self.extProc) : has(self.rateLimit))"
 type GatewayExtensionSpec struct {
-	// Type repeats which one it is; kgateway once asked for it.
+	// Type repeats which service it is. Older versions of kgateway require it.
+	//
+	// +kubebuilder:validation:Enum=ExtAuth;ExtProc;RateLimit
 	Type *string `json:"type,omitempty"`
 
-	ExtAuth   *ExtAuthProvider   `json:"extAuth,omitempty"`
-	ExtProc   *ExtProcProvider   `json:"extProc,omitempty"`
+	// ExtAuth decides whether a request may pass.
+	ExtAuth *ExtAuthProvider `json:"extAuth,omitempty"`
+	// ExtProc sees and changes requests and responses.
+	ExtProc *ExtProcProvider `json:"extProc,omitempty"`
+	// RateLimit counts requests for all Envoys together.
 	RateLimit *RateLimitProvider `json:"rateLimit,omitempty"`
 }
 
 // GRPCService is where a service answers.
 type GRPCService struct {
-	// BackendRef is a Service or Backend, which is spoken to by HTTP/2. Its Weight
-	// has no meaning.
-	BackendRef gwv1.BackendRef `json:"backendRef"`
-	// Authority is the cluster's name when it is not set.
+	// BackendRef is the Service or Backend of the service. Envoy speaks HTTP/2 to it.
+	BackendRef BackendRef `json:"backendRef"`
+	// Authority is the :authority header of calls; the cluster's name when it is not set.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:\[\]-]+$`
 	Authority *string `json:"authority,omitempty"`
 	// RequestTimeout limits a call, for extProc the stream of a whole request.
-	RequestTimeout *gwv1.Duration `json:"requestTimeout,omitempty"`
-	Retry          *ServiceRetry  `json:"retry,omitempty"`
+	RequestTimeout *PositiveDuration `json:"requestTimeout,omitempty"`
+	// Retry repeats calls that fail.
+	Retry *ServiceRetry `json:"retry,omitempty"`
 }
 
-// ServiceRetry repeats calls that could not be answered.
+// BackendRef is a reference of the Gateway API to a Service or a Backend.
+//
+// +kubebuilder:validation:XValidation:message="a reference to a Service needs a port",rule=`self.group != "" || self.kind != "Service" || has(self.port)`
+type BackendRef struct {
+	// Group is "" for a Service, and gateway.kgateway.dev for a Backend.
+	//
+	// +kubebuilder:default=""
+	Group *gwv1.Group `json:"group,omitempty"`
+	// Kind is Service or Backend.
+	//
+	// +kubebuilder:default=Service
+	Kind *gwv1.Kind `json:"kind,omitempty"`
+	// Name is the name of the Service or Backend.
+	Name gwv1.ObjectName `json:"name"`
+	// Namespace is the namespace of the Service or Backend; that of the extension when it is
+	// not set. Another namespace must allow the reference with a ReferenceGrant.
+	Namespace *gwv1.Namespace `json:"namespace,omitempty"`
+	// Port is the port of a Service, which needs one.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port *int32 `json:"port,omitempty"`
+	// Weight has no effect, as there is one reference.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	// +kubebuilder:default=1
+	Weight *int32 `json:"weight,omitempty"`
+}
+
+// Object returns the reference in the Gateway API's type, without the weight.
+func (r *BackendRef) Object() gwv1.BackendObjectReference {
+	return gwv1.BackendObjectReference{Group: r.Group, Kind: r.Kind, Name: r.Name, Namespace: r.Namespace, Port: r.Port}
+}
+
+// ServiceRetry repeats calls that fail.
 type ServiceRetry struct {
-	Attempts int32           `json:"attempts,omitempty"` // 1 by default
-	Backoff  *ServiceBackoff `json:"backoff,omitempty"`
+	// Attempts is how often a call is repeated.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:default=1
+	Attempts int32 `json:"attempts,omitempty"`
+	// Backoff is the time between attempts.
+	Backoff *ServiceBackoff `json:"backoff,omitempty"`
 }
 
-// ServiceBackoff is the wait between attempts, which grows up to MaxInterval, or 10
-// times BaseInterval when it is not set.
+// ServiceBackoff is the time between attempts, which grows with each attempt.
+//
+// +kubebuilder:validation:XValidation:message="maxInterval must not be less than baseInterval",rule="!has(self.maxInterval) || duration(self.maxInterval) >= duration(self.baseInterval)"
 type ServiceBackoff struct {
-	BaseInterval gwv1.Duration  `json:"baseInterval"`
-	MaxInterval  *gwv1.Duration `json:"maxInterval,omitempty"`
+	// BaseInterval is the time before the first repetition.
+	BaseInterval PositiveDuration `json:"baseInterval"`
+	// MaxInterval is the longest time between attempts; 10 times BaseInterval when it is not
+	// set.
+	MaxInterval *Duration `json:"maxInterval,omitempty"`
 }
 
-// ExtAuthProvider says whether a request may pass, by envoy.service.auth.v3.
+// ExtAuthProvider decides whether a request may pass, by envoy.service.auth.v3.
+//
+// A rule requires grpcService, not the list of required fields: kgateway has httpService in
+// its place, and an object with that one gets one finding, not two.
+//
+// +kubebuilder:validation:XValidation:message="set grpcService",rule="has(self.grpcService)"
 type ExtAuthProvider struct {
+	// GRPCService is where the service answers.
+	//
+	// +optional
 	GRPCService GRPCService `json:"grpcService"`
-	// HeadersToForward are those of the request that the service sees; all when
-	// there are none.
-	HeadersToForward []string `json:"headersToForward,omitempty"`
+	// HeadersToForward are the headers of the request that the service sees; all of them
+	// when the list is empty.
+	//
+	// +kubebuilder:validation:MaxItems=64
+	HeadersToForward []AnyHeaderName `json:"headersToForward,omitempty"`
 	// FailOpen lets requests pass while the service does not answer.
 	FailOpen bool `json:"failOpen,omitempty"`
-	// ClearRouteCache is false.
-	ClearRouteCache bool         `json:"clearRouteCache,omitempty"`
+	// ClearRouteCache chooses the route again when the service has answered. It is not
+	// supported.
+	//
+	// +kubebuilder:validation:Enum=false
+	ClearRouteCache bool `json:"clearRouteCache,omitempty"`
+	// WithRequestBody sends the body of requests to the service.
 	WithRequestBody *RequestBody `json:"withRequestBody,omitempty"`
-	// StatusOnError answers while the service does not; 403 by default.
-	StatusOnError int32   `json:"statusOnError,omitempty"`
-	StatPrefix    *string `json:"statPrefix,omitempty"`
-	// PercentageEnabled of the requests are asked about; all when it is not set.
-	PercentageEnabled *int32 `json:"percentageEnabled,omitempty"`
+	// StatusOnError is the status code of the response while the service does not answer.
+	//
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=511
+	// +kubebuilder:default=403
+	StatusOnError int32 `json:"statusOnError,omitempty"`
+	// StatPrefix is put before the names of the filter's statistics.
+	StatPrefix *StatPrefix `json:"statPrefix,omitempty"`
+	// PercentageEnabled is the share of requests that the service decides about; 100 when it
+	// is not set. All other requests pass.
+	PercentageEnabled *Percentage `json:"percentageEnabled,omitempty"`
 }
 
-// RequestBody lets the service see the body, which is held meanwhile.
+// RequestBody sends the body of a request to the service. Envoy buffers it meanwhile.
 type RequestBody struct {
-	// MaxRequestBytes is the longest body; a longer one is answered with 413, or
-	// sent as far as that with AllowPartialMessage.
-	MaxRequestBytes     int32 `json:"maxRequestBytes"`
-	AllowPartialMessage bool  `json:"allowPartialMessage,omitempty"`
+	// MaxRequestBytes is the longest body. Envoy answers 413 to a longer one, or sends the
+	// beginning of it with AllowPartialMessage.
+	//
+	// +kubebuilder:validation:Minimum=1
+	MaxRequestBytes int32 `json:"maxRequestBytes"`
+	// AllowPartialMessage sends the first MaxRequestBytes of a body that is longer.
+	AllowPartialMessage bool `json:"allowPartialMessage,omitempty"`
 	// PackAsBytes sends the body as bytes in place of UTF-8 text.
 	PackAsBytes bool `json:"packAsBytes,omitempty"`
 }
 
-// ExtProcProvider sees and changes requests and answers, by
+// ExtProcProvider sees and changes requests and responses, by
 // envoy.service.ext_proc.v3.
 type ExtProcProvider struct {
+	// GRPCService is where the service answers.
 	GRPCService GRPCService `json:"grpcService"`
-	// FailOpen lets requests pass while the service does not answer; true by default.
-	FailOpen       *bool           `json:"failOpen,omitempty"`
+	// FailOpen lets requests pass while the service does not answer.
+	//
+	// +kubebuilder:default=true
+	FailOpen *bool `json:"failOpen,omitempty"`
+	// ProcessingMode says which parts of requests and responses the service sees.
 	ProcessingMode *ProcessingMode `json:"processingMode,omitempty"`
 	// AllowProcessingModeOverride lets the service change the mode for a request, to
-	// one of AllowedProcessingModeOverrides where there are some.
-	AllowProcessingModeOverride    bool             `json:"allowProcessingModeOverride,omitempty"`
+	// one of AllowedProcessingModeOverrides if there are any.
+	AllowProcessingModeOverride bool `json:"allowProcessingModeOverride,omitempty"`
+	// AllowedProcessingModeOverrides are the modes that the service may change to.
+	//
+	// +kubebuilder:validation:MaxItems=16
 	AllowedProcessingModeOverrides []ProcessingMode `json:"allowedProcessingModeOverrides,omitempty"`
-	// MessageTimeout limits each message; 200ms when it is not set. The service may
-	// ask for up to MaxMessageTimeout.
-	MessageTimeout    *gwv1.Duration `json:"messageTimeout,omitempty"`
-	MaxMessageTimeout *gwv1.Duration `json:"maxMessageTimeout,omitempty"`
-	StatPrefix        *string        `json:"statPrefix,omitempty"`
-	// RouteCacheAction is Retain.
+	// MessageTimeout limits the time until the answer to a message; 200ms when it is not set.
+	MessageTimeout *PositiveDuration `json:"messageTimeout,omitempty"`
+	// MaxMessageTimeout is the longest time that the service may ask for in place of
+	// MessageTimeout.
+	MaxMessageTimeout *PositiveDuration `json:"maxMessageTimeout,omitempty"`
+	// StatPrefix is put before the names of the filter's statistics.
+	StatPrefix *StatPrefix `json:"statPrefix,omitempty"`
+	// RouteCacheAction says whether the route is chosen again when the service has changed a
+	// request. gatefold supports Retain only: it is not.
+	//
+	// +kubebuilder:validation:Enum=Retain
 	RouteCacheAction *string `json:"routeCacheAction,omitempty"`
 }
 
-// ProcessingMode says what of a request an ExtProcProvider sees: headers and
-// trailers by DEFAULT, SEND or SKIP, bodies by NONE, STREAMED, BUFFERED,
-// BUFFERED_PARTIAL or FULL_DUPLEX_STREAMED.
+// HeaderMode says whether a service sees headers or trailers.
+//
+// +kubebuilder:validation:Enum=DEFAULT;SEND;SKIP
+type HeaderMode = string
+
+// BodyMode says whether and how a service sees a body.
+//
+// +kubebuilder:validation:Enum=NONE;STREAMED;BUFFERED;BUFFERED_PARTIAL;FULL_DUPLEX_STREAMED
+type BodyMode = string
+
+// ProcessingMode says which parts of requests and responses an ExtProcProvider sees.
 type ProcessingMode struct {
-	RequestHeaderMode   string `json:"requestHeaderMode,omitempty"`
-	ResponseHeaderMode  string `json:"responseHeaderMode,omitempty"`
-	RequestBodyMode     string `json:"requestBodyMode,omitempty"`
-	ResponseBodyMode    string `json:"responseBodyMode,omitempty"`
-	RequestTrailerMode  string `json:"requestTrailerMode,omitempty"`
-	ResponseTrailerMode string `json:"responseTrailerMode,omitempty"`
+	// RequestHeaderMode is for the headers of requests.
+	//
+	// +kubebuilder:default=SEND
+	RequestHeaderMode HeaderMode `json:"requestHeaderMode,omitempty"`
+	// ResponseHeaderMode is for the headers of responses.
+	//
+	// +kubebuilder:default=SEND
+	ResponseHeaderMode HeaderMode `json:"responseHeaderMode,omitempty"`
+	// RequestBodyMode is for the bodies of requests.
+	//
+	// +kubebuilder:default=NONE
+	RequestBodyMode BodyMode `json:"requestBodyMode,omitempty"`
+	// ResponseBodyMode is for the bodies of responses.
+	//
+	// +kubebuilder:default=NONE
+	ResponseBodyMode BodyMode `json:"responseBodyMode,omitempty"`
+	// RequestTrailerMode is for the trailers of requests.
+	//
+	// +kubebuilder:default=SKIP
+	RequestTrailerMode HeaderMode `json:"requestTrailerMode,omitempty"`
+	// ResponseTrailerMode is for the trailers of responses.
+	//
+	// +kubebuilder:default=SKIP
+	ResponseTrailerMode HeaderMode `json:"responseTrailerMode,omitempty"`
 }
 
 // RateLimitProvider counts requests for all Envoys, by envoy.service.ratelimit.v3.
 type RateLimitProvider struct {
+	// GRPCService is where the service answers.
 	GRPCService GRPCService `json:"grpcService"`
 	// Domain names the limits inside the service.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
 	Domain string `json:"domain"`
-	// FailOpen lets requests pass while the service does not answer; true by default.
+	// FailOpen lets requests pass while the service does not answer.
+	//
+	// +kubebuilder:default=true
 	FailOpen *bool `json:"failOpen,omitempty"`
-	// Timeout limits a call; 100ms by default.
-	Timeout *gwv1.Duration `json:"timeout,omitempty"`
-	// XRateLimitHeaders is Off or DraftVersion03.
+	// Timeout limits a call.
+	//
+	// +kubebuilder:default="100ms"
+	Timeout *PositiveDuration `json:"timeout,omitempty"`
+	// XRateLimitHeaders adds headers about the limit to responses.
+	//
+	// +kubebuilder:validation:Enum=Off;DraftVersion03
+	// +kubebuilder:default="Off"
 	XRateLimitHeaders *string `json:"xRateLimitHeaders,omitempty"`
 }

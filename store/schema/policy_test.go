@@ -13,6 +13,7 @@ func TestTrafficPolicies(t *testing.T) {
 		{spec: "{targetSelectors: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}", code: RequiredField, field: "spec.targetSelectors[0].matchLabels"},
 		{spec: "{targetSelectors: [{group: gateway.networking.k8s.io, kind: HTTPRoute, matchLabels: {a: 1}}]}", code: WrongType, field: "spec.targetSelectors[0].matchLabels[a]"},
 		{spec: "{autoHostRewrite: true, targetSelectors: [{group: gateway.networking.k8s.io, kind: Gateway, matchLabels: {a: b}}]}", code: RuleViolated, field: "spec"},
+		{spec: "{targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a, sectionName: My_Rule}]}", code: InvalidValue, field: "spec.targetRefs[0].sectionName"},
 		{spec: "{targetRefs: [{group: apps, kind: HTTPRoute, name: a}]}", code: NotAllowedValue, field: "spec.targetRefs[0].group"},
 		{spec: "{targetRefs: [{group: gateway.networking.k8s.io, kind: Service, name: a}]}", code: NotAllowedValue, field: "spec.targetRefs[0].kind"},
 		{spec: `{transformation: {response: {set: [{name: ":status", value: "{{ header(\"x\") }}"}], remove: [a]}}}`},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -86,16 +87,46 @@ func shape(n *node, at string, into map[string]string) map[string]string {
 	return into
 }
 
-// TestOwnTypesHaveTheFieldsOfTheirCRDs compares package api's types and the CRDs.
+// TestOwnTypesHaveTheFieldsOfTheirCRDs finds a type of package api that was changed without
+// `make generate`. What it does not see, such as bounds, `make generated` does.
 func TestOwnTypesHaveTheFieldsOfTheirCRDs(t *testing.T) {
 	for plural, object := range map[string]metav1.Object{
 		"backends": &api.Backend{}, "trafficpolicies": &api.TrafficPolicy{}, "gatewayextensions": &api.GatewayExtension{},
+		"backendconfigpolicies": &api.BackendConfigPolicy{},
 	} {
 		crd := compileVersion(readCRD("crds/gateway.kgateway.dev_" + plural + ".yaml")[api.Version], nil).root
 		got := shape(fromType(reflect.TypeOf(object)).fields["spec"], "", map[string]string{})
 		if want := shape(crd.fields["spec"], "", map[string]string{}); !maps.Equal(got, want) {
 			t.Errorf("%s: type %v\nCRD  %v", plural, got, want)
 		}
+	}
+}
+
+// TestFieldsOfOwnKindsAreDescribed wants a sentence or two for each field, for people: no
+// marker, and not the long comment of a type of the Gateway API.
+func TestFieldsOfOwnKindsAreDescribed(t *testing.T) {
+	for _, k := range crdKinds() {
+		if k.Group != api.Group {
+			continue
+		}
+		for name, version := range readCRD(k.file) {
+			eachField(version.Schema.OpenAPIV3Schema.Properties["spec"], "spec", func(at, description string) {
+				if len(description) < 10 || len(description) > 300 || strings.ContainsAny(description, "+”") {
+					t.Errorf("%s %s: %s is described by %q", k.Kind, name, at, description)
+				}
+			})
+		}
+	}
+}
+
+// eachField calls see with the path and the description of each field below s.
+func eachField(s apiextensionsv1.JSONSchemaProps, at string, see func(at, description string)) {
+	if s.Items != nil {
+		eachField(*s.Items.Schema, at+"[]", see)
+	}
+	for name, field := range s.Properties {
+		see(at+"."+name, field.Description)
+		eachField(field, at+"."+name, see)
 	}
 }
 

@@ -137,10 +137,10 @@ func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
 // fields, the caller adds the object. With an error among them the policy must
 // not be used.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
-	to := &ir.Upstream{ConnectTimeout: api.Duration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
+	to := &ir.Upstream{ConnectTimeout: api.ParseDuration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {
 		to.Keepalive = &ir.Keepalive{
-			Probes: zero(number(from.KeepAliveProbes)), Time: zero(api.Duration(from.KeepAliveTime)), Interval: zero(api.Duration(from.KeepAliveInterval)),
+			Probes: zero(number(from.KeepAliveProbes)), Time: zero(api.ParseDuration(from.KeepAliveTime)), Interval: zero(api.ParseDuration(from.KeepAliveInterval)),
 		}
 	}
 	if from := spec.LoadBalancer; from != nil {
@@ -151,8 +151,8 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
 	}
 	if from := spec.OutlierDetection; from != nil {
 		to.Outliers = &ir.Outliers{
-			Consecutive5xx: number(from.Consecutive5xx), Interval: api.Duration(from.Interval),
-			Ejection: api.Duration(from.BaseEjectionTime), MaxPercent: number(from.MaxEjectionPercent),
+			Consecutive5xx: number(from.Consecutive5xx), Interval: api.ParseDuration(from.Interval),
+			Ejection: api.ParseDuration(from.BaseEjectionTime), MaxPercent: number(from.MaxEjectionPercent),
 		}
 	}
 	if from := spec.CircuitBreakers; from != nil {
@@ -186,7 +186,7 @@ func aloof(spec *api.BackendConfigPolicySpec) []store.Problem {
 
 func balancer(from *api.LoadBalancer) *ir.Balancer {
 	to := &ir.Balancer{
-		PanicPercent: number(from.HealthyPanicThreshold), MergeWindow: api.Duration(from.UpdateMergeWindow),
+		PanicPercent: number(from.HealthyPanicThreshold), MergeWindow: api.ParseDuration(from.UpdateMergeWindow),
 		CloseOnChange: zero(from.CloseConnectionsOnHostSetChange),
 	}
 	switch {
@@ -209,7 +209,7 @@ func slowStart(from *api.SlowStart) *ir.SlowStart {
 	if from == nil {
 		return nil
 	}
-	to := &ir.SlowStart{Window: zero(api.Duration(from.Window)), MinPercent: number(from.MinWeightPercent)}
+	to := &ir.SlowStart{Window: zero(api.ParseDuration(from.Window)), MinPercent: number(from.MinWeightPercent)}
 	if from.Aggression != nil {
 		aggression, err := strconv.ParseFloat(*from.Aggression, 64)
 		if err != nil || math.IsInf(aggression, 0) {
@@ -222,7 +222,7 @@ func slowStart(from *api.SlowStart) *ir.SlowStart {
 
 func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
 	to := &ir.HealthCheck{
-		Timeout: zero(api.Duration(&from.Timeout)), Interval: zero(api.Duration(&from.Interval)),
+		Timeout: zero(api.ParseDuration(&from.Timeout)), Interval: zero(api.ParseDuration(&from.Interval)),
 		Unhealthy: uint32(from.UnhealthyThreshold), Healthy: uint32(from.HealthyThreshold),
 	}
 	if http := from.HTTP; http != nil {

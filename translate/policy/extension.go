@@ -33,7 +33,7 @@ func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	to := &ir.ProcessorService{
 		FailOpen: from.FailOpen == nil || *from.FailOpen, Mode: processingMode(from.ProcessingMode),
 		Chooses:        from.AllowProcessingModeOverride,
-		MessageTimeout: api.Duration(from.MessageTimeout), MaxMessageTimeout: api.Duration(from.MaxMessageTimeout),
+		MessageTimeout: api.ParseDuration(from.MessageTimeout), MaxMessageTimeout: api.ParseDuration(from.MaxMessageTimeout),
 		StatPrefix: api.Text(from.StatPrefix),
 	}
 	for i := range from.AllowedProcessingModeOverrides {
@@ -52,18 +52,18 @@ func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService,
 		Service: grpcService(&from.GRPCService),
 		Limiter: &ir.LimitService{
 			Domain: from.Domain, FailOpen: from.FailOpen == nil || *from.FailOpen,
-			Timeout: api.Duration(from.Timeout), Headers: api.Text(from.XRateLimitHeaders) == "DraftVersion03",
+			Timeout: api.ParseDuration(from.Timeout), Headers: api.Text(from.XRateLimitHeaders) == "DraftVersion03",
 		},
 	}, &from.GRPCService, problems
 }
 
 func grpcService(from *api.GRPCService) ir.Service {
-	to := ir.Service{Authority: api.Text(from.Authority), Timeout: api.Duration(from.RequestTimeout)}
+	to := ir.Service{Authority: api.Text(from.Authority), Timeout: api.ParseDuration(from.RequestTimeout)}
 	if retry := from.Retry; retry != nil && retry.Attempts > 0 {
 		to.Retry = &ir.ServiceRetry{Attempts: uint32(retry.Attempts)}
 		if backoff := retry.Backoff; backoff != nil {
-			to.Retry.Base = *api.Duration(&backoff.BaseInterval)
-			if most := api.Duration(backoff.MaxInterval); most != nil {
+			to.Retry.Base = *api.ParseDuration(&backoff.BaseInterval)
+			if most := api.ParseDuration(backoff.MaxInterval); most != nil {
 				to.Retry.Max = *most
 			}
 		}

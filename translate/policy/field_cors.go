@@ -26,7 +26,7 @@ func lowerCORS(from *api.CORS, extras *ir.Extras) []store.Problem {
 		return nil
 	}
 	var problems []store.Problem
-	extras.CORS, problems = CORS("spec.cors", &from.HTTPCORSFilter)
+	extras.CORS, problems = CORS("spec.cors", from.Filter())
 	return problems
 }
 

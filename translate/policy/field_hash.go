@@ -28,7 +28,7 @@ func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []store.Proble
 		}
 		if c := source.Cookie; c != nil {
 			hash.Cookie = &ir.HashCookie{
-				Name: c.Name, Path: api.Text(c.Path), TTL: api.Duration(c.TTL),
+				Name: c.Name, Path: api.Text(c.Path), TTL: api.ParseDuration(c.TTL),
 				Secure: isTrue(c.Secure), HTTPOnly: isTrue(c.HTTPOnly), SameSite: api.Text(c.SameSite),
 			}
 		}

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -21,16 +19,16 @@ func headerModifiers() Field {
 	}
 }
 
-func headerMods(from *gwv1.HTTPHeaderFilter) ir.HeaderMods {
+func headerMods(from *api.HeaderFilter) ir.HeaderMods {
 	if from == nil {
 		return ir.HeaderMods{}
 	}
 	mods := ir.HeaderMods{Remove: from.Remove}
 	for _, h := range from.Set {
-		mods.Set = append(mods.Set, ir.Header{Name: string(h.Name), Value: h.Value})
+		mods.Set = append(mods.Set, ir.Header{Name: h.Name, Value: h.Value})
 	}
 	for _, h := range from.Add {
-		mods.Add = append(mods.Add, ir.Header{Name: string(h.Name), Value: h.Value})
+		mods.Add = append(mods.Add, ir.Header{Name: h.Name, Value: h.Value})
 	}
 	return mods
 }

@@ -48,7 +48,7 @@ func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []store.Pr
 		return nil
 	}
 	extras.RateLimit = &ir.RateLimit{
-		Max: uint32(bucket.MaxTokens), Fill: number(bucket.TokensPerFill, 1), Interval: *api.Duration(&bucket.FillInterval),
+		Max: uint32(bucket.MaxTokens), Fill: number(bucket.TokensPerFill, 1), Interval: *api.ParseDuration(&bucket.FillInterval),
 		Enabled: number(from.PercentEnabled, 100), Enforced: number(from.PercentEnforced, 100),
 	}
 	return nil

@@ -30,10 +30,10 @@ func lowerRetry(from *api.Retry, extras *ir.Extras) []store.Problem {
 	}
 	slices.Sort(to.Codes)
 	to.Codes = slices.Compact(to.Codes)
-	if backoff := api.Duration(from.BackoffBaseInterval); backoff != nil {
+	if backoff := api.ParseDuration(from.BackoffBaseInterval); backoff != nil {
 		to.Backoff = *backoff
 	}
-	if try := api.Duration(from.PerTryTimeout); try != nil {
+	if try := api.ParseDuration(from.PerTryTimeout); try != nil {
 		to.PerTry = *try
 	}
 	extras.Retry = to

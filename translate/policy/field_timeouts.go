@@ -12,8 +12,8 @@ func timeouts() Field {
 		get:  func(s *api.TrafficPolicySpec) *api.Timeouts { return s.Timeouts },
 		put:  func(s *api.TrafficPolicySpec, timeouts *api.Timeouts) { s.Timeouts = timeouts },
 		lower: func(from *api.Timeouts, extras *ir.Extras) []store.Problem {
-			extras.RequestTimeout = api.Duration(from.Request)
-			extras.IdleTimeout = api.Duration(from.StreamIdle)
+			extras.RequestTimeout = api.ParseDuration(from.Request)
+			extras.IdleTimeout = api.ParseDuration(from.StreamIdle)
 			return nil
 		},
 	}

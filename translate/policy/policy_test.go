@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -83,7 +81,7 @@ func cell(r Resolved) string {
 
 func TestLevelIsFilledByLowerPolicies(t *testing.T) {
 	yes, no := true, false
-	seconds := gwv1.Duration("1s")
+	seconds := api.Duration("1s")
 	extension := attached("z", api.TrafficPolicySpec{AutoHostRewrite: &yes})
 	extension.Standing = ByExtension
 	rule := attached("y", api.TrafficPolicySpec{AutoHostRewrite: &no, Timeouts: &api.Timeouts{Request: &seconds}})

@@ -317,8 +317,8 @@ type actionBuilder struct {
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part("timeouts", at+".timeouts")
-		a.action.RequestTimeout = api.Duration(t.Request)
-		a.action.BackendTimeout = api.Duration(t.BackendRequest)
+		a.action.RequestTimeout = api.ParseDuration(t.Request)
+		a.action.BackendTimeout = api.ParseDuration(t.BackendRequest)
 	}
 	if r := rule.Retry; r != nil {
 		a.part("retry", at+".retry")
@@ -340,7 +340,7 @@ func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	}
 	slices.Sort(retry.Codes)
 	retry.Codes = slices.Compact(retry.Codes)
-	if backoff := api.Duration(r.Backoff); backoff != nil {
+	if backoff := api.ParseDuration(r.Backoff); backoff != nil {
 		retry.Backoff = *backoff
 	}
 	return retry
