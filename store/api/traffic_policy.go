@@ -141,7 +141,7 @@ type Transform struct {
 
 // HeaderTemplate is a header and the template of its value.
 type HeaderTemplate struct {
-	// Name is the name of the header, or a pseudo-header such as :path.
+	// Name is the name of the header. Pseudo-headers, such as :path, cannot be changed.
 	Name AnyHeaderName `json:"name"`
 	// Value is plain text with templates, such as {{ header("x") }}.
 	//

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,20 +29,50 @@ type rule struct {
 	field   string // where it points below the node; "" is the node
 }
 
-// compileRules gives n the rules of s. A rule about the value before (oldSelf)
-// is left out: there is none, every Check is a create.
-func (n *node) compileRules(s *structural.Structural, root bool) error {
+// compileRules gives n the rules of s.
+func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (err error) {
 	if len(s.XValidations) == 0 {
 		return nil
 	}
+	if root {
+		n.rules, err = rulesOf(s, root)
+		s = model.WithTypeAndObjectMeta(s)
+	} else {
+		n.rules, err = c.sharedRules(s)
+	}
+	n.self = memoize(&model.Structural{Structural: s})
+	return err
+}
+
+// sharedRules returns the rules of s, those of an earlier scalar if they are the same.
+func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
+	if s.Items != nil || s.Properties != nil || s.AdditionalProperties != nil {
+		return rulesOf(s, false)
+	}
+	format := ""
+	if s.ValueValidation != nil {
+		format = s.ValueValidation.Format
+	}
+	key := fmt.Sprintf("%s %s %v %v %+v", s.Type, format, s.Nullable, s.XIntOrString, s.XValidations)
+	if rules, known := c.scalars[key]; known {
+		return rules, nil
+	}
+	rules, err := rulesOf(s, false)
+	c.scalars[key] = rules
+	return rules, err
+}
+
+// rulesOf compiles the rules of s. A rule about the value before (oldSelf) is left out:
+// there is none, every Check is a create.
+func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
 	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, result := range results {
 		if result.Error != nil {
-			return result.Error
+			return nil, result.Error
 		}
 		if result.Program == nil || result.UsesOldSelf {
 			continue
@@ -50,13 +81,9 @@ func (n *node) compileRules(s *structural.Structural, root bool) error {
 		if message == "" {
 			message = "against the rule " + strings.TrimSpace(s.XValidations[i].Rule)
 		}
-		n.rules = append(n.rules, rule{result.Program, message, result.NormalizedRuleFieldPath})
+		rules = append(rules, rule{result.Program, message, result.NormalizedRuleFieldPath})
 	}
-	if root {
-		s = model.WithTypeAndObjectMeta(s)
-	}
-	n.self = memoize(&model.Structural{Structural: s})
-	return nil
+	return rules, nil
 }
 
 // memoized is a schema whose parts are made once.

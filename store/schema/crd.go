@@ -56,7 +56,8 @@ func compileVersion(v version, patch func(*apiextensions.JSONSchemaProps)) *chec
 	}
 	full, err := structural.NewStructural(internal)
 	must(err, v.Name)
-	root, err := fromStructural(full, true)
+	c := compiler{scalars: map[string][]rule{}}
+	root, err := c.node(full, true)
 	must(err, v.Name)
 	return &checker{root: root, deprecated: deprecation(v)}
 }

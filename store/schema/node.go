@@ -42,8 +42,15 @@ type node struct {
 	ruledFields []string // the fields that are ruled, sorted
 }
 
-// fromStructural turns a CRD's schema into nodes; root is the whole object's.
-func fromStructural(s *structural.Structural, root bool) (*node, error) {
+// compiler turns the schema of one CRD into nodes.
+type compiler struct {
+	// scalars holds the compiled rules of scalars, by type and text: many fields are of
+	// one type, such as api.PositiveDuration, and have the same rules.
+	scalars map[string][]rule
+}
+
+// node returns the node of a schema and all below it; root is the whole object's.
+func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
 		preserve: s.XPreserveUnknownFields, def: s.Default.Object, listKeys: s.XListMapKeys,
@@ -54,11 +61,11 @@ func fromStructural(s *structural.Structural, root bool) (*node, error) {
 	if err := n.limit(s); err != nil {
 		return nil, err
 	}
-	if err := n.compileRules(s, root); err != nil {
+	if err := c.compileRules(n, s, root); err != nil {
 		return nil, fmt.Errorf("rules: %w", err)
 	}
 	n.ruled = len(n.rules) > 0
-	return n, n.descend(s)
+	return n, c.descend(n, s)
 }
 
 func (n *node) limit(s *structural.Structural) (err error) {
@@ -81,21 +88,22 @@ func (n *node) limit(s *structural.Structural) (err error) {
 	return nil
 }
 
-func (n *node) descend(s *structural.Structural) (err error) {
+// descend adds to n the nodes of all that s holds.
+func (c *compiler) descend(n *node, s *structural.Structural) (err error) {
 	if s.Items != nil {
-		if n.items, err = fromStructural(s.Items, false); err != nil {
+		if n.items, err = c.node(s.Items, false); err != nil {
 			return err
 		}
 		n.ruled = n.ruled || n.items.ruled
 	}
 	if more := s.AdditionalProperties; more != nil && more.Structural != nil {
-		if n.values, err = fromStructural(more.Structural, false); err != nil {
+		if n.values, err = c.node(more.Structural, false); err != nil {
 			return err
 		}
 		n.ruled = n.ruled || n.values.ruled
 	}
 	for name, property := range s.Properties {
-		child, err := fromStructural(&property, false)
+		child, err := c.node(&property, false)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
