@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,17 +30,16 @@ func newStore(t testing.TB, options Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.reader.schemas = schemas() // compiled once for all tests
 	return s
 }
 
-var schemas = sync.OnceValue(func() *schema.Set {
+func schemas() *schema.Set {
 	set, err := schema.Load()
 	if err != nil {
 		panic(err)
 	}
 	return set
-})
+}
 
 // route is an HTTPRoute that differs by path.
 func route(name, path string) string {

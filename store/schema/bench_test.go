@@ -67,7 +67,7 @@ func BenchmarkAPIServerHTTPRoute(b *testing.B) {
 // BenchmarkCompile is the first Check of the largest kind.
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
-		set, err := Load()
+		set, err := load()
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func BenchmarkCompile(b *testing.B) {
 
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		if _, err := Load(); err != nil {
+		if _, err := load(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -30,10 +31,15 @@ type Set struct {
 	unserved []KindNotServed
 }
 
-// Load gives the set. It costs next to nothing: a kind's schema is read and
-// compiled when the kind is first checked, once. The error says that the
-// embedded files do not fit the table of kinds.
-func Load() (*Set, error) {
+// loaded is the set of the program: it is made of embedded files alone, and never changes.
+var loaded = sync.OnceValues(load)
+
+// Load gives the set, the same to all. It costs next to nothing: a kind's schema is read
+// and compiled when the kind is first checked, once in the life of the program. The error
+// says that the embedded files do not fit the table of kinds.
+func Load() (*Set, error) { return loaded() }
+
+func load() (*Set, error) {
 	unserved := readNotServed()
 	s := &Set{kinds: map[schema.GroupKind]*kind{}, unserved: unserved.Kinds}
 	for _, k := range slices.Concat(crdKinds(), coreKinds()) {
