@@ -157,10 +157,56 @@ func TestLoopbackAddressesDiffer(t *testing.T) {
 	}
 }
 
-func TestFreePortCanBeListenedOn(t *testing.T) {
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", FreePort(t)))
+// No two tests have the same port at a time, and no two processes.
+func TestFreePortsDiffer(t *testing.T) {
+	var here, elsewhere portPool
+	seen := map[int]bool{}
+	for range 3 * portBlock { // some of it in another process
+		for _, pool := range []*portPool{&here, &elsewhere, &claimed} {
+			port, err := pool.take()
+			if err != nil || seen[port] {
+				t.Fatalf("port %d, seen %t, %v", port, seen[port], err)
+			}
+			seen[port] = true
+			defer pool.giveBack(port)
+		}
+	}
+	for _, claim := range append(here.claims, elsewhere.claims...) {
+		_ = claim.Close()
+	}
+	listener, err := listenOn(FreePort(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = listener.Close()
+}
+
+// A port that a test gave back is given again, once the others were; one that somebody
+// else listens on is not.
+func TestFreePortsComeBack(t *testing.T) {
+	var pool portPool
+	first, err := pool.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	occupied, err := listenOn(pool.free[0])
+	if err != nil {
+		t.Skip(err) // another program was faster
+	}
+	pool.giveBack(first)
+	seen := map[int]bool{}
+	for len(pool.claims) == 1 && !seen[first] {
+		port, err := pool.take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[port] = true
+	}
+	if !seen[first] || seen[occupied.Addr().(*net.TCPAddr).Port] {
+		t.Errorf("given were %v, back came %d, and %s is occupied", seen, first, occupied.Addr())
+	}
+	_ = occupied.Close()
+	for _, claim := range pool.claims {
+		_ = claim.Close()
+	}
 }

@@ -2,8 +2,6 @@ package envoytest
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -31,27 +29,6 @@ func Wait(t testing.TB, what string, condition func() error) {
 	if err != nil {
 		t.Fatalf("waited %v for %s: %v", waitLimit, what, err)
 	}
-}
-
-// FreePort returns a TCP port of 127.0.0.1 that nobody listens on. It lies below
-// the range that systems take the ports of outgoing connections from, so that
-// connections made by a test do not take it.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	const low, high, tries = 10_000, 32_768, 100
-	for range tries {
-		port := low + rand.IntN(high-low)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return port
-	}
-	t.Fatalf("%d ports tried, none is free", tries)
-	return 0
 }
 
 // loopbacks counts the addresses given out by LoopbackAddress.

@@ -135,12 +135,7 @@ func startEnvoy(t *testing.T, view ir.PortView, clusters ...*ir.Cluster) *client
 
 func freePort(t *testing.T) uint32 {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return uint32(listener.Addr().(*net.TCPAddr).Port)
+	return uint32(envoytest.FreePort(t))
 }
 
 func one(random *rand.Rand, values ...string) string { return values[random.IntN(len(values))] }
