@@ -5,6 +5,8 @@ GO       ?= go
 # A number of inputs, not a time: at a time's end Go 1.26 may call a sound test failed
 # (golang/go#75804).
 FUZZTIME ?= 5000x
+# How many times as much as in `make test` the random tests do in `make random`.
+TIMES    ?= 4
 # Built from source through Go's own checksums: nothing else needs to be installed.
 GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Writes the CRDs of our kinds. Its version goes with that of k8s.io/apimachinery in go.mod:
@@ -20,7 +22,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: help build run envoy test compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
+.PHONY: help build run envoy test race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -34,10 +36,16 @@ run: build envoy ## Serve a copy of examples/quickstart through a real Envoy, un
 envoy: ## Fetch the Envoy that tests and `make run` use
 	@envoy/get-envoy >/dev/null
 
-test: envoy ## Vet, and run every test with the race detector and a real Envoy, then the conformance suite with short waits
+test: envoy ## Vet, and run every test against a real Envoy, then the conformance suite with short waits
 	$(GO) vet ./...
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race -timeout 30m ./...
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -timeout 30m ./...
 	cd $(SUITE) && $(GO) vet ./... && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 20m ./...
+
+race: envoy ## Run every test with the race detector
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race -timeout 45m ./...
+
+random: envoy ## Run the random tests TIMES (4) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
 
 conformance: envoy ## Run the Gateway API conformance suite with its own timeouts, and write the report
 	cd $(SUITE) && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -v -run TestConformance . -record
@@ -46,7 +54,7 @@ conformance: envoy ## Run the Gateway API conformance suite with its own timeout
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
 
-check: build test compose lint tidy generated fuzz ## Everything that CI runs
+check: build test race random compose lint tidy generated fuzz ## Everything that CI runs
 
 lint: ## Style, import direction and budgets, by .golangci.yaml
 	$(GOLANGCI) run
@@ -70,14 +78,14 @@ fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 fuzz-long: ## Run each fuzz test on a million inputs: a night's work
 	@.ci/fuzz 1000000x
 
-differ: envoy ## Compare explain with a real Envoy on 200,000 random requests; GATEFOLD_DIFFER_SEED makes others
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_DIFFER_REQUESTS=200000 $(GO) test -count=1 -v -timeout 3h -run TestExplainIsWhatEnvoyDoes ./server/differ
+differ: envoy ## Compare explain with a real Envoy on 200,000 random requests; GATEFOLD_SEED makes others
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=20 $(GO) test -count=1 -v -timeout 3h -run TestExplainIsWhatEnvoyDoes ./server/differ
 
-hostile: ## Put 2,000 random attacks beside an innocent team; GATEFOLD_HOSTILE_SEED makes others
-	GATEFOLD_HOSTILE=2000 $(GO) test -count=1 -v -timeout 3h -run TestHostileFolders ./translate
+hostile: ## Put 2,000 random attacks beside an innocent team; GATEFOLD_SEED makes others
+	GATEFOLD_TIMES=200 $(GO) test -count=1 -v -timeout 3h -run TestHostileFolders ./translate
 
 hostile-streams: envoy ## Serve hostile xDS clients beside a real Envoy for about an hour
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_HOSTILE_STREAMS=2000 $(GO) test -count=1 -v -timeout 3h -run TestHostileStreams ./server
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=500 $(GO) test -count=1 -v -timeout 3h -run TestHostileStreams ./server
 
 bench: envoy ## Measure edits, starts, memory, fan-out and lookup: one table of ratios (BENCH=quick, usual or full)
 	cd envoy/bench && $(GO) vet . && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -run TestBench -size=$(BENCH)

@@ -5,28 +5,24 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
 // TestWhatIsAcceptedEnvoyAccepts writes random words into random fields of the
 // folders of all cases: whatever is published of them, a real Envoy must take. One
-// NACK may keep a whole table from being followed. GATEFOLD_FIELD_SEED repeats a
-// run, GATEFOLD_FIELD_SECONDS (15) makes it longer.
+// NACK may keep a whole table from being followed.
 func TestWhatIsAcceptedEnvoyAccepts(t *testing.T) {
-	seed := number64(t, "GATEFOLD_FIELD_SEED", uint64(time.Now().UnixNano()))
-	seconds := number64(t, "GATEFOLD_FIELD_SECONDS", 15)
-	t.Logf("GATEFOLD_FIELD_SEED=%d", seed)
+	folders, seed := testsize.Of(t, 60), testsize.Seed(t)
 	all, err := cases.Load("../translate/testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +30,7 @@ func TestWhatIsAcceptedEnvoyAccepts(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	run := startCase(t, all[0])
 	tried, published, faults := 0, 0, 0
-	for end := time.Now().Add(time.Duration(seconds) * time.Second); time.Now().Before(end) && faults < 10; {
+	for n := 0; n < folders && faults < 10; n++ {
 		c := all[random.IntN(len(all))]
 		folder := parseFolder(t, c.Steps[random.IntN(len(c.Steps))].Files)
 		run.take(folder.tree())
@@ -54,7 +50,7 @@ func TestWhatIsAcceptedEnvoyAccepts(t *testing.T) {
 			folder.restore()
 		}
 	}
-	t.Logf("%d folders, %d of them changed what Envoy has", tried, published)
+	t.Logf("%d changes of %d folders, %d of them changed what Envoy has", tried, folders, published)
 	if published < 50 || published == tried {
 		t.Error("hardly anything was tried, or nothing was refused before Envoy")
 	}
@@ -100,18 +96,6 @@ func TestNoFieldCarriesWhatEnvoyRejects(t *testing.T) {
 	if headers < 20 {
 		t.Error("hardly any field of a header was tried")
 	}
-}
-
-func number64(t *testing.T, name string, otherwise uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // take publishes a folder and waits for Envoy's answer; it tells whether there was

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,24 +19,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/internal/testsize"
 )
-
-// hostileRounds is how many rounds of hostile streams are tried; GATEFOLD_HOSTILE_STREAMS sets
-// another number (make hostile-streams).
-const hostileRounds = 8
 
 // Streams of hostile clients, several at a time, say anything in any order: what they ask for
 // and forget, NACKs with any words and nonces, wildcards, huge names and very many, state of
 // the world and incremental, read or not, ended or left half open. Beside them, no request to
 // an Envoy fails, each edit is served, and of the clients nothing is left.
 func TestHostileStreams(t *testing.T) {
-	rounds := hostileRounds
-	if text := os.Getenv("GATEFOLD_HOSTILE_STREAMS"); text != "" {
-		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds, seed := testsize.Of(t, 4), testsize.Seed(t)
 	f := newLiars(t)
 	f.honest("edge")
 	f.leads("/bb", "bb.example")
@@ -48,7 +37,7 @@ func TestHostileStreams(t *testing.T) {
 	for round := range rounds {
 		var group sync.WaitGroup
 		for n := range 6 {
-			group.Go(func() { newHostile(f, uint64(round), uint64(n)).session() })
+			group.Go(func() { newHostile(f, seed+uint64(round), uint64(n)).session() })
 		}
 		host := fmt.Sprintf("r%d.example", round)
 		f.route("bb", host, "")

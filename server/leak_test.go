@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -116,9 +117,8 @@ func (s *Server) holdings() map[string]int {
 // TestNothingIsKeptOfPublished publishes edit after edit to two streams that take part in
 // all of them, while others come and go and a reader follows the statuses: what the server
 // holds afterwards is what it held after the first edits, in number and in memory.
-// GATEFOLD_EDITS sets how many.
 func TestNothingIsKeptOfPublished(t *testing.T) {
-	edits := int(number64(t, "GATEFOLD_EDITS", 3000)) / 60 * 60
+	edits := testsize.Of(t, 3000) / 60 * 60
 	const first = 960                             // as edits a multiple of all that editAt counts by
 	r := startLogged(t, Options{}, zerolog.Nop()) // a test keeps its log
 	feed := r.FollowStatus()

@@ -4,12 +4,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -97,18 +96,8 @@ func (s *Store) holdings() map[string]int {
 
 // TestNothingIsKeptOfEdits makes many edits of all kinds: what a Store holds at the end of a
 // round is what it held at the end of an early one, in number and in memory.
-// GATEFOLD_EDITS sets how many edits.
 func TestNothingIsKeptOfEdits(t *testing.T) {
-	edits := 4000
-	if testing.Short() {
-		edits = 2000
-	}
-	if text := os.Getenv("GATEFOLD_EDITS"); text != "" {
-		var err error
-		if edits, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	edits := testsize.Of(t, 4000)
 	const first = 2 * editsRound
 	s, e, saved := newStore(t, saving), newEditing(), ledger{}
 	s.Apply(e.tree)

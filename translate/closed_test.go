@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -19,14 +20,13 @@ import (
 // starts cold: each rule and cluster that the valid policy is for is closed by the broken
 // one, or the broken one is a valid policy itself. Only policies whose kind, namespace or
 // targets cannot be read, or are other ones now, are let off (see exempt).
-// GATEFOLD_BREAKS sets how often each policy is broken.
 func TestBrokenPoliciesStayClosed(t *testing.T) {
 	all, err := cases.Load("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := newWorld(t).store
-	breaks, broken, closed := number(t, "GATEFOLD_BREAKS", 3), 0, 0
+	breaks, broken, closed := testsize.Of(t, 1), 0, 0
 	for n, c := range all {
 		step := c.Steps[0]
 		for _, name := range slices.Sorted(maps.Keys(step.Files)) {

@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 )
 
 // TestCompiledTablesOnARealEnvoy makes random folders with long tables, has one real
 // Envoy serve each of them compiled and as lists, and sends the same requests to both:
-// what Envoy does must be what explain says, which looks at the list. GATEFOLD_TABLES
-// sets how many tables, GATEFOLD_TREE_SEED makes the same ones again.
+// what Envoy does must be what explain says, which looks at the list.
 func TestCompiledTablesOnARealEnvoy(t *testing.T) {
 	const perTable = 120
-	envoytest.Binary(t) // skips before the work
-	tables, seed := number(t, "GATEFOLD_TABLES", 20), treeSeed(t)
+	envoytest.Binary(t)                                            // skips before the work
+	tables, seed := min(testsize.Of(t, 10), 200), testsize.Seed(t) // of 510 addresses of a process, two each
 	backends := map[string]*envoytest.EchoServer{"a": envoytest.Echo(t, "Backend/a/s1", ""), "b": envoytest.Echo(t, "Backend/b/s1", "")}
 	s, err := store.New(store.Options{})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -14,7 +15,8 @@ import (
 // TestExpectedEqualsCold expects the objects of a random folder, and then has those of
 // the folder after some edits: what is published must be what a fresh Translator gives.
 func TestExpectedEqualsCold(t *testing.T) {
-	for seed := range uint64(4) {
+	first := testsize.Seed(t)
+	for seed := first; seed < first+uint64(testsize.Of(t, 2)); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r, files, gone := rand.New(rand.NewPCG(seed, 11)), map[string]string{}, 0

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -13,12 +14,11 @@ import (
 // delegation and inclusion, near and over the limits, on the innocent team's own host and
 // below a root of the platform that both share. What the innocent team serves is as without
 // them, its edits are served, problems name the attacker's files only, and a host has no
-// more rules than the documented limit. GATEFOLD_HOSTILE is the number of folders, and
-// GATEFOLD_HOSTILE_SEED the first seed.
+// more rules than the documented limit.
 func TestHostileFolders(t *testing.T) {
-	first := uint64(number(t, "GATEFOLD_HOSTILE_SEED", 1))
+	first := testsize.Seed(t)
 	stopped := 0
-	for seed := first; seed < first+uint64(number(t, "GATEFOLD_HOSTILE", 10)); seed++ {
+	for seed := first; seed < first+uint64(testsize.Of(t, 10)); seed++ {
 		r, w := rand.New(rand.NewPCG(seed, 11)), newWorldWith(t, translate.Options{})
 		files := innocentFiles("/in/x/a")
 		w.apply(tree(files))

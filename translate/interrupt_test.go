@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
@@ -53,10 +54,10 @@ func takeUntil(t *testing.T, translator *translate.Translator, change store.Chan
 
 // TestInterruptedEqualsCold interrupts the translation of random edits at random points.
 // Then further edits follow, or the Change is reverted and taken in parts: what is published
-// in the end is what a fresh Translator publishes. GATEFOLD_EDIT_SEED sets the first seed.
+// in the end is what a fresh Translator publishes.
 func TestInterruptedEqualsCold(t *testing.T) {
-	first := uint64(number(t, "GATEFOLD_EDIT_SEED", 0))
-	for seed := first; seed < first+6; seed++ {
+	first := testsize.Seed(t)
+	for seed := first; seed < first+uint64(testsize.Of(t, 3)); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 17))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
@@ -16,10 +17,7 @@ import (
 // fresh translator keeps, and takes everything away in the end: not a cell may
 // be left, nor a resource, a status or a problem.
 func TestNothingIsKept(t *testing.T) {
-	edits := 2000
-	if testing.Short() {
-		edits = 200
-	}
+	edits := testsize.Of(t, 600)
 	r, mistakes := rand.New(rand.NewPCG(11, 13)), rand.New(rand.NewPCG(17, 19))
 	w, files := newWorld(t), map[string]string{}
 	for i := range edits {
@@ -62,13 +60,10 @@ func (w *world) remove() {
 }
 
 // TestHeapAfterManyEdits edits one route after another of a folder to and fro: what is kept
-// afterwards is what was kept after the first edits. GATEFOLD_EDITS sets how many.
+// afterwards is what was kept after the first edits.
 func TestHeapAfterManyEdits(t *testing.T) {
 	const first, routes = 1000, 300
-	edits := number(t, "GATEFOLD_EDITS", 4000)
-	if testing.Short() {
-		t.Skip("it needs thousands of edits")
-	}
+	edits := testsize.Of(t, 4000)
 	all, route, err := cases.Shape{Routes: routes, Hosts: 10}.Objects()
 	if err != nil {
 		t.Fatal(err)

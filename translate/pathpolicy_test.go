@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate"
@@ -37,8 +38,8 @@ func declared(namespaces map[string]string) string {
 // TestPathPoliciesIncrementally edits a folder under path policies at random, objects go
 // from files of the platform to others and back, and compares with a cold rebuild.
 func TestPathPoliciesIncrementally(t *testing.T) {
-	served := 0
-	for seed := range uint64(3) {
+	served, first := 0, testsize.Seed(t)
+	for seed := first; seed < first+uint64(testsize.Of(t, 2)); seed++ {
 		r := rand.New(rand.NewPCG(seed, 11))
 		w, files := newFenced(t, scoped(seed)), map[string]string{}
 		spaces := map[string]string{"default": "80-90", "shop": ""}

@@ -7,20 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // TestIncrementalEqualsCold edits a folder at random and compares, after each
 // edit, everything published with a cold rebuild of the same objects
-// (design section 2). GATEFOLD_EDIT_SEED sets the first of its seeds.
+// (design section 2).
 func TestIncrementalEqualsCold(t *testing.T) {
-	seeds := uint64(12)
-	if testing.Short() {
-		seeds = 3
-	}
-	first := uint64(number(t, "GATEFOLD_EDIT_SEED", 0))
-	for seed := first; seed < first+seeds; seed++ {
+	first := testsize.Seed(t)
+	for seed := first; seed < first+uint64(testsize.Of(t, 6)); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r, mistakes := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(seed, 8))

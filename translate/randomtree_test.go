@@ -3,41 +3,10 @@ package translate_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
-	"testing"
-	"time"
 
 	"github.com/gatefold/gatefold/translate/policy"
 )
-
-// number reads a knob of the random tests.
-func number(t *testing.T, variable string, otherwise int) int {
-	t.Helper()
-	text, ok := os.LookupEnv(variable)
-	if !ok {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
-}
-
-// treeSeed gives the seed of the random trees: GATEFOLD_TREE_SEED, or with CI=true
-// another one for each run, and says how to run the same again.
-func treeSeed(t *testing.T) uint64 {
-	t.Helper()
-	seed := 1
-	if os.Getenv("CI") == "true" {
-		seed = int(time.Now().UnixNano() & 0x7fffffff)
-	}
-	seed = number(t, "GATEFOLD_TREE_SEED", seed)
-	t.Logf("the seed of the trees; GATEFOLD_TREE_SEED=%d makes the same ones", seed)
-	return uint64(seed)
-}
 
 // editTree writes or removes one file of a small world: names repeat, so that
 // children are shared, chains close to circles, and references miss.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
@@ -18,31 +19,30 @@ import (
 // TestTreesEqualCold edits random trees of delegation and inclusion and compares,
 // after each edit, everything published with a cold rebuild; the rules of each
 // host must stand in one strict order. Each tree is emptied in the end, and
-// nothing may be kept. GATEFOLD_TREE_EDITS sets the number of edits,
-// GATEFOLD_TREE_SEED the seed.
+// nothing may be kept.
 func TestTreesEqualCold(t *testing.T) {
-	edits, seed := number(t, "GATEFOLD_TREE_EDITS", 10_000), treeSeed(t)
-	if testing.Short() {
-		edits = min(edits, 400)
-	}
+	edits, seed := testsize.Of(t, 3000), testsize.Seed(t)
 	const lanes, perTree = 2, 50
 	trees := (edits + perTree - 1) / perTree
+	var longest [lanes]int // chains
+	t.Cleanup(func() {
+		if deepest := slices.Max(longest[:]); deepest < 3 {
+			t.Errorf("no chain is longer than %d: the edits prove little", deepest)
+		}
+	})
 	for lane := range lanes {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
-			all, deepest := treeObjects(t, rand.New(rand.NewPCG(seed, uint64(lane)))), 0
+			all := treeObjects(t, rand.New(rand.NewPCG(seed, uint64(lane))))
 			for number := lane; number < trees; number += lanes {
 				r := rand.New(rand.NewPCG(seed, uint64(number)))
 				options := scoped(uint64(number / lanes))
 				options.MaxRoutes = pick(r, 0, 0, 8, 40) // some reach their budget
 				w := newWorldOn(nil, options)
-				deepest = max(deepest, w.editTree(t, r, someObjects(r, all), perTree))
+				longest[lane] = max(longest[lane], w.editTree(t, r, someObjects(r, all), perTree))
 				if t.Failed() {
 					t.Fatalf("in tree %d", number)
 				}
-			}
-			if deepest < 3 && !testing.Short() { // few trees may all be flat
-				t.Errorf("no chain is longer than %d: the edits prove little", deepest)
 			}
 		})
 	}

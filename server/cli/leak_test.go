@@ -3,14 +3,13 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -18,15 +17,9 @@ import (
 // TestNothingIsKeptOfReloads takes edit after edit of one folder through all steps: routes
 // that change, come under names of their own and go, break and are mended, and now and then
 // a mistake of ours. What the pipeline holds afterwards is what it held after the first
-// edits, in number and in memory. GATEFOLD_EDITS sets how many.
+// edits, in number and in memory.
 func TestNothingIsKeptOfReloads(t *testing.T) {
-	edits := 1800
-	if text := os.Getenv("GATEFOLD_EDITS"); text != "" {
-		var err error
-		if edits, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	edits := testsize.Of(t, 1800)
 	const round = 60
 	const first = 10 * round
 	both, err := newSteps(t.Context(), folderOptions{}, false)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/journal"
 	"github.com/gatefold/gatefold/store/schema"
@@ -106,7 +107,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 	for _, route := range []string{"steady", "broken", "edited"} {
 		r.waitFor(route, "a")
 	}
-	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: []envoytest.Target{
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 300, Targets: []envoytest.Target{
 		r.target("steady", "a"), r.target("broken", "a"), r.target("edited", "a", "b"),
 	}})
 	in := func(name string) string { return filepath.Join(r.folder, name) }
@@ -152,7 +153,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 		r.waitMetric("gatefold_hold", 0)
 		edit(i)
 	}
-	wantNoFailure(t, load.Stop(), 2_000)
+	wantNoFailure(t, load, 2_000)
 }
 
 // TestAFreshEnvoyGetsTheStateOfAMissingFolder starts everything anew beside a
@@ -203,7 +204,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	for _, route := range []string{"steady", "left", "right"} {
 		r.waitFor(route, "a")
 	}
-	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: []envoytest.Target{
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 300, Targets: []envoytest.Target{
 		r.target("steady", "a"), r.target("left", "a", "b"), r.target("right", "a", "b"),
 	}})
 	envoytest.Wait(t, "a first state", func() error {
@@ -212,8 +213,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	})
 	r.write("pair.yaml", r.route("left", "a")+"---\n"+r.route("right", "a"))
 	r.must(os.Remove(filepath.Join(r.folder, "left.yaml")), os.Remove(filepath.Join(r.folder, "right.yaml")))
-	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 36 {
+	random := rand.New(rand.NewPCG(testsize.Seed(t), 2))
+	for round := range testsize.Of(t, 18) {
 		edits := random.IntN(6)
 		for i := range edits {
 			backend := []string{"a", "b"}[i%2]
@@ -235,7 +236,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		r.must(os.Rename(r.folder+".aside", r.folder))
 		r.waitMetric("gatefold_hold", 0)
 	}
-	wantNoFailure(t, load.Stop(), 2_000)
+	wantNoFailure(t, load, 2_000)
 }
 
 // isComplete wants a state in which all that serves is there, and of the pair both

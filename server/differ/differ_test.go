@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 )
@@ -24,12 +24,9 @@ import (
 //
 // It also fails when a field of a rule, a policy or a filter is part of no rule that a
 // request met: a field cannot be forgotten.
-//
-// GATEFOLD_DIFFER_REQUESTS sets how many requests are sent, GATEFOLD_DIFFER_SEED
-// makes other folders and requests.
 func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 	envoytest.Binary(t) // skips before the work
-	requests, seed := number(t, "GATEFOLD_DIFFER_REQUESTS", 20_000), uint64(number(t, "GATEFOLD_DIFFER_SEED", 1))
+	requests, seed := testsize.Of(t, 10_000), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
 	fleets := []struct {
@@ -60,20 +57,6 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 // requestsPerWorld is how many requests a world gets, until there are as many worlds as
 // one process has addresses for.
 const requestsPerWorld = 250
-
-// number reads a setting of the test.
-func number(t *testing.T, variable string, otherwise int) int {
-	t.Helper()
-	text, ok := os.LookupEnv(variable)
-	if !ok {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
-}
 
 // run asks each world so many questions, from a few workers.
 func (f *fleet) run(seed uint64, perWorld int, all *tally) {

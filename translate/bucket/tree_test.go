@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/internal/testsize"
 )
 
 // rule is a small model of a route: an exact path or one with all below it, or any path
@@ -135,7 +137,8 @@ func randomRule(r *rand.Rand, place int, wide bool) rule {
 // Random sets and edits: what the lists answer is what the whole list answers, the
 // limits hold, and a tree after edits is one that is made of what there is then.
 func TestListsAnswerAsTheWholeList(t *testing.T) {
-	for seed := range uint64(60) {
+	first := testsize.Seed(t)
+	for seed := first; seed < first+uint64(testsize.Of(t, 20)); seed++ {
 		r, wide := rand.New(rand.NewPCG(seed, 3)), seed%2 == 0
 		rules := map[int]rule{}
 		size := 1 + r.IntN(1500)
