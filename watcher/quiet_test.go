@@ -20,7 +20,7 @@ func TestWatchMassRemovalIsOneTree(t *testing.T) {
 	}
 	put(t, "1", root, "keep.yaml")
 	age()
-	w := start(t, root, func(o *Options) { o.Quiet = time.Second; o.MaxRemove = time.Hour })
+	w := start(t, root, func(o *Options) { o.Quiet = 3 * time.Second; o.MaxRemove = time.Hour })
 	for i := range 10 {
 		must(t, os.RemoveAll(filepath.Join(root, fmt.Sprint("d", i))))
 	}
@@ -167,23 +167,45 @@ func TestWatchRescans(t *testing.T) {
 	w.until("a.yaml=3", "b.yaml=3")
 }
 
-// While a call runs, Watch reads on and keeps the newest Tree only.
+// Of the Trees that nobody has taken yet, the newest is kept.
 func TestWatchKeepsNewestTree(t *testing.T) {
 	root := t.TempDir()
 	put(t, "0", root, "a.yaml")
-	calls, goOn := make(chan Tree), make(chan struct{})
+	w := step(t, root)
+	w.pass(false)
+	for _, content := range []string{"1", "2", "3"} {
+		replaceFile(t, content, root, "a.yaml")
+		w.settle.force()
+		w.pass(true)
+	}
+	wantFiles(t, (<-w.out).tree, "a.yaml=3")
+	if len(w.out) > 0 {
+		t.Errorf("another Tree is there: %v", contents((<-w.out).tree))
+	}
+}
+
+// While a call runs, Watch reads on, and gives the rest afterwards.
+func TestWatchReadsOnWhileACallRuns(t *testing.T) {
+	root := t.TempDir()
+	put(t, "0", root, "a.yaml")
+	calls, goOn, stats := make(chan Tree), make(chan struct{}), new(Stats)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		done <- Watch(ctx, Options{Root: root}, zerolog.Nop(), func(tree Tree) { calls <- tree; <-goOn })
+		done <- Watch(ctx, Options{Root: root, Stats: stats}, zerolog.Nop(), func(tree Tree) { calls <- tree; <-goOn })
 	}()
 	wantFiles(t, <-calls, "a.yaml=0")
-	for _, content := range []string{"1", "2", "3"} { // nobody takes these while the first call runs
-		replaceFile(t, content, root, "a.yaml")
-		time.Sleep(150 * time.Millisecond)
+	before := stats.Names.Load()
+	put(t, "1", root, "b.yaml")
+	for deadline := time.Now().Add(patience); stats.Names.Load() == before; time.Sleep(time.Millisecond) { // while the first call runs
+		if time.Now().After(deadline) {
+			t.Fatal("the new file is not looked at")
+		}
 	}
-	goOn <- struct{}{}
-	wantFiles(t, <-calls, "a.yaml=3")
+	for tree := (Tree{}); tree.Files.Len() < 2; {
+		goOn <- struct{}{}
+		tree = <-calls
+	}
 	cancel()
 	goOn <- struct{}{}
 	must(t, <-done)

@@ -136,6 +136,22 @@ func (l *Load) Stop() Result {
 	return l.Wait()
 }
 
+// StopAfter is Stop once so many requests were sent, or the bounds of the load allow no more.
+func (l *Load) StopAfter(requests int) Result {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	ended := make(chan struct{})
+	go func() { l.running.Wait(); close(ended) }()
+	for l.Result().Requests < requests {
+		select {
+		case <-ended:
+			return l.Result()
+		case <-tick.C:
+		}
+	}
+	return l.Stop()
+}
+
 // Wait returns the result once the load has sent all that its bounds allow.
 func (l *Load) Wait() Result {
 	l.running.Wait()

@@ -99,6 +99,15 @@ func TestLoadStops(t *testing.T) {
 		t.Errorf("%d requests, then %d after the stop", result.Requests, again.Requests)
 	}
 
+	load = StartLoad(t, LoadOptions{Targets: load.options.Targets})
+	if result := load.StopAfter(200); result.Requests < 200 || result.Failed != 0 {
+		t.Error(result)
+	}
+	few := LoadOptions{Targets: load.options.Targets, Requests: 10}
+	if got := StartLoad(t, few).StopAfter(20).Requests; got != 10 {
+		t.Errorf("%d requests of a load of 10", got)
+	}
+
 	// Without the duration this would take 1,000 seconds.
 	short := LoadOptions{Targets: load.options.Targets, Duration: 50 * time.Millisecond}
 	if got := StartLoad(t, short).Wait().Requests; got >= 1_000_000 {

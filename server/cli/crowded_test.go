@@ -63,7 +63,7 @@ func TestLinkFansHoldUpNobody(t *testing.T) {
 		}
 		return err
 	})
-	wantNoFailure(t, load.Stop(), 200)
+	wantNoFailure(t, load, 200)
 }
 
 // wantFollowed edits a route, and has a new directory bring another one.
@@ -113,7 +113,7 @@ func TestHalfAFileIsNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.waitFor("head", "b")
-	wantNoFailure(t, load.Stop(), 200)
+	wantNoFailure(t, load, 200)
 }
 
 // Connections that nobody uses take more descriptors than there are: edits are followed, the
@@ -159,5 +159,5 @@ func TestIdleConnectionsLeaveDescriptors(t *testing.T) {
 	if text := log.String(); strings.Contains(text, "too many open files") {
 		t.Error("it ran out of descriptors")
 	}
-	wantNoFailure(t, load.Stop(), 100)
+	wantNoFailure(t, load, 100)
 }

@@ -39,7 +39,7 @@ func startFaulty(t *testing.T, watch string) *faulty {
 
 // load asks for what no fault touches, and for what it may change.
 func (f *faulty) load() *envoytest.Load {
-	return envoytest.StartLoad(f.t, envoytest.LoadOptions{Targets: []envoytest.Target{
+	return envoytest.StartLoad(f.t, envoytest.LoadOptions{Rate: 300, Targets: []envoytest.Target{
 		f.target("steady", "a"), f.target("edited", "a", "b"), f.target("moved", "a"), f.target("head", "a", "b"), f.target("tail", "a"),
 	}})
 }
@@ -61,7 +61,7 @@ func TestFaultsOfTheFolderUnderLoad(t *testing.T) {
 	f.configMap()
 	f.waitMetric("gatefold_watch_announced", 1)
 	f.waitMetric("gatefold_watch_unannounced_changes_total", 0)
-	wantNoFailure(t, load.Stop(), 2_000)
+	wantNoFailure(t, load, 2_000)
 	f.allowEmpty()
 }
 
@@ -74,7 +74,7 @@ func TestFaultsWithoutEventsUnderLoad(t *testing.T) {
 	f.rootGone()
 	f.publishes()
 	f.waitMetric("gatefold_watch_announced", 0)
-	wantNoFailure(t, load.Stop(), 2_000)
+	wantNoFailure(t, load, 2_000)
 }
 
 // pair has two routes: half of the file is valid YAML without /tail.

@@ -45,7 +45,7 @@ func TestHostModeBoundsEnvoys(t *testing.T) {
 	m.shows("aa0/zz", "refused")
 	m.shows("aab/zz", "refused")
 	m.shows("default/eg", "running (adopted)", fmt.Sprint(first))
-	wantNoFailure(t, load.Stop(), 200)
+	wantNoFailure(t, load, 200)
 	for _, file := range []string{"a1.yaml", "a3.yaml"} {
 		if err := os.Remove(filepath.Join(m.folder, file)); err != nil {
 			t.Fatal(err)

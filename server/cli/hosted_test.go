@@ -238,7 +238,7 @@ func TestHostModeOutlivesGatefold(t *testing.T) {
 		m.waitFor("one", backend)
 		m.shows("default/eg", "running (adopted)", strconv.Itoa(envoy))
 	}
-	wantNoFailure(t, load.Stop(), 500)
+	wantNoFailure(t, load, 500)
 	if now := m.pid(); now != envoy {
 		t.Errorf("Envoy was %d and is %d", envoy, now)
 	}

@@ -278,5 +278,5 @@ func TestHostileFilesHoldUpNoEdit(t *testing.T) {
 	}
 	s.write("edited.yaml", s.route("edited", "b"))
 	s.waitFor("edited", "b")
-	wantNoFailure(t, load.Stop(), 500)
+	wantNoFailure(t, load, 500)
 }

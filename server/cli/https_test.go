@@ -135,7 +135,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 			for range 40 {
 				s.shown(s.rotate())
 			}
-			wantNoFailure(t, load.Stop(), 100)
+			wantNoFailure(t, load, 100)
 			if now := s.envoy.Stat("listener_manager.lds.update_success"); now != listeners {
 				t.Errorf("%d updates of listeners for 40 certificates", now-listeners)
 			}

@@ -174,7 +174,7 @@ func TestOnlyTheEnvoyOfTheGatewayIsServed(t *testing.T) {
 		}
 		envoy.Stop()
 	}
-	wantNoFailure(t, load.Stop(), 500)
+	wantNoFailure(t, load, 500)
 	var out strings.Builder
 	if code := Main([]string{"status", "--admin-address", s.admin}, &out, os.Stderr); code == exitFailed ||
 		!strings.Contains(out.String(), "spiffe://example.org/gateway/default/other  default/eg") {
@@ -240,7 +240,7 @@ func TestRotationOfBothSidesUnderLoad(t *testing.T) {
 	s.start()
 	s.write("edited.yaml", s.route("edited", "b"))
 	s.waitFor("edited", "b")
-	wantNoFailure(t, load.Stop(), 2_000)
+	wantNoFailure(t, load, 2_000)
 	if failed := envoy.Stat("cluster.gatefold.ssl.connection_error"); failed > 0 {
 		t.Errorf("%d handshakes failed", failed)
 	}

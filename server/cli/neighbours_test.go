@@ -140,7 +140,7 @@ func (n *neighbours) run(t *testing.T) {
 		n.waitFor("edited", backend)
 		n.waitFor("one", "a")
 	}
-	wantNoFailure(t, load.Stop(), 200)
+	wantNoFailure(t, load, 200)
 }
 
 // A team takes the platform's port, by name, by age and in other ways: the platform's Envoy
@@ -200,5 +200,5 @@ spec:
 		n.write("edited.yaml", n.route("edited", "c"))
 		n.waitFor("edited", "c")
 	}
-	wantNoFailure(t, load.Stop(), 100)
+	wantNoFailure(t, load, 100)
 }
