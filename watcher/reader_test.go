@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -193,19 +191,6 @@ func TestVanishingDirectoryIsStale(t *testing.T) {
 	if _, stale, err := r.look(dir, at, nil); err != nil || !stale {
 		t.Errorf("stale = %v, error = %v", stale, err)
 	}
-}
-
-// asNobody runs f as a user who has no rights beyond what files give to all,
-// also when the tests run as root.
-func asNobody(t *testing.T, f func()) {
-	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if os.Getuid() == 0 {
-		must(t, syscall.Setfsuid(65534))
-		defer func() { must(t, syscall.Setfsuid(0)) }()
-	}
-	f()
 }
 
 // What the system refuses is skipped, not deleted, and tried again.

@@ -4,3 +4,6 @@ package host
 
 // orphans finds none: host mode is for Linux.
 func orphans(string) map[string][]int { return nil }
+
+// bootstrapOf returns "": no process is known to have been started with a bootstrap.
+func bootstrapOf(int) string { return "" }
