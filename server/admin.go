@@ -132,11 +132,7 @@ func answer(w http.ResponseWriter, code int, body any) {
 }
 
 func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
-	if waits := s.unloaded(); waits != "" {
-		answer(w, http.StatusServiceUnavailable, word{Error: waits})
-		return
-	}
-	if why := s.busy().unready(); why != "" {
+	if why := s.unready(); why != "" {
 		answer(w, http.StatusServiceUnavailable, word{Error: why})
 		return
 	}

@@ -3,17 +3,53 @@ package server
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/gatefold/gatefold/translate"
 )
 
 // A change that takes long is told on the page of problems and by a metric, and after a minute
-// gatefold is not ready for new Envoys; it is again when the change is applied.
+// gatefold is not ready for new Envoys; it is again when the change is applied. The gRPC health
+// service says the same as /readyz, to those who ask and to those who watch.
 func TestBusyIsTold(t *testing.T) {
-	var busy Busy
-	r := start(t, Options{Busy: func() Busy { return busy }})
+	var now atomic.Pointer[Busy]
+	now.Store(&Busy{})
+	r := start(t, Options{Busy: func() Busy { return *now.Load() }})
+	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	health := healthv1.NewHealthClient(conn)
+	watch, err := health.Watch(t.Context(), &healthv1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := healthv1.HealthCheckResponse_UNKNOWN
+	healthIs := func(ready bool) {
+		t.Helper()
+		want := healthv1.HealthCheckResponse_NOT_SERVING
+		if ready {
+			want = healthv1.HealthCheckResponse_SERVING
+		}
+		if got, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil || got.GetStatus() != want {
+			t.Errorf("%+v: the health service says %v %v, want %v", *now.Load(), got.GetStatus(), err, want)
+		}
+		for watched != want {
+			got, err := watch.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			watched = got.GetStatus()
+		}
+	}
+	healthIs(false)
 	r.Publish(translate.Result{})
 	for _, step := range []struct {
 		busy  Busy
@@ -27,7 +63,8 @@ func TestBusyIsTold(t *testing.T) {
 		{Busy{"store", 0, 61 * time.Second}, http.StatusServiceUnavailable, "the step store for 61 s"},
 		{Busy{}, http.StatusOK, ""},
 	} {
-		busy = step.busy
+		now.Store(&step.busy)
+		healthIs(step.ready == http.StatusOK)
 		code, body := r.page(t, http.MethodGet, "/readyz", "")
 		if code != step.ready || code != http.StatusOK && !strings.Contains(body, step.words) {
 			t.Errorf("%+v: ready %d %s", step.busy, code, body)
@@ -36,6 +73,6 @@ func TestBusyIsTold(t *testing.T) {
 			t.Errorf("%+v: %s", step.busy, body)
 		}
 	}
-	busy = Busy{"locate", 3 * time.Second, 4 * time.Second}
+	now.Store(&Busy{"locate", 3 * time.Second, 4 * time.Second})
 	r.figures(t, `gatefold_pipeline_busy_seconds{step="locate"} 3`, `gatefold_pipeline_busy_seconds{step="translate"} 0`)
 }

@@ -193,7 +193,6 @@ func (s *Server) Publish(result translate.Result) {
 		s.published = true
 		close(s.intake.loaded)
 		s.board.feed.note()
-		s.setServing()
 	}
 }
 

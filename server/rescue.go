@@ -39,7 +39,7 @@ func (s *Server) survives(task string, run func()) (ok bool) {
 
 // tasks are those that Steady runs.
 func tasks() []string {
-	return []string{"certificates", "quarantine", "binds", "status", "busy"}
+	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys"}
 }
 
 // rescued returns a handler that answers 500 in place of a page that panics. The panic is

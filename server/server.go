@@ -208,6 +208,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { s.Steady(ctx, "certificates", s.watchTLS); return nil })
 	group.Go(func() error { s.Steady(ctx, "quarantine", s.tellQuarantine); return nil })
 	group.Go(func() error { s.Steady(ctx, "binds", s.tellBinds); return nil })
+	group.Go(func() error { s.Steady(ctx, "health", s.watchHealth); return nil })
 	group.Go(func() error {
 		if err := pages.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -225,7 +226,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) discovery() *grpc.Server {
 	g := grpc.NewServer(s.grpcOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
-	healthv1.RegisterHealthServer(g, s.health)
+	healthv1.RegisterHealthServer(g, healthService{s.health, s.setHealth})
 	return g
 }
 
@@ -243,10 +244,6 @@ func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 	}
 	discovery.GracefulStop()
 	return err
-}
-
-func (s *Server) setServing() {
-	s.health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 }
 
 // Reload is what happened to one change of the folder.
