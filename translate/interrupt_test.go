@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gatefold/gatefold/internal/testsize"
@@ -175,4 +176,35 @@ func parts(change store.Change) (all []store.Change) {
 		all = append(all, *keys[key])
 	}
 	return all
+}
+
+// asked is a memo.Stop that counts how often it is asked.
+type asked int
+
+func (a *asked) Err() error { *a++; return nil }
+
+// A route is one rule of the network. How often its translation can be interrupted grows with
+// what it has to encode.
+func TestALongRouteCanBeInterrupted(t *testing.T) {
+	questions := func(matches int) int {
+		paths := make([]string, matches)
+		for i := range paths {
+			paths[i] = fmt.Sprintf(`{path: {type: RegularExpression, value: "/a%d/[a-z]{1,64}"}}`, i)
+		}
+		w := newWorld(t)
+		change := w.store.Apply(tree(map[string]string{
+			"gateway.yaml": `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
+  spec: {gatewayClassName: gatefold, listeners: [{name: http, protocol: HTTP, port: 80}]}}`,
+			"route.yaml": `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: long},
+  spec: {parentRefs: [{name: eg}], rules: [{matches: [` + strings.Join(paths, ", ") + `]}]}}`,
+		}))
+		var count asked
+		if err := translate.New(translate.Options{}).Take(&count, change); err != nil {
+			t.Fatal(err)
+		}
+		return int(count)
+	}
+	if few, many := questions(1), questions(61); many < few+60 {
+		t.Errorf("asked %d times for one match, %d times for 61", few, many)
+	}
 }

@@ -241,7 +241,8 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	out.refused, _ = n.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
 	n.work.Routes += len(out.Rules)
-	for _, rule := range out.Rules {
+	for _, rule := range out.Rules { // delegation makes many of few, and each may have expressions to be compiled
+		c.Pause()
 		e, problems := out.encode(rule)
 		if len(problems) > 0 {
 			out.Problems = append(out.Problems, problems...)
