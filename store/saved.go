@@ -95,10 +95,13 @@ func (s *Store) save(key Key) Saved {
 		return Saved{Key: key}
 	}
 	saved := Saved{Key: key, Path: at.path(), Line: 1, Since: at.since()}
+	former, withheld := s.withheld[key]
 	if at.kept != nil {
 		saved.Text = at.kept.text
 	}
-	if d := at.definition; d != nil {
+	if withheld {
+		saved.Text, saved.Since = former.text, former.Since
+	} else if d := at.definition; d != nil {
 		saved.Line, saved.Text = d.document.line, d.saved()
 		if d.alone() != nil {
 			saved.Line = d.line()

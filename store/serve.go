@@ -57,19 +57,19 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 		s.replace(e, touched)
 		s.noteUnread(e)
 	}
+	maps.Copy(touched, s.unsettled)
+	clear(s.unsettled)
 	var change Change
 	for key := range touched {
 		if key.Namespace == "" { // Namespaces say what may serve of the others
-			s.settle(key, now, &change)
-			s.settleInvalid(key, &change)
+			s.settleSafely(key, now, &change)
 		}
 	}
 	s.declare(touched)
 	for key := range touched {
 		if key.Namespace != "" {
 			delete(s.selections, key.Namespace)
-			s.settle(key, now, &change)
-			s.settleInvalid(key, &change)
+			s.settleSafely(key, now, &change)
 		}
 	}
 	s.completeRestored(&change)
@@ -164,6 +164,7 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 			object = before.object
 			winner.item.object = object // not both
 		} else {
+			s.remember(key, before)
 			change.Set = append(change.Set, object)
 		}
 		after := served{object: object, definition: winner}
@@ -188,6 +189,7 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 		return
 	}
 	s.changed(key)
+	s.remember(key, before)
 	delete(s.served, key)
 	change.Gone = append(change.Gone, key)
 }
@@ -249,6 +251,7 @@ func (s *Store) keepMoved(key Key, before served, now time.Time, change *Change)
 	if r.file.source != before.object.Source {
 		moved := *before.object
 		moved.Source = r.file.source
+		s.remember(key, before)
 		before.object = &moved
 		change.Set = append(change.Set, &moved)
 	}

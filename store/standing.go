@@ -46,6 +46,7 @@ func (s *Store) problems() []Problem {
 	all = append(all, s.outsideProblems()...)
 	all = append(all, s.keptProblems()...)
 	all = append(all, s.sharedPorts()...)
+	all = append(all, s.mistakeProblems()...)
 	SortProblems(all)
 	stale := s.staleOf(all)
 	s.tellConsequences(all)

@@ -70,6 +70,11 @@ type Store struct {
 	unread      map[string]struct{} // files below a directory that is skipped
 	selections  map[string]*selection
 
+	previous  map[Key]served        // what was served before the Changes that Applied does not know of
+	withheld  map[Key]formerVersion // in the place of what serves here
+	unsettled map[Key]struct{}      // to be settled by the next Tree, whatever it changes
+	mistakes  map[Key]Problem       // of keys whose settling panicked
+
 	unsaved  map[Key]struct{} // changed since Unsaved told of it
 	absent   map[Key]string   // Secrets that were restored without their content
 	restored bool             // no Change has told of what Restore brought
@@ -96,6 +101,7 @@ func New(options Options) (*Store, error) {
 		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
 		refusals: map[Key][]*refusal{}, invalid: map[Key]*Invalid{},
 		outside: map[Key]struct{}{}, policy: tenancy.New(options.ClusterPaths), trespassing: map[*file]bool{}, unread: map[string]struct{}{}, selections: map[string]*selection{},
+		previous: map[Key]served{}, withheld: map[Key]formerVersion{}, unsettled: map[Key]struct{}{}, mistakes: map[Key]Problem{},
 		unsaved: map[Key]struct{}{}, absent: map[Key]string{},
 	}, nil
 }

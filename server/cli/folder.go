@@ -34,6 +34,8 @@ type folderOptions struct {
 
 	save, saveSecrets bool               // store.Options, of serve
 	progress          func(done, of int) // the same
+
+	translators func(translate.Options) translator // translate.New, but for tests of its mistakes
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) { groupFlags(flags, o.add) }
@@ -136,7 +138,9 @@ func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error)
 		return nil, err
 	}
 	both := &steps{store: objects, newStore: newStore, secrets: secrets, routes: o.routes, prefix: o.prefix}
-	both.translators = func(options translate.Options) translator { return translate.New(options) }
+	if both.translators = o.translators; both.translators == nil {
+		both.translators = func(options translate.Options) translator { return translate.New(options) }
+	}
 	both.translator = both.newTranslator()
 	return both, nil
 }

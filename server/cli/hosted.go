@@ -105,13 +105,18 @@ func (o *hostOptions) runFolder() (string, error) {
 	return "", errors.New("--envoy needs a folder for sockets: name it by --envoy-run-dir")
 }
 
-// start makes the Host, nil without --envoy. Its Envoys end at once when hurry is closed.
-func (o *hostOptions) start(srv *server.Server, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
+// start makes the Host, nil without --envoy. Its Envoys end at once when hurry is closed, and
+// without learns of the Gateways that have none.
+func (o *hostOptions) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if !o.on {
 		return nil, nil
 	}
 	options := o.host
-	options.Changed, options.Hurry = srv.Supervised, hurry
+	options.Hurry = hurry
+	options.Changed = func(states []host.State) {
+		srv.Supervised(states)
+		without.note(states)
+	}
 	envoys, err := host.New(options, log)
 	if err == nil {
 		srv.Register(hostFigures(envoys)...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -37,6 +38,11 @@ func TestHostModeBoundsEnvoys(t *testing.T) {
 	m.write("a2.yaml", gatewayOf(t, "aab"))
 	m.shows("aab/zz", "refused", "--max-envoys")
 	m.shows("Gateway", "aab/zz", "Programmed")
+	m.shows("a2.yaml:3", "TooManyEnvoys", "--max-envoys")
+	m.metricIs(`gatefold_problems{code="TooManyEnvoys",namespace="aab",severity="error"} 1`)
+	if _, page, err := (&client{address: m.admin, timeout: patience}).get(t.Context(), "/api/v1/problems"); err != nil || !strings.Contains(string(page), `"TooManyEnvoys"`) {
+		t.Errorf("%s %v", page, err)
+	}
 	m.write("one.yaml", m.route("one", "b"))
 	m.waitFor("one", "b")
 	m.stop(syscall.SIGTERM)
@@ -52,6 +58,7 @@ func TestHostModeBoundsEnvoys(t *testing.T) {
 		}
 	}
 	m.shows("aab/zz", "running")
+	m.logs("fixed: this Gateway has no Envoy")
 	m.stop(syscall.SIGINT)
 }
 

@@ -46,7 +46,7 @@ func (p *pipeline) translate(change store.Change) (result translate.Result, err 
 	next := p.withheld.filter(p.pending)
 	switch err := p.attempt(next, runDeadline); {
 	case blamable(err):
-		p.reportMistake(err, next)
+		p.reportMistake("translate", err, next)
 		if err := p.isolate(partsOf(next), err); err != nil {
 			p.unsure = true
 			return result, err
@@ -54,7 +54,7 @@ func (p *pipeline) translate(change store.Change) (result translate.Result, err 
 	case err != nil:
 		return result, err
 	}
-	p.pending, p.unsure = store.Change{}, true
+	p.sent, p.pending, p.unsure = next, store.Change{}, true
 	result = p.translator.Apply(store.Change{})
 	if p.renewed {
 		result = p.ledger.complete(result, p.all())
@@ -83,9 +83,9 @@ func (p *pipeline) attempt(change store.Change, limit time.Duration) (err error)
 	return p.translator.Take(p.interrupt(limit+time.Duration(objects)*deadlinePerObject), change)
 }
 
-// reportMistake logs why a Change cannot be applied as a whole.
-func (p *pipeline) reportMistake(err error, change store.Change) {
-	line := p.log.Error().Str("step", "translate").Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
+// reportMistake logs why a step cannot apply a Change as a whole.
+func (p *pipeline) reportMistake(step string, err error, change store.Change) {
+	line := p.log.Error().Str("step", step).Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
 	var m *mistake
 	if errors.As(err, &m) {
 		line = line.Str("panic", m.said).Bytes("stack", m.stack)
@@ -113,7 +113,7 @@ func (p *pipeline) isolate(parts []part, cause error) error {
 	i := &isolation{pipeline: p, former: map[store.Key]*store.Object{}, changes: map[store.Key]bool{}}
 	for _, part := range parts {
 		i.changes[part.key] = true
-		if former := p.translator.Former(part.key); former != nil {
+		if former := p.former(part.key); former != nil {
 			i.former[part.key] = former
 		}
 	}
@@ -124,6 +124,18 @@ func (p *pipeline) isolate(parts []part, cause error) error {
 		return i.distrust()
 	}
 	return i.divide(parts, cause)
+}
+
+// former returns the version of an object that is served; nil for none. A fresh translator
+// does not know it, and neither does one that has not seen what a state gave.
+func (p *pipeline) former(key store.Key) *store.Object {
+	if _, closed := p.withheld.substitutes[key]; closed {
+		return nil
+	}
+	if former := p.translator.Former(key); former != nil {
+		return former
+	}
+	return p.store.Former(key).Object
 }
 
 // divide looks for the objects among parts, that cannot be applied together: cause is why.
@@ -185,7 +197,7 @@ func (i *isolation) rewind() error {
 	}
 	err := i.attempt(followed(kept, joined(i.taken)), runDeadline)
 	if blamable(err) {
-		i.reportMistake(err, kept)
+		i.reportMistake("translate", err, kept)
 		return errLost
 	}
 	return err
@@ -205,20 +217,25 @@ func (i *isolation) distrust() error {
 // withhold leaves an object out, and puts in its place what is safe and can be applied.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: i.busy.now()}
+	if since := i.store.Former(bad.key).Since; !since.IsZero() {
+		w.since = since
+	}
 	if bad.set == nil && !bad.gone {
 		return nil // of an invalid object, only its status and what it closes is missing
 	}
 	for _, instead := range w.instead(bad.key) {
 		switch err := i.try([]part{instead}); {
 		case err == nil:
-			w.inForce = instead
+			if w.inForce = instead; instead.set != w.former {
+				w.former = nil
+			}
 			i.withheld.add(bad.key, w)
 			return nil
 		case !blamable(err):
 			return err
 		}
 	}
-	w.inForce = part{key: bad.key, gone: true}
+	w.former, w.inForce = nil, part{key: bad.key, gone: true}
 	i.withheld.add(bad.key, w)
 	return nil
 }
@@ -226,7 +243,7 @@ func (i *isolation) withhold(bad part, cause error) error {
 // instead is what may be applied in the place of the object, the best first.
 func (w *withheld) instead(key store.Key) (all []part) {
 	if w.former != nil {
-		return []part{{key: key, set: w.former}}
+		all = append(all, part{key: key, set: w.former})
 	}
 	if w.object != nil {
 		if closed := translate.Closed(w.object); closed != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/watcher"
 )
 
 // mistakenTranslator is a translator with a mistake: it cannot take certain objects.
@@ -117,9 +118,11 @@ func routeTo(host string) string {
 }
 
 // answers are the statuses that hosts answer with for /, by the last View.
-func answers(r *recorder) map[string]string {
+func answers(r *recorder) map[string]string { return answersOf(r.published[len(r.published)-1]) }
+
+func answersOf(result translate.Result) map[string]string {
 	out := map[string]string{}
-	for _, g := range r.published[len(r.published)-1].View().Gateways {
+	for _, g := range result.View().Gateways {
 		for _, port := range g.Ports {
 			for _, host := range port.Hosts {
 				for rule := range host.Rules {
@@ -263,6 +266,98 @@ func TestTriesAreBounded(t *testing.T) {
 				t.Errorf("the hosts answer %v", count)
 			}
 		})
+	}
+}
+
+// A route without a last valid version stays closed, at the hosts that it has now, when an edit
+// leaves the mistake in.
+func TestAWithheldRouteStaysClosed(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	withMistake(p, false, panics)
+	for _, host := range []string{"one.test", "two.test"} {
+		p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo(host))))
+		if got := answers(r); len(got) != 1 || got[host] != "500" {
+			t.Errorf("%s: %v", host, got)
+		}
+		if stale := r.published[len(r.published)-1].Stale; len(stale) > 0 {
+			t.Errorf("%s: stale is %+v", host, stale)
+		}
+		if c := accepted(t, r, "a"); c.Status != "False" {
+			t.Errorf("%s: %+v", host, c)
+		}
+	}
+}
+
+// A mistake in publishing costs the object that causes it, as one in translating does: while
+// something serves, and at a start.
+func TestAPanicInPublishingCostsItsObject(t *testing.T) {
+	folder := func(edit int, third string) watcher.Tree {
+		text := oneGateway + "\n"
+		for i := range 9 {
+			host := fmt.Sprintf("r%d-%d.test", i, edit)
+			if i == 3 && third != "" {
+				host = third
+			}
+			text += object("HTTPRoute", fmt.Sprint("r", i), false, routeTo(host))
+		}
+		return tree(text)
+	}
+	for _, cold := range []bool{false, true} {
+		t.Run(fmt.Sprint("at a start ", cold), func(t *testing.T) {
+			p, r, log := newTestPipeline(t)
+			r.panicsAt = "bad.test"
+			p.rehearsal = func() publisher { return &recorder{panicsAt: r.panicsAt} }
+			third := map[string]string{"r3-1.test": "redirect"}
+			if cold {
+				third = map[string]string{"bad.test": "500"}
+			} else {
+				p.reload(folder(1, ""))
+			}
+			p.reload(folder(2, "bad.test"))
+			got := answers(r)
+			for host, want := range third {
+				if got[host] != want {
+					t.Errorf("%s answers %q", host, got[host])
+				}
+			}
+			for i := range 9 {
+				if i != 3 && got[fmt.Sprintf("r%d-2.test", i)] != "redirect" {
+					t.Errorf("r%d does not follow its edit: %v", i, got)
+				}
+			}
+			if named := internalErrors(p); len(named) != 1 || !strings.HasPrefix(named[0], "r3 a.yaml:") || r.outcome() != "problems" {
+				t.Errorf("%s, problems at %q\n%s", r.outcome(), named, log)
+			}
+			published := len(r.published)
+			p.reload(folder(3, "bad.test")) // edits of others cost no search
+			if got := answers(r); got["r4-3.test"] != "redirect" || len(r.published) != published+1 {
+				t.Errorf("the next edit: %v", got)
+			}
+			p.reload(folder(4, ""))
+			if got := answers(r); got["r3-4.test"] != "redirect" || len(got) != 9 || len(internalErrors(p)) > 0 {
+				t.Errorf("after the fix: %v, %q", got, internalErrors(p))
+			}
+		})
+	}
+}
+
+// A panic of the store in the middle of a Change loses nothing: the next Tree is taken as a whole.
+func TestAPanicOfTheStoreLosesNoChange(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	text := func(edit int) string {
+		return oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo(fmt.Sprintf("a%d.test", edit))) + object("HTTPRoute", "b", false, routeTo(fmt.Sprintf("b%d.test", edit)))
+	}
+	p.reload(tree(text(1)))
+	ctx := p.ending
+	p.ending = nil // ApplyUntil asks it, which is a panic
+	p.reload(tree(text(2) + object("HTTPRoute", "lost", false, routeTo("lost.test"))))
+	p.ending = ctx
+	if r.outcome() != "failed" || len(r.published) != 1 || !strings.Contains(log.String(), "ALARM") {
+		t.Fatalf("%s, %d published\n%s", r.outcome(), len(r.published), log)
+	}
+	p.reload(tree(text(3)))
+	if got := answers(r); r.outcome() != "ok" || len(got) != 2 || got["a3.test"] != "redirect" || got["b3.test"] != "redirect" {
+		t.Errorf("%s, %v\n%s", r.outcome(), got, log)
 	}
 }
 

@@ -16,18 +16,20 @@ type standing struct {
 	errors, warnings int
 	expiry           translate.Expiry
 
-	translated, expired, mine []store.Problem // mine is the two before, joined
-	located, stored           []store.Problem // that all is made of
+	unhosted []store.Problem // of Gateways without an Envoy on this machine, as they were told last
+
+	translated, expired, placeless, mine []store.Problem // mine is the three before, joined
+	located, stored                      []store.Problem // that all is made of
 }
 
 // located gives the problems of both steps with their places, in order.
 func (s *steps) located(change store.Change, result translate.Result) []store.Problem {
 	l := &s.standing
 	expired := l.expiry.At(&result, time.Now())
-	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) {
-		l.translated, l.expired, l.mine = result.Problems, expired, result.Problems
-		if len(expired) > 0 {
-			l.mine = slices.Concat(result.Problems, expired)
+	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) || !store.SameProblems(l.unhosted, l.placeless) {
+		l.translated, l.expired, l.placeless, l.mine = result.Problems, expired, l.unhosted, result.Problems
+		if len(expired)+len(l.unhosted) > 0 {
+			l.mine = slices.Concat(result.Problems, expired, l.unhosted)
 		}
 	}
 	located := s.secrets.locate(prefixed(s.store.Locate(l.mine), s.prefix, ""))

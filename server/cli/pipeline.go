@@ -29,6 +29,7 @@ type pipeline struct {
 	ledger    ledger
 	published bool
 	save      func()               // what serves, for a restart; nil where nothing is kept
+	rehearsal func() publisher     // makes a publisher without clients; nil where no mistake of publishing is looked for
 	beginAnew func(cause error)    // has the store forget a state that cannot be applied; nil once something is published
 	tree      *watcher.Tree        // the folder's last
 	refused   translate.Quarantine // the newest
@@ -40,8 +41,9 @@ type pipeline struct {
 	// unsure is set while a Change is on its way from the store to the server.
 	// Found set, it tells that a mistake lost one.
 	unsure bool
-	// pending is what the translator has not come to the end of.
-	pending store.Change
+	// pending is what the translator has not come to the end of, and sent what it came to the
+	// end of last.
+	pending, sent store.Change
 	// renewed is set while the translator is fresh, and the server has what it does not know of.
 	renewed  bool
 	retry    bool // a user asked for a reload: what is withheld is tried again
@@ -147,6 +149,20 @@ func (p *pipeline) quarantine(refused translate.Quarantine) {
 	defer p.mu.Unlock()
 	p.refused = refused
 	p.translator.Quarantine(refused)
+	p.republish()
+}
+
+// lackEnvoys takes in the problems of Gateways that have no Envoy on this machine.
+func (p *pipeline) lackEnvoys(problems []store.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unhosted = problems
+	p.republish()
+}
+
+// republish serves the folder as it was read last, once something is published, after a change
+// that did not come from it. p.mu is held.
+func (p *pipeline) republish() {
 	if !p.published {
 		return
 	}
@@ -212,7 +228,7 @@ func (p *pipeline) expect() {
 	case errors.As(r.ended, &m) && p.beginAnew != nil:
 		p.startAnew(r.ended)
 	case blamable(r.ended):
-		p.reportMistake(r.ended, store.Change{Set: objects})
+		p.reportMistake(r.step, r.ended, store.Change{Set: objects})
 	}
 }
 
@@ -290,10 +306,26 @@ func (p *pipeline) run(r *reload) (ok bool) {
 		return true
 	}
 	if p.published || p.beginAnew == nil {
+		p.renewStore(r)
 		return false
 	}
 	p.startAnew(nil) // the log has what happened
 	return p.guard(r, func() { p.step(r) })
+}
+
+// renewStore has a fresh Store go on from what is served, after a panic of the store in the middle
+// of a Change. The translator is renewed, too, as it may be further than what is served.
+func (p *pipeline) renewStore(r *reload) {
+	if r.step != "store" {
+		return
+	}
+	p.guard(r, func() {
+		fresh, err := p.store.Anew()
+		if err != nil { // New has succeeded before
+			panic(err)
+		}
+		p.store, p.unsure = fresh, true
+	})
 }
 
 // step takes a Tree through all steps, unless it is interrupted.
@@ -309,24 +341,47 @@ func (p *pipeline) step(r *reload) {
 	p.publish(r)
 }
 
-// publish serves what follows from the Change.
+// publish serves what follows from the Change. A mistake that publishing makes costs the object
+// that causes it; where that is not found, what served is served, and the next Tree is tried
+// with a fresh translator.
 func (p *pipeline) publish(r *reload) {
-	if r.time("translate", func() { r.result, r.ended = p.translate(r.change) }); r.ended != nil {
+	stored := r.change.Stale
+	if !p.prepare(r, stored) {
 		return
 	}
-	r.change.Stale = p.withheld.report(&r.result, r.change.Stale, p.store)
-	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
-	if p.waiting(r) {
-		p.unsure, p.renewed = false, false // there was nothing in it
-		return
+	var err error
+	if r.time("publish", func() { err = p.send(r.result) }); err != nil {
+		p.reportMistake("publish", err, p.sent)
+		if r.ended = p.rehearse(p.sent, err); errors.Is(r.ended, errLost) {
+			p.log.Error().Str("step", "publish").Msg("ALARM: no object is found that is the cause: this change of the folder is not served, what served before is; the next edit is tried afresh")
+		}
+		if r.ended != nil || !p.prepare(r, stored) {
+			return
+		}
+		r.time("publish", func() { p.publisher.Publish(r.result) })
 	}
-	r.result.Problems, r.result.Stale = r.problems, r.change.Stale
-	r.time("publish", func() { p.publisher.Publish(r.result) })
 	p.ledger.published(r.result)
+	p.store.Applied(p.withheld.formers())
 	p.published, p.unsure, p.renewed, p.trusted, p.beginAnew = true, false, false, p.refused, nil
 	if p.save != nil {
 		p.save()
 	}
+}
+
+// prepare makes the result that is to be published, false where there is none. stored are the
+// stale objects of the store.
+func (p *pipeline) prepare(r *reload, stored []store.Stale) bool {
+	if r.time("translate", func() { r.result, r.ended = p.translate(r.change) }); r.ended != nil {
+		return false
+	}
+	r.change.Stale = p.withheld.report(&r.result, stored, p.store)
+	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
+	if p.waiting(r) {
+		p.unsure, p.renewed = false, false // there was nothing in it
+		return false
+	}
+	r.result.Problems, r.result.Stale = r.problems, r.change.Stale
+	return true
 }
 
 // guard is the barrier around the steps: a panic in one of them is our mistake,
@@ -335,7 +390,7 @@ func (p *pipeline) guard(r *reload, steps func()) (ok bool) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
 			p.log.Error().Str("step", r.step).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
-				Msg("a mistake in gatefold: this change of the folder is not served, what served before is; please report it")
+				Msg("ALARM: a mistake in gatefold: this change of the folder is not served, what served before is; the next edit is tried afresh; please report it")
 		}
 	}()
 	steps()

@@ -22,10 +22,11 @@ type recorder struct {
 	published []translate.Result
 	reloads   []server.Reload
 	panics    bool
+	panicsAt  string // a host that must not redirect
 }
 
 func (r *recorder) Publish(result translate.Result) {
-	if r.panics {
+	if r.panics || r.panicsAt != "" && answersOf(result)[r.panicsAt] == "redirect" {
 		panic("out of luck")
 	}
 	r.published = append(r.published, result)

@@ -170,7 +170,9 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	srv.Register(watchFigures(folder.Stats)...)
 	srv.Register(readBuild().figure())
 	p.publisher = told.ready(srv)
-	envoys, err := o.envoys.start(srv, hurried(outer), log)
+	p.rehearsal = func() publisher { return server.New(server.Options{}, zerolog.Nop()) }
+	without := newUnhosted()
+	envoys, err := o.envoys.start(srv, without, hurried(outer), log)
 	if err != nil {
 		return err
 	}
@@ -179,6 +181,10 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	} else {
 		p.publisher = hosted{p.publisher, envoys}
 		group.Go(func() error { return o.envoys.run(ctx, outer, envoys) })
+		group.Go(func() error {
+			srv.Steady(ctx, "envoys", func(ctx context.Context) { without.run(ctx, p.lackEnvoys) })
+			return nil
+		})
 	}
 	group.Go(func() error { return told.run(ctx, srv, p.busy.stuck) })
 	group.Go(func() error { srv.Steady(ctx, "busy", p.busy.watch); return nil })

@@ -31,6 +31,9 @@ type withholding struct {
 	all map[store.Key]*withheld
 	// released are keys whose statuses were changed here, and are the translator's again.
 	released map[store.Key]*status.Update
+	// substitutes are the objects without a last valid version, in whose place something else was
+	// published. They stay here until they are published themselves, or are gone.
+	substitutes map[store.Key]struct{}
 
 	sure     bool // what follows is what it would be again
 	given    []store.Problem
@@ -40,10 +43,30 @@ type withholding struct {
 }
 
 func newWithholding() *withholding {
-	return &withholding{all: map[store.Key]*withheld{}, released: map[store.Key]*status.Update{}}
+	return &withholding{all: map[store.Key]*withheld{}, released: map[store.Key]*status.Update{}, substitutes: map[store.Key]struct{}{}}
 }
 
-func (q *withholding) add(key store.Key, w *withheld) { q.all[key], q.sure = w, false }
+func (q *withholding) add(key store.Key, w *withheld) {
+	w.told = q.released[key] // what is told of it stays
+	delete(q.released, key)
+	q.all[key], q.sure = w, false
+	if delete(q.substitutes, key); w.former == nil {
+		q.substitutes[key] = struct{}{}
+	}
+}
+
+// formers returns the versions that are served in the place of newer ones, and forgets the
+// substitutes that are no more. It is called when all is published.
+func (q *withholding) formers() map[store.Key]store.Withheld {
+	maps.DeleteFunc(q.substitutes, func(key store.Key, _ struct{}) bool { return q.all[key] == nil })
+	former := map[store.Key]store.Withheld{}
+	for key, w := range q.all {
+		if w.former != nil && w.object != nil {
+			former[key] = store.Withheld{Object: w.former, Since: w.since}
+		}
+	}
+	return former
+}
 
 func (q *withholding) release(key store.Key) {
 	w := q.all[key]

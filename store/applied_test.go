@@ -1,0 +1,156 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// What gatefold cannot translate is saved in its last valid version, and a restart goes on from
+// that: with the folder's version beside it, without the folder, and after the file broke.
+func TestAWithheldVersionOutlivesARestart(t *testing.T) {
+	good, bad := route("a", "/1"), route("a", "/bad")
+	b := route("b", "/1")
+	tree := func(a, b string) watcher.Tree {
+		return treeOf(map[string]string{"a.yaml": a, "b.yaml": b})
+	}
+	s, saved := newStore(t, saving), ledger{}
+	first := s.Apply(tree(good, b))
+	s.Applied(nil)
+	saved.take(s)
+	since := treeOf(nil).Noticed
+	withheld := map[Key]Withheld{}
+	for _, o := range first.Set {
+		if o.Key.Name == "a" {
+			withheld[o.Key] = Withheld{o, since}
+		}
+	}
+	for i, text := range []string{bad, route("a", "/bad2")} { // edits of what is withheld stay withheld
+		s.Apply(tree(text, route("b", fmt.Sprint("/", i+2))))
+		if former := s.Former(routeKey("a")); former.Object != withheld[routeKey("a")].Object {
+			t.Errorf("edit %d: the former version is %v", i, former)
+		}
+		s.Applied(withheld)
+		saved.take(s)
+	}
+	for name, step := range map[string]struct {
+		tree watcher.Tree
+		want string
+	}{
+		"the same folder": {tree(route("a", "/bad2"), route("b", "/3")), "+a=/bad2 +b=/3"},
+		"broken":          {tree("a: [", route("b", "/3")), "+a=/1 +b=/3 LastGoodKept InvalidYAML"},
+		"fixed":           {tree(route("a", "/4"), route("b", "/3")), "+a=/4 +b=/3"},
+		"removed":         {treeOf(map[string]string{"b.yaml": route("b", "/3")}), "+b=/3 -a"},
+	} {
+		again := saved.restart(t, saving)
+		if got := sortedRestored(again); got != "a=/1 b=/3 " {
+			t.Errorf("restored is %s", got)
+		}
+		change := again.Apply(step.tree)
+		if got := summary(change); sortedWords(got) != sortedWords(step.want) {
+			t.Errorf("%s: got %q, want %q", name, got, step.want)
+		}
+		former := again.Former(routeKey("a"))
+		if pathOf(former.Object) != "/1" || !former.Since.Equal(since) {
+			t.Errorf("%s: the former version is %v", name, former)
+		}
+	}
+	s.Apply(tree(route("a", "/5"), b)) // it is fixed, and so is what is saved
+	s.Applied(nil)
+	saved.take(s)
+	if got := sortedRestored(saved.restart(t, saving)); got != "a=/5 b=/1 " {
+		t.Errorf("after the fix, restored is %s", got)
+	}
+}
+
+func routeKey(name string) Key {
+	return Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "default", Name: name}
+}
+
+func pathOf(o *Object) string {
+	r, _ := As[*api.HTTPRoute](o)
+	return *r.Spec.Rules[0].Matches[0].Path.Value
+}
+
+func sortedRestored(s *Store) (out string) {
+	for _, o := range s.Restored() {
+		out += o.Key.Name + "=" + pathOf(o) + " "
+	}
+	return out
+}
+
+// A mistake in settling an object costs that object: its last valid version stays, all others
+// follow their edits, and the next Tree tries it again.
+func TestAPanicInSettlingCostsItsObject(t *testing.T) {
+	s := newStore(t, Options{})
+	s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/1"), "b.yaml": route("b", "/1")}))
+	s.Applied(nil)
+	a := routeKey("a")
+	contested := s.contested
+	s.contested = nil // so that a panics, which is defined twice
+	change := s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/2"), "a2.yaml": route("a", "/2"), "b.yaml": route("b", "/2"), "c.yaml": route("c", "/1")}))
+	if got := summary(change); got != "+b=/2 +c=/1 InternalError" {
+		t.Fatalf("got %q", got)
+	}
+	if p := change.Problems[0]; p.File != "a.yaml" || p.Object != a || !strings.Contains(p.Message, "still served") || s.served[a].object == nil {
+		t.Errorf("%+v, served is %v", p, s.served[a].object)
+	}
+	s.contested = contested
+	if got := summary(s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/2"), "b.yaml": route("b", "/3"), "c.yaml": route("c", "/1")}))); got != "+a=/2 +b=/3" {
+		t.Errorf("tried again: %q", got)
+	}
+}
+
+// A Store that a panic left in the middle of a Change is replaced by one that goes on from what
+// is served, whatever the Change did of it.
+func TestAnewGoesOnFromWhatIsServed(t *testing.T) {
+	s := newStore(t, Options{})
+	s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/1"), "b.yaml": route("b", "/1"), "gone.yaml": route("g", "/1")}))
+	s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/1"), "b.yaml": "b: [", "gone.yaml": route("g", "/1")})) // b is kept
+	s.Applied(nil)
+	s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/2"), "b.yaml": "b: [", "new.yaml": route("fresh", "/1")})) // lost
+	again, err := s.Anew()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := again.Apply(treeOf(map[string]string{"a.yaml": route("a", "/3"), "b.yaml": "b: [", "n.yaml": route("fresh", "/2")}))
+	if got := summary(change); got != "+a=/3 +fresh=/2 -g LastGoodKept InvalidYAML" {
+		t.Errorf("got %q", got)
+	}
+	if got := summary(again.Apply(treeOf(map[string]string{"a.yaml": route("a", "/3"), "b.yaml": route("b", "/4"), "n.yaml": route("fresh", "/2")}))); got != "+b=/4" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What lies in a directory that is skipped stays as it was: in the running process, and after a
+// restart in the middle of it.
+func TestWhatIsBelowASkippedDirectoryStays(t *testing.T) {
+	skipped := func(files map[string]string) watcher.Tree {
+		tree := treeOf(files)
+		tree.Skipped = []watcher.Skip{{Path: "team", Reason: watcher.Unreadable, Detail: "permission denied"}}
+		return tree
+	}
+	inTeam := route("a", "/1")
+	for _, restart := range []bool{false, true} {
+		s, saved := newStore(t, saving), ledger{}
+		s.Apply(treeOf(map[string]string{"team/a.yaml": inTeam, "team/deep/b.yaml": route("b", "/1"), "c.yaml": route("c", "/1")}))
+		saved.take(s)
+		if restart {
+			s = saved.restart(t, saving)
+		}
+		for i := range 3 {
+			change := s.Apply(skipped(map[string]string{"c.yaml": route("c", fmt.Sprint("/", i+2))}))
+			if got := len(s.served); got != 3 || len(change.Gone) > 0 {
+				t.Errorf("restart %v, edit %d: %s, %d served", restart, i, summary(change), got)
+			}
+		}
+		if got := summary(s.Apply(treeOf(map[string]string{"team/a.yaml": inTeam, "c.yaml": route("c", "/4")}))); got != "-b" {
+			t.Errorf("restart %v: the directory is back: %q", restart, got)
+		}
+	}
+}
