@@ -56,8 +56,9 @@ compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dock
 
 check: build test race random compose lint tidy generated fuzz ## Everything that CI runs
 
-lint: ## Style, import direction and budgets, by .golangci.yaml
+lint: ## Style, import direction and budgets, by .golangci.yaml; and that all of it compiles for macOS
 	$(GOLANGCI) run
+	GOOS=darwin $(GO) vet ./...
 	cd $(SUITE) && $(GOLANGCI) run
 
 tidy: ## Fail when go.mod or go.sum would change

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -201,7 +202,7 @@ func rejectionsIn(figures string) string {
 // A rule that one Envoy alone cannot serve is kept from that one: the Gateway is not
 // programmed there and says why, and every other Envoy serves it.
 func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
-	f := startFolded(t, Options{Reload: func(bool) (c Changes) { return c }})
+	f := startFolded(t, Options{Reload: func(context.Context, bool) (c Changes, err error) { return c, nil }})
 	f.route("other", "one.example", "")
 	f.small("small-1")
 	f.leads("/other", "one.example")

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -28,6 +29,11 @@ func (deltaWire) decode(message []byte) (*deltaRequest, error) {
 func receive(ctx context.Context, wire wire) (<-chan message, <-chan error) {
 	messages, failed := make(chan message), make(chan error, 1)
 	go func() {
+		defer func() {
+			if mistake := recover(); mistake != nil { // in the name of the stream, which reports it
+				failed <- fmt.Errorf("internal error: a message cannot be read: %v", mistake)
+			}
+		}()
 		for {
 			var m message
 			if err := wire.RecvMsg(&m); err != nil {

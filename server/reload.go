@@ -43,8 +43,9 @@ type reloadAnswer struct {
 
 // reloadPage applies the folder again: POST, with allow-empty=true also when that serves
 // nothing in place of a frozen folder. It answers when the folder is published, with what
-// changed; 409 with the reason when it is still frozen, or not there yet; and 500 when a
-// mistake in gatefold kept it from being applied. A browser may not reload.
+// changed; 409 with the reason when it is still frozen, or not there yet; 500 when a
+// mistake in gatefold kept it from being applied; and 503 when gatefold stops. It waits no longer
+// than its client. A browser may not reload.
 func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):
@@ -61,7 +62,12 @@ func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.forgive()
-	applied := reloadAnswer{Status: "reloaded", Changes: s.options.Reload(r.URL.Query().Get("allow-empty") == "true")}
+	changes, err := s.options.Reload(r.Context(), r.URL.Query().Get("allow-empty") == "true")
+	if err != nil {
+		answer(w, http.StatusServiceUnavailable, word{Error: "gatefold stops, and the reload was not waited for"})
+		return
+	}
+	applied := reloadAnswer{Status: "reloaded", Changes: changes}
 	var hold string
 	var failed bool
 	s.locked(func() {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,10 +14,10 @@ import (
 func TestReloadIsForCommandsOnly(t *testing.T) {
 	var calls []bool
 	var s *Server
-	s = New(Options{Reload: func(allowEmpty bool) (c Changes) {
+	s = New(Options{Reload: func(_ context.Context, allowEmpty bool) (c Changes, err error) {
 		calls = append(calls, allowEmpty)
 		s.Reloaded(Reload{Result: "held", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
-		return c
+		return c, nil
 	}}, zerolog.Nop())
 	pages := s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
 	for _, test := range []struct {
@@ -73,9 +74,9 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 // A reload that a mistake of ours kept from being applied is not said to be one.
 func TestAFailedReloadIsSaidToHaveFailed(t *testing.T) {
 	var s *Server
-	s = New(Options{Reload: func(bool) (c Changes) {
+	s = New(Options{Reload: func(context.Context, bool) (c Changes, err error) {
 		s.Reloaded(Reload{Result: "failed"})
-		return c
+		return c, nil
 	}}, zerolog.Nop())
 	response := httptest.NewRecorder()
 	s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}).ServeHTTP(response, httptest.NewRequest("POST", "http://127.0.0.1:1"+reloadPath, nil))

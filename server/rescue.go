@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"runtime/debug"
 	"time"
+
+	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
 // taskRest is the time between a panic of a task and its new begin.
@@ -39,7 +41,7 @@ func (s *Server) survives(task string, run func()) (ok bool) {
 
 // tasks are those that Steady runs.
 func tasks() []string {
-	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys"}
+	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
 }
 
 // rescued returns a handler that answers 500 in place of a page that panics. The panic is

@@ -75,8 +75,9 @@ type Options struct {
 	Unordered bool
 	// Reload, when set, applies the folder again and returns when it is published or
 	// frozen, with what changed; allowEmpty lets an emptied or missing folder serve
-	// nothing. It may be called from any goroutine.
-	Reload func(allowEmpty bool) Changes
+	// nothing. When ctx ends first, it returns its error: the folder is applied all the same.
+	// It may be called from any goroutine.
+	Reload func(ctx context.Context, allowEmpty bool) (Changes, error)
 	// Places, when set, finds where fields are written in the folder as it was read
 	// last, for explain. It may be called from any goroutine.
 	Places func([]store.Field) []store.Place

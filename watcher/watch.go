@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -37,7 +38,8 @@ const (
 // waited for.
 //
 // Watch returns nil when ctx has ended and the last call returned, and an
-// error only when opt.Root can not be watched in the way that opt asks for.
+// error only when opt.Root can not be watched in the way that opt asks for. A
+// panic of fn, or of Watch's own goroutines, is that of Watch.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")
@@ -50,13 +52,35 @@ func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) 
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var others sync.WaitGroup
-	others.Go(w.events.drain)
-	others.Go(func() { w.out.deliver(ctx, fn) })
-	w.run(ctx)
+	run := func(work func()) func() { return func() { defer failWith(cancel); work() } }
+	others.Go(run(w.events.drain))
+	others.Go(run(func() { w.out.deliver(ctx, fn) }))
+	run(func() { w.run(ctx) })()
 	w.events.close()
 	others.Wait()
+	if raised := new(mistake); errors.As(context.Cause(ctx), &raised) {
+		panic(raised.Error())
+	}
 	return nil
+}
+
+// mistake is a panic, with the stack that it was raised on.
+type mistake struct {
+	panicked any
+	stack    []byte
+}
+
+// Error implements error.
+func (m *mistake) Error() string { return fmt.Sprintf("%v, raised at:\n%s", m.panicked, m.stack) }
+
+// failWith makes a panic the cause of the end of a Watch. It is to be deferred.
+func failWith(cancel context.CancelCauseFunc) {
+	if panicked := recover(); panicked != nil {
+		cancel(&mistake{panicked, debug.Stack()})
+	}
 }
 
 // watch is the state of one Watch; its goroutine owns it.

@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -272,4 +273,16 @@ func TestWatchLateRoot(t *testing.T) {
 	if n := strings.Count(w.log.String(), "waiting for it"); n != 1 {
 		t.Errorf("%d lines about the missing folder, want 1:\n%s", n, w.log)
 	}
+}
+
+// A panic of the function that takes Trees is one of Watch, whose caller can begin anew, and has
+// the stack that it was raised on.
+func TestAPanicInACallIsOneOfWatch(t *testing.T) {
+	defer func() {
+		if raised := fmt.Sprint(recover()); !strings.HasPrefix(raised, "a mistake, raised at:") || !strings.Contains(raised, "watch_test.go") {
+			t.Errorf("got %s", raised)
+		}
+	}()
+	err := Watch(t.Context(), Options{Root: t.TempDir()}, zerolog.Nop(), func(Tree) { panic("a mistake") })
+	t.Errorf("Watch returned %v", err)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gatefold/gatefold/server"
 )
 
 // client asks the admin pages of a running gatefold.
@@ -81,7 +83,19 @@ func (c *client) sayWaiting(page string) (done func()) {
 	timer := time.AfterFunc(sayAfter, func() {
 		fmt.Fprintf(c.errors(), "gatefold: waiting for gatefold at %s to answer %s, for %s at most (--timeout)\n", c.address, page, c.timeout)
 	})
-	return func() { timer.Stop() }
+	if page = strings.TrimSuffix(page, "?allow-empty=true"); page != reloadPath {
+		return func() { timer.Stop() }
+	}
+	busy := time.AfterFunc(server.BusyAlarm+sayAfter, c.sayBusy)
+	return func() { timer.Stop(); busy.Stop() }
+}
+
+// sayBusy says which step a reload waits for, if one takes long.
+func (c *client) sayBusy() {
+	quick, list := client{address: c.address, timeout: sayAfter}, problemList{}
+	if err := quick.getJSON(context.Background(), "/api/v1/problems", &list); err == nil && list.Busy != "" {
+		fmt.Fprintln(c.errors(), "gatefold: still waiting:", oneLine(list.Busy))
+	}
 }
 
 // getJSON reads a page into value; any code but 200 is an error.

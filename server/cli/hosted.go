@@ -112,7 +112,7 @@ func (o *hostOptions) start(srv *server.Server, without *unhosted, hurry <-chan 
 		return nil, nil
 	}
 	options := o.host
-	options.Hurry = hurry
+	options.Hurry, options.Steady = hurry, srv.Steady
 	options.Changed = func(states []host.State) {
 		srv.Supervised(states)
 		without.note(states)

@@ -384,6 +384,31 @@ func TestAReloadTriesAgain(t *testing.T) {
 	}
 }
 
+// A reload waits for the run that is under way no longer than its client, or gatefold, is there.
+func TestAReloadWaitsNoLongerThanItsClient(t *testing.T) {
+	for _, end := range []string{"client", "gatefold"} {
+		p, _, _ := newTestPipeline(t)
+		client, leave := context.WithCancel(t.Context())
+		ending, stop := context.WithCancel(t.Context())
+		defer leave()
+		defer stop()
+		p.ending = ending
+		p.mu.Lock() // a long run
+		if end == "client" {
+			leave()
+		} else {
+			stop()
+		}
+		if _, err := p.again(client, false); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", end, err)
+		}
+		p.mu.Unlock()
+		if _, err := p.again(client, false); !errors.Is(err, context.Canceled) { // nobody reads the folder
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+}
+
 // The end of gatefold ends the run that is under way, and publishes nothing of it.
 func TestTheEndInterruptsARun(t *testing.T) {
 	p, r, _ := newTestPipeline(t)

@@ -47,12 +47,11 @@ func (n *notifier) send(lines ...string) {
 // run tells of the start and the end, and between them that gatefold lives, twice in the
 // time after which the service manager would restart it. It does not tell that while the
 // pipeline is stuck.
-func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) error {
+func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
 	if n.socket == "" {
-		return nil
+		return
 	}
 	n.send("STATUS=Waits for the folder to be loaded.")
-	defer n.send("STOPPING=1", "STATUS=Stops.")
 	var ticks <-chan time.Time
 	if interval := watchdogInterval(); interval > 0 {
 		ticker := time.NewTicker(interval / 2)
@@ -71,7 +70,8 @@ func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() boo
 				n.send("WATCHDOG=1")
 			}
 		case <-ctx.Done():
-			return nil
+			n.send("STOPPING=1", "STATUS=Stops.") // not after a panic, from which it begins anew
+			return
 		}
 	}
 }
@@ -89,13 +89,16 @@ func watchdogInterval() time.Duration {
 }
 
 // reloading brackets a reload that a user asked for.
-func (n *notifier) reloading(reload func(bool) server.Changes) func(bool) server.Changes {
-	return func(allowEmpty bool) server.Changes {
+func (n *notifier) reloading(reload reloadFunc) reloadFunc {
+	return func(ctx context.Context, allowEmpty bool) (server.Changes, error) {
 		n.send("RELOADING=1")
 		defer n.send("READY=1")
-		return reload(allowEmpty)
+		return reload(ctx, allowEmpty)
 	}
 }
+
+// reloadFunc is server.Options.Reload.
+type reloadFunc func(ctx context.Context, allowEmpty bool) (server.Changes, error)
 
 // announced has a notifier tell of the first snapshot and of holds.
 type announced struct {

@@ -109,39 +109,6 @@ func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	}
 }
 
-// again has the folder read anew and served as it is then; with allowEmpty even
-// when that removes everything. It returns what changed when that is done, or ctx has ended.
-func (p *pipeline) again(ctx context.Context, allowEmpty bool) server.Changes {
-	changes := new(server.Changes)
-	p.mu.Lock()
-	p.asked = append(p.asked, changes)
-	p.retry = true
-	if allowEmpty {
-		p.store.AllowEmpty()
-		p.secrets.allowEmpty()
-	}
-	p.mu.Unlock()
-	p.look(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asked = slices.DeleteFunc(p.asked, func(other *server.Changes) bool { return other == changes })
-	return *changes
-}
-
-// look has the folder read, and returns when what it says is applied, or ctx has ended.
-func (p *pipeline) look(ctx context.Context) {
-	done := make(chan struct{})
-	select {
-	case p.rescan <- done:
-	case <-ctx.Done():
-		return
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
-
 // quarantine takes in what Envoys rejected and serves what follows. Before
 // anything is published, it waits for the first Tree.
 func (p *pipeline) quarantine(refused translate.Quarantine) {
@@ -216,11 +183,17 @@ func (p *pipeline) labels(keys []store.Key) []map[string]string {
 func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	r := p.newReload()
+	if !p.guard(r, func() { p.translateRestored(r) }) {
+		p.unsure = true
+	}
+}
+
+func (p *pipeline) translateRestored(r *reload) {
 	objects := p.store.Restored()
 	if len(objects) == 0 || p.secrets != nil || p.unsure {
 		return
 	}
-	r := p.newReload()
 	r.time("translate", func() { r.ended = p.attempt(store.Change{Set: objects}, runDeadline) })
 	p.busy.end(true)
 	var m *mistake
@@ -339,49 +312,6 @@ func (p *pipeline) step(r *reload) {
 	}
 	r.splitStore()
 	p.publish(r)
-}
-
-// publish serves what follows from the Change. A mistake that publishing makes costs the object
-// that causes it; where that is not found, what served is served, and the next Tree is tried
-// with a fresh translator.
-func (p *pipeline) publish(r *reload) {
-	stored := r.change.Stale
-	if !p.prepare(r, stored) {
-		return
-	}
-	var err error
-	if r.time("publish", func() { err = p.send(r.result) }); err != nil {
-		p.reportMistake("publish", err, p.sent)
-		if r.ended = p.rehearse(p.sent, err); errors.Is(r.ended, errLost) {
-			p.log.Error().Str("step", "publish").Msg("ALARM: no object is found that is the cause: this change of the folder is not served, what served before is; the next edit is tried afresh")
-		}
-		if r.ended != nil || !p.prepare(r, stored) {
-			return
-		}
-		r.time("publish", func() { p.publisher.Publish(r.result) })
-	}
-	p.ledger.published(r.result)
-	p.store.Applied(p.withheld.formers())
-	p.published, p.unsure, p.renewed, p.trusted, p.beginAnew = true, false, false, p.refused, nil
-	if p.save != nil {
-		p.save()
-	}
-}
-
-// prepare makes the result that is to be published, false where there is none. stored are the
-// stale objects of the store.
-func (p *pipeline) prepare(r *reload, stored []store.Stale) bool {
-	if r.time("translate", func() { r.result, r.ended = p.translate(r.change) }); r.ended != nil {
-		return false
-	}
-	r.change.Stale = p.withheld.report(&r.result, stored, p.store)
-	r.time("locate", func() { r.problems = p.located(r.change, r.result) })
-	if p.waiting(r) {
-		p.unsure, p.renewed = false, false // there was nothing in it
-		return false
-	}
-	r.result.Problems, r.result.Stale = r.problems, r.change.Stale
-	return true
 }
 
 // guard is the barrier around the steps: a panic in one of them is our mistake,

@@ -13,6 +13,9 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
+// reloadPath is the admin page of a reload.
+const reloadPath = "/api/v1/reload"
+
 // reloadPage is the answer of POST /api/v1/reload.
 type reloadPage struct {
 	server.Changes
@@ -32,7 +35,7 @@ func reloadCommand() *cobra.Command {
 			"The exit code is 1 when the folder has errors or is frozen, 2 when gatefold cannot be reached or the reload fails.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			page := "/api/v1/reload"
+			page := reloadPath
 			if allowEmpty {
 				page += "?allow-empty=true"
 			}

@@ -163,7 +163,7 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 	told, outer := newNotifier(log), ctx
 	group, ctx := errgroup.WithContext(ctx)
 	p.ending = ctx
-	options.Reload = told.reloading(func(allowEmpty bool) server.Changes { return p.again(ctx, allowEmpty) })
+	options.Reload = told.reloading(p.again)
 	options.Places, options.Outlines, options.Labels = p.places, p.outlines, p.labels
 	options.Quarantine, options.Busy = p.quarantine, p.busy.state
 	srv := server.New(options, log)
@@ -186,7 +186,10 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 			return nil
 		})
 	}
-	group.Go(func() error { return told.run(ctx, srv, p.busy.stuck) })
+	group.Go(func() error {
+		srv.Steady(ctx, "notifier", func(ctx context.Context) { told.run(ctx, srv, p.busy.stuck) })
+		return nil
+	})
 	group.Go(func() error { srv.Steady(ctx, "busy", p.busy.watch); return nil })
 	kept.begin(p, srv)
 	group.Go(abandonable(ctx, log, func() error { p.expect(); return nil }))
@@ -198,14 +201,21 @@ func (o *serveOptions) serve(ctx context.Context, folder watcher.Options, both *
 		case <-ctx.Done():
 			return nil
 		}
-		return watcher.Watch(ctx, folder, log, p.reload)
+		return watching(ctx, srv, folder, log, p.reload)
 	}))
 	if p.secrets != nil {
 		secrets := watchSecrets(o.folder.secrets, o.folder.tree)
 		secrets.Mode, secrets.Quiet = folder.Mode, folder.Quiet
-		group.Go(abandonable(ctx, log, func() error { return watcher.Watch(ctx, secrets, log, p.reloadSecrets) }))
+		group.Go(abandonable(ctx, log, func() error { return watching(ctx, srv, secrets, log, p.reloadSecrets) }))
 	}
 	return group.Wait()
+}
+
+// watching watches a folder until ctx ends. After a panic it begins anew, with all of the folder.
+// The error is that of watcher.Watch.
+func watching(ctx context.Context, srv *server.Server, folder watcher.Options, log zerolog.Logger, take func(watcher.Tree)) (err error) {
+	srv.Steady(ctx, "watcher", func(ctx context.Context) { err = watcher.Watch(ctx, folder, log, take) })
+	return err
 }
 
 // abandonTime is how long the end of gatefold waits for a run that cannot be interrupted.

@@ -1,6 +1,9 @@
 package cli
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // turn is a lock that can be waited for with patience. The zero value cannot be used.
 type turn chan struct{}
@@ -12,6 +15,16 @@ func (t turn) Lock() { t <- struct{}{} }
 
 // Unlock gives the turn to another.
 func (t turn) Unlock() { <-t }
+
+// until waits for the turn, false where ctx ends first.
+func (t turn) until(ctx context.Context) bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // within waits for the turn, false where it does not come in time.
 func (t turn) within(patience time.Duration) bool {

@@ -27,6 +27,9 @@ import (
 // next gatefold to adopt.
 var ErrKeep = errors.New("the Envoys go on serving")
 
+// SupervisorTask is what Options.Steady is told of a supervisor.
+const SupervisorTask = "supervisor"
+
 // Options say how Envoys are run.
 type Options struct {
 	// Binary is Envoy; NewBinary makes it.
@@ -43,6 +46,8 @@ type Options struct {
 	MaxEnvoys int
 	// Hurry, when closed, ends the drain of every Envoy: requests under way are cut off.
 	Hurry <-chan struct{}
+	// Steady, when set, runs a task until its context ends, and begins it anew after a panic.
+	Steady func(ctx context.Context, task string, run func(context.Context))
 	// Changed, when set, is told the states of all Envoys, sorted by Gateway, whenever
 	// one changes. It may be called from any goroutine, one call at a time.
 	Changed func([]State)
@@ -66,6 +71,9 @@ type Host struct {
 // the folder, or that another gatefold has it.
 func New(options Options, log zerolog.Logger) (*Host, error) {
 	options.MaxEnvoys = cmp.Or(options.MaxEnvoys, MaxEnvoys)
+	if options.Steady == nil {
+		options.Steady = func(ctx context.Context, _ string, run func(context.Context)) { run(ctx) }
+	}
 	lock, err := take(options.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("folder of the Envoys %s: %w", options.Folder, err)
@@ -104,6 +112,10 @@ func (h *Host) next() (map[string]*ir.Infra, bool) {
 
 // Run starts, adopts and ends Envoys until ctx ends; then it ends all of them, drained,
 // unless the cause is ErrKeep. It may be called once, and gives no error.
+//
+// A panic here ends the process: which supervisors there are is known to this goroutine alone,
+// and a second crew beside them would start a second Envoy for each Gateway. The Envoys
+// outlive it, and the next gatefold adopts them.
 func (h *Host) Run(ctx context.Context) error {
 	defer h.lock.Close()
 	crew := crew{host: h, ctx: ctx, all: map[string]*supervisor{}, ends: map[string]<-chan struct{}{}}
@@ -181,7 +193,9 @@ func (c *crew) supervise(gateway string) *supervisor {
 		if before != nil {
 			<-before
 		}
-		s.run(ctx)
+		// A panic costs the supervisor alone: it begins anew, and adopts the Envoy that its run
+		// file names. One while Envoys are drained leaves the Envoy to the next gatefold.
+		c.host.options.Steady(ctx, SupervisorTask, s.run)
 	})
 	return s
 }

@@ -80,7 +80,7 @@ func (l launch) start(ctx context.Context, f files, log zerolog.Logger) (*proces
 		_ = command.Wait() // it was killed
 		return nil, err
 	}
-	go func() {
+	go func() { // a panic ends the process, as nobody would notice the end of this Envoy
 		err := command.Wait()
 		p.over(howItEnded(command.ProcessState, err))
 	}()

@@ -122,7 +122,7 @@ func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	if err != nil {
 		p.over(unknownEnd)
 	}
-	go func() {
+	go func() { // a panic ends the process, as nobody would notice the end of this Envoy
 		for {
 			now, err := startTime(p.pid)
 			if err != nil || now != start {
