@@ -9,7 +9,8 @@ import (
 )
 
 // What one client may have. An Envoy of any size stays far below; the stream of a client
-// that is above ends with ResourceExhausted, and the log names the client.
+// that is above ends with ResourceExhausted, and the log names the client. There are no flags for
+// these limits: what an honest Envoy needs grows with its Gateway, and so do the allowances.
 const (
 	// maxStrangers bounds the names that a stream asks for, or says that it holds, and that
 	// its Gateway did not have at that time. An Envoy has many when it was away while its
@@ -22,10 +23,12 @@ const (
 	nameUnit = 256
 	// requestRate bounds the requests that a stream makes in a second, after the first
 	// requestBurst and twice what its Gateway has. An answer to a response is free. Names
-	// cost as much as a request for every requestNames.
+	// cost as much as a request for every requestNames. An Envoy that connects asks once for each
+	// type, table and secret of its Gateway, and later once for each that is new.
 	requestRate, requestBurst, requestNames = 200, 10_000, 100
 	// maxStreams bounds the streams of one client: of one identity or, without a
-	// certificate, of one host.
+	// certificate, of one host. An Envoy has one. Many share an identity, or the address of
+	// their NAT: a fleet of a thousand, while its old connections are not known to be dead.
 	maxStreams = 5000
 )
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -163,6 +164,49 @@ func TestABadRouteIsFoundAndTheTableGoesOn(t *testing.T) {
 			s.serve(tableOfText(mended))
 			if want := tableText(tableOfText(mended)); s.held != want || s.current().rejections != 0 {
 				t.Errorf("mended, it holds\n%s\nwant\n%s", s.held, want)
+			}
+		})
+	}
+}
+
+// An Envoy without a table that rejects its first one is sent it, once, without what other Envoys
+// rejected: so it serves while its own bad parts are searched. What others rejected and it takes
+// is served in the end; a bad part that nobody rejected before is found all the same.
+func TestAnEnvoyServesWhileItsBadPartsAreSearched(t *testing.T) {
+	for name, c := range map[string]struct {
+		table, hinted   string
+		interim, served string // what it holds from the second answer on, and in the end
+	}{
+		"the hints are its own bad parts":  {"h: a=1 x=~bad1 c=1 y=~bad2", "x y", "h: 1 x 1 y", "h: 1 x 1 y"},
+		"a hint is no bad part of its own": {"h: a=1 x=~bad1 c=~fine", "x c", "h: 1 x c", "h: 1 x c~fine"},
+		"a bad part that is no hint":       {"h: a=1 x=~bad1 z=~bad2", "x", "", "h: 1 x z"},
+		"no hints":                         {"h: a=1 x=~bad1", "", "", "h: 1 x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, e := newSearched(t), tableOfText(c.table)
+			hints := map[unit]*refusedPart{}
+			for route := range strings.FieldsSeq(c.hinted) {
+				at := unit{"h", route}
+				hints[at] = &refusedPart{sum: sha256.Sum256(readTable(e).find(at))}
+			}
+			s.hints = func(string) map[unit]*refusedPart { return hints }
+			var held, sent []string
+			s.says = func(e *entry) string {
+				held, sent = append(held, s.held), append(sent, tableText(e))
+				return reads(e)
+			}
+			s.serve(e)
+			if s.held != c.served {
+				t.Errorf("it holds %q, want %q", s.held, c.served)
+			}
+			if c.interim == "" {
+				return
+			}
+			if sent[1] != c.interim || len(held) < 4 {
+				t.Fatalf("sent are %q", sent)
+			}
+			if other := slices.IndexFunc(held[2:], func(held string) bool { return held != c.interim }); other >= 0 {
+				t.Errorf("during the search it holds %q, want %q", held, c.interim)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ type formerVersion struct {
 
 // remember notes what was served under a key before a Change, the zero value for nothing.
 func (s *Store) remember(key Key, before served) {
-	if _, known := s.previous[key]; !known {
+	if _, known := s.previous[key]; !known && s.begun { // else nothing was served
 		s.previous[key] = before
 	}
 }
@@ -35,7 +35,7 @@ func (s *Store) Former(key Key) Withheld {
 		return former.Withheld
 	}
 	before, ok := s.previous[key]
-	if !ok {
+	if !ok && s.begun {
 		before = s.served[key]
 	}
 	return Withheld{before.object, before.since()}
@@ -62,6 +62,7 @@ func (s *Store) Applied(withheld map[Key]Withheld) {
 			s.changed(key)
 		}
 	}
+	s.begun = true
 	s.previous = map[Key]served{} // an emptied one keeps the room of all objects of the start
 }
 
@@ -84,7 +85,10 @@ func (s *Store) Anew() (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	serving := maps.Clone(s.served)
+	serving := map[Key]served{}
+	if s.begun {
+		serving = maps.Clone(s.served)
+	}
 	for key, before := range s.previous {
 		if serving[key] = before; before.object == nil {
 			delete(serving, key)
@@ -109,7 +113,7 @@ func (s *Store) Anew() (*Store, error) {
 		fresh.unsettled[key] = struct{}{}
 	}
 	fresh.invalid, fresh.withheld, fresh.unsaved, fresh.absent = s.invalid, s.withheld, s.unsaved, s.absent
-	fresh.restored = s.restored
+	fresh.restored, fresh.begun = s.restored, s.begun
 	fresh.declare(namespaces)
 	return fresh, nil
 }

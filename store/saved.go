@@ -157,7 +157,7 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
 		}
 	}
 	s.restorePolicies()
-	s.restored, s.standing = true, standing{}
+	s.restored, s.begun, s.standing = true, true, standing{}
 	return unusable
 }
 

@@ -70,6 +70,7 @@ type Store struct {
 	unread      map[string]struct{} // files below a directory that is skipped
 	selections  map[string]*selection
 
+	begun     bool                  // something was restored, or applied
 	previous  map[Key]served        // what was served before the Changes that Applied does not know of
 	withheld  map[Key]formerVersion // in the place of what serves here
 	unsettled map[Key]struct{}      // to be settled by the next Tree, whatever it changes

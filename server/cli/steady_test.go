@@ -50,7 +50,7 @@ func TestASupervisorBeginsAnewAfterAPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(run)
+	t.Cleanup(func() { _ = os.RemoveAll(run) })
 	binary, err := host.NewBinary(t.Context(), envoytest.Binary(t))
 	if err != nil {
 		t.Fatal(err)
