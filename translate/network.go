@@ -200,6 +200,7 @@ type network struct {
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 
 	allPolicies *memo.Fold[struct{}, store.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
+	allBounds   *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
 
 	allSecrets *memo.Fold[struct{}, store.Key, *secretOut, memo.Ordered[*secretOut]]
 	allTrusts  *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]

@@ -53,6 +53,10 @@ func (l lastView) build() *ir.View {
 	}
 	view := &ir.View{
 		Clusters: make(map[string]*ir.Cluster, l.clusters.Len()), Policies: slices.Collect(l.policies.All()), Certificates: l.inUse,
+		Bounds: make(map[string]ir.Hosts, l.bounds.Len()),
+	}
+	for b := range l.bounds.All() {
+		view.Bounds[b.Namespace.Name] = b.Hosts
 	}
 	for c := range l.clusters.All() {
 		view.Clusters[c.Source.Name] = c.Source

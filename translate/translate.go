@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
@@ -230,6 +231,7 @@ type lastView struct {
 	ports    memo.Ordered[*portOut]
 	clusters memo.Ordered[*clusterOut]
 	policies memo.Ordered[*ir.Policy]
+	bounds   memo.Ordered[listen.Bound]
 	sets     memo.Ordered[problemSet]
 	problems []store.Problem
 	stale    bool
@@ -242,6 +244,7 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
 	memo.Watch(net.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
+	memo.Watch(net.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
 	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
 	memo.Watch(net.allSecrets, l.setSecrets)
 	memo.Watch(net.allTrusts, l.setTrusts)

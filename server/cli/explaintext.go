@@ -278,16 +278,24 @@ func (t *explainPage) lost(r *explain.Report) {
 
 // refused prints the routes that are not used where they would have to be, but for those
 // of which a problem says so.
+// below says how a route hangs on its parent.
+func below(parent store.Key) string {
+	if parent.Kind == "Gateway" {
+		return "at"
+	}
+	return "below"
+}
+
 func (t *explainPage) refused(r *explain.Report) {
 	untold := slices.DeleteFunc(slices.Clone(r.Refused), func(c explain.RefusedReport) bool {
-		return slices.ContainsFunc(r.Problems, func(p store.Problem) bool { return p.Object == c.Object })
+		return slices.ContainsFunc(r.Problems, func(p store.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })
 	})
 	if len(untold) == 0 {
 		return
 	}
 	t.out.WriteString("\n" + t.paint(bold, "not used") + "\n")
 	for _, c := range untold {
-		fmt.Fprintf(&t.out, "  %s, below %s  %s\n", c.Object, c.Parent, t.paint(faint, position(c.At.Place)))
+		fmt.Fprintf(&t.out, "  %s, %s %s  %s\n", c.Object, below(c.Parent), c.Parent, t.paint(faint, position(c.At.Place)))
 		fmt.Fprintf(&t.out, "    %s: %s\n", c.Reason, c.Message)
 	}
 }

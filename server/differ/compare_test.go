@@ -108,6 +108,9 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 			return strings.HasPrefix(line, field+": ") && strings.Contains(line, "adds more headers than Envoy takes")
 		})
 	}
+	failed := func(field string, open bool) bool { // the service may not have answered
+		return said(field) && !open && x.isStatus(http.StatusInternalServerError)
+	}
 	switch {
 	case said("extAuth") && x.isStatus(x.denied(extras.ExtAuth)...):
 		return true
@@ -115,12 +118,10 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 		return true
 	case said("csrf") && x.isStatus(http.StatusForbidden):
 		return true
-	case said("rateLimit.local") && x.isStatus(http.StatusTooManyRequests):
-		return true
-	case said("rateLimit.global") && x.isStatus(http.StatusTooManyRequests):
+	case (said("rateLimit.local") || said("rateLimit.global")) && x.isStatus(http.StatusTooManyRequests):
 		return true
 	}
-	return false
+	return failed("rateLimit.global", extras.GlobalLimit != nil && extras.GlobalLimit.Extension.Limiter.FailOpen) || failed("extProc", extras.ExtProc != nil && extras.ExtProc.Extension.Processor.FailOpen)
 }
 
 // isStatus tells whether Envoy answered with one of the statuses, in its own or in gRPC's
@@ -133,17 +134,16 @@ func (x *exchange) isStatus(statuses ...uint32) bool {
 }
 
 // denied are the answers to a question that the service does not let pass: 401 unless it
-// has the token, 413 for a body that is too long, and StatusOnError while the service does
-// not answer.
+// has the token, and StatusOnError while the service does not answer.
 func (x *exchange) denied(auth *ir.ExtAuth) (out []uint32) {
 	tokens := x.question.values("x-token")
 	if !slices.Contains(tokens, "good") || len(tokens) > 1 {
 		out = append(out, http.StatusUnauthorized)
 	}
-	if x.question.body > 0 {
-		out = append(out, http.StatusRequestEntityTooLarge)
+	if service := auth.Extension.Auth; !service.FailOpen {
+		out = append(out, service.StatusOnError)
 	}
-	return append(out, auth.Extension.Auth.StatusOnError)
+	return out
 }
 
 // explained are the answers that explain allows, in the form of envoy.

@@ -1,6 +1,9 @@
 package differ
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // The generator of TrafficPolicies and of the services that they ask.
 
@@ -147,7 +150,7 @@ func (w *world) extAuth() object {
 	if w.IntN(4) == 0 {
 		return object{"disable": object{}}
 	}
-	ref := object{"name": one(w.Rand, "auth", "auth", "auth", "auth-down", "auth-open", "auth-open", "auth-some", "missing")}
+	ref := object{"name": one(w.Rand, "auth", "auth", "auth", "auth", "auth-down", "auth-open", "auth-some", "auth-void", "auth-void-open", "auth-shut", "auth-shut-open", "auth-shut-some", "missing")}
 	w.maybe(3, ref, "namespace", w.namespace)
 	out := object{"extensionRef": ref}
 	w.maybe(3, out, "contextExtensions", object{"team": "shop"})
@@ -159,17 +162,17 @@ func (w *world) extProc() object {
 	if w.IntN(4) == 0 {
 		return object{"disable": object{}}
 	}
-	out := object{"extensionRef": object{"name": one(w.Rand, "proc", "proc", "proc-modes")}}
+	out := object{"extensionRef": object{"name": one(w.Rand, "proc", "proc", "proc", "proc-modes", "proc-down", "proc-open", "proc-void", "proc-shut-open", "proc-answers", "proc-bodies", "proc-nothing")}}
 	w.maybe(3, out, "processingMode", object{"responseHeaderMode": "SKIP", "requestHeaderMode": "SEND"})
 	return out
 }
 
 func (w *world) rateLimit() object {
 	if w.IntN(3) == 0 {
-		return object{"global": object{"extensionRef": object{"name": one(w.Rand, "limit", "limit", "limit-open")}, "descriptors": list{object{"entries": list{
-			object{"type": "Generic", "generic": object{"key": "k", "value": "v"}}, object{"type": "Header", "header": "x-in"},
+		return object{"global": object{"extensionRef": object{"name": one(w.Rand, "limit", "limit", "limit-open", "limit-down", "limit-void", "limit-shut-open")}, "descriptors": list{object{"entries": some[any](w.Rand,
+			object{"type": "Generic", "generic": object{"key": "k", "value": "v"}}, object{"type": "Header", "header": one(w.Rand, "x-in", "x-user")},
 			object{"type": "RemoteAddress"}, object{"type": "Path"},
-		}}}}}
+		)}}}}
 	}
 	bucket := object{"maxTokens": one(w.Rand, 1, 100000, 100000), "fillInterval": "1h"}
 	w.maybe(2, bucket, "tokensPerFill", 2)
@@ -232,30 +235,58 @@ func (w *world) hashPolicies() list {
 	return list{object{"header": object{"name": "x-a"}, "terminal": true}, object{"cookie": cookie}, object{"sourceIP": object{}}}
 }
 
-// addExtensions adds the services that policies ask: up, down, and asked about some.
+// addExtensions adds the services that policies ask: "guard" answers, and is asked about some
+// requests alone where the name says so; "down" refuses connections, "empty" has no endpoint,
+// and a policy closes "shut".
 func (w *world) addExtensions() {
 	service := func(name string) object {
+		ref := object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name}
+		if name == "empty" {
+			ref = object{"name": name, "port": 80}
+		}
 		return object{
-			"backendRef": object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name}, "requestTimeout": "10s", "authority": "guard.test",
+			"backendRef": ref, "requestTimeout": "10s", "authority": "guard.test",
 			"retry": object{"attempts": 1, "backoff": object{"baseInterval": "1ms", "maxInterval": "2ms"}},
 		}
 	}
-	auth := func(name string, spec object) { w.add(kgateway, "GatewayExtension", name, object{"extAuth": spec}) }
-	auth("auth", object{"grpcService": service("guard"), "headersToForward": list{"x-token"}, "withRequestBody": object{"maxRequestBytes": 1000}, "statPrefix": "x"})
-	auth("auth-down", object{"grpcService": service("down"), "statusOnError": 503})
-	auth("auth-open", object{"grpcService": service("down"), "failOpen": true})
-	auth("auth-some", object{"grpcService": service("guard"), "percentageEnabled": 50})
-	proc := object{"grpcService": service("guard"), "messageTimeout": "10s", "maxMessageTimeout": "20s", "statPrefix": "x", "failOpen": false}
-	w.add(kgateway, "GatewayExtension", "proc", object{"extProc": proc})
-	modes := object{
-		"grpcService": service("guard"), "messageTimeout": "10s", "allowProcessingModeOverride": true, "allowedProcessingModeOverrides": list{object{"requestBodyMode": "NONE"}},
-		"processingMode": object{
-			"requestHeaderMode": "SEND", "responseHeaderMode": "SKIP", "requestBodyMode": "BUFFERED", "responseBodyMode": "NONE",
-			"requestTrailerMode": "SKIP", "responseTrailerMode": "SKIP",
-		},
+	w.add(kgateway, "BackendConfigPolicy", "shut", object{"targetRefs": list{object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": "shut"}}, "zz": 1})
+	of := func(field, name, backend string, more object) {
+		spec := object{"grpcService": service(backend)}
+		maps.Copy(spec, more)
+		w.add(kgateway, "GatewayExtension", name, object{field: spec})
 	}
-	w.add(kgateway, "GatewayExtension", "proc-modes", object{"extProc": modes})
-	limit := object{"grpcService": service("guard"), "domain": "shop", "timeout": "10s", "xRateLimitHeaders": "DraftVersion03", "failOpen": true}
-	w.add(kgateway, "GatewayExtension", "limit", object{"rateLimit": limit})
-	w.add(kgateway, "GatewayExtension", "limit-open", object{"rateLimit": object{"grpcService": service("down"), "domain": "shop", "failOpen": true}})
+	of("extAuth", "auth", "guard", object{"headersToForward": list{"x-token"}, "withRequestBody": object{"maxRequestBytes": 1000}, "statPrefix": "x"})
+	of("extAuth", "auth-down", "down", object{"statusOnError": 503})
+	of("extAuth", "auth-open", "down", object{"failOpen": true})
+	of("extAuth", "auth-some", "guard", object{"percentageEnabled": 50})
+	of("extAuth", "auth-void", "empty", object{"withRequestBody": object{"maxRequestBytes": 4}})
+	of("extAuth", "auth-void-open", "empty", object{"failOpen": true, "withRequestBody": object{"maxRequestBytes": 10}})
+	of("extAuth", "auth-shut", "shut", object{"statusOnError": 401})
+	of("extAuth", "auth-shut-open", "shut", object{"failOpen": true})
+	of("extAuth", "auth-shut-some", "shut", object{"percentageEnabled": one(w.Rand, 0, 50), "statusOnError": 500})
+
+	modes := object{
+		"requestHeaderMode": "SEND", "responseHeaderMode": "SKIP", "requestBodyMode": "BUFFERED", "responseBodyMode": "NONE",
+		"requestTrailerMode": "SKIP", "responseTrailerMode": "SKIP",
+	}
+	skip := func(headers, answers, body string) object {
+		return object{"requestHeaderMode": headers, "responseHeaderMode": answers, "requestBodyMode": body}
+	}
+	of("extProc", "proc", "guard", object{"messageTimeout": "10s", "maxMessageTimeout": "20s", "statPrefix": "x", "failOpen": false})
+	of("extProc", "proc-modes", "guard", object{
+		"messageTimeout": "10s", "allowProcessingModeOverride": true, "allowedProcessingModeOverrides": list{object{"requestBodyMode": "NONE"}}, "processingMode": modes,
+	})
+	of("extProc", "proc-down", "down", object{"failOpen": false})
+	of("extProc", "proc-open", "down", nil)
+	of("extProc", "proc-void", "empty", object{"failOpen": false})
+	of("extProc", "proc-shut-open", "shut", nil)
+	of("extProc", "proc-answers", "shut", object{"failOpen": false, "processingMode": skip("SKIP", "SEND", "NONE")})
+	of("extProc", "proc-bodies", "empty", object{"failOpen": false, "processingMode": skip("SKIP", "SKIP", one(w.Rand, "BUFFERED", "STREAMED"))})
+	of("extProc", "proc-nothing", "empty", object{"failOpen": false, "processingMode": skip("SKIP", "SKIP", "NONE")})
+
+	of("rateLimit", "limit", "guard", object{"domain": "shop", "timeout": "10s", "xRateLimitHeaders": "DraftVersion03", "failOpen": true})
+	of("rateLimit", "limit-open", "down", object{"domain": "shop", "failOpen": true, "xRateLimitHeaders": "DraftVersion03"})
+	of("rateLimit", "limit-down", "down", object{"domain": "shop", "failOpen": false, "xRateLimitHeaders": "DraftVersion03"})
+	of("rateLimit", "limit-void", "empty", object{"domain": "shop", "failOpen": false})
+	of("rateLimit", "limit-shut-open", "shut", object{"domain": "shop", "failOpen": true})
 }

@@ -120,7 +120,7 @@ func (w *world) add(apiVersion, kind, name string, spec object) object {
 // backendLike tells whether a Backend answers requests itself, and is no service or mirror: what a
 // closed one comes to is not what is asked here.
 func backendLike(name string) bool {
-	return !slices.Contains([]string{"guard", "down", "mirror"}, name)
+	return !slices.Contains([]string{"guard", "down", "shut", "mirror"}, name)
 }
 
 const (
@@ -164,6 +164,7 @@ func (w *world) addBackends(extension string) {
 	static("pair", object{"hosts": list{at("127.0.0.1", w.ports["pair"]), at("127.0.0.1", w.ports["pair2"])}})
 	static("refused", object{"hosts": list{at("169.254.169.254", 80)}})
 	static("down", object{"appProtocol": "grpc", "hosts": list{at("127.0.0.1", 1)}})
+	static("shut", object{"appProtocol": "grpc", "hosts": list{at("127.0.0.1", 1)}})
 	host, port, _ := strings.Cut(extension, ":")
 	number, err := strconv.Atoi(port)
 	if err != nil {

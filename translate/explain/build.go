@@ -11,6 +11,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
@@ -62,6 +63,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	b.policies()
 	b.lost()
 	b.refused()
+	b.bounded()
 	b.outcome()
 	b.problems()
 	if f.Places != nil {
@@ -165,11 +167,21 @@ func (b *reporter) route() {
 		if !known {
 			i = len(b.report.Actions)
 			byKind[part.Kind] = i
-			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part.Kind, &rule.Action)})
+			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part.Kind, &rule.Action) + b.unaskedWords(part.Kind)})
 		}
 		action := &b.report.Actions[i]
 		action.From = append(action.From, Source{Object: part.Object, Field: part.Field})
 	}
+}
+
+// unaskedWords says of a part of the rule whose service cannot be asked why not, "" for others.
+func (b *reporter) unaskedWords(kind string) string {
+	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
+		if reason := unasked(b.facts.View.Clusters, use.Extension); kind == api.KindTrafficPolicy+" "+use.Field && reason != "" {
+			return ", as now: " + reason
+		}
+	}
+	return ""
 }
 
 // hops are the way from the root to the rule: the chain of delegation, and the

@@ -8,30 +8,6 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// unless tells what of a rule's policies may change what is done, and cannot be known
-// here: what services answer, what came before, and whom a percentage meets.
-func unless(extras *ir.Extras, r *request) []string {
-	if extras == nil {
-		return nil
-	}
-	all := unlessForged(extras.CSRF, r)
-	if auth := extras.ExtAuth; auth != nil && auth.Extension.Auth.Percent > 0 {
-		all = append(all, "extAuth: "+auth.Extension.Service.Cluster+" denies it")
-		all = append(all, overfull("extAuth", auth.Extension, r)...)
-	}
-	if limit := extras.RateLimit; limit != nil && limit.Enabled > 0 && limit.Enforced > 0 {
-		all = append(all, "rateLimit.local: too many requests came before (429)")
-	}
-	if limit := extras.GlobalLimit; limit != nil {
-		all = append(all, "rateLimit.global: "+limit.Extension.Service.Cluster+" counts too many requests (429)")
-	}
-	if proc := extras.ExtProc; proc != nil {
-		all = append(all, "extProc: "+proc.Extension.Service.Cluster+" changes it, or answers by itself")
-		all = append(all, overfull("extProc", proc.Extension, r)...)
-	}
-	return all
-}
-
 // unlessForged returns what Envoy's CSRF filter does with a share of the requests alone. The
 // filter comes before the buffer and before all services.
 func unlessForged(csrf *ir.CSRF, r *request) []string {
@@ -43,22 +19,6 @@ func unlessForged(csrf *ir.CSRF, r *request) []string {
 		return []string{fmt.Sprintf("csrf: Envoy rejects some of the requests that it only is to check where that is %d%% (403): %s", csrf.Shadowed, forgedWords(r))}
 	}
 	return nil
-}
-
-// A request with so much left until Envoy's limits may become too large by what a service
-// adds to it.
-const (
-	fewHeaders = 20
-	fewBytes   = 8 << 10
-)
-
-// overfull tells of a service that can add more to a request than Envoy takes: Envoy
-// measures a request again after the service has changed it, and answers 500.
-func overfull(field string, service *ir.Extension, r *request) []string {
-	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: %s adds more headers than Envoy takes: %d with Host, or %d KB (500)", field, service.Service.Cluster, maxHeaders, maxRequestBytes>>10)}
 }
 
 // extensionWords say what a field does that needs a service.

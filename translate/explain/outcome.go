@@ -87,11 +87,12 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	if r.upgradesToUnknown() { // once there is a rule, and before its policies
 		return Outcome{Refused: true, Status: http.StatusForbidden, Why: upgradeRejected}
 	}
-	if refused, policed := answered(rule, r); policed {
-		return refused
+	passed, answers := filtered(rule, r)
+	if answers {
+		return passed
 	}
 	result := acted(rule, r)
-	result.Unless = unless(rule.Action.Extras, r)
+	result.Unless = passed.Unless
 	return result
 }
 

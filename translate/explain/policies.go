@@ -55,7 +55,7 @@ func (s stop) words(section string) string {
 }
 
 // policies reports the policies on the way: from the Gateway down to the rule, then those
-// of the backends.
+// of the backends, and of the services that are asked.
 func (b *reporter) policies() {
 	if b.answer.Rule == nil {
 		return
@@ -78,8 +78,8 @@ func (b *reporter) policies() {
 			b.addTraffic(p, "", "")
 		}
 	}
-	for _, backend := range b.report.Backends {
-		b.backendPolicies(backend)
+	for _, name := range b.clusters() {
+		b.backendPolicies(name)
 	}
 	if len(b.report.Policies) > maxPolicies { // those that are not in force must not be left out
 		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return b2i(x.State != ir.NotInForce) - b2i(y.State != ir.NotInForce) })
@@ -231,9 +231,20 @@ func saysItself(a *ir.Action, field string) bool {
 	return false
 }
 
-// backendPolicies reports the policies of the Service or Backend of a target.
-func (b *reporter) backendPolicies(backend BackendReport) {
-	cluster := b.facts.View.Clusters[backend.Cluster]
+// clusters are those of the backends, and of the services that policies of the rule ask.
+func (b *reporter) clusters() (names []string) {
+	for _, backend := range b.report.Backends {
+		names = append(names, backend.Cluster)
+	}
+	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
+		names = append(names, use.Extension.Service.Cluster)
+	}
+	return names
+}
+
+// backendPolicies reports the policies of the Service or Backend of a cluster.
+func (b *reporter) backendPolicies(name string) {
+	cluster := b.facts.View.Clusters[name]
 	if cluster == nil || len(cluster.Objects) == 0 {
 		return
 	}

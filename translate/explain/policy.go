@@ -9,24 +9,62 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// answered gives the answer of a policy or a filter in place of the rule: to a preflight
-// request of CORS, where the rule has a backend, or to a request that CSRF rejects.
-// Limits that depend on earlier requests are not known here.
-func answered(rule *ir.Rule, r *request) (Outcome, bool) {
-	extras, cors := rule.Action.Extras, rule.Action.CORSInForce()
-	switch {
-	case cors != nil && preflight(cors, r) && len(backends(rule, r)) > 0:
-		return Outcome{Policed: true, Status: http.StatusOK, Why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}, true
-	case extras == nil:
-		return Outcome{}, false
-	case extras.CSRF != nil && extras.CSRF.Enabled == 100 && forged(extras.CSRF, r):
-		why := "Envoy rejects the request by " + partsOf(&rule.Action, csrfPart) + ": " + forgedWords(r)
-		return Outcome{Policed: true, Status: http.StatusForbidden, Why: why}, true
-	case extras.BufferBytes > 0 && r.bodyBytes() > int64(extras.BufferBytes) && !r.upgrades():
-		why := fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, bufferPart), extras.BufferBytes)
-		return Outcome{Policed: true, Status: http.StatusRequestEntityTooLarge, Why: why, Unless: unlessForged(extras.CSRF, r)}, true
+// gate is what a filter of Envoy's chain does with a request: it answers with status, or
+// passes the request on. unless says in words what it may do instead, which is not known
+// here.
+type gate struct {
+	status uint32 // 0 passes it on
+	why    string
+	unless []string
+}
+
+// filtered passes a request through the filters that may answer in place of the rule, in the
+// order of Envoy's chain (xds.httpFilters). The Outcome has what they may do besides, and,
+// where answers is true, the answer.
+func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
+	var unless []string
+	for _, filter := range []func(*ir.Rule, *request) gate{corsGate, csrfGate, bufferGate, authGate, localLimitGate, globalLimitGate, processorGate} {
+		own := filter(rule, r)
+		unless = append(unless, own.unless...)
+		if own.status != 0 {
+			return Outcome{Policed: true, Status: own.status, Why: own.why, Unless: unless}, true
+		}
 	}
-	return Outcome{}, false
+	return Outcome{Unless: unless}, false
+}
+
+// corsGate answers a preflight request, where the rule has a backend.
+func corsGate(rule *ir.Rule, r *request) gate {
+	cors := rule.Action.CORSInForce()
+	if cors == nil || !preflight(cors, r) || len(backends(rule, r)) == 0 {
+		return gate{}
+	}
+	return gate{status: http.StatusOK, why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}
+}
+
+func csrfGate(rule *ir.Rule, r *request) gate {
+	csrf := rule.Action.Extras.OrNone().CSRF
+	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {
+		return gate{unless: unlessForged(csrf, r)}
+	}
+	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, csrfPart) + ": " + forgedWords(r)}
+}
+
+func bufferGate(rule *ir.Rule, r *request) gate {
+	most := int64(rule.Action.Extras.OrNone().BufferBytes)
+	if most == 0 || r.bodyBytes() <= most || r.upgrades() {
+		return gate{}
+	}
+	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, bufferPart), most)}
+}
+
+// localLimitGate knows nothing of the requests that came before.
+func localLimitGate(rule *ir.Rule, _ *request) gate {
+	limit := rule.Action.Extras.OrNone().RateLimit
+	if limit == nil || limit.Enabled == 0 || limit.Enforced == 0 {
+		return gate{}
+	}
+	return gate{unless: []string{"rateLimit.local: too many requests came before (429)"}}
 }
 
 // The Kinds of the Parts of an Action that can answer a request.
@@ -35,6 +73,7 @@ const (
 	corsPart   = "TrafficPolicy cors"
 	csrfPart   = "TrafficPolicy csrf"
 	bufferPart = "TrafficPolicy buffer"
+	authPart   = "TrafficPolicy extAuth"
 )
 
 // corsParts names what has the CORS settings in force: the route's own filter goes before

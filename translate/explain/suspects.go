@@ -142,6 +142,15 @@ func (b *reporter) way() map[store.Key]bool {
 	if b.report.Listener != nil {
 		way[ir.GatewayKey(b.report.Listener.Gateway)] = true
 	}
+	if b.answer.Rule != nil { // the services that policies ask
+		for _, use := range b.answer.Rule.Action.Extras.Extensions() {
+			if cluster := b.facts.View.Clusters[use.Extension.Service.Cluster]; cluster != nil {
+				for _, object := range cluster.Objects {
+					way[object] = true
+				}
+			}
+		}
+	}
 	return way
 }
 

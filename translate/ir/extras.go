@@ -37,6 +37,14 @@ type Extras struct {
 	Replaced []string
 }
 
+// OrNone returns the extras, empty ones for nil.
+func (e *Extras) OrNone() Extras {
+	if e == nil {
+		return Extras{}
+	}
+	return *e
+}
+
 // ChangeKind says what a HeaderChange does.
 type ChangeKind uint8
 

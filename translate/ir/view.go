@@ -16,6 +16,9 @@ type View struct {
 	Certificates []Certificate
 	// Policies are those of all kinds, valid or not, sorted by key.
 	Policies []*Policy
+	// Bounds are the hosts that the routes of a namespace may serve, by namespace. One that
+	// may serve every host is not in it.
+	Bounds map[string]Hosts
 }
 
 // GatewayView is one Gateway.

@@ -1,0 +1,107 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// narrowed is a rule that serves other hosts alone, as its route has no hostnames and the
+// namespace of the route may not serve the host of the request (tenancy.AnnotationHosts).
+type narrowed struct {
+	rule  *ir.Rule
+	route store.Key
+	bound listen.Bound
+}
+
+// bounded reports the routes that would take the request if their namespaces could serve its
+// host. Routes that name the host are not among them: they have a problem.
+func (b *reporter) bounded() {
+	port, host, _ := pick(b.facts.View, b.query)
+	if port == nil || len(b.facts.View.Bounds) == 0 {
+		return
+	}
+	found := b.narrowed(port, host)
+	var routes []store.Key
+	for _, n := range found {
+		routes = append(routes, n.route)
+	}
+	over := b.overlaps()
+	over.read(routes, b.facts.Outlines)
+	told := map[store.Key]bool{}
+	for _, n := range found {
+		outline := over.outlines[n.route]
+		if told[n.route] || !outline.Found || len(outline.Hosts) > 0 || len(b.report.Refused) == maxRefused {
+			continue
+		}
+		told[n.route] = true
+		b.report.Refused = append(b.report.Refused, RefusedReport{
+			Object: n.route, Parent: ir.GatewayKey(port.Port.Gateway), Reason: listen.HostnameNotAllowed,
+			Message: fmt.Sprintf("the route has no hostnames, and does not serve %s: %s", hostname(b.query.Host), n.bound),
+			At:      Source{Object: n.bound.Namespace, Field: n.bound.Cause().Path},
+		})
+	}
+}
+
+// narrowed looks for such rules in the tables of the listener of the request.
+func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
+	chain, name := "", hostname(b.query.Host)
+	if c, ok := chainOf(port.Port, b.query.SNI); ok {
+		chain = c
+	}
+	listener, _ := listenerOf(port.Port.Listeners, name)
+	if winner := b.answer.Rule; winner != nil && !winner.Guard && own.Domain != domainOf(listener) {
+		return nil // a route without hostnames goes behind one with the host
+	}
+	r, _ := receive(b.query, port.Port)
+	looked := 0
+	for i := range port.Hosts {
+		host := &port.Hosts[i]
+		if at, _ := listenerOf(port.Port.Listeners, host.Domain); host.Chain != chain || at.ID() != listener.ID() {
+			continue
+		}
+		for rule := range host.Rules {
+			if looked++; looked > maxCompared || len(found) == maxRefused {
+				return found
+			}
+			if n, ok := b.outOfBounds(rule, name); ok && b.wouldTake(r, rule) {
+				found = append(found, n)
+			}
+		}
+	}
+	return found
+}
+
+// domainOf is the virtual host of what attaches to a listener with all of its hosts.
+func domainOf(l ir.Listener) string {
+	if l.Hostname == "" {
+		return "*"
+	}
+	return l.Hostname
+}
+
+// outOfBounds returns the route on the way to a rule that may not serve a host.
+func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
+	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
+		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
+		if is && !listen.Covers(hosts, name) {
+			return narrowed{rule, hop.Route, listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: hop.Route.Namespace}, Hosts: hosts}}, true
+		}
+	}
+	return n, false
+}
+
+// wouldTake tells whether a rule would answer the request if it served its host.
+func (b *reporter) wouldTake(r *request, rule *ir.Rule) bool {
+	match := rule.Match
+	match.Hosts = nil
+	if result, _ := r.matches(&match); rule.Guard || result == misses {
+		return false
+	}
+	winner := b.answer.Rule
+	return winner == nil || winner.Guard || route.Compare(rule, winner) < 0
+}

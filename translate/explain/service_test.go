@@ -1,0 +1,100 @@
+package explain_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// A service that Envoy cannot ask, as its cluster is closed or has no endpoint, is answered
+// for by what its extension says of failures.
+func TestServicesThatCannotBeAsked(t *testing.T) {
+	auth := func(of ir.AuthService) ir.Extras {
+		return ir.Extras{ExtAuth: &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Field: "extAuth", Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Auth: &of}}}}
+	}
+	limit := func(open bool, entries ...ir.LimitEntry) ir.Extras {
+		use := ir.ExtensionUse{Field: "rateLimit.global", Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Limiter: &ir.LimitService{FailOpen: open}}}
+		return ir.Extras{GlobalLimit: &ir.GlobalLimit{ExtensionUse: use, Descriptors: [][]ir.LimitEntry{entries}}}
+	}
+	proc := func(open bool, mode *ir.ProcessingMode) ir.Extras {
+		use := ir.ExtensionUse{Field: "extProc", Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Processor: &ir.ProcessorService{FailOpen: open}}}
+		return ir.Extras{ExtProc: &ir.ExtProc{ExtensionUse: use, Mode: mode}}
+	}
+	small := &ir.RequestBody{Max: 4}
+	header, value := ir.LimitEntry{Key: "user", Header: "x-user"}, ir.LimitEntry{Key: "k", Value: "v"}
+	nothing := ir.ProcessingMode{RequestHeaders: "SKIP", ResponseHeaders: "SKIP"}
+	bodies := ir.ProcessingMode{RequestHeaders: "SKIP", ResponseHeaders: "SKIP", RequestBody: "BUFFERED"}
+	answers := ir.ProcessingMode{RequestHeaders: "SKIP", ResponseHeaders: "SEND"}
+	answerBodies := ir.ProcessingMode{RequestHeaders: "SKIP", ResponseHeaders: "SKIP", ResponseBody: "STREAMED"}
+	body := http.Header{"Content-Length": {"5"}}
+	for _, c := range []struct {
+		name    string
+		extras  ir.Extras
+		headers http.Header
+		status  uint32
+		unless  string // the beginning of the one line
+	}{
+		{name: "closed", extras: auth(ir.AuthService{Percent: 100, StatusOnError: 401}), status: 401},
+		{name: "open", extras: auth(ir.AuthService{Percent: 100, StatusOnError: 401, FailOpen: true})},
+		{name: "some", extras: auth(ir.AuthService{Percent: 30, StatusOnError: 401}), unless: "extAuth: it is one of the 30% about which Envoy cannot ask sso (401): "},
+		{name: "none", extras: auth(ir.AuthService{StatusOnError: 401})},
+		{name: "a large body", extras: auth(ir.AuthService{Percent: 100, StatusOnError: 401, Body: small, FailOpen: true}), headers: body, status: 413},
+		{name: "a limit", extras: limit(false, value), status: 500},
+		{name: "an open limit", extras: limit(true, value)},
+		{name: "a limit of a header that is missing", extras: limit(false, value, header)},
+		{name: "a limit of a header", extras: limit(false, header), headers: http.Header{"X-User": {"x"}}, status: 500},
+		{name: "a processor", extras: proc(false, nil), status: 500},
+		{name: "an open processor", extras: proc(true, nil)},
+		{name: "a processor of nothing", extras: proc(false, &nothing)},
+		{name: "a processor of answers", extras: proc(false, &answers), status: 500},
+		{name: "a processor of bodies without one", extras: proc(false, &bodies)},
+		{name: "a processor of bodies", extras: proc(false, &bodies), headers: body, status: 500},
+		{name: "a processor of answers' bodies", extras: proc(false, &answerBodies), unless: "extProc: there is a body"},
+	} {
+		for reason, cluster := range map[string]*ir.Cluster{
+			"it has no endpoint":          {Name: "sso"},
+			"BackendTLSPolicy n/p is bad": {Name: "sso", Closed: "BackendTLSPolicy n/p is bad"},
+		} {
+			rule := prefixed("r", 0, "/")
+			rule.Action.Extras = &c.extras
+			use := c.extras.Extensions()[0]
+			rule.Action.Parts = []ir.Part{{Kind: api.KindTrafficPolicy + " " + use.Field, Object: store.Key{Kind: api.KindTrafficPolicy, Namespace: "n", Name: "p"}, Field: "spec." + use.Field}}
+			view := viewWith("a.test", rule)
+			view.Clusters["sso"] = cluster
+			report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: "POST", Headers: c.headers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted := report.Status == c.status && (c.status == 0) == (report.Outcome == explain.Forwarded)
+			if !wanted || len(report.Unless) != min(1, len(c.unless)) || !strings.HasPrefix(strings.Join(report.Unless, ""), c.unless) {
+				t.Errorf("%s: %s %d unless %q, want %d unless %q", c.name, report.Outcome, report.Status, report.Unless, c.status, c.unless)
+			}
+			if said := append(slices.Clone(report.Unless), report.Reason); c.status != 413 && c.status+uint32(len(c.unless)) > 0 && !strings.HasSuffix(strings.Join(said, ""), ": "+reason) {
+				t.Errorf("%s: got %q, want it to say that %s", c.name, said, reason)
+			}
+			if does := report.Actions[0].Does; !strings.HasSuffix(does, ", as now: "+reason) {
+				t.Errorf("%s: got %q, want it to say that %s", c.name, does, reason)
+			}
+		}
+	}
+}
+
+// A service that can be asked may deny the request, or not answer.
+func TestServicesThatMayNotAnswer(t *testing.T) {
+	rule := prefixed("r", 0, "/")
+	service := &ir.Extension{Service: ir.Service{Cluster: "c"}, Auth: &ir.AuthService{Percent: 100, StatusOnError: 503}}
+	rule.Action.Extras = &ir.Extras{ExtAuth: &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Field: "extAuth", Extension: service}}}
+	for open, want := range map[bool]string{true: "extAuth: c denies it", false: "extAuth: c denies it, or does not answer (503)"} {
+		service.Auth.FailOpen = open
+		report, err := explain.Explain(explain.Facts{View: viewWith("a.test", rule)}, explain.Query{Host: "a.test"})
+		if err != nil || !slices.Equal(report.Unless, []string{want}) {
+			t.Errorf("open %t: got %q (%v), want %q", open, report.Unless, err, want)
+		}
+	}
+}
