@@ -54,7 +54,11 @@ func TestWhatServicesMayDoToLargeRequests(t *testing.T) {
 				got = append(got, line)
 			}
 		}
-		if large := c.headers.Get("Content-Length") != ""; large && (report.Status != http.StatusRequestEntityTooLarge || len(report.Unless) > 0) {
+		most := 0 // a processor sees the answer
+		if c.extras == processor {
+			most = 1
+		}
+		if large := c.headers.Get("Content-Length") != ""; large && (report.Status != http.StatusRequestEntityTooLarge || len(report.Unless) > most) {
 			t.Errorf("%s: got status %d unless %q, want 413 in any case", c.name, report.Status, report.Unless)
 		}
 		if !slices.Equal(got, c.want) {

@@ -84,8 +84,12 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
 	}
-	if r.upgradesToUnknown() { // once there is a rule, and before its policies
-		return Outcome{Refused: true, Status: http.StatusForbidden, Why: upgradeRejected}
+	if r.upgradesToUnknown() { // once there is a rule, and before its policies see the request
+		all := answerGate(rule, r)
+		if all.status != 0 {
+			return all.outcome(nil)
+		}
+		return Outcome{Refused: true, Status: http.StatusForbidden, Why: upgradeRejected, Unless: all.unless}
 	}
 	passed, answers := filtered(rule, r)
 	if answers {

@@ -22,15 +22,28 @@ type gate struct {
 // order of Envoy's chain (xds.httpFilters). The Outcome has what they may do besides, and,
 // where answers is true, the answer.
 func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
-	var unless []string
-	for _, filter := range []func(*ir.Rule, *request) gate{corsGate, csrfGate, bufferGate, authGate, localLimitGate, globalLimitGate, processorGate} {
-		own := filter(rule, r)
-		unless = append(unless, own.unless...)
-		if own.status != 0 {
-			return Outcome{Policed: true, Status: own.status, Why: own.why, Unless: unless}, true
-		}
+	all := answerGate(rule, r)
+	if all.status != 0 {
+		return all.outcome(nil), true
 	}
-	return Outcome{Unless: unless}, false
+	var unless []string
+	for _, filter := range []func(*ir.Rule, *request) gate{corsGate, csrfGate, bufferGate, authGate, localLimitGate, globalLimitGate} {
+		own := filter(rule, r)
+		if own.status != 0 {
+			return own.outcome(append(unless, all.unless...)), true
+		}
+		unless = append(unless, own.unless...)
+	}
+	last := processorGate(rule, r)
+	if last.status != 0 {
+		return last.outcome(unless), true
+	}
+	return Outcome{Unless: append(unless, last.unless...)}, false
+}
+
+// outcome is the answer of a filter, and what may be in its place.
+func (g gate) outcome(unless []string) Outcome {
+	return Outcome{Policed: true, Status: g.status, Why: g.why, Unless: append(unless, g.unless...)}
 }
 
 // corsGate answers a preflight request, where the rule has a backend.

@@ -102,42 +102,85 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	return misses
 }
 
-// processorGate has a service change the request and its answer.
+// processorGate has a service change the request. The answer is answerGate's.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
 		return gate{}
 	}
-	service := proc.Extension
-	open, reason := service.Processor.FailOpen, unasked(r.clusters, service)
-	switch {
-	case reason == "":
-		lines := []string{fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orSilent(open, http.StatusInternalServerError))}
-		return gate{unless: append(lines, overfull("extProc", service, r)...)}
-	case open:
-		return gate{}
+	service, reason := proc.Extension, unasked(r.clusters, proc.Extension)
+	if reason == "" {
+		line := fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orSilent(service.Processor.FailOpen, http.StatusInternalServerError))
+		return gate{unless: append([]string{line}, overfull("extProc", service, r)...)}
 	}
-	switch r.processed(cmp.Or(proc.Mode, service.Processor.Mode, &ir.ProcessingMode{})) {
-	case takes:
-		return outage(&rule.Action, proc.ExtensionUse, http.StatusInternalServerError, reason)
-	case may:
-		return gate{unless: []string{fmt.Sprintf("extProc: there is a body or trailer that Envoy cannot send to %s (500): %s", service.Service.Cluster, reason)}}
-	}
-	return gate{}
+	return unprocessed(rule, max(r.requestSent(proc), r.answerSent(proc)), reason)
 }
 
-// processed tells whether a processor is sent a part of the request or of its answer.
-func (r *request) processed(mode *ir.ProcessingMode) verdict {
-	const skip, none = "SKIP", "NONE"
-	body := func(mode string) bool { return mode != "" && mode != none }
+// answerGate has a service see an answer: Envoy sends it those of the filters before it, too,
+// and the one to an upgrade that is rejected.
+func answerGate(rule *ir.Rule, r *request) gate {
+	proc := rule.Action.Extras.OrNone().ExtProc
+	if proc == nil {
+		return gate{}
+	}
+	sent, reason := r.answerSent(proc), unasked(r.clusters, proc.Extension)
+	if reason == "" && sent != misses {
+		service := proc.Extension
+		return gate{unless: []string{fmt.Sprintf("extProc: %s changes the answer%s", service.Service.Cluster, orSilent(service.Processor.FailOpen, http.StatusInternalServerError))}}
+	}
+	return unprocessed(rule, sent, reason)
+}
+
+// unprocessed is what comes of a part that is, or may be, sent to a processor that cannot be
+// asked; "" is no reason.
+func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
+	proc := rule.Action.Extras.ExtProc
 	switch {
-	case mode.RequestHeaders != skip, mode.ResponseHeaders != skip, body(mode.RequestBody) && r.bodyBytes() > 0 && !r.upgrades():
+	case reason == "", proc.Extension.Processor.FailOpen, sent == misses:
+		return gate{}
+	case sent == takes:
+		return outage(&rule.Action, proc.ExtensionUse, http.StatusInternalServerError, reason)
+	}
+	return gate{unless: []string{fmt.Sprintf("extProc: there is a body or trailer that Envoy cannot send to %s (500): %s", proc.Extension.Service.Cluster, reason)}}
+}
+
+// Envoy's words for a part that a processor is, or is not, sent.
+const (
+	modeSkip = "SKIP"
+	modeSend = "SEND"
+	modeNone = "NONE"
+)
+
+func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
+	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
+}
+
+// requestSent tells whether a processor is sent a part of the request.
+func (r *request) requestSent(proc *ir.ExtProc) verdict {
+	mode := modeOf(proc)
+	body := sendsBody(mode.RequestBody)
+	switch {
+	case mode.RequestHeaders != modeSkip, body && r.bodyBytes() > 0 && !r.upgrades():
 		return takes
-	case body(mode.RequestBody) && r.chunked, body(mode.ResponseBody), mode.RequestTrailers == "SEND", mode.ResponseTrailers == "SEND":
+	case body && r.chunked, mode.RequestTrailers == modeSend:
 		return may
 	}
 	return misses
 }
+
+// answerSent tells whether a processor is sent a part of the answer.
+func (r *request) answerSent(proc *ir.ExtProc) verdict {
+	mode := modeOf(proc)
+	switch {
+	case mode.ResponseHeaders != modeSkip:
+		return takes
+	case sendsBody(mode.ResponseBody), mode.ResponseTrailers == modeSend:
+		return may
+	}
+	return misses
+}
+
+func sendsBody(mode string) bool { return mode != "" && mode != modeNone }
 
 // A request with so much left until Envoy's limits may become too large by what a service
 // adds to it.

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,6 +96,53 @@ func TestServicesThatMayNotAnswer(t *testing.T) {
 		report, err := explain.Explain(explain.Facts{View: viewWith("a.test", rule)}, explain.Query{Host: "a.test"})
 		if err != nil || !slices.Equal(report.Unless, []string{want}) {
 			t.Errorf("open %t: got %q (%v), want %q", open, report.Unless, err, want)
+		}
+	}
+}
+
+// Envoy sends a processor the answers of the filters before it, too, and the one to an
+// upgrade that it rejects. Found by sending each to a real Envoy.
+func TestProcessorsSeeAnswersOfFilters(t *testing.T) {
+	cors := &ir.CORS{Origins: []ir.StringMatch{{Value: "https://a.test"}}}
+	auth := &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Field: "extAuth", Extension: &ir.Extension{Service: ir.Service{Cluster: "none"}, Auth: &ir.AuthService{Percent: 100, StatusOnError: 401}}}}
+	for _, filter := range []struct {
+		extras  ir.Extras
+		method  string
+		headers http.Header
+		status  uint32
+	}{
+		{ir.Extras{CSRF: &ir.CSRF{Enabled: 100}}, "POST", http.Header{}, 403},
+		{ir.Extras{CORS: cors}, "OPTIONS", http.Header{"Origin": {"https://a.test"}, "Access-Control-Request-Method": {"GET"}}, 200},
+		{ir.Extras{BufferBytes: 4}, "POST", http.Header{"Content-Length": {"5"}}, 413},
+		{ir.Extras{ExtAuth: auth}, "GET", http.Header{}, 401},
+		{ir.Extras{}, "GET", http.Header{"Connection": {"Upgrade"}, "Upgrade": {"foo"}}, 403},
+	} {
+		for _, c := range []struct {
+			mode    ir.ProcessingMode
+			cluster string
+			open    bool
+			status  uint32 // 0 for that of the filter
+			unless  []string
+		}{
+			{ir.ProcessingMode{}, "none", false, 500, nil},
+			{ir.ProcessingMode{RequestHeaders: "SKIP", ResponseHeaders: "SEND"}, "none", false, 500, nil},
+			{ir.ProcessingMode{ResponseHeaders: "SKIP"}, "none", false, 0, nil},
+			{ir.ProcessingMode{}, "none", true, 0, nil},
+			{ir.ProcessingMode{}, "c", false, 0, []string{"extProc: c changes the answer, or does not answer (500)"}},
+			{ir.ProcessingMode{}, "c", true, 0, []string{"extProc: c changes the answer"}},
+			{ir.ProcessingMode{ResponseHeaders: "SKIP"}, "c", false, 0, nil},
+		} {
+			rule := prefixed("r", 0, "/")
+			extras := filter.extras
+			service := &ir.Extension{Service: ir.Service{Cluster: c.cluster}, Processor: &ir.ProcessorService{FailOpen: c.open, Mode: &c.mode}}
+			extras.ExtProc = &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Field: "extProc", Extension: service}}
+			rule.Action.Extras = &extras
+			view := viewWith("a.test", rule)
+			view.Clusters["none"] = &ir.Cluster{Name: "none"}
+			report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: filter.method, Headers: filter.headers})
+			if want := cmp.Or(c.status, filter.status); err != nil || report.Status != want || !slices.Equal(report.Unless, c.unless) {
+				t.Errorf("%s %v, %+v: got %d unless %q (%v), want %d unless %q", filter.method, filter.headers, c, report.Status, report.Unless, err, want, c.unless)
+			}
 		}
 	}
 }
