@@ -52,6 +52,9 @@ func Explain(f Facts, q Query) (*Report, error) {
 		return nil, fmt.Errorf("several Gateways listen on port %d for %s; choose one: --gateway %s",
 			q.Port, hostname(q.Host), strings.Join(a.Candidates, " or --gateway "))
 	}
+	if a.Costly {
+		return nil, fmt.Errorf("the question costs too much: the rules of %s have many regular expressions, and path or headers are long; ask with shorter ones", a.Domain)
+	}
 	b := &reporter{facts: f, query: q, answer: a, report: &Report{
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
 		Status:  a.Outcome.Status, Location: a.Outcome.Location, Unless: a.Outcome.Unless, Passed: a.Passed,

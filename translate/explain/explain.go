@@ -53,6 +53,9 @@ type Answer struct {
 	Passed     int
 	// Behind are rules that fit as well and lost by precedence, at most 20.
 	Behind []*ir.Rule
+	// Costly tells that the answer is not whole: the rules have more regular expressions
+	// than are compared with what the question is as long as.
+	Costly bool
 }
 
 // Miss is a rule that does not match, and why.
@@ -108,6 +111,9 @@ func Request(view *ir.View, query Query) Answer {
 func (a *Answer) search(host *ir.HostView, r *request) {
 	for rule := range host.Rules {
 		result, reason := r.matches(&rule.Match)
+		if a.Costly = r.effort.spent(); a.Costly {
+			return
+		}
 		switch {
 		case a.Rule == nil && result == takes:
 			a.Rule = rule
@@ -263,13 +269,16 @@ func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	return &port.Hosts[i]
 }
 
+// maxHostname is the length of the longest hostname that a listener or a route may have.
+const maxHostname = 253
+
 // mostSpecific looks patterns up as Envoy does: the exact name before the longest
 // wildcard before "*".
 func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
 	if i, found := lookup(name); found && name != "*" {
 		return i, true
 	}
-	for i := 1; i < len(name); i++ {
+	for i := max(1, len(name)-maxHostname); i < len(name); i++ { // no wildcard is longer
 		if name[i] != '.' {
 			continue
 		}

@@ -17,10 +17,12 @@ type request struct {
 	clusters map[string]*ir.Cluster
 	// scheme is that of the URL which the client has used: a trusted proxy may tell another
 	// than that of the listener.
-	scheme  string
-	path    string // normalized, without the query
-	search  string // "?a=b" or ""
-	headers fields // without Host
+	scheme     string
+	path       string            // normalized, without the query
+	search     string            // "?a=b" or ""
+	headers    fields            // without Host
+	parameters map[string]string // the first value of each query parameter, by name
+	effort     *effort
 	// chunked tells that a body comes in chunks, hostless that there is no Host any more.
 	chunked, hostless bool
 }
@@ -30,7 +32,10 @@ func newRequest(query Query) *request {
 	if found {
 		search = "?" + search
 	}
-	return &request{query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: fieldsOf(query.Headers)}
+	return &request{
+		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: fieldsOf(query.Headers),
+		parameters: firstParameters(search), effort: newEffort(),
+	}
 }
 
 // verdict is whether a match takes a request.
@@ -64,7 +69,11 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 		}
 	}
 	for _, want := range match.Query {
-		if one, why := compareAny(want, firstParameter(r.search, want.Name)); one == misses {
+		var values []string
+		if value, has := r.parameters[want.Name]; has {
+			values = []string{value}
+		}
+		if one, why := r.compareAny(want, values); one == misses {
 			return misses, "query parameter " + why
 		}
 	}
@@ -87,7 +96,7 @@ func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	case taken && len(values) == 0 && r.query.Headers.Get(want.Name) != "":
 		return misses, want.Name + " is taken away by Envoy: " + why
 	}
-	return compareAny(want, values)
+	return r.compareAny(want, values)
 }
 
 func (r *request) matchesPath(path ir.Path) bool {
@@ -95,7 +104,7 @@ func (r *request) matchesPath(path ir.Path) bool {
 	case ir.PathExact:
 		return r.path == path.Value
 	case ir.PathRegex:
-		return matchesWhole(path.Value, r.path)
+		return r.effort.matchesWhole(path.Value, r.path)
 	}
 	return within(r.path, path.Value)
 }
@@ -107,9 +116,9 @@ func within(path, prefix string) bool {
 }
 
 // compareAny holds when one of the values does.
-func compareAny(want ir.ValueMatch, values []string) (verdict, string) {
+func (r *request) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
-		if want.Regex && isKnown(value) && matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||
+		if want.Regex && isKnown(value) && r.effort.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||
 			want.Regex && takesAll(want.Value) && value != "" {
 			return takes, ""
 		}
@@ -136,13 +145,15 @@ func allShown(values []string) []string {
 	return out
 }
 
-// firstParameter is the first value of a query parameter, nothing without one.
+// firstParameters are the query parameters by name, of repeated ones the first value.
 // Envoy compares names and values as they were sent, undecoded.
-func firstParameter(search, name string) []string {
+func firstParameters(search string) map[string]string {
+	out := map[string]string{}
 	for pair := range strings.SplitSeq(strings.TrimPrefix(search, "?"), "&") {
-		if key, value, _ := strings.Cut(pair, "="); key == name {
-			return []string{value}
+		name, value, _ := strings.Cut(pair, "=")
+		if _, known := out[name]; !known && search != "" {
+			out[name] = value
 		}
 	}
-	return nil
+	return out
 }

@@ -32,6 +32,8 @@ type overlaps struct {
 	fits     map[matchAt]int
 	// compiled counts the regular expressions that were compiled.
 	compiled int
+	// compared counts the bytes of path and expression that were compared.
+	compared int
 }
 
 // matchAt names a match of a rule of a route.
@@ -151,6 +153,9 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 	}
 	if len(pattern) <= maxPattern && o.compiled < maxCompiled {
 		o.compiled++
+		if o.compared += len(path) * len(pattern); o.compared > maxEffort {
+			return len(path) + 1
+		}
 		if expression, err := regexp.Compile(`^(?:` + pattern + `)$`); err == nil {
 			if expression.MatchString(path) {
 				return len(path) + 1

@@ -14,6 +14,10 @@ import (
 const (
 	maxRequestBytes = 60 << 10 // request line and headers together
 	maxHeaders      = 100      // with Host
+
+	// A question that is larger has no answer here: Envoy refuses it by far.
+	maxQueryBytes   = 1 << 20 // URL, method and headers together
+	maxQueryHeaders = 1000
 )
 
 // NewQuery reads a request as curl would be given it: a method, an absolute URL,
@@ -22,6 +26,9 @@ const (
 // and https. An error says what is wrong with
 // the question.
 func NewQuery(method, address string, headers []string) (Query, error) {
+	if err := checkSize(method, address, headers); err != nil {
+		return Query{}, err
+	}
 	address, _, _ = strings.Cut(address, "#") // clients do not send it
 	address, upgrade := overHTTP(address)
 	u, err := parseAuthority(address)
@@ -47,6 +54,20 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 		}
 	}
 	return q, nil
+}
+
+func checkSize(method, address string, headers []string) error {
+	size := len(method) + len(address)
+	for _, header := range headers {
+		size += len(header)
+	}
+	switch {
+	case len(headers) > maxQueryHeaders:
+		return fmt.Errorf("the question has %d headers: Envoy takes %d with Host, and explain reads %d", len(headers), maxHeaders, maxQueryHeaders)
+	case size > maxQueryBytes:
+		return fmt.Errorf("the question has %d KB: Envoy takes %d KB of request line and headers, and explain reads %d", size>>10, maxRequestBytes>>10, maxQueryBytes>>10)
+	}
+	return nil
 }
 
 // parseAuthority reads scheme and host of a URL. Its path is what stands behind them: a

@@ -30,6 +30,9 @@ func (r *request) transformed(extras *ir.Extras) fields {
 func (r *request) expand(headers fields, template ir.Template) string {
 	var b strings.Builder
 	for _, expr := range template {
+		if b.Len() > maxQueryBytes { // templates that read each other may double it each time
+			break
+		}
 		if isRead(expr) { // a format of Envoy, which reads the first line alone
 			b.WriteString(first(r.read(headers, expr.Text)))
 		} else {
