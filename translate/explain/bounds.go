@@ -16,6 +16,9 @@ type narrowed struct {
 	rule  *ir.Rule
 	route store.Key
 	bound listen.Bound
+	// alone tells that the host has a table of its own: it is for routes that name it, and
+	// those below them.
+	alone bool
 }
 
 // bounded reports the routes that would take the request if their namespaces could serve its
@@ -28,14 +31,14 @@ func (b *reporter) bounded() {
 	found := b.narrowed(port, host)
 	var routes []store.Key
 	for _, n := range found {
-		routes = append(routes, n.route)
+		routes = append(routes, n.route, n.rule.Root.Key)
 	}
 	over := b.overlaps()
 	over.read(routes, b.facts.Outlines)
 	told := map[store.Key]bool{}
 	for _, n := range found {
 		outline := over.outlines[n.route]
-		if told[n.route] || !outline.Found || len(outline.Hosts) > 0 || len(b.report.Refused) == maxRefused {
+		if told[n.route] || n.alone && !over.names(n.rule.Root.Key) || !outline.Found || len(outline.Hosts) > 0 || len(b.report.Refused) == maxRefused {
 			continue
 		}
 		told[n.route] = true
@@ -54,10 +57,8 @@ func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrow
 		chain = c
 	}
 	listener, _ := listenerOf(port.Port.Listeners, name)
-	if winner := b.answer.Rule; winner != nil && !winner.Guard && own.Domain != domainOf(listener) {
-		return nil // a route without hostnames goes behind one with the host
-	}
 	r, _ := receive(b.query, port.Port)
+	whole := own == nil || own.Domain == domainOf(listener)
 	looked := 0
 	for i := range port.Hosts {
 		host := &port.Hosts[i]
@@ -68,7 +69,8 @@ func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrow
 			if looked++; looked > maxCompared || len(found) == maxRefused {
 				return found
 			}
-			if n, ok := b.outOfBounds(rule, name); ok && b.wouldTake(r, rule) {
+			n, ok := b.outOfBounds(rule, name)
+			if n.alone = !whole; ok && (whole || n.route != rule.Root.Key) && b.wouldTake(r, rule) {
 				found = append(found, n)
 			}
 		}
@@ -89,7 +91,8 @@ func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool)
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
 		if is && !listen.Covers(hosts, name) {
-			return narrowed{rule, hop.Route, listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: hop.Route.Namespace}, Hosts: hosts}}, true
+			bound := listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: hop.Route.Namespace}, Hosts: hosts}
+			return narrowed{rule: rule, route: hop.Route, bound: bound}, true
 		}
 	}
 	return n, false

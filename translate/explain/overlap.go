@@ -91,13 +91,18 @@ func (o *overlaps) underHost(key store.Key) bool {
 	case !outline.Found:
 		return false
 	case len(outline.Hosts) > 0:
-		return slices.ContainsFunc(outline.Hosts, func(pattern string) bool { return covers(pattern, o.host) })
+		return o.names(key)
 	case len(outline.Parents) == 0:
 		return true
 	}
 	return slices.ContainsFunc(outline.Parents, func(parent store.Key) bool {
 		return o.routes[parent] || parent.Kind == "ListenerSet" || o.gateway == "" || parent == ir.GatewayKey(o.gateway)
 	})
+}
+
+// names reports whether a route has the host, or one of a wildcard, among its hostnames.
+func (o *overlaps) names(key store.Key) bool {
+	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
 // fit returns how much of the path a match of a rule covers, 0 for one that is for other
