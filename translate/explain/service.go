@@ -113,7 +113,7 @@ func processorGate(rule *ir.Rule, r *request) gate {
 		line := fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orSilent(service.Processor.FailOpen, http.StatusInternalServerError))
 		return gate{unless: append([]string{line}, overfull("extProc", service, r)...)}
 	}
-	return unprocessed(rule, max(r.requestSent(proc), r.answerSent(proc)), reason)
+	return unprocessed(rule, max(r.requestSent(rule), r.answerSent(proc)), reason)
 }
 
 // answerGate has a service see an answer: Envoy sends it those of the filters before it, too,
@@ -156,16 +156,31 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 }
 
 // requestSent tells whether a processor is sent a part of the request.
-func (r *request) requestSent(proc *ir.ExtProc) verdict {
-	mode := modeOf(proc)
+func (r *request) requestSent(rule *ir.Rule) verdict {
+	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
 	switch {
-	case mode.RequestHeaders != modeSkip, body && r.bodyBytes() > 0 && !r.upgrades():
+	case mode.RequestHeaders != modeSkip:
 		return takes
+	case body && r.bodyBytes() > 0 && !r.upgrades():
+		return r.waitsForBody(rule)
 	case body && r.chunked, mode.RequestTrailers == modeSend:
 		return may
 	}
 	return misses
+}
+
+// waitsForBody tells whether a rule's action reads the body of a request: what Envoy answers
+// by itself, it answers to the headers.
+func (r *request) waitsForBody(rule *ir.Rule) verdict {
+	acts := acted(rule, r)
+	switch {
+	case acts.Status != 0:
+		return misses
+	case slices.ContainsFunc(acts.Backends, func(b Backend) bool { return b.Status != 0 }):
+		return may
+	}
+	return takes
 }
 
 // answerSent tells whether a processor is sent a part of the answer.

@@ -100,6 +100,34 @@ func TestServicesThatMayNotAnswer(t *testing.T) {
 	}
 }
 
+// A processor of bodies is not sent the body of a request that Envoy answers by itself, as it
+// does so once it has the headers.
+func TestProcessorsOfBodiesThatNobodyReads(t *testing.T) {
+	mode := &ir.ProcessingMode{RequestHeaders: "SKIP", ResponseHeaders: "SKIP", RequestBody: "STREAMED"}
+	service := &ir.Extension{Service: ir.Service{Cluster: "none"}, Processor: &ir.ProcessorService{Mode: mode}}
+	for _, c := range []struct {
+		name   string
+		action ir.Action
+		status uint32
+		unless int
+	}{
+		{"a backend", ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: "c", Weight: 1}}}}, 500, 0},
+		{"no endpoint", ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: "none", Weight: 1}}}}, 503, 0},
+		{"both", ir.Action{Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: "none", Weight: 1}, {Cluster: "c", Weight: 1}}}}, 0, 1},
+		{"a redirect", ir.Action{Redirect: &ir.Redirect{Status: 302, Hostname: "b.test"}}, 302, 0},
+	} {
+		rule := prefixed("r", 0, "/")
+		rule.Action = c.action
+		rule.Action.Extras = &ir.Extras{ExtProc: &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Field: "extProc", Extension: service}}}
+		view := viewWith("a.test", rule)
+		view.Clusters["none"] = &ir.Cluster{Name: "none"}
+		report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: "POST", Headers: http.Header{"Content-Length": {"5"}}})
+		if err != nil || report.Status != c.status || len(report.Unless) != c.unless {
+			t.Errorf("%s: got %d unless %q (%v), want %d and %d lines", c.name, report.Status, report.Unless, err, c.status, c.unless)
+		}
+	}
+}
+
 // Envoy sends a processor the answers of the filters before it, too, and the one to an
 // upgrade that it rejects. Found by sending each to a real Envoy.
 func TestProcessorsSeeAnswersOfFilters(t *testing.T) {
