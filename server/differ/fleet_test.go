@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func startFleet(t *testing.T, worlds []*world, backends *recorder, options trans
 	envoy.WaitReady()
 	for _, w := range worlds {
 		w.view = f.viewOf(w)
-		for _, port := range w.view.Gateways[0].Ports {
+		for _, port := range w.served() {
 			envoy.WaitListener(fmt.Sprintf("%s:%d", w.address, port.Port.Port))
 		}
 	}
@@ -70,13 +71,17 @@ func startFleet(t *testing.T, worlds []*world, backends *recorder, options trans
 // viewOf is the part of the View that a question about the world is answered from.
 func (f *fleet) viewOf(w *world) *ir.View {
 	f.t.Helper()
+	view := *f.facts.View
+	view.Gateways = nil
 	for _, gateway := range f.facts.View.Gateways {
-		if gateway.Name == w.namespace+"/eg" {
-			return &ir.View{Gateways: []ir.GatewayView{gateway}, Clusters: f.facts.View.Clusters}
+		if strings.HasPrefix(gateway.Name, w.namespace+"/") {
+			view.Gateways = append(view.Gateways, gateway)
 		}
 	}
-	f.t.Fatalf("Gateway %s/eg does not serve:\n%s", w.namespace, w.text())
-	return nil
+	if len(view.Gateways) == 0 {
+		f.t.Fatalf("no Gateway of %s serves:\n%s", w.namespace, w.text())
+	}
+	return &view
 }
 
 // startServer serves a Result and returns the address of xDS.

@@ -162,7 +162,7 @@ func (w *world) extProc() object {
 	if w.IntN(4) == 0 {
 		return object{"disable": object{}}
 	}
-	out := object{"extensionRef": object{"name": one(w.Rand, "proc", "proc", "proc", "proc-modes", "proc-down", "proc-open", "proc-void", "proc-shut-open", "proc-answers", "proc-bodies", "proc-nothing")}}
+	out := object{"extensionRef": object{"name": one(w.Rand, "proc", "proc", "proc-modes", "proc-modes", "proc-down", "proc-open", "proc-void", "proc-shut-open", "proc-answers", "proc-bodies", "proc-nothing")}}
 	w.maybe(3, out, "processingMode", object{"responseHeaderMode": "SKIP", "requestHeaderMode": "SEND"})
 	return out
 }

@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,15 +20,17 @@ import (
 
 // question is a request as explain and Envoy get it.
 type question struct {
-	id     string
-	scheme string
-	name   string // of the URL: in https, what the handshake asks for
-	port   uint32
-	method string
-	target string
-	host   string // the Host header
-	lines  []header
-	body   int
+	id string
+	// gateway is "namespace/name", "" where explain is to find it by the port.
+	gateway string
+	scheme  string
+	name    string // of the URL: in https, what the handshake asks for
+	port    uint32
+	method  string
+	target  string
+	host    string // the Host header
+	lines   []header
+	body    int
 }
 
 // url is the address that explain is asked about.
@@ -100,8 +103,8 @@ func (q *question) String() string {
 
 // ask makes a question to the world: mostly one that a rule takes, or nearly so.
 func (w *world) ask(r *rand.Rand, id string) *question {
-	port := one(r, w.view.Gateways[0].Ports...)
-	q := &question{id: id, scheme: port.Port.Scheme(), port: port.Port.Port, method: "GET", target: "/"}
+	port := one(r, w.served()...)
+	q := &question{id: id, gateway: one(r, "", port.Port.Gateway), scheme: port.Port.Scheme(), port: port.Port.Port, method: "GET", target: "/"}
 	query := explain.Query{Host: "nobody.test", Method: one(r, "GET", "GET", "GET", "POST", "HEAD", "PUT"), Path: "/a", Headers: http.Header{}}
 	if hosts := served(port, r.IntN(12) == 0); len(hosts) > 0 {
 		host := one(r, hosts...)
@@ -136,8 +139,21 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 	if q.method == http.MethodConnect { // it has the host in place of the path
 		q.host = fmt.Sprintf("%s:%d", q.name, q.port)
 	}
+	for i := range q.lines {
+		if r.IntN(8) == 0 {
+			q.lines[i].Name = oddCase(r, q.lines[i].Name)
+		}
+	}
 	q.add(idHeader, id)
 	return q
+}
+
+// served are the ports of the world's Gateways.
+func (w *world) served() (ports []ir.PortView) {
+	for _, gateway := range w.view.Gateways {
+		ports = append(ports, gateway.Ports...)
+	}
+	return ports
 }
 
 // served are the hosts of a port that have rules, or all of them.
@@ -149,6 +165,17 @@ func served(port ir.PortView, all bool) []ir.HostView {
 // text that they match.
 func matching(value string) string {
 	return strings.NewReplacer("1|2", "2", ".+", "b", "curl.*", "curl/8", ".*test.*", "http://a.test/x", "http.*", "http://a.test", ".*9.*", "9.9.9.9", "[^a]x", "äx").Replace(value)
+}
+
+// oddCase is a name in another case, which is the same header.
+func oddCase(r *rand.Rand, name string) string {
+	out := []byte(name)
+	for i := range out {
+		if r.IntN(2) == 0 {
+			out[i] = bytes.ToUpper(out[i : i+1])[0]
+		}
+	}
+	return string(out)
 }
 
 func nth(host ir.HostView, n int) *ir.Rule {
@@ -175,7 +202,7 @@ func (q *question) setHost(r *rand.Rand, host string) {
 		q.host, q.name = host+".", one(r, host, host+".")
 	}
 	if q.scheme == "https" && r.IntN(6) == 0 {
-		q.name = one(r, "a.test", "b.test", "x.c.test", "other.test", "127.0.0.1")
+		q.name = one(r, "a.test", "b.test", "x.c.test", "other.test", "127.0.0.1", "y.x.c.test", "A.TEST", "z.y.x.c.test", "c.test", "[::1]")
 	}
 	if q.scheme == "http" && r.IntN(6) == 0 {
 		q.name = "elsewhere.test"
@@ -188,11 +215,12 @@ func odd(r *rand.Rand, target string) string {
 		return target
 	}
 	path, query, found := strings.Cut(target, "?")
-	path += one(r, "%", "%zz", "%00", "//", "/..", "/../..", "/.", "/%2e%2e/x", "%2F", "%5C", `\`, ";x=1", "/..;/a", "ä", "|", "{}", "%C3%A4", "/;/", "%7e", "\"", "^", "*")
+	path += one(r, "%", "%zz", "%00", "//", "/..", "/../..", "/.", "/%2e%2e/x", "%2F", "%5C", `\`, ";x=1", "/..;/a", "ä", "|", "{}", "%C3%A4", "/;/", "%7e", "\"", "^", "*", "/./", "//x", "/.//..//x", "%2f..%2f", "/%2E", "%252F", "/...", "/..x", "/.;x=1/y", "%5c..%5c", "/a/../b", "+", "%20", "&", "=")
 	if found {
 		return path + "?" + query
 	}
-	return path + one(r, "", "", "?", "?q=1", "?q=a&q=1", "?q", "?a%20b=x", "?x=/../y", "?%", "?q=ä", "?q=1?2", "?a;q=1", `?\`)
+	return path + one(r, "", "", "?", "?q=1", "?q=a&q=1", "?q", "?a%20b=x", "?x=/../y", "?%", "?q=ä", "?q=1?2", "?a;q=1", `?\`, "?q=&q=1", "?=x&q=1", "?&&q=1", "?q==1", "?%71=1", "?q=1;e=x", "?e=", "?e", "?e=x&e=", "?p=1+2", "?p=1%2B2",
+		"?q=a%26b", "?q=a&b", "?Q=1", "?q=1&Q=2", "?q=%31", "?q=1%00", "??q=1", "?q=1&", "?a+b=x", "?a%20b=x&a%20b=y")
 }
 
 // mutate changes one thing about a question.
@@ -201,7 +229,8 @@ func mutate(r *rand.Rand, q *question) {
 	case 0:
 		q.method = one(r, "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PURGE", "PROPFIND", "MKCOL", "LINK", "REPORT", "FOO", "QUERY", "M-SEARCH", "POSTS", "get", "Get")
 	case 1:
-		q.host = one(r, "a.test/x", "a b", "ä.test", "[::1]", "[::1]:80", "127.0.0.1", "a.test:", "a.test:x", ".test", "*.c.test", "a.test.:80", "a_b.test", "u@a.test", "", "A.TEST", "x.C.test", "a.test,b.test", "a%2etest", "[::1", "a..test", "a.test:99999", "-a.test", "a.test:0")
+		q.host = one(r, "a.test/x", "a b", "ä.test", "[::1]", "[::1]:80", "127.0.0.1", "a.test:", "a.test:x", ".test", "*.c.test", "a.test.:80", "a_b.test", "u@a.test", "", "A.TEST", "x.C.test", "a.test,b.test", "a%2etest", "[::1", "a..test", "a.test:99999", "-a.test", "a.test:0", "[2001:db8::1]:8080", "[::ffff:127.0.0.1]", "::1", "[a.test]", "a.test..", "a.test.:8080", "x.y.x.c.test", "y.x.c.test.", ":8080", "a.test:080", "a.test:+80",
+			"*.test", "a.test%00", "a.test;x", "a.test:80:80", "0x7f.1", "a%2Etest", "xn--bcher-kva.test", "a.test\t")
 	case 2:
 		q.preflight(r)
 	case 3:

@@ -16,6 +16,8 @@ func (w *world) parents() list {
 		ref["port"] = 8080
 	case 2:
 		return list{ref, object{"kind": "ListenerSet", "name": "set"}}
+	case 3:
+		return list{ref, object{"name": "beside"}}
 	}
 	return list{ref}
 }
@@ -37,7 +39,7 @@ func (w *world) addRoute() {
 		rules = append(rules, rule)
 	}
 	if w.IntN(2) == 0 {
-		rules = append(rules, w.delegation(name))
+		rules = append(rules, w.delegation(name, "/d", 2))
 	}
 	spec["rules"] = rules
 	o := w.add(gatewayAPI, "HTTPRoute", name, spec)
@@ -54,11 +56,11 @@ func (w *world) annotate(o object) {
 	}
 }
 
-// delegation is a rule that hands requests to a child route: the parent names it, or
-// the child includes itself.
-func (w *world) delegation(parent string) object {
+// delegation is a rule that hands requests below a path to a child route: the parent names
+// it, or the child includes itself. There may be so many levels below the child.
+func (w *world) delegation(parent, above string, levels int) object {
 	w.children++
-	child, path := fmt.Sprintf("child%d", w.children), "/d"+one(w.Rand, "", "/a", "/b")
+	child, path := fmt.Sprintf("child%d", w.children), above+one(w.Rand, "", "/a", "/b")
 	rule := object{"name": "down", "matches": list{object{"path": object{"value": path}}}}
 	spec := object{}
 	prefix := path
@@ -74,15 +76,21 @@ func (w *world) delegation(parent string) object {
 		rule["filters"] = list{w.headerFilter("RequestHeaderModifier")}
 	}
 	var rules list
-	for range 1 + w.IntN(3) {
+	own := routeName{kind: "HTTPRoute", name: child}
+	for i := range 1 + w.IntN(3) {
 		below := w.rule(prefix + one(w.Rand, "/x", "/y", "/a"))
+		below["name"] = fmt.Sprintf("s%d", i)
+		own.rules = append(own.rules, fmt.Sprintf("s%d", i))
 		rules = append(rules, below)
+	}
+	if levels > 0 && w.IntN(3) == 0 {
+		rules = append(rules, w.delegation(child, prefix+"/d", levels-1))
 	}
 	spec["rules"] = rules
 	refused := spec["parentRefs"] == nil // only a child that includes itself may have hostnames
 	w.maybe(1+9*b2i(refused), spec, "hostnames", some(w.Rand, "a.test", "b.test", "*.c.test"))
 	w.annotate(w.add(gatewayAPI, "HTTPRoute", child, spec))
-	w.routes = append(w.routes, routeName{kind: "HTTPRoute", name: child})
+	w.routes = append(w.routes, own)
 	return rule
 }
 
@@ -143,7 +151,7 @@ func (w *world) match(path string) (match object, prefix bool) {
 		match["headers"] = headers
 	}
 	if w.IntN(5) == 0 {
-		match["queryParams"] = list{one(w.Rand, object{"name": "q", "value": "1"}, object{"name": "q", "value": "[a-z]+", "type": "RegularExpression"}, object{"name": "a%20b", "value": "x"})}
+		match["queryParams"] = list{one(w.Rand, object{"name": "q", "value": "1"}, object{"name": "q", "value": "[a-z]+", "type": "RegularExpression"}, object{"name": "a%20b", "value": "x"}, object{"name": "e", "value": "x", "type": "RegularExpression"}, object{"name": "p", "value": "1+2"}, object{"name": "q", "value": "a%26b"}, object{"name": "e", "value": ".*", "type": "RegularExpression"})}
 	}
 	return match, prefix
 }

@@ -187,7 +187,9 @@ func (w *world) addService(name string, port int, conditions object) {
 }
 
 // hostnames are those that listeners and routes have.
-func hostnames() []string { return []string{"a.test", "b.test", "*.c.test", "x.c.test", "*.test"} }
+func hostnames() []string {
+	return []string{"a.test", "b.test", "*.c.test", "x.c.test", "*.test", "*.x.c.test", "y.x.c.test"}
+}
 
 // addGateway has one port for HTTP with one or several listeners, often a second one,
 // and often one for HTTPS with several certificates.
@@ -231,12 +233,21 @@ func (w *world) addGateway(authority *envoytest.Authority) {
 	spec := object{"gatewayClassName": "gatefold", "listeners": listeners, "addresses": list{object{"type": "IPAddress", "value": w.address}}}
 	if w.IntN(3) == 0 {
 		spec["allowedListeners"] = object{"namespaces": object{"from": "Same"}}
-		w.add(gatewayAPI, "ListenerSet", "set", object{
-			"parentRef": object{"name": "eg"},
-			"listeners": list{http("set", one(w.Rand, 8080, 8082), one(w.Rand, "b.test", "x.c.test"))},
-		})
+		own := list{http("set", one(w.Rand, 8080, 8082), one(w.Rand, "b.test", "x.c.test"))}
+		if w.IntN(2) == 0 {
+			own = append(own, http("deep", one(w.Rand, 8080, 8082), "*.x.c.test"))
+		}
+		if w.IntN(2) == 0 {
+			w.addSecret(authority, "cert-set", "y.x.c.test", "x.c.test")
+			own = append(own, secure("tls-set", one(w.Rand, "x.c.test", "y.x.c.test"), "cert-set"))
+		}
+		w.add(gatewayAPI, "ListenerSet", "set", object{"parentRef": object{"name": "eg"}, "listeners": own})
 	}
 	w.add(gatewayAPI, "Gateway", "eg", spec)
+	if w.IntN(4) == 0 { // the same hosts on other ports
+		beside := object{"gatewayClassName": "gatefold", "addresses": spec["addresses"], "listeners": list{http("http", 8090, ""), http("own", 8091, one(w.Rand, "a.test", "*.test"))}}
+		w.add(gatewayAPI, "Gateway", "beside", beside)
+	}
 }
 
 func (w *world) addSecret(authority *envoytest.Authority, name string, names ...string) {
