@@ -10,16 +10,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
 )
 
 // rawBackend is an HTTP/1.1 server that takes a message by its framing alone, as RFC 9112,
 // section 6, says, and keeps each as it came. A second request in the body of one is
 // a request to it.
 type rawBackend struct {
-	t        testing.TB
-	listener net.Listener
-	mu       sync.Mutex
-	seen     []rawRequest
+	t    testing.TB
+	at   int // its port
+	mu   sync.Mutex
+	seen []rawRequest
 }
 
 // rawRequest is what came: the head with its line ends, and the body.
@@ -36,25 +38,12 @@ const calmBody = "calm"
 
 func startRawBackend(t testing.TB) *rawBackend {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &rawBackend{t: t, listener: listener}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go b.serve(conn)
-		}
-	}()
+	b := &rawBackend{t: t}
+	b.at = envoytest.StartBackend(t, b.serve)
 	return b
 }
 
-func (b *rawBackend) port() int { return b.listener.Addr().(*net.TCPAddr).Port }
+func (b *rawBackend) port() int { return b.at }
 
 // take returns what came since the last call.
 func (b *rawBackend) take() []rawRequest {

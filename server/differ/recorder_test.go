@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
 )
 
 // idHeader names each request, so that what a backend received is found again.
@@ -66,21 +68,7 @@ func (r *recorder) take(id string) []*received {
 // reject some of the requests, and tidy the others.
 func (r *recorder) backend(t *testing.T, name string) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go r.serve(name, conn)
-		}
-	}()
-	return listener.Addr().(*net.TCPAddr).Port
+	return envoytest.StartBackend(t, func(conn net.Conn) { r.serve(name, conn) })
 }
 
 func (r *recorder) serve(name string, conn net.Conn) {

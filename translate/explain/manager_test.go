@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -62,7 +63,7 @@ func TestManagerIsWhatEnvoyDoes(t *testing.T) {
 	const requests = 4000
 	for _, hops := range []uint32{0, 1, 2} {
 		view := managedView(freePort(t), hops)
-		backend := rawBackend(t)
+		backend := uint32(envoytest.StartBackend(t, answerRaw))
 		clusters := []*ir.Cluster{
 			{Name: "raw", Endpoints: []ir.Endpoint{{Host: "127.0.0.1", Port: backend}}}, {Name: "empty"},
 			{Name: "named", Discovery: ir.DNS, Endpoints: []ir.Endpoint{{Host: "localhost", Port: backend}}},
@@ -269,25 +270,7 @@ func sameValue(want, got string) bool {
 	return regexp.MustCompile(`(?s)^` + unknowns.Replace(regexp.QuoteMeta(want)) + `$`).MatchString(got)
 }
 
-// rawBackend tells each request's head in headers of its answer.
-func rawBackend(t *testing.T) uint32 {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go answerRaw(conn)
-		}
-	}()
-	return uint32(listener.Addr().(*net.TCPAddr).Port)
-}
-
+// answerRaw tells each request's head in headers of its answer.
 func answerRaw(conn net.Conn) {
 	defer conn.Close()
 	reader := bufio.NewReader(conn)
