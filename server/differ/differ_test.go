@@ -231,4 +231,4 @@ func (a *tally) check(t *testing.T, requests int) {
 }
 
 // mostUnknown: one in so many answers may depend on what explain cannot know.
-const mostUnknown = 15
+const mostUnknown = 10

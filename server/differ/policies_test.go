@@ -169,10 +169,11 @@ func (w *world) extProc() object {
 
 func (w *world) rateLimit() object {
 	if w.IntN(3) == 0 {
-		return object{"global": object{"extensionRef": object{"name": one(w.Rand, "limit", "limit", "limit-open", "limit-down", "limit-void", "limit-shut-open")}, "descriptors": list{object{"entries": some[any](w.Rand,
+		entries := list{
 			object{"type": "Generic", "generic": object{"key": "k", "value": "v"}}, object{"type": "Header", "header": one(w.Rand, "x-in", "x-user")},
 			object{"type": "RemoteAddress"}, object{"type": "Path"},
-		)}}}}
+		}
+		return object{"global": object{"extensionRef": object{"name": one(w.Rand, "limit", "limit", "limit-open", "limit-down", "limit-void", "limit-shut-open")}, "descriptors": list{object{"entries": one(w.Rand, entries, entries, some(w.Rand, entries...))}}}}
 	}
 	bucket := object{"maxTokens": one(w.Rand, 1, 100000, 100000), "fillInterval": "1h"}
 	w.maybe(2, bucket, "tokensPerFill", 2)
