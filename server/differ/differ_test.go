@@ -26,7 +26,7 @@ import (
 // request met: a field cannot be forgotten.
 func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 	envoytest.Binary(t) // skips before the work
-	requests, seed := testsize.Of(t, 10_000), testsize.Seed(t)
+	requests, seed := testsize.Of(t, 20_000), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
 	fleets := []struct {
