@@ -22,7 +22,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: help build run envoy test race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
+.PHONY: site help build run envoy test race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -90,6 +90,17 @@ hostile-streams: envoy ## Serve hostile xDS clients beside a real Envoy for abou
 
 bench: envoy ## Measure edits, starts, memory, fan-out and lookup: one table of ratios (BENCH=quick, usual or full)
 	cd envoy/bench && $(GO) vet . && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -run TestBench -size=$(BENCH)
+
+SITE = .cache/site-tools/.installed
+
+site: $(SITE) ## Build the documents as a website in .cache/site; a link that leads nowhere fails
+	NO_MKDOCS_2_WARNING=1 .cache/site-tools/bin/mkdocs build --strict --quiet --config-file .ci/site/mkdocs.yaml
+
+$(SITE): .ci/site/requirements.txt
+	rm -rf .cache/site-tools
+	python3 -m venv .cache/site-tools
+	.cache/site-tools/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
 
 clean: ## Remove what was built and the scratch copy of `make run`
 	rm -rf bin .cache

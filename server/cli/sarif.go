@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/codes"
 )
 
 // formatSARIF is SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), which code
@@ -38,7 +40,9 @@ type (
 	sarifRule struct {
 		ID               string    `json:"id"`
 		ShortDescription sarifText `json:"shortDescription"`
+		Full             sarifText `json:"fullDescription"`
 		Help             sarifText `json:"help"`
+		HelpURI          string    `json:"helpUri"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -99,13 +103,16 @@ func sarifOf(problems []store.Problem) sarifLog {
 	}
 }
 
-// ruleOf describes a code by its own words: UnknownField is "Unknown field".
+// ruleOf describes a code by its entry, and in short by its own words: UnknownField is
+// "Unknown field".
 func ruleOf(code string) sarifRule {
+	entry, _ := codes.Find(code)
 	return sarifRule{
 		ID:               code,
 		ShortDescription: sarifText{codeWords(code)},
-		Help: sarifText{"Each result of " + code + " says what is wrong with the object, what that means for traffic, " +
-			"and what to do. `gatefold validate` prints the same with the line. See " + projectURL + "#readme."},
+		Full:             sarifText{cmp.Or(entry.Cause, codeWords(code))},
+		Help:             sarifText{cmp.Or(entry.Fix, "Each result says what to do.")},
+		HelpURI:          codes.URL(code),
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/codes"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -134,7 +136,7 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 		for _, p := range read.problems {
 			fmt.Fprintln(w, p.Text(color))
 		}
-		_, err := fmt.Fprintln(w, summary(read))
+		_, err := fmt.Fprintln(w, summary(read)+pages(read.problems))
 		return err
 	case formatGitHub:
 		for _, p := range read.problems {
@@ -163,6 +165,22 @@ func summary(read reading) string {
 		line += "; " + count(read.unchecked, "reference") + " not checked (give the folder)"
 	}
 	return line
+}
+
+// maxPages bounds the codes whose page is named below the problems.
+const maxPages = 5
+
+// pages returns a line for each code, with the address of its cause, fix and example.
+func pages(problems []store.Problem) string {
+	var named []string
+	text := ""
+	for _, p := range problems {
+		if len(named) < maxPages && !slices.Contains(named, p.Code) {
+			named = append(named, p.Code)
+			text += "\n" + p.Code + ": " + codes.URL(p.Code)
+		}
+	}
+	return text
 }
 
 // maxIgnoredShown bounds the kinds that one line names.

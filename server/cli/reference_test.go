@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// compareReference compares a page of docs/reference with what it is generated from;
+// UPDATE=1 writes it.
+func compareReference(t *testing.T, name, want string) {
+	t.Helper()
+	file := filepath.Join("..", "..", "docs", "reference", name)
+	got, err := os.ReadFile(file)
+	if err == nil && string(got) == want {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Fatalf("docs/reference/%s is not up to date: UPDATE=1 go test ./server/cli -run %s writes it", name, t.Name())
+	}
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCommandsReference compares docs/reference/commands.md with the commands' own help.
+func TestCommandsReference(t *testing.T) {
+	for _, name := range []string{"STATE_DIRECTORY", "XDG_STATE_HOME", "RUNTIME_DIRECTORY"} {
+		t.Setenv(name, "")
+	}
+	var text strings.Builder
+	text.WriteString("# Commands and flags\n\nThis page is what `gatefold COMMAND --help` prints.\n" +
+		"Exit codes of all commands: 0 success, 1 problems found, 2 usage or runtime error.\n" +
+		"A flag can be given in the environment, too: the variable is in brackets behind it.\n")
+	for _, cmd := range rootCommand().Commands() {
+		if cmd.IsAvailableCommand() {
+			addCommand(t, &text, cmd)
+		}
+	}
+	compareReference(t, "commands.md", text.String())
+}
+
+func addCommand(t *testing.T, text *strings.Builder, cmd *cobra.Command) {
+	t.Helper()
+	path := strings.Fields(cmd.CommandPath())[1:]
+	if len(path) > 1 {
+		return // shells of completion
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Main(append(path, "--help"), &stdout, &stderr); code != exitFine {
+		t.Fatalf("%s: exit code %d: %s", cmd.CommandPath(), code, stderr.String())
+	}
+	fmt.Fprintf(text, "\n## %s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(stdout.String()))
+}
+
+// TestMetricsReference compares docs/reference/metrics.md with the metrics in the code.
+func TestMetricsReference(t *testing.T) {
+	metrics := map[string]string{}
+	for _, pattern := range []string{"*.go", "../*.go", "../*/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name, "_test.go") {
+				readMetrics(t, name, metrics)
+			}
+		}
+	}
+	if len(metrics) < 30 {
+		t.Fatalf("only %d metrics found", len(metrics))
+	}
+	var text strings.Builder
+	text.WriteString("# Metrics\n\n`GET /metrics` on the admin address has these, and those of the Go runtime and of the process.\n" +
+		"Alarms for them are in [Operations](../operations.md#alarms-for-what-gatefold-promises).\n\n| metric | meaning |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if metrics[name] == "" {
+			t.Errorf("%s has no help text", name)
+		}
+		fmt.Fprintf(&text, "| `%s` | %s |\n", name, strings.ReplaceAll(metrics[name], "|", "\\|"))
+	}
+	compareReference(t, "metrics.md", text.String())
+}
+
+// readMetrics finds the names of metrics in a file, and the help text that follows each.
+func readMetrics(t *testing.T, name string, metrics map[string]string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		var values []ast.Expr
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			values = n.Args
+		case *ast.CompositeLit:
+			values = n.Elts
+		}
+		for i, value := range values {
+			metric := literal(value)
+			if strings.HasPrefix(metric, "gatefold_") && metrics[metric] == "" && i+1 < len(values) {
+				metrics[metric] = literal(values[i+1])
+			}
+		}
+		return true
+	})
+}
+
+// literal returns the text of a constant expression or of a field's value, "" for others.
+func literal(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.KeyValueExpr:
+		return literal(e.Value)
+	case *ast.BinaryExpr:
+		return literal(e.X) + literal(e.Y)
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value)
+		return text
+	}
+	return ""
+}

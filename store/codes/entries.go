@@ -1,0 +1,71 @@
+package codes
+
+// ofFiles are the codes of files, and of documents that are no objects yet.
+func ofFiles() []Entry {
+	return []Entry{
+		{"AliasCycle", Error, "A YAML anchor contains an alias of itself, so the value has no end. gatefold does not read the document.", "Remove the alias, or write the value out."},
+		{"BeingWritten", Error, "A program has the file open for writing, and gatefold has not read any earlier version of it.", "Nothing, if the program finishes soon: gatefold reads the file when it is closed, and after 30 s in any case. Programs that keep files open should write elsewhere and rename."},
+		{"BinaryFile", Error, "The file holds NUL bytes: it is not YAML.", "Remove the file, give it another name, or list it in `.gatefoldignore`."},
+		{"DocumentTooLarge", Error, "The document has more keys and values than gatefold reads (300,000).", "Split it into several documents or files."},
+		{"DuplicateKey", Error, "A mapping has the same key twice. YAML forbids this, and which value would count is unclear, so gatefold does not use the object.", "Remove one of the two keys."},
+		{"FileTooLarge", Error, "The file is larger than `--max-file-bytes`. gatefold does not read it; what it defined before is still served.", "Split the file, or raise the limit."},
+		{"FolderEmptied", Error, "The folder has no document any more. gatefold takes this for a failed mount or an unfinished clone, and still serves the last objects.", "Restore the files. To serve nothing, run `gatefold reload --allow-empty`."},
+		{"FolderMissing", Error, "The folder does not exist any more, or cannot be read. gatefold still serves the last objects.", "Restore the folder, or its mount."},
+		{"HelmChart", Error, "The folder has a `Chart.yaml`: its files are templates. gatefold does not read the folder.", "Render the chart (`helm template`) and serve the result, or list the folder in `.gatefoldignore`."},
+		{"IgnoreFileNotUsed", Error, "With `--cluster-paths`, `.gatefoldignore` counts only if the cluster paths name it: otherwise anybody could leave out the files of other teams. The file leaves out nothing.", "Add `.gatefoldignore` to `--cluster-paths`, or remove the file."},
+		{"InvalidIgnoreFile", Error, "`.gatefoldignore` cannot be read, or has a pattern that gitignore does not know. The patterns before stay in force.", "Correct the file; its syntax is that of gitignore."},
+		{"InvalidKey", Error, "A key of a mapping is not text, for example a number or a list.", "Put the key in quotes, or correct the indentation."},
+		{"InvalidMerge", Error, "`<<` is given something other than a mapping or a list of mappings.", "Let it refer to a mapping (`<<: *name`), or write the fields out."},
+		{"InvalidUTF8", Error, "The file is not in UTF-8.", "Save it as UTF-8."},
+		{"InvalidYAML", Error, "The text is not YAML: often a missing colon, a tab, a wrong indentation or an open quote. gatefold still serves the last valid version of the file's objects.", "Correct the line that the message names, or the line before it."},
+		{"KustomizeFolder", Error, "The folder has a `kustomization.yaml`: its files may be patches, not whole objects. gatefold does not read the folder.", "Render it (`kustomize build`) and serve the result, or list the folder in `.gatefoldignore`."},
+		{"LastGoodKept", Warning, "The file has no valid version of these objects any more. gatefold still serves the last valid version of each.", "Correct the other problems of the file. To remove an object, delete it from a valid file."},
+		{"LinkLeavesRoot", Error, "A symbolic link leads out of the folder. gatefold does not follow it.", "Copy the file into the folder, or serve a folder that holds both."},
+		{"MergeConflict", Error, "The file holds the markers of an unresolved merge (`<<<<<<<`).", "Resolve the merge and remove the markers."},
+		{"MoreProblems", Error, "The file has more problems than gatefold lists.", "Correct those that are listed; the others appear then."},
+		{"NoFiles", Error, "The folder given to `gatefold validate` has no `.yaml`, `.yml` or `.json` file.", "Name the folder that holds the files."},
+		{"NotASecret", Error, "A file or folder in `--secret-dir` is not at `NAMESPACE/NAME/tls.crt`, `tls.key` or `ca.crt`.", "Rename it, or link it to such a name."},
+		{"NotRegularFile", Error, "A FIFO, socket, device or folder has the name of a YAML file. gatefold does not read it.", "Remove or rename it."},
+		{"RevisionInvalid", Error, "`gatefold serve --strict` holds the whole change back, because a document in it is invalid. gatefold still serves the revision before.", "Correct the other errors."},
+		{"TooDeep", Error, "Values are nested too deeply (64 levels), which no object needs. Often a bracket is not closed.", "Close the bracket, or correct the indentation."},
+		{"TooManyAliases", Error, "The aliases of the document stand for more than 10,000 values.", "Write the values out, or use fewer aliases."},
+		{"TooManyDocuments", Error, "The file has more documents than `--max-documents`.", "Split the file, or raise the limit."},
+		{"TooManyLinks", Error, "Symbolic links lead to the same folders too often. gatefold does not follow those above the limit.", "Remove links, or serve the folders themselves."},
+		{"TooManyObjects", Error, "The folder has more objects than `--max-objects`. gatefold still serves the state before.", "Remove objects, or raise the limit."},
+		{"TreeTooLarge", Error, "The folder has more files, folders or bytes than the limits (`--max-files`, `--max-tree-bytes`), or is nested too deeply. What is left out is still served as it was.", "Remove files, leave some out with `.gatefoldignore`, or raise the limit."},
+		{"Unreadable", Error, "The system does not let gatefold read the file or folder. What it defined before is still served.", "Correct the permissions, or remove the file."},
+	}
+}
+
+// ofObjects are the codes of single objects: identity, schema, path policies.
+func ofObjects() []Entry {
+	return []Entry{
+		{"ClusterPathsBroken", Error, "With `--cluster-paths`, a Namespace or folder of the platform cannot be read at a start that knows no last valid version. gatefold serves nothing, because the rights of teams are not known.", "Correct the file that the message names."},
+		{"ClusterPathsMissing", Error, "A Namespace has `gatefold.io/paths` or `gatefold.io/gateway-ports`, but `--cluster-paths` is not given. Without the flag these annotations protect nothing, so gatefold rejects the Namespace.", "Start gatefold with `--cluster-paths`, or remove the annotations."},
+		{"Conflict", Error, "Two files define the same object with different content. The one that was served first is served; the other is not used.", "Remove one of the two, or give it another name or namespace."},
+		{"DeprecatedVersion", Warning, "The object has an old `apiVersion` that still works.", "Write the version that the message names."},
+		{"Duplicate", Warning, "Two files define the same object with the same content.", "Remove one of the two."},
+		{"DuplicateEntry", Error, "A list has two entries with the same key, such as two listeners of one name.", "Remove or rename one of the two."},
+		{"DuplicateObject", Warning, "A Secret is both in the folder and in `--secret-dir`. The one of `--secret-dir` is served.", "Remove one of the two."},
+		{"InternalError", Error, "gatefold has a mistake that this object triggers. The last valid version is served; without one, a route answers 500 and a policy closes its targets.", "Please report it, with the log. Until then, change the object."},
+		{"InvalidValue", Either, "A value has the right type but is not allowed: wrong format, out of range, or unreadable.", "Write a value as the message describes it."},
+		{"KindIgnored", Warning, "gatefold does not serve this kind, but people write it for what gatefold does (Ingress, for example).", "Write the kind that the hint names, or leave the file out with `.gatefoldignore`."},
+		{"NamespaceIgnored", Warning, "An object that has no namespace (GatewayClass, Namespace) names one.", "Remove `metadata.namespace`."},
+		{"NamespacesMissing", Error, "With `--cluster-paths`, no Namespace is left in the files of the platform. gatefold freezes the folder: it still serves the last state.", "Restore the Namespaces, or run `gatefold reload --allow-empty`."},
+		{"NotAllowedValue", Error, "The field takes one of a few values, and has another.", "Write one of the values that the message lists."},
+		{"NotAnObject", Error, "A document, or an item of a List, is not a mapping with `apiVersion` and `kind`.", "Write an object, or remove the document."},
+		{"NotServed", Either, "The kind, field or value is valid in kgateway or the Gateway API, and gatefold does not serve it. A policy with such a field closes its targets.", "Remove it, or use what the hint names."},
+		{"OutsideFence", Error, "A path policy does not let this file define the object: its namespace is not declared, belongs to other files, or the kind is for the platform alone.", "Move the object into a file of its team, correct the namespace, or have the platform team change `gatefold.io/paths`."},
+		{"PortNotAllowed", Error, "A Gateway or ListenerSet outside cluster paths opens a port that its Namespace does not have.", "Use a port of the annotation `gatefold.io/gateway-ports`, or have the platform team add it."},
+		{"PortShared", Warning, "Two Namespaces have the same port in `gatefold.io/gateway-ports`. Only Gateways of the first one by name can open it.", "Give each port to one namespace."},
+		{"RequiredField", Error, "A required field is missing.", "Add the field."},
+		{"RuleViolated", Error, "The object breaks a rule of its schema that spans several fields (CEL).", "Change the fields that the message names."},
+		{"TooLong", Error, "A text is longer than its schema allows.", "Shorten it."},
+		{"TooMany", Error, "A list or mapping has more entries than its schema allows.", "Split the object, or remove entries."},
+		{"UnknownField", Error, "The schema has no such field, annotation or label. Often it is misspelt or at a wrong indentation.", "Correct the name; the hint has the nearest one."},
+		{"UnknownKind", Error, "The `kind` does not exist, or is misspelt.", "Correct it; the hint has the nearest one."},
+		{"UnknownVersion", Error, "The kind has no such `apiVersion`.", "Write the version that the hint names."},
+		{"UnservedVersion", Error, "The kind is not known in this `apiVersion`.", "Write the version that the hint names."},
+		{"WrongType", Error, "A value has the wrong type, such as text where a number must be.", "Write a value of the type that the message names; add or remove quotes."},
+	}
+}

@@ -1,0 +1,76 @@
+package codes
+
+// ofGateways are the codes of GatewayClasses, Gateways, ListenerSets and certificates.
+func ofGateways() []Entry {
+	return []Entry{
+		{"AddressNotAssigned", Error, "No address of `--address-pool` is left for the Gateway. It is not served.", "Give a larger pool, or write an address into `spec.addresses`."},
+		{"AddressNotUsable", Error, "Another Gateway has the same address and port. The older one keeps it; this listener is not served.", "Use another port or address."},
+		{"AuthoritiesExpired", Warning, "All CA certificates of a bundle have expired: no certificate that they signed is accepted.", "Replace the bundle."},
+		{"CertificateExpired", Warning, "The certificate has expired. Envoy still shows it, and clients refuse it.", "Renew the certificate."},
+		{"CertificateMismatch", Warning, "No certificate of the listener is valid for the hostname: browsers refuse the connection.", "Refer to a certificate for the hostname, or correct the hostname."},
+		{"CertificateNotYetValid", Warning, "The certificate is valid only later. Clients refuse it until then.", "Check the clock of the machine, or replace the certificate."},
+		{"ForeignGatewayClass", Warning, "The GatewayClass belongs to another controller. gatefold does not serve the Gateway.", "Use `gatewayClassName: gatefold`, or remove the Gateway."},
+		{"GatewayClassNotFound", Error, "The Gateway names a GatewayClass that does not exist. The Gateway is not served.", "Use `gatewayClassName: gatefold`, which needs no object."},
+		{"InvalidCACertificateKind", Error, "A reference to CA certificates names a kind other than ConfigMap or Secret.", "Refer to a ConfigMap or Secret with `ca.crt`."},
+		{"InvalidCACertificateRef", Error, "The object with the CA certificates does not exist, or has no usable `ca.crt`.", "Create it, or correct the name."},
+		{"InvalidCertificateRef", Error, "The Secret of a listener does not exist, or has no usable certificate and key. The listener is not served without another certificate.", "Create the Secret (`kubernetes.io/tls`), or correct the name."},
+		{"InvalidClientCertificateRef", Error, "The Secret with the Gateway's client certificate does not exist, or cannot be used. The Gateway shows backends no certificate.", "Create the Secret, or correct the name."},
+		{"InvalidParameters", Error, "A Gateway or GatewayClass refers to parameters. gatefold takes none.", "Remove `parametersRef`; use flags and annotations."},
+		{"InvalidRouteKinds", Error, "`allowedRoutes.kinds` names a kind that cannot attach to this protocol.", "Use the kinds that the hint lists, or leave `kinds` out."},
+		{"ListenerConflict", Error, "Two listeners of one object have the same name. Neither is served; the other listeners are.", "Rename one of the two."},
+		{"NotAllowed", Error, "The Gateway does not admit this ListenerSet.", "Have the Gateway's `allowedListeners` admit its namespace."},
+		{"ParentNotAccepted", Error, "The Gateway of the ListenerSet does not exist, or is not accepted.", "Create the Gateway, or correct `parentRef`."},
+		{"ProtocolConflict", Error, "Two listeners want one port with different protocols.", "Give one of them another port."},
+		{"UnsupportedAddress", Error, "An address is not an IP address, or Envoy cannot listen on it.", "Use type IPAddress with an address of the machine that Envoy runs on."},
+		{"UnsupportedProtocol", Error, "gatefold does not serve this protocol, or a backend speaks a protocol that the route cannot use.", "For a listener, use HTTP, HTTPS, TLS, TCP or UDP; for a backend, correct `appProtocol`."},
+	}
+}
+
+// ofRoutes are the codes of routes and their backends.
+func ofRoutes() []Entry {
+	return []Entry{
+		{"BackendNotFound", Error, "A reference leads to a Service, Backend or route that does not exist. Its share of requests answers 500.", "Create the object, or correct the reference; the hint has the nearest name."},
+		{"DelegatedRefField", Warning, "A reference to routes has a field that has no effect there: `weight`, `port` or `filters`.", "Remove the field."},
+		{"EndpointRefused", Error, "A backend leads to the metadata service of a cloud, to gatefold itself or to Envoy's admin interface. gatefold sends no request there.", "Correct the address. If it is meant, name it in `--allow-endpoints`."},
+		{"HostnameConflict", Error, "An HTTPRoute and a GRPCRoute want one hostname of a listener, or two listeners want one hostname of a port. The older one is served.", "Use different hostnames or listeners."},
+		{"HostnameNotAllowed", Error, "The Namespace's annotation `gatefold.io/hostnames` does not allow the hostname. It is not served.", "Remove the hostname, or have the platform team add it to the annotation."},
+		{"ManyRulesOfOnePath", Warning, "Many rules have the same path and differ only by method, header or query. Envoy tries them one by one, which makes requests slower.", "Give them different paths."},
+		{"NeverMatches", Warning, "The match asks for a header with `_` in its name. Envoy drops such headers, so that it never matches.", "Let clients send another header, and match that one."},
+		{"NoBackends", Warning, "The rule has neither `backendRefs` nor a redirect: it answers 500.", "Add `backendRefs`, or a RequestRedirect filter."},
+		{"NoEndpoints", Warning, "The Service has no EndpointSlice, none for the port, or no ready endpoint: Envoy answers 503.", "Write an EndpointSlice with the label `kubernetes.io/service-name`, or use a Backend. gatefold does not look for Pods."},
+		{"NoMatchingListenerHostname", Error, "The route's hostnames and those of the listener have nothing in common. The route is not served there.", "Correct `hostnames`, or attach the route to another listener."},
+		{"NoMatchingParent", Error, "The parentRef names a Gateway, listener, route or rule that does not exist.", "Create the parent, or correct the name."},
+		{"NoWeight", Warning, "All backendRefs of a rule have weight 0: it answers 500.", "Give one of them a weight greater than 0."},
+		{"NotAllowedByListeners", Error, "No listener of the parent admits the route, by its kind or its namespace.", "Change `allowedRoutes` of the listener, or move the route."},
+		{"NotAllowedByParent", Error, "The route names an HTTPRoute as its parent, and no rule of that route delegates to it or admits it.", "Add a `backendRef` to the route, or `allowedRoutes`, to a rule of the parent."},
+		{"OlderRouteWins", Warning, "Two routes want the same TCP or UDP listener, or the same TLS hostname. The older one is served.", "Give this route a listener or hostname of its own."},
+		{"ParentMatchWins", Warning, "An inheriting child asks for another value than its parent's match. The parent's value counts.", "Remove the value from the child, or write the parent's."},
+		{"ProtectedHeader", Error, "A filter or policy changes a header that frames messages, such as `content-length`. The rule answers 500.", "Remove the header from the filter or policy."},
+		{"RefNotPermitted", Error, "A reference leads into another namespace, and no ReferenceGrant there allows it.", "Create a ReferenceGrant in the namespace of the target."},
+		{"RefusedByEnvoy", Error, "Envoy would reject the rule: for example an invalid regular expression or header value. The rule answers 500; a match is left out.", "Change the value that the message names."},
+		{"RejectedByEnvoy", Error, "Every connected Envoy rejected the rule. It answers 500 until the rule changes; all other rules are served.", "Change what Envoy's words name. If the rule is valid, please report it."},
+		{"RouteWeightIgnored", Warning, "The annotation `kgateway.dev/route-weight` has no effect: weights are off, or the route is not an HTTPRoute.", "Start gatefold with `--weighted-route-precedence`, or remove the annotation."},
+		{"ServesNowhere", Warning, "The route is never reached: it has no parent, and no route delegates to it.", "Add a parentRef to a Gateway, or a reference from another route."},
+		{"Shadowed", Warning, "Another match of the host takes the same requests and comes first. This one gets none.", "Remove one of the two, or make them differ."},
+		{"ShadowedByListener", Warning, "A more specific listener serves the host, so that the route gets no request through this one.", "Attach the route to the more specific listener."},
+		{"TooManyCopies", Error, "The matches of the route would be copied into too many tables (`--max-copies`): many hostnames times many listeners. The route is not served.", "Use fewer hostnames or listeners, or raise the limit."},
+		{"TooManyRoutes", Error, "Delegation or inclusion would come to more rules than `--max-routes-per-host`. The delegating rule answers 500.", "Split the tree, use fewer matches, or raise the limit."},
+		{"UnsupportedParent", Error, "A parentRef names a kind that this route cannot have as a parent.", "Name a Gateway or a ListenerSet; for an HTTPRoute, also an HTTPRoute."},
+		{"UnsupportedValue", Either, "The value is valid, and gatefold or Envoy cannot do what it says. The rule, policy or listener concerned is not served.", "Use what the hint names."},
+	}
+}
+
+// ofPolicies are the codes of policies and extensions.
+func ofPolicies() []Entry {
+	return []Entry{
+		{"Conflicted", Error, "An older policy is for the same target. This one is not applied.", "Remove one of the two, or give it another target."},
+		{"ExtensionNotFound", Error, "The policy names a GatewayExtension that does not exist. Its routes answer 500.", "Create it, or correct the name."},
+		{"ExtensionNotUsable", Error, "The GatewayExtension of the policy is invalid, or its service cannot be found. Routes of the policy answer 500.", "Correct the GatewayExtension; its own problems say what is wrong."},
+		{"Invalid", Error, "The policy cannot be applied as a whole. It closes its targets.", "Change the field that the message names."},
+		{"InvalidKind", Error, "A reference names a kind that cannot be used there.", "Use one of the kinds that the message or hint names."},
+		{"LoosensParent", Warning, "A policy of a delegated route turns off or replaces `extAuth`, `csrf` or a rate limit of a route above it.", "If it is not meant, remove the field, or set `kgateway.dev/inherited-policy-priority: ShallowMergePreferParent` on the parent."},
+		{"NoEffect", Warning, "The field, selector or target has no effect.", "Remove it, or change it as the hint says."},
+		{"PolicyNotFound", Error, "A rule names a TrafficPolicy that does not exist. The rule answers 500.", "Create the policy, or correct the name."},
+		{"TargetNotFound", Error, "The policy's target does not exist. The policy is not applied there.", "Create the target, or correct the name."},
+	}
+}

@@ -1,0 +1,105 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+)
+
+// TestFieldsReference compares docs/reference/fields.md with the embedded CRDs; UPDATE=1
+// writes it.
+func TestFieldsReference(t *testing.T) {
+	files, err := fs.Glob(crds, "crds/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	text.WriteString("# Fields\n\nEvery field that the schemas know, from the CRDs that gatefold checks objects with. " +
+		"[Kinds and fields](kinds.md) says\nwhich of them are served; a field that is not served is the problem " +
+		"[`NotServed`](problems.md#notserved) or [`UnsupportedValue`](problems.md#unsupportedvalue).\nA field in bold is required. `[]` is an item of a list, `{}` a value of a mapping.\n")
+	for _, file := range files {
+		crd := parseCRD(file)
+		newest := crd.Spec.Versions[slices.IndexFunc(crd.Spec.Versions, func(v version) bool { return v.Storage })]
+		schema := internalSchema(newest)
+		if crd.Spec.Names.Kind == "HTTPRoute" {
+			patchHTTPRoute(schema)
+		}
+		fmt.Fprintf(&text, "\n## %s\n\n`apiVersion: %s/%s`\n\n| field | type | default | meaning |\n|---|---|---|---|\n", crd.Spec.Names.Kind, crd.Spec.Group, newest.Name)
+		spec := schema.Properties["spec"]
+		writeFields(&text, "spec", &spec)
+	}
+	page := filepath.Join("..", "..", "docs", "reference", "fields.md")
+	got, err := os.ReadFile(page)
+	if err == nil && string(got) == text.String() {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Fatal("docs/reference/fields.md is not up to date: UPDATE=1 go test ./store/schema -run TestFieldsReference writes it")
+	}
+	if err := os.WriteFile(page, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeFields writes a row for each field below a schema.
+func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchemaProps) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		field := s.Properties[name]
+		at := path + "." + name
+		shown := "`" + at + "`"
+		if slices.Contains(s.Required, name) {
+			shown = "**" + shown + "**"
+		}
+		value := ""
+		if field.Default != nil {
+			value = fmt.Sprintf("`%v`", *field.Default)
+		}
+		fmt.Fprintf(text, "| %s | %s | %s | %s |\n", shown, typeOf(&field), value, firstSentence(field.Description))
+		inner := &field
+		for {
+			switch {
+			case inner.Items != nil && inner.Items.Schema != nil:
+				inner, at = inner.Items.Schema, at+"[]"
+				continue
+			case inner.AdditionalProperties != nil && inner.AdditionalProperties.Schema != nil:
+				inner, at = inner.AdditionalProperties.Schema, at+"{}"
+				continue
+			}
+			break
+		}
+		writeFields(text, at, inner)
+	}
+}
+
+// typeOf returns the type of a field, or its values if it has few.
+func typeOf(s *apiextensions.JSONSchemaProps) string {
+	if len(s.Enum) > 0 {
+		var values []string
+		for _, v := range s.Enum {
+			values = append(values, fmt.Sprintf("`%v`", v))
+		}
+		return strings.Join(values, ", ")
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		return "list of " + typeOf(s.Items.Schema)
+	}
+	return cmp.Or(s.Type, "any")
+}
+
+// firstSentence returns the beginning of a description, fit for a cell of a table.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(text, "\n\n")
+	text = strings.Join(strings.Fields(text), " ")
+	if i := strings.Index(text, ". "); i > 0 {
+		text = text[:i+1]
+	}
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "](", "] (").Replace(text)
+}
