@@ -101,7 +101,7 @@ func TestAWithheldRouteServesItsLastValidVersion(t *testing.T) {
 		r.write("bad.yaml", bad+fmt.Sprintf("# %d\n", i))
 		withheld()
 	}
-	wantNoFailure(t, load.Stop(), 200)
+	wantNoFailure(t, load, 200)
 	r.write("bad.yaml", r.route("bad", "b"))
 	r.waitFor("bad", "b")
 	kill()
