@@ -25,7 +25,7 @@ func exampleless() map[string]string {
 	serving, large := "only while serving", "only in a large folder"
 	return map[string]string{
 		"BeingWritten": serving, "FolderEmptied": serving, "FolderMissing": serving, "InternalError": serving,
-		"LastGoodKept": serving, "RejectedByEnvoy": serving, "RevisionInvalid": serving,
+		"LastGoodKept": serving, "RejectedByEnvoy": serving, "RevisionInvalid": serving, "TooManyEnvoys": serving,
 		"DocumentTooLarge": large, "ManyRulesOfOnePath": large, "MoreProblems": large, "TooManyCopies": large, "TooManyLinks": large,
 		"UnservedVersion": "UnknownVersion is found first",
 		"Unreadable":      "only for a user without the right to read a file",
