@@ -42,7 +42,7 @@ type Options struct {
 	// NodeID names this one Envoy in gatefold's status.
 	NodeID string
 	// NodeCluster is the Gateway to serve, as "namespace/name", or a name
-	// without "/" for all Gateways (design section 4).
+	// without "/" for all Gateways (docs/design/gateways.md).
 	NodeCluster string
 	// TLS, when set, has the Envoy speak mTLS with gatefold.
 	TLS TLS

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAccessLogNamesTheRoute holds Envoy's log to the form that a Gateway asks for: JSON,
-// a line of text, or nothing (design section 4).
+// a line of text, or nothing (docs/design/gateways.md).
 func TestAccessLogNamesTheRoute(t *testing.T) {
 	for form, want := range map[string]string{
 		"json": `"route":"HTTPRoute/default/r/0/0"`,

@@ -252,7 +252,7 @@ func (l *ledger) accept(nonce string) {
 // reject books a NACK. A response that carried one resource tells which is bad.
 // Of several, Envoy may have taken any part: those that its words name are bad,
 // the others, or all when it names none, are sent again one by one
-// (reliability notes, finding 3). A version that was rejected by itself is not
+// (docs/design/reliability.md#findings). A version that was rejected by itself is not
 // sent again, but for a listener whose bind failed (see plan.rebind).
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
@@ -303,7 +303,7 @@ func (l *ledger) answered(r *response, name string) bool {
 }
 
 // blames tells whether Envoy's words name a cluster or listener as bad:
-// "Error adding/updating cluster(s) a: why, b: why" (Envoy notes, section 8).
+// "Error adding/updating cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
 func blames(words, name string) bool {
 	if !strings.HasPrefix(words, "Error adding/updating ") {
 		return false

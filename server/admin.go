@@ -15,7 +15,7 @@ import (
 )
 
 // admin makes the pages: JSON but for the metrics, GET only but for the reload
-// (design section 8).
+// (docs/design/status.md).
 func (s *Server) admin(address net.Addr) http.Handler {
 	pages := http.NewServeMux()
 	pages.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {

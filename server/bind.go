@@ -19,7 +19,7 @@ import (
 const maxBindRetry = 30 * time.Second
 
 // bindFailed tells from Envoy's words that it could not bind a listener's
-// address (Envoy notes, section 8), or that another listener of its own has it.
+// address (docs/design/envoy.md#nacks), or that another listener of its own has it.
 // Unlike other rejections that one can end without an edit: the port becomes free, the
 // address appears, or the other listener, too, is about to move.
 func bindFailed(words string) bool {
@@ -109,7 +109,7 @@ func (o object) portField(listener string) string {
 	return "the port"
 }
 
-// The parts of Envoy's words about an address that it cannot bind (Envoy notes, section 8).
+// The parts of Envoy's words about an address that it cannot bind (docs/design/envoy.md#nacks).
 const (
 	bindBegin = "cannot bind '"
 	portInUse = "Address already in use"

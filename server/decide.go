@@ -49,7 +49,7 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 
 // goesAlone tells whether a name has a response of its own: what replaces an
 // accepted form, for of several RouteConfigurations, assignments or secrets
-// Envoy applies an arbitrary part when one is bad (Envoy notes, section 8), and
+// Envoy applies an arbitrary part when one is bad (docs/design/envoy.md#nacks), and
 // what was in a rejected response. Of clusters and listeners Envoy applies all
 // good ones.
 func (l *ledger) goesAlone(name string) bool {

@@ -7,8 +7,7 @@ import (
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 )
 
-// The bounds of one response whose resources are new to the stream (design
-// section 7).
+// The bounds of one response whose resources are new to the stream (docs/design/xds.md).
 const (
 	batchNames = 500
 	batchBytes = 1 << 20
@@ -21,7 +20,7 @@ const wildcard = "*"
 // resources, what is held is what the stream acknowledged, and every message is
 // computed from both anew: a newer target replaces what was not sent yet.
 //
-// The order is design section 7's: secrets, clusters and their endpoints, a
+// The order is docs/design/xds.md's: secrets, clusters and their endpoints, a
 // bounded wait for the answer to the clusters, listeners, scopes of shards, routes, and
 // removals last. Removed listeners go with the new ones, because a new listener may need
 // their address; Envoy removes first.
@@ -321,7 +320,7 @@ func (l *ledger) passes(name string) bool {
 // follow notes what sending a cluster brings with it: its endpoints behind it,
 // though they are held. An updated cluster becomes warm
 // again only with endpoints that come after it, and Envoy does not ask for them
-// (Envoy notes, section 5, "Warming rules seen").
+// (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
 func (p *plan) follow(l *ledger, name string) {
 	if l.typ != resourcev3.ClusterType {
 		return

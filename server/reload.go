@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// reloadPath is the one admin page that changes something (design section 8).
+// reloadPath is the one admin page that changes something (docs/design/status.md).
 const reloadPath = "/api/v1/reload"
 
 // maxChanges is how many objects of each sort Changes names.

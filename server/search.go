@@ -11,8 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// Envoy refuses a table for one bad route, and seldom says which (Envoy notes,
-// section 8). A table that is refused would stay as it is for everybody in it.
+// Envoy refuses a table for one bad route, and seldom says which (docs/design/envoy.md#nacks). A table that is refused would stay as it is for everybody in it.
 // So each stream finds the bad part by itself, and is sent the table without it.
 //
 // What changed since the table that the Envoy accepted is suspected; among

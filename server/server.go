@@ -4,7 +4,7 @@
 // The snapshot cache and the stream handler are this package's own, directly on
 // gRPC, with types and names from go-control-plane. The stock cache loses
 // requests when a cluster is swapped, encodes a table once per stream and gives
-// up the ACK of single resources (reliability notes, findings 3, 5 and 8). Here
+// up the ACK of single resources (docs/design/reliability.md#findings). Here
 // a resource is encoded once: its Body goes from translate to every socket as
 // the same bytes, framed by hand in wire.go.
 //
@@ -65,10 +65,10 @@ type Options struct {
 	// ConnectionTime is what a connection has for its handshake; 0 means 10 s.
 	ConnectionTime time.Duration
 	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
-	// to their clusters; 0 means 5 s (design section 7).
+	// to their clusters; 0 means 5 s (docs/design/xds.md).
 	BarrierWait time.Duration
 	// BindRetry is the wait before a listener whose bind failed is sent again; it
-	// doubles with each failure up to 30 s. 0 means 1 s (design section 7).
+	// doubles with each failure up to 30 s. 0 means 1 s (docs/design/xds.md).
 	BindRetry time.Duration
 	// Unordered sends everything at once, removals included. It is there to
 	// prove that tests of hitless changes can fail.

@@ -73,10 +73,10 @@ const connectionTime = 10 * time.Second
 const pingEvery, pingWait = 30 * time.Second, 10 * time.Second
 
 // maxMessage bounds a request: a reconnect names everything that an Envoy holds
-// (reliability notes, section 3).
+// (docs/design/reliability.md#xds-server).
 const maxMessage = 64 << 20
 
-// grpcOptions are the bounds of a connection (reliability notes, section 8) and,
+// grpcOptions are the bounds of a connection (docs/design/reliability.md) and,
 // where there are certificates, the proof that it asks for.
 func (s *Server) grpcOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{

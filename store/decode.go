@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The limits of one document (design section 10).
+// The limits of one document (docs/design/safety.md).
 const (
 	maxDepth      = 64      // mappings and lists inside each other
 	maxAliasNodes = 10_000  // values that aliases add by standing for their anchors

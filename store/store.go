@@ -40,7 +40,7 @@ type Options struct {
 	Progress func(done, of int)
 }
 
-// Limits bound a Tree (design section 10). Each document is bounded, too: in
+// Limits bound a Tree (docs/design/safety.md). Each document is bounded, too: in
 // depth, aliases and number of values.
 type Limits struct {
 	Documents int // of one file; 20,000 by default

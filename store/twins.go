@@ -11,7 +11,7 @@ import (
 // beside each other: they share a name, or port, protocol and hostname. Where a sound
 // version of the object serves, it serves on; where there is none, as at a cold start,
 // the object is admitted all the same, with its problems, and translate serves the
-// listeners that are not at fault (design section 4).
+// listeners that are not at fault (docs/design/gateways.md).
 
 // twinRules are the words of the schema's rules about them.
 func twinRules() []string {

@@ -157,7 +157,7 @@ func bombs() map[string]map[string]string {
 
 // TestBombs: routes that multiply are stopped at their own rules, with a problem,
 // and little is kept of them; every other route goes on, and an edit of it does
-// not notice them (design section 5).
+// not notice them (docs/design/routes.md).
 func TestBombs(t *testing.T) {
 	for name, files := range bombs() {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // maxOnePath is how many rules of one path a host may have before somebody is told:
-// Envoy tries them one by one (design section 1, promise 5).
+// Envoy tries them one by one (docs/design/promises.md).
 const maxOnePath = 100
 
 // onePath is the rules of a host whose paths begin with the same text, where they are

@@ -14,7 +14,7 @@ import (
 
 // TestIncrementalEqualsCold edits a folder at random and compares, after each
 // edit, everything published with a cold rebuild of the same objects
-// (design section 2).
+// (docs/design/flow.md).
 func TestIncrementalEqualsCold(t *testing.T) {
 	first := testsize.Seed(t)
 	for seed := first; seed < first+uint64(testsize.Of(t, 6)); seed++ {

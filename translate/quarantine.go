@@ -30,7 +30,7 @@ type RefusedPart struct {
 type Refusal = ir.Rejection
 
 // Quarantine is what every connected Envoy rejected that has its table: the one thing that
-// flows back (design section 2). It changes no resource, because each Envoy decides for
+// flows back (docs/design/flow.md). It changes no resource, because each Envoy decides for
 // itself what it takes: the server sends it the table without what it rejected. It is for
 // problems, status and the View. It is never changed after it was handed over.
 type Quarantine map[RefusedPart]Refusal

@@ -26,7 +26,7 @@ import (
 // Of the branches that ask for a level, those of the namespace that asks for the least are
 // counted first: what is left to a namespace does not depend on names and ages. Where a
 // branch's level does not fit, no rule of the level above it delegates: these rules answer
-// 500 with a problem, and branches that fit are served (design sections 5 and 13). What a
+// 500 with a problem, and branches that fit are served (docs/design/routes.md). What a
 // level counts depends on the levels above it alone, so that the answer does not depend on
 // the order of edits.
 

@@ -53,7 +53,7 @@ type childEntry struct {
 }
 
 // childEntries gives the entries of a route's status for the routes above it,
-// used or refused (design section 5): those that its own parentRefs name, and
+// used or refused (docs/design/routes.md): those that its own parentRefs name, and
 // those that asked for it.
 func (n *network) childEntries(c *memo.Ctx, object *store.Object) []childEntry {
 	var out []childEntry

@@ -15,7 +15,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// implicitClass exists without being declared (design section 3).
+// implicitClass exists without being declared (docs/design/inputs.md).
 const implicitClass = "gatefold"
 
 // classOut says whether Gateways of a class are ours.

@@ -16,7 +16,7 @@ import (
 )
 
 // Why candidates do not stand below a node: their parent says so as well as
-// they themselves (design section 5).
+// they themselves (docs/design/routes.md).
 
 // refusal is a candidate that does not stand under some Points of a node that
 // name or admit it, or that it asked for.

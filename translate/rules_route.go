@@ -208,7 +208,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 	out.Parents = append(out.Parents, p)
 }
 
-// namespaceLabels works for a Namespace without an object too (design section 3).
+// namespaceLabels works for a Namespace without an object too (docs/design/inputs.md).
 func (n *network) namespaceLabels(c *memo.Ctx, name string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: name}
 	if object, ok := n.in.namespaces.Get(c, store.Key{Kind: "Namespace", Name: name}); ok {
@@ -278,7 +278,7 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.H
 }
 
 // encode returns the entry of a rule. What Envoy would reject answers 500 in its place;
-// when it would reject the match itself, there is no place (design section 7).
+// when it would reject the match itself, there is no place (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {

@@ -17,8 +17,9 @@ import (
 // only ever gets smaller.
 const openRows = 0
 
-// specFolder is where the specifications lie, beside the repository.
-const specFolder = "../../shared/specs"
+// specFolder returns the folder of the specifications' texts, which GATEFOLD_SPECS names.
+// Their addresses are in docs/design/README.md.
+func specFolder() string { return os.Getenv("GATEFOLD_SPECS") }
 
 // A page is testdata/SPEC.md: documents of sections of rows.
 type page map[string][]section // by number of the document
@@ -77,7 +78,7 @@ func TestSpecHasProofs(t *testing.T) {
 // TestSpecQuotesAreLiteral holds SPEC.md against the documents: it has all their
 // headings in their order, and each quote stands under its heading, once.
 func TestSpecQuotesAreLiteral(t *testing.T) {
-	if _, err := os.Stat(specFolder); err != nil {
+	if _, err := os.Stat(specFolder()); err != nil {
 		t.Skipf("SKIPPED: the quotes of testdata/SPEC.md are not held against the specifications: %v", err)
 	}
 	page, said := readPage(t), map[string]string{}
@@ -124,7 +125,7 @@ func headings(sections []section) []string {
 
 var (
 	namesSpec = regexp.MustCompile(`EP-10943|GEP-1058|EP-11466|\b00[023]\b`)
-	deviation = regexp.MustCompile(`^deviation \((design|notes) sections? [\d.]+( and [\d.]+)*\): `)
+	deviation = regexp.MustCompile(`^deviation \(\[\w+\]\(\.\./\.\./docs/design/\w+\.md(#[\w-]+)?\)\): `)
 	proofName = regexp.MustCompile("`([^`]+)`")
 	onlyNames = regexp.MustCompile("^`[^`]+`(, `[^`]+`)*$")
 	goTest    = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -134,7 +135,7 @@ var (
 // check tells what is wrong with a row's proof.
 func (r specRow) check(known map[string]bool, tests map[string][]string) string {
 	if !deviation.MatchString(r.proof) && !onlyNames.MatchString(r.proof) {
-		return "want `names`, deviation (design section N): … `names`, or open: …, got " + r.proof
+		return "want `names`, deviation ([page](../../docs/design/page.md)): … `names`, or open: …, got " + r.proof
 	}
 	if len(r.names) == 0 {
 		return "no case and no test"
@@ -207,9 +208,9 @@ func readPage(t *testing.T) page {
 // readSpec gives the sections of a document, whitespace folded.
 func readSpec(t *testing.T, number string) []section {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(specFolder, number+"_*"))
+	files, err := filepath.Glob(filepath.Join(specFolder(), number+"_*"))
 	if err != nil || len(files) != 1 {
-		t.Fatalf("document %s in %s: %v, %v", number, specFolder, files, err)
+		t.Fatalf("document %s in %s: %v, %v", number, specFolder(), files, err)
 	}
 	text, err := os.ReadFile(files[0])
 	if err != nil {

@@ -153,7 +153,7 @@ func TestWhatIsCutFollowsEdits(t *testing.T) {
 }
 
 // BenchmarkCopies is the cold start of the folder of TestCopiesAreBounded. The goal
-// is at most 2 s of CPU and 256 MB (design section 10).
+// is at most 2 s of CPU and 256 MB (docs/design/safety.md).
 func BenchmarkCopies(b *testing.B) {
 	w := newWorld(b)
 	w.apply(tree(spreading(10, 64, 7))) // one of them fits

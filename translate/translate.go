@@ -68,13 +68,13 @@ const (
 	Siblings    WeightScope = "siblings"     // those below the same match of a delegating rule
 )
 
-// maxDepth is the default of Options.MaxDepth (design section 5).
+// maxDepth is the default of Options.MaxDepth (docs/design/routes.md).
 const maxDepth = 32
 
 // SystemCA is the default of Options.SystemCA.
 const SystemCA = "/etc/ssl/certs/ca-certificates.crt"
 
-// maxRoutes is the default of Options.MaxRoutes (design section 5).
+// maxRoutes is the default of Options.MaxRoutes (docs/design/routes.md).
 const maxRoutes = 200_000
 
 // Translator keeps what was translated, so that a Change costs what it changes.
@@ -127,7 +127,7 @@ func New(options Options) *Translator {
 
 // Apply takes in a Change and returns what it made of the configuration. The
 // state after several Changes is what one Change with all objects would have
-// led to (design section 2).
+// led to (docs/design/flow.md).
 func (t *Translator) Apply(change store.Change) Result {
 	rebuilt, _ := t.take(nil, change) // it is not interrupted
 	work := t.net.work

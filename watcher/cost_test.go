@@ -13,7 +13,7 @@ import (
 
 // BenchmarkAtRest prints what a folder of 10,000 files costs while nothing
 // happens: the CPU time of a fallback scan and, with the rest that follows it,
-// the share of one core (design section 3: at most 1 %); and the memory kept.
+// the share of one core (docs/design/inputs.md: at most 1 %); and the memory kept.
 func BenchmarkAtRest(b *testing.B) {
 	root := crowd(b, 10_000, 100)
 	heap := heapInUse()

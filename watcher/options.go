@@ -2,8 +2,7 @@ package watcher
 
 import "time"
 
-// Limits bound one Tree, so that no folder can exhaust memory (design
-// section 10). What does not fit becomes a Skip, never an error.
+// Limits bound one Tree, so that no folder can exhaust memory (docs/design/safety.md). What does not fit becomes a Skip, never an error.
 type Limits struct {
 	// FileBytes is the largest file that is read.
 	FileBytes int64
@@ -20,7 +19,7 @@ type Limits struct {
 	Depth int
 }
 
-// DefaultLimits returns the limits of design section 10.
+// DefaultLimits returns the limits of docs/design/safety.md.
 func DefaultLimits() Limits {
 	return Limits{
 		FileBytes: 16 << 20,
@@ -33,7 +32,7 @@ func DefaultLimits() Limits {
 }
 
 // Options say what is read or watched, and how patiently. The zero value of
-// every field but Root means the design's default.
+// every field but Root means its default.
 type Options struct {
 	// Root is the folder, or a symbolic link to it.
 	Root string

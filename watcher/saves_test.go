@@ -19,7 +19,7 @@ const (
 
 // save is a way in which x.yaml comes from oldText to newText.
 type save struct {
-	row  string // what it does, as in the reliability notes
+	row  string // what it does, as in the docs/design/reliability.md
 	tool string // the program that does it, if any
 	// pauses tells that the file is closed with half of its text in between, for as long as
 	// the machine lets the writer wait: no lease tells of it.

@@ -58,7 +58,7 @@ const (
 // lies in a hidden directory, whose events are not watched.
 const lockPoll = 50 * time.Millisecond
 
-// settle decides when a folder that changes may be loaded (design section 3).
+// settle decides when a folder that changes may be loaded (docs/design/inputs.md).
 // It is a plain state machine: the caller tells what changed and what time it
 // is. Quiet counts from the last change, not from the last event.
 type settle struct {

@@ -31,7 +31,7 @@ const (
 )
 
 // Watch calls fn with the Tree of opt.Root at once, and again whenever the
-// folder has come to another content and to rest (design section 3). One call
+// folder has come to another content and to rest (docs/design/inputs.md). One call
 // runs at a time; while it runs Watch goes on reading and keeps only the
 // newest Tree. A root that is not there gives Tree{Missing: true} and is
 // waited for.

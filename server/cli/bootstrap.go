@@ -13,14 +13,14 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 )
 
-// The addresses of design section 9, on loopback.
+// The addresses of docs/design/commands.md, on loopback.
 const (
 	defaultXDSAddress   = "127.0.0.1:18000"
 	defaultAdminAddress = "127.0.0.1:19000"
 )
 
 // allGateways is the default of node.cluster: a name without "/" asks for every
-// Gateway (design section 4).
+// Gateway (docs/design/gateways.md).
 const allGateways = "gatefold"
 
 // gatewayName is what a NAMESPACE/NAME looks like.

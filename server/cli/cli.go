@@ -22,7 +22,7 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// The exit codes of every command (design section 9).
+// The exit codes of every command (docs/design/commands.md).
 const (
 	exitFine     = 0 // it was done, and nothing is wrong
 	exitFindings = 1 // it was done, and something was found

@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// folderOptions bound what is read of a folder (design section 10), and say how
+// folderOptions bound what is read of a folder (docs/design/safety.md), and say how
 // its routes are read. serve, validate, translate and explain take the same, so
 // that they see the same.
 type folderOptions struct {

@@ -14,8 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 )
 
-// guardOptions say what the folder may not do, whoever writes into it (design
-// section 10).
+// guardOptions say what the folder may not do, whoever writes into it (docs/design/safety.md).
 type guardOptions struct {
 	clusterPaths  []string
 	refuse, allow []string

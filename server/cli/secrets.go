@@ -18,7 +18,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// secretDir is a folder of Secrets without YAML (design section 3): a file
+// secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file
 // NAMESPACE/NAME/KEY is an entry of a Secret's data. It has a Store of its own, so
 // that its last good versions, and a hold when it is emptied, are those of a folder,
 // while what limits and fences the folder of YAML does not bear on it. Its Secrets go

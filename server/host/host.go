@@ -1,4 +1,4 @@
-// Package host runs one Envoy for each Gateway on this machine (design section 4).
+// Package host runs one Envoy for each Gateway on this machine (docs/design/gateways.md).
 //
 // An Envoy outlives the gatefold that started it: it has a session of its own, and a
 // run file says which process it is, so that the next gatefold adopts it. It is

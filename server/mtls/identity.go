@@ -89,7 +89,7 @@ func ownGateway(uri *url.URL) (string, bool) {
 }
 
 // May tells whether this identity may have a node.cluster: "namespace/name" is
-// that Gateway, a name without "/" all of them (design section 4). Nothing else
+// that Gateway, a name without "/" all of them (docs/design/gateways.md). Nothing else
 // decides what an Envoy is given.
 func (i Identity) May(cluster string) bool {
 	one := strings.Contains(cluster, "/")

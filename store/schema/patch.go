@@ -9,7 +9,7 @@ import (
 )
 
 // patchHTTPRoute adds to the HTTPRoute schema what routes that include and
-// delegate to each other need (design section 3; the embedded file stays as it
+// delegate to each other need (docs/design/inputs.md; the embedded file stays as it
 // was released):
 //
 //   - rules[].allowedRoutes, as listeners have it and with namespaces.from None,

@@ -131,7 +131,7 @@ func eachField(s apiextensionsv1.JSONSchemaProps, at string, see func(at, descri
 }
 
 // TestDefaults holds what an API server fills in and translate counts on
-// (delegation notes: no API server).
+// (docs/design/kgateway.md: no API server).
 func TestDefaults(t *testing.T) {
 	object, found := checked(t, route(`{
 		parentRefs: [{name: edge}],

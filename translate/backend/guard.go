@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Guard says which endpoints requests must not be sent to (design section 10):
+// Guard says which endpoints requests must not be sent to (docs/design/safety.md):
 // the addresses that clouds give credentials out at, and those that gatefold and
 // Envoys are steered by. A route to one would hand them to whoever may send a
 // request. Its zero value refuses the former. It judges what is written: what a

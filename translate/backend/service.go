@@ -15,7 +15,7 @@ import (
 // FromService gives the cluster of one port of a Service: by DNS for
 // ExternalName and for EndpointSlices with host names, which Envoy does not take
 // by EDS, else from its EndpointSlices by EDS. Slices belong to a Service by their
-// label kubernetes.io/service-name (design section 3).
+// label kubernetes.io/service-name (docs/design/inputs.md).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []store.Key{key.Object}}
 	port := servicePort(service, key)

@@ -3,7 +3,7 @@ package explain
 import "strings"
 
 // normalize does with a path what the listener does (normalize_path on,
-// merge_slashes off, escaped slashes unchanged; design section 4): dot segments
+// merge_slashes off, escaped slashes unchanged; docs/design/gateways.md): dot segments
 // are resolved, also when written as %2e or followed by ";parameters"; escaped
 // unreserved characters are decoded; a backslash is a slash; what may not stand
 // in a path is escaped. path has no query.

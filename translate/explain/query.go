@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Envoy answers 431 to what is larger (design section 4; the second is its own
+// Envoy answers 431 to what is larger (docs/design/gateways.md; the second is its own
 // limit). It also bounds what one question costs here.
 const (
 	maxRequestBytes = 60 << 10 // request line and headers together

@@ -1,7 +1,7 @@
 package ir
 
 // Infra is what a Gateway needs of the machine that its Envoy runs on: the second
-// output of translation (spec 004), for whoever starts that Envoy.
+// output of translation (Envoy Gateway's translator design), for whoever starts that Envoy.
 type Infra struct {
 	// Gateway is "namespace/name", the node.cluster of its Envoy.
 	Gateway string

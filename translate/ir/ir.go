@@ -118,7 +118,7 @@ type Rule struct {
 	// Weight is EP-11466's; 0 unless weighted precedence is on.
 	Weight int32
 	// Guard marks a 500 that stands for what could not be resolved; it sorts
-	// behind live rules of equal match (design section 5).
+	// behind live rules of equal match (docs/design/routes.md).
 	Guard bool
 	// Root attaches to the Gateway; Source holds the rule. Both are the same
 	// unless the rule was delegated. Rules of one route share them.
@@ -169,7 +169,7 @@ type Hop struct {
 type Origin struct {
 	Key store.Key
 	// Created is metadata.creationTimestamp as written, zero when not: written
-	// ones come first (design section 3).
+	// ones come first (docs/design/inputs.md).
 	Created time.Time
 	// Outside tells that path policies are in force and the object does not come from
 	// cluster paths: objects that do go first, and Created is zero.

@@ -86,7 +86,7 @@ func (s *Set) AttachToNone() Attachment {
 // maxOwned bounds how many hosts of other listeners a message names.
 const maxOwned = 4
 
-// Attach finds the listeners that ref names and that admit the route (spec 004,
+// Attach finds the listeners that ref names and that admit the route (Envoy Gateway's translator design,
 // Outline 2: section name, allowed kinds and namespaces, hostnames). parent is the
 // object of ref: the Gateway, or one of its ListenerSets; no other one's listeners
 // are meant. owner gives the ID of the listener that serves a domain of a port; it is

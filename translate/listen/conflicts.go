@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// resolveConflicts marks listeners that cannot be told apart (spec 004,
+// resolveConflicts marks listeners that cannot be told apart (Envoy Gateway's translator design,
 // Listener Compatibility; Gateway API, ListenerConditionConflicted): other
 // protocols on one port, one hostname twice, or one name twice in an object. Inside
 // one object both are marked; between objects the later one, and who is not accepted,

@@ -149,7 +149,7 @@ func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 }
 
 // addresses takes the IP addresses of the spec, and those given where it names
-// none, or an entry has no value (design section 4).
+// none, or an entry has no value (docs/design/gateways.md).
 func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {

@@ -18,7 +18,7 @@ func globalRateLimit() Field {
 const globalLimit = "rateLimit.global"
 
 // partOfRateLimit is a field that counts apart from other parts of rateLimit
-// (delegation notes, section 10).
+// (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 func partOfRateLimit[T any](name string, part func(*api.RateLimit) **T, lower func(*T, *ir.Extras) []store.Problem) Field {
 	return single[T]{
 		name: name,

@@ -8,7 +8,7 @@ import (
 
 // The policies of a Gateway and its listeners are no level of delegation: they
 // hold for every route of a virtual host, field by field, where no policy of the
-// route says anything (delegation notes, section 10).
+// route says anything (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
 // Sets tells whether a policy sets the field, if only to take back what others
 // say.

@@ -4,7 +4,7 @@
 // Policies come in levels: one for the route that a request ends in, and one for
 // each route above it that delegates. Within a level the policies stand in a row
 // and a later one fills what those before it leave open. Between levels each
-// ancestor says by annotation whose fields win (delegation notes, section 10).
+// ancestor says by annotation whose fields win (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 package policy
 
 import (

@@ -26,7 +26,7 @@ func source(name string, tokens int32) *Attached {
 	})
 }
 
-// TestMatrix is the worked example of the delegation notes, section 10: root g,
+// TestMatrix is the worked example of docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies: root g,
 // middle p, leaf c; the names of the priorities mean what they say for every
 // field. A cell has the order of set (the last one is what the client sees), then
 // whose rate limit is in force. Rows are g's priority, columns p's.

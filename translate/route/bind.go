@@ -91,7 +91,7 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 }
 
 // filterConflict refuses filters that may stand once and stand on both sides,
-// and a redirect on the parent's rule (design section 5).
+// and a redirect on the parent's rule (docs/design/routes.md).
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {
 		return "the parent's rule redirects, so that no request can reach a child"

@@ -13,7 +13,7 @@ import (
 
 // Breadth counts the matches that candidates for children bring, by what becomes of
 // them below a Point. It is what multiplies in a tree of delegation, so that it is
-// counted before a level of the tree is made (design sections 5 and 13).
+// counted before a level of the tree is made (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of candidates.
 	Routes int

@@ -26,7 +26,7 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 }
 
 // levels gives the levels above a child. An including parent wins over nothing
-// that its child sets, whatever its annotation says (design section 5: child's
+// that its child sets, whatever its annotation says (docs/design/routes.md: child's
 // if set, else parent's).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)

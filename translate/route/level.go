@@ -26,7 +26,7 @@ func prefersParent(object *store.Object) bool {
 }
 
 // underLevels gives a rule's action with what the rules above it set, merged
-// from the nearest to the root (delegation notes, section 9): fields that both
+// from the nearest to the root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule): fields that both
 // sides set go to the preferred side, header changes of the preferred side run
 // last, mirrors are collected.
 func underLevels(action ir.Action, levels []Level) ir.Action {

@@ -177,7 +177,7 @@ func (r Refusal) Concerns(section string) bool {
 }
 
 // ReasonNotAllowedByParent refuses a route that no rule of its parent leads to
-// (design section 5).
+// (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
 // LinkTo links a candidate to the Points of parent that select or admit it.
@@ -213,7 +213,7 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 }
 
 // Consents reports whether a route may be delegated to by the parent: it has no
-// parentRefs, or one that names the parent (design section 5).
+// parentRefs, or one that names the parent (docs/design/routes.md).
 func Consents(parent store.Key, child *store.Object) bool {
 	route, _ := store.As[*api.HTTPRoute](child)
 	return len(route.Spec.ParentRefs) == 0 ||

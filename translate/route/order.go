@@ -15,7 +15,7 @@ import (
 // Weight (EP-11466), then the Gateway API's precedence (HTTPRouteRule.matches):
 // path kind and length, method, number of headers, of query parameters; then
 // rules narrowed to some hosts first, and guards last; then age and name of the root, age and name of the route that
-// holds the rule, and its place: the chain and position (design section 5).
+// holds the rule, and its place: the chain and position (docs/design/routes.md).
 //
 // Where weights order siblings alone (Setting.Siblings), the order is that of a
 // tree: all below one match of a delegating rule is a block, which stands where the
@@ -73,7 +73,7 @@ func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the ways down from a common root, depth first: at each level the
 // reference of the rule above, the route that it leads to, and the rule and match in that
-// route (design section 5). A reference that leads to many has them by age and name.
+// route (docs/design/routes.md). A reference that leads to many has them by age and name.
 func comparePlaces(a, b *ir.Rule) int {
 	for i := range min(len(a.Chain), len(b.Chain)) + 1 {
 		if order := compareHops(hopOf(a, i), hopOf(b, i)); order != 0 {

@@ -186,7 +186,7 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 
 // rest is what answers where no child does: the Services beside the references,
 // which guard the children's rest whether they can be reached or not, else 500
-// (delegation notes, section 8).
+// (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {
@@ -197,7 +197,7 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 	return a.action, true
 }
 
-// selectors reads the references to routes (delegation notes, section 2).
+// selectors reads the references to routes (docs/design/kgateway.md#how-a-child-is-chosen).
 func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	var out []Selector
 	for i, ref := range rule.BackendRefs {

@@ -76,7 +76,7 @@ func whyPlace(winner, loser *ir.Rule) string {
 	return "its way through the parents comes first"
 }
 
-// whyOrigin is about ties (design section 3).
+// whyOrigin is about ties (docs/design/inputs.md).
 func whyOrigin(winner, loser *ir.Origin) string {
 	switch {
 	case winner.Outside != loser.Outside:

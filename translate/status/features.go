@@ -5,7 +5,7 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// Features are what a GatewayClass of ours says to support (design section 8),
+// Features are what a GatewayClass of ours says to support (docs/design/status.md),
 // sorted. A feature stands here when a case proves it.
 func Features() []gwv1.SupportedFeature {
 	var out []gwv1.SupportedFeature

@@ -17,7 +17,7 @@ const (
 	// refusedCode is the code of every problem of this package.
 	refusedCode = "RefusedByEnvoy"
 	// The limits of a regular expression, in bytes and compiled instructions
-	// (design section 7). Envoy's own limit of 100 is lifted in the bootstrap.
+	// (docs/design/xds.md). Envoy's own limit of 100 is lifted in the bootstrap.
 	maxRegexLength       = 1024
 	maxRegexInstructions = 4096
 	// maxHeaderValue is Envoy's limit on one configured value, in bytes.

@@ -17,7 +17,7 @@ import (
 
 const (
 	connectTimeout = 5 * time.Second
-	// edsTimeout ends the wait for endpoints that do not come (design section 7).
+	// edsTimeout ends the wait for endpoints that do not come (docs/design/xds.md).
 	edsTimeout = 5 * time.Second
 	// panicPercent is the share of healthy endpoints below which Envoy uses all
 	// of them. Its own 50 would send new requests to draining ones during every

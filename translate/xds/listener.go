@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxHeadersKB limits all request headers together (design section 4).
+	// maxHeadersKB limits all request headers together (docs/design/gateways.md).
 	maxHeadersKB = 60
 	// connectionIdleTimeout closes a connection without requests.
 	connectionIdleTimeout = 15 * time.Minute
@@ -31,7 +31,7 @@ const (
 	connectionWindowSize = 1 << 20
 )
 
-// Listener makes the resource of one port (design section 4). Routes come by RDS
+// Listener makes the resource of one port (docs/design/gateways.md). Routes come by RDS
 // and certificates by SDS on the same stream, so that an edit of a route and a new
 // certificate never touch it.
 func Listener(port *ir.Port) Resource {

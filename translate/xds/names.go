@@ -15,7 +15,7 @@ const (
 	assignmentType = resourcev3.EndpointType
 )
 
-// newResource wraps an encoded message, under its sum as version (design section 7).
+// newResource wraps an encoded message, under its sum as version (docs/design/xds.md).
 func newResource(typeURL, name string, body []byte) Resource {
 	return Resource{Type: typeURL, Name: name, Version: sumOf(body).String(), Body: body}
 }
