@@ -13,19 +13,24 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	processorv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	limitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
 // orders is what a hostile service does with a request; the header x-orders has it.
 type orders struct {
-	Place string // see the switches
-	Name  string
-	Value string
+	Place  string // see the switches
+	Name   string
+	Value  string
+	Status int    // of an answer of the service's own; 0 for 403
+	Body   string // of an answer of the service's own
 }
 
 // header returns the request header that gives the orders.
@@ -48,6 +53,7 @@ func readOrders(text string) (o orders) {
 type hostileService struct {
 	authv3.UnimplementedAuthorizationServer
 	processorv3.UnimplementedExternalProcessorServer
+	limitv3.UnimplementedRateLimitServiceServer
 }
 
 func startHostileService(t testing.TB) (port int) {
@@ -60,6 +66,7 @@ func startHostileService(t testing.TB) (port int) {
 	service := &hostileService{}
 	authv3.RegisterAuthorizationServer(server, service)
 	processorv3.RegisterExternalProcessorServer(server, service)
+	limitv3.RegisterRateLimitServiceServer(server, service)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return listener.Addr().(*net.TCPAddr).Port
@@ -83,7 +90,7 @@ func (*hostileService) Check(_ context.Context, r *authv3.CheckRequest) (*authv3
 		return &authv3.CheckResponse{
 			Status: status.New(codes.PermissionDenied, "").Proto(),
 			HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
-				Status: &typev3.HttpStatus{Code: typev3.StatusCode_Forbidden}, Body: evilBody, Headers: options(o, false),
+				Status: o.status(), Body: o.Body, Headers: options(o, false),
 			}},
 		}, nil
 	}
@@ -97,6 +104,38 @@ func (*hostileService) Check(_ context.Context, r *authv3.CheckRequest) (*authv3
 		ok.ResponseHeadersToAdd = options(o, false)
 	}
 	return &authv3.CheckResponse{Status: status.New(codes.OK, "").Proto(), HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok}}, nil
+}
+
+// status returns that of an answer of the service's own.
+func (o orders) status() *typev3.HttpStatus {
+	if o.Status == 0 {
+		return &typev3.HttpStatus{Code: typev3.StatusCode_Forbidden}
+	}
+	return &typev3.HttpStatus{Code: typev3.StatusCode(o.Status)}
+}
+
+// ShouldRateLimit finds the orders in the descriptor that the policy makes of x-orders.
+func (*hostileService) ShouldRateLimit(_ context.Context, r *limitv3.RateLimitRequest) (*limitv3.RateLimitResponse, error) {
+	var o orders
+	for _, descriptor := range r.GetDescriptors() {
+		for _, entry := range descriptor.GetEntries() {
+			o = readOrders(entry.GetValue())
+		}
+	}
+	header := []*corev3.HeaderValue{{Key: o.Name, Value: o.Value}}
+	if strings.HasSuffix(o.Place, "append") {
+		header = []*corev3.HeaderValue{{Key: o.Name, RawValue: []byte(o.Value)}}
+	}
+	answer := &limitv3.RateLimitResponse{OverallCode: limitv3.RateLimitResponse_OK}
+	switch {
+	case strings.HasPrefix(o.Place, "denied"):
+		answer.OverallCode, answer.ResponseHeadersToAdd, answer.RawBody = limitv3.RateLimitResponse_OVER_LIMIT, header, []byte(o.Body)
+	case strings.HasPrefix(o.Place, "request"):
+		answer.RequestHeadersToAdd = header
+	case strings.HasPrefix(o.Place, "response"):
+		answer.ResponseHeadersToAdd = header
+	}
+	return answer, nil
 }
 
 func (*hostileService) Process(stream processorv3.ExternalProcessor_ProcessServer) error {
@@ -131,7 +170,7 @@ func processed(r *processorv3.ProcessingRequest, o *orders) *processorv3.Process
 		}
 		if strings.HasPrefix(o.Place, "denied") {
 			return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_ImmediateResponse{ImmediateResponse: &processorv3.ImmediateResponse{
-				Status: &typev3.HttpStatus{Code: typev3.StatusCode_Forbidden}, Body: []byte(evilBody), Headers: &processorv3.HeaderMutation{SetHeaders: options(*o, true)},
+				Status: o.status(), Body: []byte(o.Body), Headers: &processorv3.HeaderMutation{SetHeaders: options(*o, true)},
 			}}}
 		}
 		return &processorv3.ProcessingResponse{Response: &processorv3.ProcessingResponse_RequestHeaders{RequestHeaders: change("request")}}
@@ -147,6 +186,7 @@ func hostileFolder(backend, service int) map[string]string {
 	for name, field := range map[string]string{
 		"auth": "extAuth: {extensionRef: {name: auth}}",
 		"proc": "extProc: {extensionRef: {name: proc}}",
+		"rate": "rateLimit: {global: {extensionRef: {name: rate}, descriptors: [{entries: [{type: Header, header: x-orders}]}]}}",
 	} {
 		fmt.Fprintf(&rules, "  - {name: %s, matches: [{path: {value: /%s}}], backendRefs: [%s]}\n", name, name, fmt.Sprintf(ref, "a"))
 		fmt.Fprintf(&policies, "---\napiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: %s}\nspec:\n"+
@@ -156,6 +196,7 @@ func hostileFolder(backend, service int) map[string]string {
 	for name, spec := range map[string]string{
 		"auth": "extAuth: {" + grpc + "}",
 		"proc": "extProc: {" + grpc + ", messageTimeout: 10s}",
+		"rate": "rateLimit: {domain: d, timeout: 10s, " + grpc + "}",
 	} {
 		fmt.Fprintf(&policies, "---\napiVersion: gateway.kgateway.dev/v1alpha1\nkind: GatewayExtension\nmetadata: {name: %s}\nspec: {%s}\n", name, spec)
 	}
@@ -205,7 +246,7 @@ func TestServicesCannotBreakFraming(t *testing.T) {
 	for _, service := range []string{"auth", "proc"} {
 		for _, o := range hostileOrders() {
 			if service == "auth" && strings.HasPrefix(o.Place, "response") {
-				continue // Envoy has no rules for these: docs/guides/teams.md says whom to trust
+				continue // Envoy has no rules for these: see TestServicesOfTeamsAreNotAsked
 			}
 			client := dialRaw(t, address)
 			_ = client.conn.SetDeadline(time.Now().Add(10 * time.Second))
@@ -229,6 +270,49 @@ func TestServicesCannotBreakFraming(t *testing.T) {
 	}
 }
 
+// TestServicesOfTeamsAreNotAsked: Envoy lets a service split answers, by a header that it
+// adds or by a body where the status says that none follows, and a rate limit service
+// change any header of requests. Under path policies a team cannot have one: routes that
+// ask for it answer 500, and the next request on the connection is served.
+func TestServicesOfTeamsAreNotAsked(t *testing.T) {
+	backend := startRawBackend(t)
+	run := startCase(t, &cases.Case{Name: "services"})
+	fenced, err := store.New(store.Options{ClusterPaths: tenancy.Globs{"platform/**"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.store = fenced
+	files := hostileFolder(backend.port(), startHostileService(t))
+	run.apply(cases.Step{Files: map[string]string{
+		"platform/n.yaml":    "apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n",
+		"platform/calm.yaml": files["calm.yaml"], "team/evil.yaml": files["evil.yaml"],
+	}})
+	address := run.address + ":8080"
+	run.envoy.WaitListener(address)
+	attacks := map[string][]orders{
+		"auth": {{Place: "response set", Name: "content-length", Value: "0"}, {Place: "response set", Name: ":status", Value: "304"}, {Place: "denied set", Status: 204, Body: evilBody}},
+		"proc": {{Place: "denied set", Status: 204, Body: evilBody}, {Place: "denied set", Status: 304, Body: evilBody}},
+		"rate": {{Place: "response set", Name: "content-length", Value: "0"}, {Place: "request set", Name: "content-length", Value: "50"}, {Place: "request set", Name: "x-a", Value: "a\r\n\r\nGET /x HTTP/1.1\r\nhost: a"}},
+	}
+	client := dialRaw(t, address)
+	_ = client.conn.SetDeadline(time.Now().Add(time.Minute))
+	for service, list := range attacks {
+		for _, o := range list {
+			if status, body := client.send(fmt.Sprintf("GET /%s HTTP/1.1\r\nhost: a\r\n%s\r\n", service, o.header())); status != 500 {
+				t.Errorf("%s %+v: %d %q", service, o, status, body)
+			}
+			if status, body := client.send("GET /calm HTTP/1.1\r\nhost: a\r\n\r\n"); status != 200 || body != calmBody {
+				t.Fatalf("%s %+v: the next request gets %d %q", service, o, status, body)
+			}
+		}
+	}
+	for _, got := range backend.take() {
+		if fault := framingFault(got); fault != "" || !strings.HasPrefix(got.head, "GET /calm ") {
+			t.Errorf("the backend gets %q: %s", got.head, fault)
+		}
+	}
+}
+
 // hostileOrders are the headers that a message must not get, at all places of a service.
 func hostileOrders() (all []orders) {
 	headers := []orders{
@@ -241,7 +325,7 @@ func hostileOrders() (all []orders) {
 	}
 	for _, place := range []string{"request set", "request append", "request remove", "response set", "response append", "response remove", "denied set", "denied append"} {
 		for _, o := range headers {
-			o.Place = place
+			o.Place, o.Body = place, evilBody
 			all = append(all, o)
 		}
 	}

@@ -67,9 +67,9 @@ func TestPathPoliciesIncrementally(t *testing.T) {
 	}
 }
 
-// TestExtensionsOfOthers lets policies use extensions of cluster paths and of their own
-// namespace, and no others.
-func TestExtensionsOfOthers(t *testing.T) {
+// TestExtensionsOfTeams lets policies use extensions of cluster paths, and no others: the
+// service of a team could split answers to other users.
+func TestExtensionsOfTeams(t *testing.T) {
 	extension := func(namespace string) string {
 		return fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1
 kind: GatewayExtension
@@ -99,17 +99,18 @@ spec:
 	}
 	var unusable []string
 	for _, p := range w.apply(tree(files)) {
-		if p.Code == "ExtensionNotUsable" {
+		if p.Code == "ExtensionNotUsable" || p.Code == "ExtensionNotAllowed" {
 			unusable = append(unusable, p.Object.Name+" "+p.File)
 		}
 	}
-	if fmt.Sprint(unusable) != "[to-blog shop/p.yaml]" {
+	if fmt.Sprint(unusable) != "[auth blog/e.yaml auth shop/e.yaml to-shop shop/p.yaml to-blog shop/p.yaml]" {
 		t.Error(unusable)
 	}
-	files["platform/blog.yaml"] = files["blog/e.yaml"]
+	files["platform/blog.yaml"], files["platform/shop.yaml"] = files["blog/e.yaml"], files["shop/e.yaml"]
 	delete(files, "blog/e.yaml")
+	delete(files, "shop/e.yaml")
 	for _, p := range w.apply(tree(files)) {
-		if p.Code == "ExtensionNotUsable" {
+		if p.Code == "ExtensionNotUsable" || p.Code == "ExtensionNotAllowed" {
 			t.Error(p)
 		}
 	}

@@ -23,10 +23,7 @@ type extensionOut struct {
 	// Hint what to do. Invalid tells that the schema says so.
 	Extension        *ir.Extension
 	Missing, Invalid bool
-	// Team tells that path policies are in force and the extension does not come from
-	// cluster paths: policies of its own namespace alone can use it.
-	Team           bool
-	Unusable, Hint string
+	Unusable, Hint   string
 	// Backend is the service's, nil where there is none.
 	Backend  *backend.Key
 	Problems []store.Problem
@@ -39,8 +36,11 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 	if !ok {
 		return n.absentExtension(c, key)
 	}
-	out := &extensionOut{Team: object.Source == store.OtherFile}
+	out := &extensionOut{}
 	extension, service, problems := policy.LowerExtension(&from.Spec)
+	if object.Source == store.OtherFile {
+		problems = append([]store.Problem{teamService()}, problems...)
+	}
 	ref := backend.Refer(key, service.BackendRef.Object())
 	ref.GRPC = true
 	if resolution := n.backend.Get(c, ref); resolution.OK() {
@@ -124,24 +124,17 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.K
 	return backends, problems
 }
 
-// foreignExtensions returns the problems of a policy that names extensions of other
-// namespaces which do not come from cluster paths: their authors would decide about its
-// requests.
-func (n *network) foreignExtensions(c *memo.Ctx, policy store.Key, extras *ir.Extras) (problems []store.Problem) {
-	if extras == nil {
-		return nil
+// teamService is the problem of an extension whose author the platform does not trust: path
+// policies are in force, and it does not come from cluster paths. Envoy has no rules for
+// the headers that a service of extAuth or rateLimit adds to answers and for the status that
+// one of any kind answers with, so that a service can split the answers of a connection
+// that other users share (docs/guides/teams.md).
+func teamService() store.Problem {
+	return store.Problem{
+		Code: "ExtensionNotAllowed", Severity: store.Error, Field: "spec",
+		Message: "a GatewayExtension comes from files of --cluster-paths alone, as its service could change the answers to other users of the listener; policies that use it close their targets",
+		Hint:    "have the platform define it in a file of --cluster-paths, if it trusts the service",
 	}
-	for _, use := range extras.Extensions() {
-		if use.Key.Namespace == policy.Namespace || !n.extension.Get(c, use.Key).Team {
-			continue
-		}
-		problems = append(problems, store.Problem{
-			Code: "ExtensionNotUsable", Severity: store.Error, Field: "spec." + use.Field + ".extensionRef",
-			Message: fmt.Sprintf("%s cannot be used from namespace %s: only a GatewayExtension of --cluster-paths can", use.Key, policy.Namespace),
-			Hint:    closedUntil + "use one of the policy's own namespace, or define it in a file of --cluster-paths",
-		})
-	}
-	return problems
 }
 
 // addBackends makes the Gateways of the node need the back ends.

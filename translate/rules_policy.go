@@ -78,8 +78,6 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 	extras, problems := policy.Lower(spec)
 	if _, lost := n.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
-	} else if foreign := n.foreignExtensions(c, key, extras); len(foreign) > 0 {
-		problems = append(problems, foreign...)
 	} else {
 		problems = append(problems, xds.CheckExtras(key, extras)...)
 	}
