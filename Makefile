@@ -83,7 +83,7 @@ differ: envoy ## Compare explain with a real Envoy on 200,000 random requests; G
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=20 $(GO) test -count=1 -v -timeout 3h -run TestExplainIsWhatEnvoyDoes ./server/differ
 
 hostile: ## Put 2,000 random attacks beside an innocent team; GATEFOLD_SEED makes others
-	GATEFOLD_TIMES=200 $(GO) test -count=1 -v -timeout 3h -run TestHostileFolders ./translate
+	GATEFOLD_TIMES=200 $(GO) test -count=1 -v -timeout 3h -run "TestHostileFolders|TestHostileKinds" ./translate
 
 hostile-streams: envoy ## Serve hostile xDS clients beside a real Envoy for about an hour
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=500 $(GO) test -count=1 -v -timeout 3h -run TestHostileStreams ./server

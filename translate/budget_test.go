@@ -302,3 +302,72 @@ func TestTheHintOfABudget(t *testing.T) {
 		}
 	}
 }
+
+// TestANamespaceStopsItsPartOfARoot: below a root that the platform shares among teams, one
+// team's routes come to more than the host may have. What the root hands to the other
+// teams is served, whichever way it finds them, and an edit of theirs as well.
+func TestANamespaceStopsItsPartOfARoot(t *testing.T) {
+	matches := func(prefix string, n int) (paths []string) {
+		for i := range n {
+			paths = append(paths, fmt.Sprintf("%s%d", prefix, i))
+		}
+		return paths
+	}
+	for name, test := range map[string]struct{ action, parent string }{
+		"named": {"", ""}, "labelled": {"backendRefs: [{group: delegation.kgateway.dev, kind: label, name: team, namespace: all}]", ""},
+		"included": {"allowedRoutes: {namespaces: {from: All}}", "  parentRefs: [{kind: HTTPRoute, name: root, namespace: infra}]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := func(namespace string) string {
+				if test.action != "" {
+					return test.action
+				}
+				return hostileTo(namespace, "*")
+			}
+			child := func(namespace, name string, paths ...string) string {
+				text := strings.Replace(hostileRoute(namespace, name, hostileRule(hostileRedirect, paths...)), "spec:\n", "spec:\n"+test.parent, 1)
+				return strings.Replace(text, "namespace: "+namespace, "namespace: "+namespace+", labels: {delegation.kgateway.dev/label: team}", 1)
+			}
+			files := innocentFiles("/unused")
+			files["platform.yaml"] = strings.Split(files["platform.yaml"], "---\n")[0] +
+				hostileRoute("infra", "root", hostileRule(rule("innocent"), "/in"), hostileRule(rule("attacker"), matches("/at", 64)...))
+			files["innocent.yaml"] = child("innocent", "kid", "/in/x")
+			w := newWorld(t)
+			w.apply(tree(files))
+			want := innocentRules(w)
+			if !strings.Contains(want, "/in/x") {
+				t.Fatalf("the innocent team is not served: %q", want)
+			}
+			text := ""
+			for i := range 20 {
+				text += child("attacker", fmt.Sprint("evil", i), matches(fmt.Sprintf("/in/x%d-", i), 64)...)
+			}
+			files["attacker.yaml"] = text
+			told := map[string]bool{} // the files of the attacker, and whether a rule of the root tells of the namespace
+			for _, p := range w.apply(tree(files)) {
+				told[p.File] = p.File == "attacker.yaml" || strings.HasPrefix(p.Message, "the routes of namespace attacker below HTTPRoute infra/root multiply: they can come to 8")
+			}
+			if fmt.Sprint(told) != "map[attacker.yaml:true platform.yaml:true]" {
+				t.Errorf("problems tell of %v", told)
+			}
+			w.checkCold(t)
+			if got := innocentRules(w); got != want {
+				t.Errorf("the innocent team's rules change at %s", firstDifference(got, want))
+			}
+			if strings.Contains(viewText(w.view()), ">attacker/evil") {
+				t.Error("some of the attacker's rules are served")
+			}
+			files["innocent.yaml"] = child("innocent", "kid", "/in/edited")
+			w.apply(tree(files))
+			w.checkCold(t)
+			if !strings.Contains(innocentRules(w), "/in/edited") {
+				t.Error("the innocent team's edit is not served")
+			}
+			delete(files, "attacker.yaml")
+			if problems := problemsText(w.apply(tree(files))); strings.Contains(problems, "TooManyRoutes") {
+				t.Error("what was mended is still complained of")
+			}
+			w.checkCold(t)
+		})
+	}
+}

@@ -26,6 +26,9 @@ func TestHostileFolders(t *testing.T) {
 		for i := range 1 + r.IntN(3) {
 			attack(r, files, fmt.Sprint("x", i))
 		}
+		if r.IntN(2) == 0 { // many matches below the platform's root itself
+			files["attacker-wide.yaml"] = inheriting(1+r.IntN(30), 1+r.IntN(128))
+		}
 		routes := 0
 		for _, text := range files {
 			routes += strings.Count(text, "kind: HTTPRoute\n")
@@ -40,6 +43,9 @@ func TestHostileFolders(t *testing.T) {
 		}
 		if got := innocentRules(w); got != want {
 			t.Fatalf("seed %d: the innocent team's rules change at %s", seed, firstDifference(got, want))
+		}
+		if heap := liveHeap(); heap > mostHeap {
+			t.Fatalf("seed %d: %d bytes of live heap", seed, heap)
 		}
 		for _, host := range w.view().Gateways[0].Ports[0].Hosts {
 			if most := 1000 + 256*routes + 2*128*routes; host.Len > most { // what delegation may come to, and what is written
@@ -76,7 +82,7 @@ func innocentFiles(leaf string) map[string]string {
 	return map[string]string{
 		"platform.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: eg, namespace: infra}\n" +
 			"spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}\n" +
-			hostileRoute("infra", "root", hostileRule(hostileTo("innocent", "mid"), "/in"), hostileRule(hostileTo("attacker", "*"), "/at")),
+			hostileRoute("infra", "root", hostileRule(hostileTo("innocent", "mid"), "/in"), hostileRule(hostileTo("attacker", "*"), "/at", "/at1", "/at2", "/at3", "/at4", "/at5", "/at6", "/at7")),
 		"innocent.yaml": hostileRoute("innocent", "mid", hostileRule(hostileTo("innocent", "kid"), "/in/x")) +
 			hostileRoute("innocent", "kid", hostileRule(hostileRedirect, leaf), hostileRule(hostileRedirect, "/own/b")) +
 			hostileRoute("innocent", "root", hostileRule(hostileTo("innocent", "kid"), "/own")),
@@ -121,6 +127,23 @@ func attack(r *rand.Rand, files map[string]string, name string) {
 		text += document
 	}
 	files["attacker-"+name+".yaml"] = text
+}
+
+// inheriting is a file of routes right below the platform's root that inherit all that it
+// hands to the attacker.
+func inheriting(routes, matches int) (text string) {
+	for i := range routes {
+		var rules []string
+		for from := 0; from < matches; from += 64 {
+			var paths []string
+			for j := from; j < min(matches, from+64); j++ {
+				paths = append(paths, fmt.Sprintf("/w%d-%d", i, j))
+			}
+			rules = append(rules, hostileRule(hostileRedirect, paths...))
+		}
+		text += hostileRoute("attacker", fmt.Sprint("wide-", i), rules...)
+	}
+	return text
 }
 
 // hostileRoute is a route that inherits what its parent matches; one whose name begins with

@@ -23,6 +23,7 @@ import (
 // the parents that it can be placed under. Below a root,
 // the routes that hang on those of one namespace are a branch of their own, so that a
 // namespace that multiplies stops its branch, and not the others of a root that all share.
+// So is the first level of a namespace that asks for much of a root.
 // Of the branches that ask for a level, those of the namespace that asks for the least are
 // counted first: what is left to a namespace does not depend on names and ages. Where a
 // branch's level does not fit, no rule of the level above it delegates: these rules answer
@@ -36,6 +37,11 @@ const (
 	// HTTPRoute has 128 matches at most, so that each may be placed twice.
 	budgetBase     = 1000
 	budgetPerRoute = 256
+	// heavyRules is what a namespace may ask for right below a root before that is a branch of
+	// its own, and maxHeavy how many such namespaces a root has, those that ask for the most:
+	// roots and namespaces multiply, too.
+	heavyRules = 64
+	maxHeavy   = 64
 )
 
 // levelKey names all nodes of a branch that have as many parents.
@@ -45,7 +51,8 @@ type levelKey struct {
 }
 
 // branchKey names a root on a port or, with Space, its nodes below those of a namespace
-// that stand right below it, these included.
+// that stand right below it, these included. What the root hands to that namespace belongs
+// to the latter if it is much (fanoutOut.Heavy).
 type branchKey struct {
 	Root  store.Key
 	Port  int32
@@ -58,9 +65,6 @@ func (k branchKey) String() string {
 	}
 	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
 }
-
-// owner returns the namespace that answers for what the branch comes to.
-func (k branchKey) owner() string { return cmp.Or(k.Space, k.Root.Namespace) }
 
 // branch returns the branch of a node.
 func (k flatKey) branch() branchKey {
@@ -80,12 +84,43 @@ func (k flatKey) depth() int {
 	return strings.Count(k.Via, ">") + 1
 }
 
+// offerKey is a property of routes of several namespaces, and one of these.
+type offerKey struct {
+	Property route.Property
+	Space    string
+}
+
+// offer is what the routes of one namespace bring that have a property.
+type offer struct {
+	Space   string
+	Breadth route.Breadth
+}
+
+// fanoutOut is what the children of a node can come to.
+type fanoutOut struct {
+	Rules int // those of Heavy not included
+	// Heavy has the namespaces of which a root's children come to more than heavyRules.
+	Heavy map[string]int
+}
+
 // demandOut is what a branch asks for.
 type demandOut struct {
 	branchKey
 	Origin *ir.Origin // of the root
+	// Team tells that path policies are in force and the root does not come from cluster
+	// paths: its namespace answers for all that it names.
+	Team   bool
 	Tables []tableKey
 	Levels []int // the rules that each level can come to, from the root's on
+}
+
+// owner returns who answers for what the branch comes to: the namespace of the root or, as
+// a root may be shared, those of the root and of its children.
+func (d *demandOut) owner() string {
+	if d.Team || d.Space == "" {
+		return d.Root.Namespace
+	}
+	return d.Root.Namespace + ">" + d.Space
 }
 
 // at returns what a level asks for.
@@ -125,29 +160,48 @@ func (n *network) declareBudget(e *memo.Engine) {
 	n.offered = memo.NewFold[route.Property, store.Key](e, sumBreadths, identical[route.Breadth])
 	memo.From(n.offered, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], route.Breadth)) {
 		for _, property := range route.Offers(o) {
-			if _, named := property.Named(); named {
+			if property.Form == route.ByName || property.Form == route.ByParentIn {
 				continue
 			}
 			yield(memo.Place[route.Property, store.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
 		}
+	}, identical)
+	n.offers = memo.NewFold[offerKey, store.Key](e, sumBreadths, identical[route.Breadth])
+	memo.From(n.offers, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[offerKey, store.Key], route.Breadth)) {
+		for _, property := range route.Offers(o) {
+			if property.Spans() {
+				yield(memo.Place[offerKey, store.Key]{Key: offerKey{property, key.Namespace}, ID: key}, route.BreadthOf(o, property.Form))
+			}
+		}
+	}, identical)
+	n.spaces = memo.NewFold[route.Property, string](e, gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
+	memo.From(n.spaces, n.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
+		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
 	}, identical)
 	n.routes = memo.NewFold[struct{}, store.Key](e, count[store.Key], identical[int])
 	memo.From(n.routes, n.in.routes, func(key store.Key, _ *store.Object, yield func(memo.Place[struct{}, store.Key], struct{})) {
 		yield(memo.Place[struct{}, store.Key]{ID: key}, struct{}{})
 	}, identical)
 
-	n.fanout = memo.NewRule(e, "fanout", n.runFanout, identical)
+	n.fanout = memo.NewRule(e, "fanout", n.runFanout, deepEqual)
 	memo.EachOf(n.fanout, n.flat, ifDelegating)
 	n.depths = memo.NewFold[levelKey, flatKey](e, sum[flatKey], identical[int])
-	memo.From(n.depths, n.fanout, func(key flatKey, rules int, yield func(memo.Place[levelKey, flatKey], int)) {
-		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.branch(), key.depth()}, ID: key}, rules)
+	memo.From(n.depths, n.fanout, func(key flatKey, f *fanoutOut, yield func(memo.Place[levelKey, flatKey], int)) {
+		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.branch(), key.depth()}, ID: key}, f.Rules)
+		for space, rules := range f.Heavy {
+			yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.heavy(space), 0}, ID: key}, rules)
+		}
 	}, identical)
 	n.demand = memo.NewRule(e, "demand", n.runDemand, deepEqual)
-	memo.EachOf(n.demand, n.fanout, func(key flatKey, _ int) []branchKey {
+	memo.EachOf(n.demand, n.fanout, func(key flatKey, f *fanoutOut) []branchKey {
 		if key.depth() > 1 {
 			return nil // the one above it has named the branch
 		}
-		return []branchKey{key.branch()}
+		out := []branchKey{key.branch()}
+		for space := range f.Heavy {
+			out = append(out, key.heavy(space))
+		}
+		return out
 	})
 	n.crowd = memo.NewFold[tableKey, branchKey](e, gatherDemands(), sameCrowd)
 	memo.From(n.crowd, n.demand, func(key branchKey, d *demandOut, yield func(memo.Place[tableKey, branchKey], *demandOut)) {
@@ -187,19 +241,59 @@ func sumBreadths(sum route.Breadth, members []memo.Member[store.Key, route.Bread
 
 // runFanout returns how many routes the children of a node can come to, at most. A
 // name counts as one where there is no such route.
-func (n *network) runFanout(c *memo.Ctx, key flatKey) int {
-	return route.Fanout(key.Route, n.flat.Get(c, key).Points, func(property route.Property) route.Breadth {
-		named, isName := property.Named()
-		if !isName {
-			offered, _ := n.offered.Get(c, property)
-			return offered
+func (n *network) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
+	points := n.flat.Get(c, key).Points
+	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return n.breadth(c, property) })}
+	if key.Via != "" || out.Rules <= heavyRules {
+		return out
+	}
+	if root, _ := n.in.routes.Get(c, key.Route); root == nil || root.Source == store.OtherFile {
+		return out
+	}
+	return splitHeavy(route.Spread(key.Route, points, func(property route.Property) map[string]route.Breadth {
+		if !property.Spans() {
+			return map[string]route.Breadth{property.Namespace: n.breadth(c, property)}
 		}
-		candidate, exists := n.in.routes.Get(c, named)
-		if !exists {
-			return route.Breadth{Routes: 1}
+		spaces, _ := n.spaces.Get(c, property)
+		by := map[string]route.Breadth{}
+		for offer := range spaces.All() {
+			by[offer.Space] = offer.Breadth
 		}
-		return route.BreadthOf(candidate, property.Form)
-	})
+		return by
+	}))
+}
+
+// breadth returns what the routes bring that have a property.
+func (n *network) breadth(c *memo.Ctx, property route.Property) route.Breadth {
+	named, isName := property.Named()
+	if !isName {
+		offered, _ := n.offered.Get(c, property)
+		return offered
+	}
+	candidate, exists := n.in.routes.Get(c, named)
+	if !exists {
+		return route.Breadth{Routes: 1}
+	}
+	return route.BreadthOf(candidate, property.Form)
+}
+
+// splitHeavy sets the namespaces apart that ask for much.
+func splitHeavy(bySpace map[string]int) *fanoutOut {
+	out := &fanoutOut{Heavy: map[string]int{}}
+	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })
+	for i, space := range spaces {
+		if rules := bySpace[space]; i < maxHeavy && rules > heavyRules {
+			out.Heavy[space] = rules
+		} else {
+			out.Rules += rules
+		}
+	}
+	return out
+}
+
+// heavy returns the branch of a namespace below a root's node.
+func (k flatKey) heavy(space string) branchKey {
+	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
 
 // runDemand adds the nodes of a branch up, level by level.
@@ -208,7 +302,7 @@ func (n *network) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	if !ok {
 		return &demandOut{}
 	}
-	out := &demandOut{branchKey: key, Origin: route.OriginOf(object)}
+	out := &demandOut{branchKey: key, Origin: route.OriginOf(object), Team: object.Source == store.OtherFile}
 	out.Tables, _ = n.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, ir.EveryHost())
 	for depth := range n.MaxDepth {
 		rules, _ := n.depths.Get(c, levelKey{key, depth})
@@ -272,7 +366,7 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 		root := d.branchKey
 		root.Space = ""
 		_, rootStops := stopped[root]
-		if _, stops := stopped[d.branchKey]; stops || rootStops || d.at(depth) == 0 {
+		if _, stops := stopped[d.branchKey]; stops || rootStops && d.at(0) == 0 || d.at(depth) == 0 {
 			continue
 		}
 		level = append(level, d)
@@ -297,27 +391,117 @@ func (n *network) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 
 // runWants gives what a node looks for, nothing beyond the budget.
 func (n *network) runWants(c *memo.Ctx, key flatKey) []route.Property {
-	if key.depth() >= n.budget.Get(c, key.branch()).Depth {
-		return nil
+	wants, over := route.Wants(key.Route, n.flat.Get(c, key).Points), n.overBudget(c, key)
+	if over == nil {
+		return wants
 	}
-	return route.Wants(key.Route, n.flat.Get(c, key).Points)
+	var out []route.Property
+	for _, property := range wants {
+		for _, space := range n.spacesOf(c, property) {
+			if over.of(space) == nil {
+				out = append(out, property.In(space))
+			}
+		}
+	}
+	return out
 }
 
-// overBudget gives the budget that keeps a node from handing requests on, false when
-// it may.
-func (n *network) overBudget(c *memo.Ctx, key flatKey) (budgetOut, bool) {
-	budget := n.budget.Get(c, key.branch())
-	return budget, key.depth() >= budget.Depth
+// spacesOf returns the namespaces of the routes that can have a property.
+func (n *network) spacesOf(c *memo.Ctx, property route.Property) (spaces []string) {
+	if !property.Spans() {
+		return []string{property.Namespace}
+	}
+	offers, _ := n.spaces.Get(c, property)
+	for offer := range offers.All() {
+		spaces = append(spaces, offer.Space)
+	}
+	return spaces
+}
+
+// overOut are the budgets that keep a node from handing requests on.
+type overOut struct {
+	heavy map[string]int // of the node's fanoutOut
+	// stopped has the branches by their Space; that of the node, which holds for the
+	// namespaces that are not in heavy, under "".
+	stopped map[string]*stoppedBranch
+}
+
+type stoppedBranch struct {
+	branchKey
+	budgetOut
+}
+
+// of returns the branch that keeps a node from handing requests to routes of a namespace;
+// nil if it may.
+func (o *overOut) of(space string) *stoppedBranch {
+	if o == nil {
+		return nil
+	}
+	if _, heavy := o.heavy[space]; !heavy {
+		space = ""
+	}
+	return o.stopped[space]
+}
+
+// overBudget returns the budgets that keep a node from handing requests on, nil when
+// it may to all.
+func (n *network) overBudget(c *memo.Ctx, key flatKey) *overOut {
+	out := &overOut{stopped: map[string]*stoppedBranch{}}
+	look := func(at string, branch branchKey) {
+		if budget := n.budget.Get(c, branch); key.depth() >= budget.Depth {
+			out.stopped[at] = &stoppedBranch{branch, budget}
+		}
+	}
+	look("", key.branch())
+	if key.Via == "" {
+		out.heavy = n.fanout.Get(c, key).Heavy
+		for space := range out.heavy {
+			look(space, key.heavy(space))
+		}
+	}
+	if len(out.stopped) == 0 {
+		return nil
+	}
+	return out
+}
+
+// overPoint returns the first branch that keeps a Point of a node from handing requests on;
+// nil for none.
+func (n *network) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *stoppedBranch {
+	if over == nil {
+		return nil
+	}
+	for _, property := range route.Wants(key.Route, []*route.Point{point}) {
+		for _, space := range n.spacesOf(c, property) {
+			if branch := over.of(space); branch != nil {
+				return branch
+			}
+		}
+	}
+	return nil
+}
+
+// closed returns what links read of the budgets: whether routes of a namespace are stopped,
+// and under "" those of the namespaces that it does not have; nil if none are.
+func (o *overOut) closed() map[string]bool {
+	if o == nil {
+		return nil
+	}
+	out := map[string]bool{"": o.stopped[""] != nil}
+	for space := range o.heavy {
+		out[space] = o.stopped[space] != nil
+	}
+	return out
 }
 
 // tooMany says that a rule hands nothing on.
-func (out *graftOut) tooMany(point *route.Point, branch branchKey, over budgetOut) {
+func (out *graftOut) tooMany(point *route.Point, over *stoppedBranch) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	which := "routes"
-	if branch.Space != "" {
-		which = "routes of namespace " + branch.Space
+	if over.Space != "" {
+		which = "routes of namespace " + over.Space
 	}
-	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules on the host %s, and the limit is %d", which, branch.Root, over.Rules, over.Host, over.Limit)
+	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules on the host %s, and the limit is %d", which, over.Root, over.budgetOut.Rules, over.Host, over.Limit)
 	hint := "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
 	if over.Few {
 		hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)

@@ -73,6 +73,18 @@ func routeKey(name string) store.Key {
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
+	// Closed tells whether children of a namespace are over the budget; "" stands for those
+	// that it does not have.
+	Closed map[string]bool
+}
+
+// shuts reports whether children of the namespace are over the budget, so that their
+// links fall, which their nodes hold.
+func (out *pointsOut) shuts(namespace string) bool {
+	if closed, ok := out.Closed[namespace]; ok {
+		return closed
+	}
+	return out.Closed[""]
 }
 
 // linkOut is what a pair has come to.
@@ -127,12 +139,10 @@ func (n *network) declareDelegation(e *memo.Engine) {
 		n.in.routes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) }, route.Property.Named)
 	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
 		flat := n.flat.Get(c, key)
-		if len(flat.Points) > 0 {
-			if _, over := n.overBudget(c, key); over {
-				return &pointsOut{} // so that the links fall, which their children hold
-			}
+		if len(flat.Points) == 0 {
+			return &pointsOut{Hosts: flat.Hosts}
 		}
-		return &pointsOut{flat.Points, flat.Hosts}
+		return &pointsOut{flat.Points, flat.Hosts, n.overBudget(c, key).closed()}
 	}, deepEqual)
 	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
 	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
@@ -186,7 +196,7 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 func (n *network) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := n.in.routes.Get(c, key.Child)
 	parent := n.points.Get(c, key.Parent)
-	if !ok || len(parent.Points) == 0 {
+	if !ok || len(parent.Points) == 0 || parent.shuts(key.Child.Namespace) {
 		return &linkOut{}
 	}
 	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, n.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}
@@ -258,14 +268,15 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
 		out.Uses = flat.Uses
 	}
+	budgets := n.overBudget(c, key)
 	for _, point := range flat.Points {
-		found := n.searchOf(c, key, point)
-		if budget, over := n.overBudget(c, key); over {
-			out.tooMany(point, key.branch(), budget)
+		found, over := n.searchOf(c, key, point), n.overPoint(c, key, point, budgets)
+		if over != nil {
+			out.tooMany(point, over)
 		} else {
 			out.complain(found)
 		}
-		if found.live > 0 && found.missing == "" && !point.Guarded {
+		if found.live > 0 && found.missing == "" && over == nil && !point.Guarded {
 			continue
 		}
 		e, problems := flat.encode(point.Rest)

@@ -65,12 +65,28 @@ const (
 func Fanout(route store.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
-		b := offered(property)
-		combined := saturating(b.Within+b.Joined, len(under))
-		placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
-		total = min(maxFanout, total+max(b.Routes, placed, combined/combinedPerRoute))
+		total = min(maxFanout, total+fanout(under, offered(property)))
 	}
 	return total
+}
+
+// Spread returns the same for the children of each namespace. offered returns the Breadth of
+// a property by namespace.
+func Spread(route store.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
+	out := map[string]int{}
+	for property, under := range byProperty(route, points) {
+		for namespace, b := range offered(property) {
+			out[namespace] = min(maxFanout, out[namespace]+fanout(under, b))
+		}
+	}
+	return out
+}
+
+// fanout returns how many routes the candidates of one property can come to.
+func fanout(under []*Point, b Breadth) int {
+	combined := saturating(b.Within+b.Joined, len(under))
+	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
+	return max(b.Routes, placed, combined/combinedPerRoute)
 }
 
 // saturating multiplies, to maxFanout at most.

@@ -92,6 +92,7 @@ const (
 	ByNamespace                     // "*": all routes of a namespace
 	ByLabel                         // all with the label, of a namespace or of all
 	ByParent                        // those whose parentRefs name the route (GEP-1058)
+	ByParentIn                      // those of them that are of one namespace, see Property.In
 )
 
 // ParentRoute is a parentRef of kind HTTPRoute.

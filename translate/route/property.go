@@ -15,6 +15,20 @@ type Property struct {
 	Namespace, Value string
 }
 
+// Spans reports whether routes of several namespaces can have the property.
+func (p Property) Spans() bool { return p.Form == ByParent || p.Form == ByLabel && p.Namespace == "" }
+
+// In returns the property that routes of the namespace have which have p.
+func (p Property) In(namespace string) Property {
+	switch {
+	case p.Form == ByParent:
+		return Property{ByParentIn, p.Namespace, p.Value + "/" + namespace}
+	case p.Spans():
+		p.Namespace = namespace
+	}
+	return p
+}
+
 // Named gives the route that a property is the name of; ok is false for others.
 func (p Property) Named() (key store.Key, ok bool) {
 	if p.Form != ByName {
@@ -55,7 +69,8 @@ func Offers(object *store.Object) []Property {
 		}
 	}
 	for _, ref := range refs {
-		out = append(out, Property{ByParent, ref.Key.Namespace, ref.Key.Name})
+		parent := Property{ByParent, ref.Key.Namespace, ref.Key.Name}
+		out = append(out, parent, parent.In(key.Namespace))
 	}
 	return uniqueProperties(out)
 }
