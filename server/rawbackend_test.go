@@ -33,7 +33,7 @@ type rawRequest struct {
 // evilBody is an answer in an answer: who reads it as one has been poisoned.
 const evilBody = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nx-poison: 1\r\n\r\nEVIL"
 
-// calmBody answers all requests for /calm.
+// calmBody, with the query behind it, answers requests for /calm.
 const calmBody = "calm"
 
 func startRawBackend(t testing.TB) *rawBackend {
@@ -68,8 +68,9 @@ func (b *rawBackend) serve(conn net.Conn) {
 			return
 		}
 		body := evilBody
-		if strings.Contains(request.head, " /calm") {
-			body = calmBody
+		if _, rest, calm := strings.Cut(request.head, " /calm"); calm {
+			query, _, _ := strings.Cut(rest, " ")
+			body = calmBody + query
 		}
 		if strings.HasPrefix(request.head, "HEAD ") {
 			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n", len(body))
