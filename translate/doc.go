@@ -49,12 +49,12 @@
 //	losses        TCP, TLS, UDPRoute   ← listener                   what older routes have of what it asks for
 //	overload      -                    ← admitted, flat, HTTPRoute  routes that would stand in too many tables
 //	mount         HTTPRoute, GRPCRoute admitted, flat, hostdemand     where which rules go
-//	fanout        node                 flat, who offers what        rules that its children can come to
+//	fanout        node                 flat, who offers what        rules that its children can come to, those of heavy namespaces apart
 //	demand        branch of a root     ← fanout by level, admitted    rules that each level of it can come to
 //	cut           Gateway, port, host  ← demand                     which branches may not go all the way down
 //	budget        branch of a root     demand, cut                  how deep it may hand requests on
-//	wants         node                 flat, budget                 properties of the children it asks for
-//	points        node                 flat, budget                 matches that hand requests down, and their hosts
+//	wants         node                 flat, fanout, budget         properties of the children it asks for
+//	points        node                 flat, fanout, budget         matches that hand requests down, and their hosts
 //	link          node, candidate      points, HTTPRoute, Namespace, bound under which of the node's rules the candidate may stand
 //	live          node's match         ← flat                       how many children stand under it
 //	refused       node                 ← link, flat                 candidates that do not stand, and why
