@@ -137,7 +137,7 @@ metadata: {name: infra}
 ---
 apiVersion: v1
 kind: Namespace
-metadata: {name: innocent, labels: {team: innocent}, annotations: {gatefold.io/paths: "innocent/**", gatefold.io/hostnames: innocent.example.com, gatefold.io/gateway-ports: "8080"}}
+metadata: {name: innocent, labels: {team: innocent}, annotations: {gatefold.io/paths: "innocent/**", gatefold.io/hostnames: "innocent.example.com, grpc.innocent.example.com", gatefold.io/gateway-ports: "8080"}}
 ---
 apiVersion: v1
 kind: Namespace
@@ -188,6 +188,7 @@ kind: GRPCRoute
 metadata: {name: g, namespace: innocent}
 spec:
   parentRefs: [{name: eg, namespace: infra}]
+  hostnames: [grpc.innocent.example.com]
   rules: [{matches: [{method: {service: a.B}}], backendRefs: [{name: s, port: 80}]}]
 ---
 apiVersion: gateway.kgateway.dev/v1alpha1
