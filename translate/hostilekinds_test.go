@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/internal/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -16,12 +17,11 @@ import (
 // limits of their kinds allow, one more, and many more. Path policies are in force, and the
 // teams share a Gateway. What the innocent team's files come to is the same, byte for byte, its
 // edits run the rules that they run without the attack, the work for the attack is
-// bounded by what is written, and problems name the attacker's files alone. GATEFOLD_HOSTILE is the number
-// of folders, and GATEFOLD_HOSTILE_SEED the first seed.
+// bounded by what is written, and problems name the attacker's files alone.
 func TestHostileKinds(t *testing.T) {
-	first := uint64(number(t, "GATEFOLD_HOSTILE_SEED", 1))
+	first := testsize.Seed(t)
 	told := 0
-	for seed := first; seed < first+uint64(number(t, "GATEFOLD_HOSTILE", 10)); seed++ {
+	for seed := first; seed < first+uint64(testsize.Of(t, 10)); seed++ {
 		r, w := rand.New(rand.NewPCG(seed, 12)), newFenced(t, translate.Options{})
 		files := innocentTeam("/a")
 		if problems := w.apply(tree(files)); len(problems) > 0 {
