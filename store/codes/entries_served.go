@@ -65,6 +65,7 @@ func ofRoutes() []Entry {
 func ofPolicies() []Entry {
 	return []Entry{
 		{"Conflicted", Error, "An older policy is for the same target. This one is not applied.", "Remove one of the two, or give it another target."},
+		{"ExtensionNotAllowed", Error, "A GatewayExtension lies outside cluster paths. Its service could change answers to other users of the listener, so gatefold asks no such service: policies that use it close their targets with 500.", "Have the platform team define it in a cluster path, if it trusts the service."},
 		{"ExtensionNotFound", Error, "The policy names a GatewayExtension that does not exist. Its routes answer 500.", "Create it, or correct the name."},
 		{"ExtensionNotUsable", Error, "The GatewayExtension of the policy is invalid, or its service cannot be found. Routes of the policy answer 500.", "Correct the GatewayExtension; its own problems say what is wrong."},
 		{"Invalid", Error, "The policy cannot be applied as a whole. It closes its targets.", "Change the field that the message names."},

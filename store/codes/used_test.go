@@ -38,12 +38,12 @@ func TestEveryCodeHasAnEntry(t *testing.T) {
 	}
 	for code, at := range used {
 		if _, ok := Find(code); !ok {
-			t.Errorf("%s: the code %s has no entry in store/codes/all.go: say its cause and its fix there, and add testdata/%s.txtar", at, code, code)
+			t.Errorf("%s: the code %s has no entry in store/codes/entries*.go: say its cause and its fix there, and add testdata/%s.txtar", at, code, code)
 		}
 	}
 	for _, entry := range All() {
 		if _, ok := used[entry.Name]; !ok {
-			t.Errorf("store/codes/all.go has %s, which nothing uses", entry.Name)
+			t.Errorf("store/codes/entries*.go has %s, which nothing uses", entry.Name)
 		}
 	}
 }
