@@ -67,6 +67,7 @@ type decoder struct {
 	expanded int                 // values decoded inside aliases
 	active   map[*yaml.Node]bool // anchors being expanded
 	stopped  bool                // a limit was hit: nothing more is decoded
+	loose    bool                // see readLoosely
 }
 
 // decodeYAML gives the value of a document's root. When it returns problems,
@@ -76,6 +77,14 @@ func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
 	return value, d.problems
+}
+
+// readLoosely returns the value of a document's root for those who look in it for what was
+// meant: a scalar is the text that stands there, as a name that YAML reads as a number or
+// boolean, and only null is none. A value beyond a limit is nil, and the others are there.
+func readLoosely(root *yaml.Node) any {
+	d := decoder{active: map[*yaml.Node]bool{}, loose: true}
+	return d.value(root)
 }
 
 // report adds a mistake at the node.
@@ -92,12 +101,11 @@ func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 // stop reports a limit.
 func (d *decoder) stop(n *yaml.Node, code, message, hint string) {
 	d.report(n, code, message, hint)
-	d.stopped = true
+	d.stopped = !d.loose
 }
 
 func (d *decoder) value(n *yaml.Node) any {
-	d.count(n)
-	if d.stopped {
+	if !d.count(n) {
 		return nil
 	}
 	switch n.Kind {
@@ -112,15 +120,18 @@ func (d *decoder) value(n *yaml.Node) any {
 // lessDeep says what to do about TooDeep.
 const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
 
-// count counts a value that aliases add.
-func (d *decoder) count(n *yaml.Node) {
-	if len(d.active) > 0 {
-		d.expanded++
+// count counts a value that aliases add, and reports whether it may be decoded.
+func (d *decoder) count(n *yaml.Node) bool {
+	if len(d.active) == 0 {
+		return !d.stopped
 	}
-	if d.expanded > maxAliasNodes {
+	if d.expanded == maxAliasNodes {
 		d.stop(n, "TooManyAliases", fmt.Sprintf("the document's aliases stand for more than %d values", maxAliasNodes),
 			"write the values out, or use fewer aliases (*name)")
+		return false
 	}
+	d.expanded++
+	return !d.stopped
 }
 
 // collection decodes a mapping or a list, one level deeper.
@@ -146,8 +157,10 @@ func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 		return nil
 	}
 	d.active[n.Alias] = true
-	d.count(n)
 	defer delete(d.active, n.Alias)
+	if !d.count(n) {
+		return nil
+	}
 	return then(n.Alias)
 }
 
@@ -294,6 +307,12 @@ func keyName(n *yaml.Node) (string, error) {
 
 // scalar gives the value of a scalar as it is in JSON.
 func (d *decoder) scalar(n *yaml.Node) any {
+	if d.loose && n.Tag != "!!binary" {
+		if n.Style == 0 && resolvePlain(n.Value) == nil {
+			return nil
+		}
+		return n.Value
+	}
 	value, err := resolve(n)
 	if err == nil {
 		value, err = jsonValue(value)

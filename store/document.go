@@ -56,7 +56,7 @@ func (r reader) timed(text []byte) (said *result, took readTime) {
 	} else if value == nil {
 		d.unparsed = d.broken
 	} else {
-		d.salvage(nil, value, 0)
+		d.salvage(nil, d.loosely(), 0)
 	}
 	if len(d.problems)+len(d.refused)+len(d.foreign)+d.unlisted > 0 || d.syntax != nil {
 		d.result.beside = &d.remarks
@@ -72,7 +72,7 @@ type documentReader struct {
 	remarks
 	text []byte
 	root *yaml.Node
-	raw  any // the value of root as it is written, once it was asked for
+	raw  any // the value of root as it is written, once loosely was asked for it
 }
 
 // decode gives the document's value; ok is false when there is none to look at.
@@ -156,7 +156,7 @@ func (d *documentReader) document(value any) {
 			Message: "the document is " + describe(value) + ", not an object",
 			Hint:    "an object begins with apiVersion:, kind: and metadata:; write --- between objects, not a list",
 		}})
-		d.salvage(nil, value, 0)
+		d.salvage(nil, d.loosely(), 0)
 		return
 	}
 	items, isList := object["items"].([]any)
@@ -164,7 +164,7 @@ func (d *documentReader) document(value any) {
 		d.list(object, items)
 	} else if p, wrong := wrongList(object); wrong {
 		d.report(nil, object, p)
-		d.salvage(nil, object, 0)
+		d.salvage(nil, d.loosely(), 0)
 	} else {
 		d.object(nil, object)
 	}
@@ -185,7 +185,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	gvk, ok := d.identify(at, object)
 	if !ok {
 		if len(d.problems) > known || d.unlisted > 0 {
-			d.closeFor(at, object, d.problems[known:])
+			d.salvageObject(at, d.problems[known:])
 		}
 		return
 	}
@@ -261,7 +261,7 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 		d.report(at, object, p)
 	} else {
 		where := find(d.root, slices.Concat(at, parsePath("kind")))
-		d.foreign = append(d.foreign, foreign{gvk.GroupKind(), where})
+		d.foreign = append(d.foreign, foreign{gvk.GroupKind(), where, openedBy(object)})
 	}
 	return gvk, false
 }

@@ -257,6 +257,7 @@ func (f *file) finish(r reader) {
 			all.foreign = append(all.foreign, o)
 		}
 		for i := range said.refused {
+			said.refused[i].nameAfter(f.path)
 			all.refusals = append(all.refusals, &refusal{&said.refused[i], f, d})
 		}
 		f.define(d)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ type Ignored struct {
 type foreign struct {
 	kind  apischema.GroupKind
 	place place
+	opens string // what is served without it, for a policy; see openedBy
 }
 
 // remedies are the kinds of others that people write for what gatefold does, and what to
@@ -44,10 +46,12 @@ type sight struct {
 	file  string
 	place place
 	count int
+	opens string // of the first that is a policy of what is served
 }
 
 // foreignKinds counts the documents of files that gatefold does not use, sorted by kind,
-// and gives a warning for each kind that has a remedy, at its first object.
+// and gives a warning for each kind that has a remedy, or that is a policy of what is served,
+// at its first object.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
@@ -57,19 +61,24 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []Proble
 				at.file, at.place = f.path, o.place
 			}
 			at.count++
+			at.opens = cmp.Or(at.opens, o.opens)
 			seen[o.kind] = at
 		}
 	}
 	hints := remedies()
 	for kind, at := range seen {
 		hint, ours := hints[kind]
-		if !ours {
+		words := ""
+		switch {
+		case at.opens != "":
+			words, hint = ": "+at.opens, cmp.Or(hint, "write a TrafficPolicy for the targets")
+		case !ours:
 			ignored = append(ignored, Ignored{clean(kind.String()), at.count})
 			continue
 		}
 		problems = append(problems, Problem{
 			Code: "KindIgnored", Severity: Warning, File: at.file, Line: at.place.line, Column: at.place.column, Field: "kind",
-			Message: fmt.Sprintf("gatefold does not serve the kind %s (%d in the folder)", kind, at.count), Hint: hint,
+			Message: fmt.Sprintf("gatefold does not serve the kind %s (%d in the folder)%s", clean(kind.String()), at.count, words), Hint: hint,
 		})
 	}
 	slices.SortFunc(ignored, func(a, b Ignored) int { return strings.Compare(a.Kind, b.Kind) })
@@ -80,7 +89,8 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []Proble
 // nor kind, and nothing in it looks like an object of which both are missing or misspelt.
 func isForeign(object map[string]any) bool {
 	for key, value := range object {
-		if key == "apiVersion" || key == "kind" || looksLikeHead(key, value) || ownField(key) {
+		items, isList := value.([]any)
+		if key == "apiVersion" || key == "kind" || looksLikeHead(key, value) || ownField(key) || key == "items" && isList && !isForeignList(items) {
 			return false
 		}
 	}

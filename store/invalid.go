@@ -2,14 +2,17 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/store/tenancy"
 )
@@ -224,21 +227,41 @@ type refusal struct {
 // of it need be valid. Its key is as near as can be to the one it would have.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
-	out.Key.Name, out.Nameless = harmlessName(scalarText(metadata["name"]))
-	if namespace := scalarText(metadata["namespace"]); namespace != "" && len(validation.IsDNS1123Label(namespace)) == 0 {
-		out.Key.Namespace = namespace
+	name, _ := firstText(metadata, "name")
+	out.Key.Name, out.Nameless = harmlessName(name)
+	if namespace, written := firstText(metadata, "namespace"); written {
+		out.Key.Namespace = strings.ToLower(namespace)
+		out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
 	}
-	out.Generation, _ = metadata["generation"].(int64)
+	out.Generation, _ = strconv.ParseInt(text(metadata["generation"]), 10, 64)
 	for _, m := range mistakes {
 		out.addMistake(m)
 	}
-	out.Targets, out.Lost = k.readTargets(raw)
+	if out.Lost { // whose objects its targets name cannot be told
+		out.Key.Namespace = metav1.NamespaceDefault
+		return out
+	}
+	out.Targets, out.Lost = k.readTargets(raw, out.Key.Namespace)
 	if spec, ok := raw["spec"].(map[string]any); ok {
 		list, _ := spec["targetRefs"].([]any)
 		out.readRefs(list)
 	}
 	return out
 }
+
+// firstText returns the text of a field; written tells that the field is there, readable or not.
+func firstText(fields map[string]any, name string) (text string, written bool) {
+	for _, value := range valuesOf(fields, name) {
+		written = true
+		if texts := textsIn(value); len(texts) > 0 {
+			return texts[0], true
+		}
+	}
+	return "", written
+}
+
+// unnamed is what harmlessName makes of no name.
+const unnamed = "_"
 
 // harmlessName returns a name as it may stand in a key; nameless tells that no object can
 // have it. Nothing that is made of it leads to another file.
@@ -253,6 +276,46 @@ func harmlessName(name string) (harmless string, nameless bool) {
 		return '_'
 	}, cut(name))
 	return "_" + harmless, true
+}
+
+// nameAfter gives a policy without a readable name one that names its file, so that those of
+// two files are two.
+func (r *refused) nameAfter(path string) {
+	if r.invalid != nil && r.invalid.Key.Name == unnamed {
+		r.invalid.Key.Name, _ = harmlessName("in " + path)
+		r.key = r.invalid.Key
+	}
+}
+
+// uncovered returns the Invalid of a refusal without the targets that a policy is for of
+// which the last valid version is kept, where nobody can tell that it is not the same one: both
+// are of one file and namespace, and this one has no name that an object can have.
+func (s *Store) uncovered(r *refusal) *Invalid {
+	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
+		return r.invalid
+	}
+	out := *r.invalid
+	out.Targets = slices.DeleteFunc(slices.Clone(out.Targets), func(t Target) bool {
+		for key := range s.kept[r.file.path] {
+			if key.GroupKind() == out.Key.GroupKind() && key.Namespace == out.Key.Namespace && t.isOf(s.served[key].object) {
+				return true
+			}
+		}
+		return false
+	})
+	return &out
+}
+
+// isOf reports whether a valid policy is for all of the target.
+func (t Target) isOf(policy *Object) bool {
+	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
+		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)
+	}
+	return slices.ContainsFunc(refsOf(policy), func(ref api.PolicyTarget) bool {
+		return t.Name == string(ref.Name) && within(ref.Group, ref.Kind, ref.SectionName)
+	}) || slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool {
+		return t.Name == "" && maps.Equal(selector.MatchLabels, t.Labels) && within(selector.Group, selector.Kind, selector.SectionName)
+	})
 }
 
 // withTargets returns the Invalid that also closes what others of its key are for.
@@ -277,6 +340,7 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
 			if len(s.refusals[r.key]) == 0 {
 				delete(s.refusals, r.key)
+				delete(s.nameless, r.key)
 			}
 		}
 	}
@@ -284,6 +348,9 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 		for _, r := range e.after.oddities().refusals {
 			touched[r.key] = struct{}{}
 			s.refusals[r.key] = append(s.refusals[r.key], r)
+			if r.invalid != nil && r.invalid.Nameless {
+				s.nameless[r.key] = struct{}{}
+			}
 		}
 	}
 }
@@ -304,14 +371,14 @@ func (s *Store) invalidOf(key Key) *Invalid {
 	var others []*Invalid
 	for _, r := range s.refusals[key] {
 		if r != first && r.invalid != nil && len(r.invalid.Targets) > 0 && s.admits(r.file.path, key) {
-			others = append(others, r.invalid)
+			others = append(others, s.uncovered(r))
 		}
 	}
 	if len(others) == 0 {
-		return first.invalid
+		return s.uncovered(first)
 	}
 	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(fmt.Sprint(a.Targets), fmt.Sprint(b.Targets)) })
-	return first.invalid.withTargets(others)
+	return s.uncovered(first).withTargets(others)
 }
 
 // firstRefusal is the first, by path and place, of those for which is holds.

@@ -88,9 +88,13 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p Problem, ok bool) {
 		}
 		return p, true
 	}
-	if gvk.Group == gatewayGroup || gvk.Group == api.Group {
+	if gvk.Group == gatewayGroup || meansKgateway(gvk.Group) {
 		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + gvk.Group
 		p.Hint = "its kinds are " + strings.Join(kindNames(gvk.Group), ", ")
+		if gvk.Group != gatewayGroup && gvk.Group != api.Group {
+			p.Message = "gatefold does not serve the kind " + quote(gvk.Kind) + " in " + quote(gvk.Group)
+			p.Hint = "write an object of " + api.Group + ": " + strings.Join(kindNames(api.Group), ", ")
+		}
 		return p, true
 	}
 	return Problem{}, false
@@ -110,15 +114,19 @@ func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 			continue
 		}
 		d := schema.Distance(k.group, strings.ToLower(gvk.Group)) + schema.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
-		if near := d <= 3 && d < len(gvk.Kind) || sameName && (ours || k.group == api.Group && meansKgateway(gvk.Group)); near && (best == nil || d < least) {
+		if near := d <= 3 && d < len(gvk.Kind) || sameName && (ours || meansKgateway(gvk.Group)); near && (best == nil || d < least) {
 			best, least = k, d
 		}
 	}
 	return best
 }
 
-// meansKgateway reports whether a group is that of kgateway, written otherwise.
-func meansKgateway(group string) bool { return strings.Contains(strings.ToLower(group), "kgateway") }
+// meansKgateway reports whether a group is that of kgateway, written otherwise, or the one
+// that it had before, as Gloo Gateway.
+func meansKgateway(group string) bool {
+	group = strings.ToLower(group)
+	return strings.Contains(group, "kgateway") || group == "gateway.solo.io" || group == "gateway.gloo.solo.io"
+}
 
 func kindNames(group string) []string {
 	var names []string

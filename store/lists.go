@@ -11,15 +11,16 @@ func (d *documentReader) list(of map[string]any, items []any) {
 		switch {
 		case !ok:
 			d.report(at, nil, Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
+			d.salvage(at, d.valueAt(at), 0)
 		case strings.EqualFold(name, kindList):
 			d.report(at, nil, Problem{
 				Code: "NotAnObject", Message: "the item is a list: gatefold does not read a list in a list", Hint: "write its items into the outer list",
 			})
-			d.salvage(at, object, 0)
+			d.salvage(at, d.valueAt(at), 0)
 		case object["kind"] == nil:
 			known := len(d.problems)
 			d.object(at, object)
-			d.closeFor(at, itemOf(of, object), d.problems[known:])
+			d.closeFor(at, itemOf(of, d.written(at)), d.problems[known:])
 		default:
 			d.object(at, object)
 		}

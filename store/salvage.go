@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/schema"
@@ -42,28 +44,46 @@ func (d *documentReader) refuse(at fieldPath, object map[string]any, k *kind, fi
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
 	p := Problem{
 		Code: schema.NotServed, Severity: Warning, Field: "kind", Hint: "remove the object",
-		Message: fmt.Sprintf("kgateway has the kind %s; gatefold does not serve it: %s", k.Kind, k.Meaning),
 	}
 	if k.Error {
 		p.Severity = Error
 	}
 	if k.Targets {
-		p.Message = fmt.Sprintf("kgateway has the kind %s; gatefold does not serve it: %s", k.Kind, servedWithout(object))
+		k.Meaning = cmp.Or(servedWithout(object), k.Meaning, "its targets are served without it")
 	}
+	p.Message = fmt.Sprintf("%s has the kind %s; gatefold does not serve it: %s", cmp.Or(k.Of, "kgateway"), k.Kind, k.Meaning)
 	broken := d.broken
 	d.report(at, object, p)
 	d.broken = broken
 }
 
-// servedWithout names the targets that are served without an object.
-func servedWithout(object map[string]any) string {
-	r := &targetReader{kinds: []apischema.GroupKind{{Kind: "Gateway"}, {Kind: "HTTPRoute"}, {Kind: "ListenerSet"}}, seen: map[string]bool{}}
-	r.search(object)
-	metadata, _ := object["metadata"].(map[string]any)
-	namespace := cmp.Or(scalarText(metadata["namespace"]), metav1.NamespaceDefault)
-	if len(r.found) == 0 {
-		return "its targets are served without it"
+// foreignTargets are the kinds that policies of others are for, and gatefold serves.
+func foreignTargets() []apischema.GroupKind {
+	return []apischema.GroupKind{
+		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
+		{Group: gatewayGroup, Kind: "GRPCRoute"}, {Group: gatewayGroup, Kind: "ListenerSet"},
 	}
+}
+
+// openedBy names the targets that are served without an object of a kind that is none of
+// ours; "" for one that is no policy of what gatefold serves.
+func openedBy(object map[string]any) string {
+	spec, _ := object["spec"].(map[string]any)
+	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
+		return ""
+	}
+	return servedWithout(object)
+}
+
+// servedWithout names the targets that are served without an object; "" for none.
+func servedWithout(object map[string]any) string {
+	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
+	r.search(object)
+	if len(r.found) == 0 {
+		return ""
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace := cmp.Or(text(metadata["namespace"]), metav1.NamespaceDefault)
 	verb := " is served without it"
 	if len(r.found) > 1 {
 		verb = " are served without it"
@@ -74,10 +94,21 @@ func servedWithout(object map[string]any) string {
 // written returns the object that at leads to as it is written: a check has dropped what
 // its schema does not know.
 func (d *documentReader) written(at fieldPath) map[string]any {
+	object, _ := d.valueAt(at).(map[string]any)
+	return object
+}
+
+// loosely returns what the document holds, as readLoosely reads it.
+func (d *documentReader) loosely() any {
 	if d.raw == nil {
-		d.raw, _ = decodeYAML(d.root)
+		d.raw = readLoosely(d.root)
 	}
-	value := d.raw
+	return d.raw
+}
+
+// valueAt is written for a value that may be no object.
+func (d *documentReader) valueAt(at fieldPath) any {
+	value := d.loosely()
 	for _, s := range at {
 		switch v := value.(type) {
 		case map[string]any:
@@ -86,8 +117,16 @@ func (d *documentReader) written(at fieldPath) map[string]any {
 			value = v[s.index]
 		}
 	}
-	object, _ := value.(map[string]any)
-	return object
+	return value
+}
+
+// salvageObject looks for policies in an object whose kind is not known because of problems:
+// it may be one, or a list of some whose kind is missing.
+func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
+	object := d.written(at)
+	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
+		d.salvage(at, object, 0)
+	}
 }
 
 // maxSalvageDepth bounds how deep policies are looked for in lists and mappings.
@@ -169,14 +208,20 @@ func (r reader) salvageText(text []byte, problems []finding) (found []refused) {
 			continue
 		}
 		d := &documentReader{reader: r, text: text, root: root, result: &result{}, remarks: remarks{problems: problems}}
-		value, _ := decodeYAML(root)
-		d.salvage(nil, value, 0)
+		d.salvage(nil, d.loosely(), 0)
 		if slices.ContainsFunc(d.refused, func(r refused) bool { return r.invalid != nil && len(r.invalid.Targets) > 0 }) {
 			return d.refused
 		}
 	}
 	return nil
 }
+
+// scaffold are lines that hold templates alone, and the marks of a merge conflict. A template in
+// a line leaves what no name can be.
+var (
+	scaffold = regexp.MustCompile(`(?m)^(?:[ \t]*(?:- )?\{\{.*\}\}[ \t]*|(?:<{7}|={7}|>{7}|\|{7}).*)$`)
+	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
+)
 
 // readings returns texts that are nearly the one that is not YAML, the nearest first. The
 // parser names a line; the one at fault may be beside it.
@@ -190,6 +235,7 @@ func readings(text []byte) iter.Seq[string] {
 		}
 		return r
 	}, string(text))
+	clean = template.ReplaceAllString(scaffold.ReplaceAllString(clean, ""), "_")
 	return func(yield func(string) bool) {
 		_, err := parseYAML(strings.NewReader(clean))
 		if err == nil {
@@ -261,9 +307,12 @@ func (f finding) told() string {
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
+	if len(all)+len(names) == 0 {
+		return nil, nil
+	}
 	versions := versionsOf(object)
 	for i, name := range names {
-		if k = policyKind(scalarText(name), versions); k == nil {
+		if k = policyKind(kindWord(name), versions); k == nil {
 			continue
 		}
 		if len(all) != len(names) {
@@ -280,18 +329,14 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	return k, metadata
 }
 
-// kindByTargets returns the kind of policy that an object of kgateway's group means by the
-// kinds of its targets, where its own kind is missing or is none that kgateway has; nil for
-// none.
+// kindByTargets returns the kind of policy that an object means by the kinds of its targets,
+// where its own kind is missing or is none that its group has; nil for none. An object
+// without a readable apiVersion may be of any group.
 func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
-	if !slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return meansKgateway(gv.Group) }) ||
-		slices.ContainsFunc(valuesOf(object, "kind"), func(name any) bool { return isKindOfKgateway(scalarText(name)) }) {
-		return nil
-	}
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}
 	for i := range kinds {
-		if k := &kinds[i]; k.group == api.Group && k.policy() {
+		if k := &kinds[i]; k.policy() && k.mayBe(object, versions) {
 			policies = append(policies, k)
 			all.kinds = append(all.kinds, k.policyTargets()...)
 		}
@@ -305,10 +350,35 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// isKindOfKgateway reports whether kgateway's group has a kind of the name that gatefold
-// serves.
-func isKindOfKgateway(name string) bool {
-	return slices.ContainsFunc(kinds, func(k kind) bool { return k.group == api.Group && k.name == name })
+// mayBe reports whether an object may be meant as a policy of the kind by all that can be
+// read of its version, and of its kind, which is no name that gatefold knows.
+func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
+	word := ""
+	for _, name := range valuesOf(object, "kind") {
+		word += kindWord(name)
+	}
+	switch {
+	case slices.ContainsFunc(kinds, func(other kind) bool { return strings.EqualFold(other.name, word) }):
+		return false
+	case len(versions) == 0:
+		return true
+	case k.group == api.Group:
+		return slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return meansKgateway(gv.Group) })
+	}
+	ours := slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return gv.Group == k.group })
+	return ours && (word == "" || strings.Contains(strings.ToLower(word), "tls"))
+}
+
+// kindWord returns the name of a kind as it is meant: without the group that kubectl lets
+// stand behind it; "" for what is no name.
+func kindWord(value any) string {
+	for _, text := range textsIn(value) {
+		word, _, _ := strings.Cut(text, ".")
+		if word = strings.ReplaceAll(word, " ", ""); len(validation.IsDNS1123Label(strings.ToLower(word))) == 0 {
+			return word
+		}
+	}
+	return ""
 }
 
 // isNotServed reports whether an object is of a kind that gatefold knows and does not serve.
@@ -316,7 +386,7 @@ func (d *documentReader) isNotServed(object map[string]any) bool {
 	versions := versionsOf(object)
 	return slices.ContainsFunc(valuesOf(object, "kind"), func(name any) bool {
 		return slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool {
-			_, known := d.schemas.KindNotServed(gv.WithKind(scalarText(name)).GroupKind())
+			_, known := d.schemas.KindNotServed(gv.WithKind(kindWord(name)).GroupKind())
 			return known
 		})
 	})
@@ -325,8 +395,10 @@ func (d *documentReader) isNotServed(object map[string]any) bool {
 // versionsOf returns what can be read of apiVersion.
 func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	for _, value := range valuesOf(object, "apiVersion") {
-		if gv, err := apischema.ParseGroupVersion(scalarText(value)); err == nil && !gv.Empty() {
-			versions = append(versions, gv)
+		for _, text := range textsIn(value) {
+			if gv, err := apischema.ParseGroupVersion(text); err == nil && !gv.Empty() && !strings.Contains(text, "{{") {
+				versions = append(versions, gv)
+			}
 		}
 	}
 	return versions

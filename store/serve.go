@@ -67,10 +67,13 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 	}
 	s.declare(touched)
 	for key := range touched {
-		if key.Namespace != "" {
+		if _, nameless := s.nameless[key]; key.Namespace != "" && !nameless {
 			delete(s.selections, key.Namespace)
 			s.settleSafely(key, now, &change)
 		}
+	}
+	for key := range s.nameless { // what they close depends on what is kept
+		s.settleSafely(key, now, &change)
 	}
 	s.completeRestored(&change)
 	slices.SortFunc(change.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })

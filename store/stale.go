@@ -108,7 +108,7 @@ func refsOf(o *Object) []api.PolicyTarget {
 	case *gwv1.BackendTLSPolicy:
 		var refs []api.PolicyTarget
 		for _, ref := range policy.Spec.TargetRefs {
-			refs = append(refs, api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name})
+			refs = append(refs, api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, SectionName: ref.SectionName})
 		}
 		return refs
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -60,14 +59,27 @@ type targetReader struct {
 	found []Target
 	seen  map[string]bool
 	lost  bool // something that looks like a target could not be read
+
+	// exact tells that a target of a kind that is not in kinds is none.
+	exact bool
+	// loose tells that each mapping with a kind of kinds and a name, or with labels to match, is
+	// a target wherever it stands, and that parentRefs are targets: no policy has such fields.
+	loose     bool
+	namespace string // of the policy; "" where it does not matter
 }
 
 // readTargets returns the targets of a policy whose document may be invalid anywhere, and
 // whether there are targets beside them that cannot be read. Fields that hold targets are
 // looked for in the whole object, also under a name that is misspelt or written twice.
-func (k *kind) readTargets(object map[string]any) (targets []Target, lost bool) {
-	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}}
-	r.search(object)
+func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
+	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
+	r.loose = len(valuesOf(object, "kind")) < 2 // else there is another object in the document
+	r.search(withoutHistory(object))
+	for _, spec := range valuesOf(object, "spec") {
+		if _, isText := spec.(string); isText {
+			r.lost = true
+		}
+	}
 	if len(r.found) <= maxClosingTargets {
 		return r.found, r.lost
 	}
@@ -75,6 +87,19 @@ func (k *kind) readTargets(object map[string]any) (targets []Target, lost bool) 
 		targets = append(targets, Target{GroupKind: kind})
 	}
 	return targets, false
+}
+
+// withoutHistory returns an object without what an API server has written into it.
+func withoutHistory(object map[string]any) map[string]any {
+	object = maps.Clone(object)
+	delete(object, "status")
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		delete(metadata, "ownerReferences")
+		object["metadata"] = metadata
+	}
+	return object
 }
 
 // search looks for the fields that hold targets.
@@ -85,11 +110,19 @@ func (r *targetReader) search(value any) {
 			r.search(item)
 		}
 	case map[string]any:
+		switch {
+		case r.loose && len(valuesOf(v, "matchLabels")) > 0:
+			r.selector(v)
+			return
+		case r.loose && len(namesIn(v["name"])) > 0 && len(r.kindsOf(v)) == 1:
+			r.ref(v)
+			return
+		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			switch {
 			case means(name, "targetSelectors"):
 				r.each(v[name], r.selector)
-			case namesTargets(name):
+			case namesTargets(name), r.loose && (means(name, "parentRefs") || means(name, "targetReferences")):
 				r.each(v[name], r.ref)
 			default:
 				r.search(v[name])
@@ -114,11 +147,15 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	case map[string]any:
 		r.entry(v, read)
 	case string:
-		kind, name, both := strings.Cut(v, "/") // as kubectl writes it
-		if !both {
-			kind, name = "", v
+		parts := strings.Split(v, "/") // as kubectl writes it, or with the namespace
+		fields := map[string]any{"name": parts[len(parts)-1]}
+		if len(parts) > 1 {
+			fields["kind"] = parts[0]
 		}
-		read(map[string]any{"kind": kind, "name": name})
+		if len(parts) == 3 {
+			fields["namespace"] = parts[1]
+		}
+		read(fields)
 	default:
 		r.lost = true
 	}
@@ -142,26 +179,37 @@ func (r *targetReader) entry(fields map[string]any, read func(fields map[string]
 
 // ref reads one of targetRefs. Without a name it leads nowhere, unless it is a selector.
 func (r *targetReader) ref(fields map[string]any) {
-	before := len(r.found)
-	for _, name := range valuesOf(fields, "name") {
-		for _, name := range textsIn(name) {
-			r.add(fields, Target{Name: name})
-		}
+	var names []string
+	for _, value := range valuesOf(fields, "name") {
+		names = append(names, namesIn(value)...)
 	}
-	if len(r.found) == before && len(valuesOf(fields, "matchLabels")) > 0 {
+	for _, name := range names {
+		r.add(fields, Target{Name: name})
+	}
+	for _, namespace := range valuesOf(fields, "namespace") {
+		r.lost = r.lost || r.namespace != "" && namespace != r.namespace
+	}
+	switch {
+	case len(names) > 0:
+	case len(valuesOf(fields, "matchLabels")) > 0:
 		r.selector(fields)
+	default:
+		r.lost = true
 	}
-	r.lost = r.lost || len(r.found) == before
 }
 
 // selector reads one of targetSelectors. A label that cannot be read is left out, so that
-// the rest selects more.
+// the rest selects more. One with a name in place of labels is one of targetRefs.
 func (r *targetReader) selector(fields map[string]any) {
-	labels := map[string]string{}
-	for _, value := range valuesOf(fields, "matchLabels") {
+	labels, written := map[string]string{}, valuesOf(fields, "matchLabels")
+	if len(written) == 0 && len(namesIn(fields["name"])) > 0 {
+		r.ref(fields)
+		return
+	}
+	for _, value := range written {
 		pairs, _ := value.(map[string]any)
 		for name, value := range pairs {
-			if value, ok := value.(string); ok && !strings.Contains(name, repeated) {
+			if value, ok := value.(string); ok && !strings.Contains(name, repeated) && len(validation.IsValidLabelValue(value)) == 0 {
 				labels[name] = value
 			}
 		}
@@ -172,7 +220,7 @@ func (r *targetReader) selector(fields map[string]any) {
 // add notes a target for each kind that its fields may mean.
 func (r *targetReader) add(fields map[string]any, target Target) {
 	name, _ := fields["sectionName"].(string)
-	if len(valuesOf(fields, "sectionName")) == 1 && len(name) <= validation.DNS1123SubdomainMaxLength {
+	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {
 		target.Section = name
 	}
 	for _, kind := range r.kindsOf(fields) {
@@ -187,11 +235,15 @@ func (r *targetReader) add(fields map[string]any, target Target) {
 // kindsOf returns the kind that a target names, or all that it may mean.
 func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	if written := valuesOf(fields, "kind"); len(written) == 1 {
+		found, _, _ := FindKind(text(written[0]))
 		for _, kind := range r.kinds {
-			if written[0] == kind.Kind {
+			if found.Kind == kind.Kind {
 				return []apischema.GroupKind{kind}
 			}
 		}
+	}
+	if r.exact {
+		return nil
 	}
 	return r.kinds
 }
@@ -200,12 +252,21 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 // is written can hold it.
 const repeated = "\x00"
 
-// valuesOf returns the values of a field, also where its name is misspelt or stands twice.
+// valuesOf returns the values of a field, also where its name is misspelt or stands twice: the
+// well spelt one first.
 func valuesOf(fields map[string]any, name string) (values []any) {
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		if means(key, name) && fields[key] != nil {
-			values = append(values, fields[key])
+	if fields[name] != nil {
+		values = append(values, fields[name])
+	}
+	var others []string
+	for key := range fields {
+		if key != name && means(key, name) && fields[key] != nil {
+			others = append(others, key)
 		}
+	}
+	slices.Sort(others)
+	for _, key := range others {
+		values = append(values, fields[key])
 	}
 	return values
 }
@@ -219,19 +280,7 @@ func means(key, name string) bool {
 	return len(key) <= 2*len(name) && schema.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
 }
 
-// scalarText returns the text of a name, also of one that YAML reads as a number; "" for
-// all else.
-func scalarText(value any) string {
-	switch v := value.(type) {
-	case string:
-		return v
-	case int64:
-		return strconv.FormatInt(v, 10)
-	}
-	return ""
-}
-
-// textsIn returns the names that a value holds: itself, or those in a list or mapping that is
+// textsIn returns the texts that a value holds: itself, or those in a list or mapping that is
 // written in place of one.
 func textsIn(value any) (names []string) {
 	switch v := value.(type) {
@@ -244,7 +293,18 @@ func textsIn(value any) (names []string) {
 			names = append(names, textsIn(v[key])...)
 		}
 	default:
-		if name := scalarText(value); name != "" && len(name) <= validation.DNS1123SubdomainMaxLength {
+		if name := strings.TrimSpace(text(value)); name != "" && len(name) <= validation.DNS1123SubdomainMaxLength {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// namesIn returns the names of objects among the texts that a value holds. Those of
+// Kubernetes have no capital letters.
+func namesIn(value any) (names []string) {
+	for _, name := range textsIn(value) {
+		if name = strings.ToLower(name); len(validation.IsDNS1123Subdomain(name)) == 0 {
 			names = append(names, name)
 		}
 	}
@@ -283,7 +343,7 @@ func (s *Store) tellConsequences(all []Problem) {
 			if r.invalid != nil && kindOf(key.GroupKind()).policy() && s.admits(r.file.path, key) {
 				at := r.cause
 				at.file, at.line = r.file.path, at.line+r.document.line-1
-				told[at] = s.consequenceOf(key, r.invalid)
+				told[at] = s.consequenceOf(key, r)
 			}
 		}
 	}
@@ -315,11 +375,14 @@ func causeOf(problems []finding) (first spotOfError) {
 }
 
 // consequenceOf returns what it means for traffic that a definition of a policy is invalid.
-func (s *Store) consequenceOf(key Key, i *Invalid) string {
+func (s *Store) consequenceOf(key Key, r *refusal) string {
+	i, open := r.invalid, s.uncovered(r)
 	at, serving := s.served[key]
 	switch {
+	case !serving && len(i.Targets) > 0 && len(open.Targets) == 0:
+		return "the last valid version of what it was is still in force"
 	case !serving:
-		return i.consequence()
+		return open.consequence()
 	case at.definition == nil:
 		return "its last valid version is still in force"
 	}

@@ -32,6 +32,8 @@ type KindNotServed struct {
 	Kind  string `json:"kind"`
 	// Error tells that something is served otherwise than the object asks for.
 	Error bool `json:"error"`
+	// Of is whose kind it is; "" is kgateway.
+	Of string `json:"of"`
 	// Targets tells that targetRefs name what is served without the object. Meaning says
 	// what it means for traffic where they do not.
 	Targets bool   `json:"targets"`
