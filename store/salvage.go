@@ -360,8 +360,8 @@ func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) b
 	switch {
 	case slices.ContainsFunc(kinds, func(other kind) bool { return strings.EqualFold(other.name, word) }):
 		return false
-	case len(versions) == 0:
-		return true
+	case !slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return gv.Group != "" }):
+		return true // no kind of the core group has targets
 	case k.group == api.Group:
 		return slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return meansKgateway(gv.Group) })
 	}
