@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -214,64 +210,6 @@ func (r reader) salvageText(text []byte, problems []finding) (found []refused) {
 		}
 	}
 	return nil
-}
-
-// scaffold are lines that hold templates alone, and the marks of a merge conflict. A template in
-// a line leaves what no name can be.
-var (
-	scaffold = regexp.MustCompile(`(?m)^(?:[ \t]*(?:- )?\{\{.*\}\}[ \t]*|(?:<{7}|={7}|>{7}|\|{7}).*)$`)
-	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
-)
-
-// readings returns texts that are nearly the one that is not YAML, the nearest first. The
-// parser names a line; the one at fault may be beside it.
-func readings(text []byte) iter.Seq[string] {
-	clean := strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return ' '
-		}
-		if r < ' ' && r != '\n' || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, string(text))
-	clean = template.ReplaceAllString(scaffold.ReplaceAllString(clean, ""), "_")
-	return func(yield func(string) bool) {
-		_, err := parseYAML(strings.NewReader(clean))
-		if err == nil {
-			yield(clean)
-			return
-		}
-		if !yield(clean+"}") || !yield(clean+"}}") {
-			return
-		}
-		lines := strings.SplitAfter(clean, "\n")
-		named := faultyLine(err, len(lines))
-		near := lines[max(0, named-3):min(len(lines), named+1)]
-		at := max(0, named-3)
-		for i := range near {
-			if !yield(strings.Join(slices.Concat(lines[:at+i], lines[at+i+1:]), "")) {
-				return
-			}
-		}
-		for i := range near {
-			if !yield(strings.Join(lines[:at+len(near)-1-i], "")) {
-				return
-			}
-		}
-	}
-}
-
-// faultyLine returns the line that an error of the parser names, from 1; the last one where
-// it names none.
-func faultyLine(err error, last int) int {
-	_, after, ok := strings.Cut(err.Error(), "line ")
-	digits, _, _ := strings.Cut(after, ":")
-	line, bad := strconv.Atoi(digits)
-	if !ok || bad != nil {
-		return last
-	}
-	return min(line, last)
 }
 
 // closeFor notes the policy that an object means which is not read because of problems, and

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/schema"
 )
 
 // kindBackendTLSPolicy is the one policy of the Gateway API's own group.
@@ -251,65 +250,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 // repeated marks the name of a key that stands more than once in its mapping. No key that
 // is written can hold it.
 const repeated = "\x00"
-
-// valuesOf returns the values of a field, also where its name is misspelt or stands twice: the
-// well spelt one first.
-func valuesOf(fields map[string]any, name string) (values []any) {
-	if fields[name] != nil {
-		values = append(values, fields[name])
-	}
-	var others []string
-	for key := range fields {
-		if key != name && means(key, name) && fields[key] != nil {
-			others = append(others, key)
-		}
-	}
-	slices.Sort(others)
-	for _, key := range others {
-		values = append(values, fields[key])
-	}
-	return values
-}
-
-// means reports whether a key is a name, or a misspelling of it.
-func means(key, name string) bool {
-	key, _, _ = strings.Cut(key, repeated)
-	if key == name || strings.EqualFold(key, name) {
-		return true
-	}
-	return len(key) <= 2*len(name) && schema.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
-}
-
-// textsIn returns the texts that a value holds: itself, or those in a list or mapping that is
-// written in place of one.
-func textsIn(value any) (names []string) {
-	switch v := value.(type) {
-	case []any:
-		for _, item := range v {
-			names = append(names, textsIn(item)...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			names = append(names, textsIn(v[key])...)
-		}
-	default:
-		if name := strings.TrimSpace(text(value)); name != "" && len(name) <= validation.DNS1123SubdomainMaxLength {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// namesIn returns the names of objects among the texts that a value holds. Those of
-// Kubernetes have no capital letters.
-func namesIn(value any) (names []string) {
-	for _, name := range textsIn(value) {
-		if name = strings.ToLower(name); len(validation.IsDNS1123Subdomain(name)) == 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
 
 // maxTargets is how many targets of a policy a message names.
 const maxTargets = 5
