@@ -208,7 +208,7 @@ func (r *targetReader) selector(fields map[string]any) {
 	for _, value := range written {
 		pairs, _ := value.(map[string]any)
 		for name, value := range pairs {
-			if value, ok := value.(string); ok && !strings.Contains(name, repeated) && len(validation.IsValidLabelValue(value)) == 0 {
+			if value, ok := resolvePlain(text(value)).(string); ok && !strings.Contains(name, repeated) && len(validation.IsValidLabelValue(value)) == 0 {
 				labels[name] = value
 			}
 		}
