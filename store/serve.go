@@ -67,8 +67,11 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 	}
 	s.declare(touched)
 	for key := range touched {
-		if _, nameless := s.nameless[key]; key.Namespace != "" && !nameless {
-			delete(s.selections, key.Namespace)
+		if key.Namespace == "" {
+			continue
+		}
+		delete(s.selections, key.Namespace)
+		if _, nameless := s.nameless[key]; !nameless {
 			s.settleSafely(key, now, &change)
 		}
 	}
