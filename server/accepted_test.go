@@ -14,7 +14,7 @@ import (
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gatefold/gatefold/internal/testsize"
+	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 

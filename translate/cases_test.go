@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,10 +92,11 @@ func (w *world) isAsServed(t *testing.T, forth *world, step cases.Step) {
 			w.ask(t, "reversed: "+step.Prefix, request)
 		}
 	}
-	if got, want := viewText(w.view()), viewText(forth.view()); got != want {
+	if got, want := unreversed(viewText(w.view())), viewText(forth.view()); got != want {
 		t.Errorf("%sthe View differs at %s", step.Prefix, firstDifference(got, want))
 	}
-	if got, want := w.statusText(), forth.statusText(); got != want {
+	got, want := unreversed(w.statusText()), forth.statusText()
+	if !slices.Equal(strings.Fields(got), strings.Fields(want)) { // longer names wrap lines elsewhere
 		t.Errorf("%sthe status differs at %s", step.Prefix, firstDifference(got, want))
 	}
 }
@@ -120,6 +122,12 @@ func reversed(files map[string]string) map[string]string {
 		out[rank.String()+"~"+name] = strings.Join(documents, "\n---\n") + "\n"
 	}
 	return out
+}
+
+// unreversed takes back what reversed did to the names of policies that have none of their
+// own, which are made of their files' names.
+func unreversed(text string) string {
+	return regexp.MustCompile(`_in_([0-9a-f]{2})+_`).ReplaceAllString(text, "_in_")
 }
 
 // ask compares explain's answer with what the case says.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gatefold/gatefold/internal/testsize"
+	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/internal/testsize"
+	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/journal"
 	"github.com/gatefold/gatefold/store/schema"

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/internal/testsize"
+	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 )
@@ -86,7 +86,7 @@ func (f *fleet) run(seed uint64, perWorld int, all *tally) {
 func (f *fleet) exchange(client *envoytest.Client, w *world, q *question) *exchange {
 	x := &exchange{question: q}
 	query, err := explain.NewQuery(q.method, q.url(), q.headers())
-	query.Gateway = w.namespace + "/eg"
+	query.Gateway = q.gateway
 	facts := f.facts
 	facts.View = w.view
 	if x.asked = err; err == nil {

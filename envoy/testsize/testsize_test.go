@@ -3,7 +3,7 @@ package testsize_test
 import (
 	"testing"
 
-	"github.com/gatefold/gatefold/internal/testsize"
+	"github.com/gatefold/gatefold/envoy/testsize"
 )
 
 func TestSizes(t *testing.T) {
