@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -196,5 +197,46 @@ func (w *world) staysAs(t *testing.T, what, served string) {
 	answer := explain.Request(w.view(), explain.Query{Scheme: "http", Host: "x:8080", Port: 8080, Method: "GET", Path: "/"})
 	if answer.Rule == nil || answer.Rule.Root.Key.Name != "sound" {
 		t.Errorf("%s: the sound route does not answer", what)
+	}
+}
+
+// TestAClosedListenerSaysSo: the listener that an invalid policy is for has the condition
+// gatefold.io/ClosedByPolicy, with the policy's name, until the policy is valid. The listener
+// beside it has none.
+func TestAClosedListenerSaysSo(t *testing.T) {
+	const folder = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners:
+  - {name: closed, port: 8080, protocol: HTTP}
+  - {name: open, port: 8081, protocol: HTTP}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: guard}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: eg, sectionName: closed}]
+  %s
+`
+	w := newWorld(t)
+	said := func(policy string) map[gwv1.SectionName]string {
+		w.apply(tree(map[string]string{"eg.yaml": fmt.Sprintf(folder, policy)}))
+		key := store.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}
+		closed := map[gwv1.SectionName]string{}
+		for _, l := range w.statuses[key].Status.(*gwv1.GatewayStatus).Listeners {
+			if c := meta.FindStatusCondition(l.Conditions, "gatefold.io/ClosedByPolicy"); c != nil {
+				closed[l.Name] = fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+			}
+		}
+		return closed
+	}
+	closed := said("rbac: {action: Deny}")
+	if c := closed["closed"]; len(closed) != 1 || !strings.HasPrefix(c, "True Invalid: every route of the listener answers 500: ") || !strings.Contains(c, "TrafficPolicy default/guard") {
+		t.Errorf("the condition of the closed listeners: %q", closed)
+	}
+	if closed := said("timeouts: {request: 1s}"); len(closed) > 0 {
+		t.Errorf("the policy is valid, and yet: %q", closed)
 	}
 }
