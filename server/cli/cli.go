@@ -83,8 +83,12 @@ var errInterrupted = errors.New("interrupted")
 // hurryTime is what a command has to end after a second signal.
 const hurryTime = 5 * time.Second
 
-// untilSignal gives a context that ends with the first SIGINT or SIGTERM. A second one is
-// told by hurried, and ends the program where the command does not.
+// sameSignal is how long after the first signal others count as the same one: make, timeout
+// and shells pass on what the terminal has sent to the program already.
+const sameSignal = 500 * time.Millisecond
+
+// untilSignal gives a context that ends with the first SIGINT or SIGTERM. A second one, later
+// than sameSignal, is told by hurried, and ends the program where the command does not.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
@@ -101,12 +105,14 @@ func untilSignal() (context.Context, func()) {
 		case <-over:
 			return
 		}
-		select {
-		case <-signals:
-			close(hurry)
-		case <-over:
-			return
+		for first := time.Now(); time.Since(first) < sameSignal; {
+			select {
+			case <-signals:
+			case <-over:
+				return
+			}
 		}
+		close(hurry)
 		select {
 		case <-time.After(hurryTime):
 			os.Exit(exitFailed)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server/host"
@@ -468,9 +470,16 @@ func TestHostModeASecondSignalEndsAtOnce(t *testing.T) {
 	defer finish()
 	m.kill(m.gatefold.Process.Pid, syscall.SIGINT)
 	m.logs("stopping: waiting up to 1h0m0s for 1 open request; press Ctrl-C again to stop now")
-	m.kill(m.gatefold.Process.Pid, syscall.SIGINT)
-	exit := new(exec.ExitError)
-	if err := m.gatefold.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+	ended, stop := context.WithCancel(t.Context())
+	process := m.gatefold.Process
+	go func() { // those of the first moment are the same as the first
+		for ended.Err() == nil {
+			_ = process.Signal(syscall.SIGINT)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	exit, err := new(exec.ExitError), m.gatefold.Wait()
+	if stop(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
 		t.Errorf("gatefold ended with %v, want exit code %d", err, exitFailed)
 	}
 	m.gatefold = nil
@@ -481,6 +490,26 @@ func TestHostModeASecondSignalEndsAtOnce(t *testing.T) {
 		t.Error("the request was answered")
 	}
 	m.logs("gatefold: a second signal stopped gatefold at once; open requests were cut off")
+}
+
+// make, timeout and shells pass a signal on that the program has had from the terminal
+// already: gatefold waits for open requests all the same.
+func TestHostModeADoubledSignalIsOne(t *testing.T) {
+	m := newMachine(t, "one")
+	m.start("--envoy-drain", "1h")
+	m.waitFor("one", "a")
+	slow, finish := m.slowRequest()
+	m.kill(m.gatefold.Process.Pid, syscall.SIGINT)
+	m.kill(m.gatefold.Process.Pid, syscall.SIGTERM) // two equal ones can become one on their way
+	m.logs("stopping: waiting up to 1h0m0s for 1 open request")
+	finish()
+	if answer := <-slow; answer.Status != 200 {
+		t.Errorf("the request was answered with %d", answer.Status)
+	}
+	if err := m.gatefold.Wait(); err != nil {
+		t.Errorf("gatefold ended with %v", err)
+	}
+	m.gatefold = nil
 }
 
 // A port that another program has is one line of the log, with the remedy at its place, and
