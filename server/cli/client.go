@@ -80,10 +80,11 @@ func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
 	}
+	page = strings.TrimSuffix(page, "?allow-empty=true")
 	timer := time.AfterFunc(sayAfter, func() {
 		fmt.Fprintf(c.errors(), "gatefold: waiting for gatefold at %s to answer %s, for %s at most (--timeout)\n", c.address, page, c.timeout)
 	})
-	if page = strings.TrimSuffix(page, "?allow-empty=true"); page != reloadPath {
+	if page != reloadPath {
 		return func() { timer.Stop() }
 	}
 	busy := time.AfterFunc(server.BusyAlarm+sayAfter, c.sayBusy)
