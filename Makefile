@@ -54,7 +54,7 @@ conformance: envoy ## Run the Gateway API conformance suite with its own timeout
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
 
-check: build test race random compose lint tidy generated fuzz ## Everything that CI runs
+check: build test race compose lint tidy generated fuzz random ## Everything that CI runs, and the random tests longer
 
 lint: ## Style, import direction and budgets, by .golangci.yaml; and that all of it compiles for macOS
 	$(GOLANGCI) run
