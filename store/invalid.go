@@ -280,7 +280,6 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
 			if len(s.refusals[r.key]) == 0 {
 				delete(s.refusals, r.key)
-				delete(s.nameless, r.key)
 			}
 		}
 	}
@@ -288,9 +287,6 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 		for _, r := range e.after.oddities().refusals {
 			touched[r.key] = struct{}{}
 			s.refusals[r.key] = append(s.refusals[r.key], r)
-			if r.invalid != nil && r.invalid.Nameless {
-				s.nameless[r.key] = struct{}{}
-			}
 		}
 	}
 }

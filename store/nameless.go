@@ -23,6 +23,23 @@ func (r *refused) nameAfter(path string) {
 	}
 }
 
+// isNameless reports whether a key is one that no object can have, by harmlessName.
+func isNameless(key Key) bool { return strings.HasPrefix(key.Name, unnamed) }
+
+// touchNameless adds the policies of the files that have no name of an object to touched: what
+// they close depends on the versions that are kept of their file.
+func (s *Store) touchNameless(files map[string]struct{}, touched map[Key]struct{}) {
+	for path := range files {
+		if f := s.files[path]; f != nil {
+			for _, r := range f.oddities().refusals {
+				if isNameless(r.key) {
+					touched[r.key] = struct{}{}
+				}
+			}
+		}
+	}
+}
+
 // uncovered returns the Invalid of a refusal without the targets that a policy is for of
 // which the last valid version is kept, where nobody can tell that it is not the same one: both
 // are of one file and namespace, and this one has no name that an object can have.

@@ -66,17 +66,26 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 		}
 	}
 	s.declare(touched)
+	moved := map[string]struct{}{} // files of which other versions are kept than before
 	for key := range touched {
 		if key.Namespace == "" {
 			continue
 		}
 		delete(s.selections, key.Namespace)
-		if _, nameless := s.nameless[key]; !nameless {
-			s.settleSafely(key, now, &change)
+		if isNameless(key) {
+			continue
+		}
+		before := s.served[key]
+		s.settleSafely(key, now, &change)
+		if after := s.served[key]; after.kept != before.kept {
+			moved[before.path()], moved[after.path()] = struct{}{}, struct{}{}
 		}
 	}
-	for key := range s.nameless { // what they close depends on what is kept
-		s.settleSafely(key, now, &change)
+	s.touchNameless(moved, touched)
+	for key := range touched {
+		if key.Namespace != "" && isNameless(key) {
+			s.settleSafely(key, now, &change)
+		}
 	}
 	s.completeRestored(&change)
 	slices.SortFunc(change.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })

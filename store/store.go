@@ -63,7 +63,6 @@ type Store struct {
 	kept      map[string]map[Key]struct{}
 	refusals  map[Key][]*refusal // those of a file together, in its order
 	invalid   map[Key]*Invalid   // what Changes told of, where nothing serves
-	nameless  map[Key]struct{}   // keys of refusals without a name of an object
 	outside   map[Key]struct{}   // keys with definitions that the path policies refuse
 	policy    tenancy.Policy
 
@@ -101,7 +100,7 @@ func New(options Options) (*Store, error) {
 		files: map[string]*file{}, flawed: map[string]*file{},
 		served: map[Key]served{}, found: map[Key][]*definition{},
 		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
-		refusals: map[Key][]*refusal{}, invalid: map[Key]*Invalid{}, nameless: map[Key]struct{}{},
+		refusals: map[Key][]*refusal{}, invalid: map[Key]*Invalid{},
 		outside: map[Key]struct{}{}, policy: tenancy.New(options.ClusterPaths), trespassing: map[*file]bool{}, unread: map[string]struct{}{}, selections: map[string]*selection{},
 		previous: map[Key]served{}, withheld: map[Key]formerVersion{}, unsettled: map[Key]struct{}{}, mistakes: map[Key]Problem{},
 		unsaved: map[Key]struct{}{}, absent: map[Key]string{},
