@@ -27,7 +27,7 @@ LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.ver
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-build: ## Build bin/gatefold and bin/echo, the example back end
+build: ## Build bin/gatefold and bin/echo, the example backend
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ . ./examples/echo
 
 run: build envoy ## Serve a copy of examples/quickstart through a real Envoy, until Ctrl-C

@@ -84,7 +84,7 @@ func TestCasesInReverse(t *testing.T) {
 	}
 }
 
-// isAsServed compares what a world serves after a step with another one.
+// isAsServed compares what a world serves after a step with what another world serves.
 func (w *world) isAsServed(t *testing.T, forth *world, step cases.Step) {
 	t.Helper()
 	for _, request := range step.Requests {
