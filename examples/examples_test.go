@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/route"
@@ -137,7 +138,7 @@ func wantSound(t *testing.T, tree watcher.Tree, options translate.Options) trans
 	for _, update := range result.Delta {
 		kinds[update.Type[strings.LastIndex(update.Type, ".")+1:]]++
 	}
-	streams := slices.ContainsFunc(change.Set, func(o *store.Object) bool { return route.IsStream(o.Key) })
+	streams := slices.ContainsFunc(change.Set, func(o *manifest.Object) bool { return route.IsStream(o.Key) })
 	for _, kind := range []string{"Listener", "RouteConfiguration", "Cluster"} {
 		if kinds[kind] == 0 && (kind != "RouteConfiguration" || !streams) {
 			t.Errorf("no %s: %v", kind, kinds)

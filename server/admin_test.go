@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/health"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -100,9 +100,9 @@ func TestPagesAndTheirStatusCodes(t *testing.T) {
 
 func TestProblemsAreShownAndCounted(t *testing.T) {
 	r := start(t, Options{})
-	r.Publish(translate.Result{Problems: []store.Problem{
-		{Code: "UnknownField", Severity: store.Warning, File: "a.yaml", Line: 3, Message: "no field hostname"},
-		{Code: "Syntax", Severity: store.Error, File: "b.yaml", Line: 1, Message: "not YAML"},
+	r.Publish(translate.Result{Problems: []manifest.Problem{
+		{Code: "UnknownField", Severity: manifest.Warning, File: "a.yaml", Line: 3, Message: "no field hostname"},
+		{Code: "Syntax", Severity: manifest.Error, File: "b.yaml", Line: 1, Message: "not YAML"},
 	}})
 	r.Reloaded(Reload{Result: "held", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
 	var page problemList

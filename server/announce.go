@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -36,7 +37,7 @@ func newAnnouncements() announcements {
 // unboundListener is an Envoy listener whose address cannot be bound.
 type unboundListener struct {
 	gateway, words string
-	port           store.Field // of the first listener there; zero where none is known
+	port           manifest.Field // of the first listener there; zero where none is known
 }
 
 // setInfra takes over where Gateways listen.
@@ -104,16 +105,16 @@ func (a *announcements) listens(gateway string) string {
 
 // portOf is the field with the port of an Envoy listener, of the first object by key that
 // has it.
-func (b *board) portOf(gateway, listener string) store.Field {
-	for _, key := range slices.SortedFunc(maps.Keys(b.judged[gateway]), store.CompareKeys) {
+func (b *board) portOf(gateway, listener string) manifest.Field {
+	for _, key := range slices.SortedFunc(maps.Keys(b.judged[gateway]), manifest.CompareKeys) {
 		o := b.objects[key]
 		for _, name := range slices.Sorted(maps.Keys(o.envoy)) {
 			if o.envoy[name] == listener {
-				return store.Field{Object: key, Path: o.portField(name)}
+				return manifest.Field{Object: key, Path: o.portField(name)}
 			}
 		}
 	}
-	return store.Field{}
+	return manifest.Field{}
 }
 
 func (s *Server) enqueue(u unboundListener) {
@@ -134,7 +135,7 @@ func (s *Server) tellBinds(ctx context.Context) {
 		case u := <-s.announced.queue:
 			var place store.Place
 			if s.options.Places != nil && !u.port.Object.IsZero() {
-				place = s.options.Places([]store.Field{u.port})[0]
+				place = s.options.Places([]manifest.Field{u.port})[0]
 			}
 			s.logUnbound(u, place)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -20,11 +21,11 @@ import (
 // with what Envoy answered and transitions stamped, is made when somebody looks: a copy of
 // every status would cost more than the status. It is guarded by Server.mu.
 type board struct {
-	objects  map[store.Key]*object
+	objects  map[manifest.Key]*object
 	verdicts map[string]verdict // by Gateway
 	// judged are the objects that a verdict is joined with, by Gateway: itself, and its
 	// ListenerSets.
-	judged map[string]map[store.Key]struct{}
+	judged map[string]map[manifest.Key]struct{}
 	stale  staleBoard
 	feed   *StatusFeed // nil where nobody follows
 	last   stamps      // that were made last
@@ -54,20 +55,20 @@ type stamps []metav1.Time
 type sight struct {
 	object
 	verdict  verdict
-	stale    *store.Stale // nil where the newest version is served
-	policies []store.Key  // the stale ones that have it as their target
+	stale    *store.Stale   // nil where the newest version is served
+	policies []manifest.Key // the stale ones that have it as their target
 }
 
 func newBoard() board {
 	return board{
-		objects: map[store.Key]*object{}, verdicts: map[string]verdict{}, judged: map[string]map[store.Key]struct{}{},
+		objects: map[manifest.Key]*object{}, verdicts: map[string]verdict{}, judged: map[string]map[manifest.Key]struct{}{},
 		open: map[string]struct{}{}, outdated: map[string]struct{}{}, suspended: map[string]struct{}{},
 	}
 }
 
 // sees gives what is known of an object now; ok is false for one without a status that is
 // not stale either.
-func (b *board) sees(key store.Key) (seen sight, ok bool) {
+func (b *board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
 	o := b.objects[key]
 	if o == nil {
@@ -77,8 +78,8 @@ func (b *board) sees(key store.Key) (seen sight, ok bool) {
 }
 
 // keys gives every object that sees knows, in no order.
-func (b *board) keys() iter.Seq[store.Key] {
-	return func(yield func(store.Key) bool) {
+func (b *board) keys() iter.Seq[manifest.Key] {
+	return func(yield func(manifest.Key) bool) {
 		for key := range b.objects {
 			if !yield(key) {
 				return
@@ -111,7 +112,7 @@ func (b *board) set(u status.Update, now time.Time) {
 	}
 	if u.Gateway != "" {
 		if b.judged[u.Gateway] == nil {
-			b.judged[u.Gateway] = map[store.Key]struct{}{}
+			b.judged[u.Gateway] = map[manifest.Key]struct{}{}
 		}
 		b.judged[u.Gateway][u.Key] = struct{}{}
 	}
@@ -121,7 +122,7 @@ func (b *board) set(u status.Update, now time.Time) {
 
 // judge makes the verdict part of the status of every object that it is joined with.
 func (b *board) judge(gateway string, v verdict) {
-	before := map[store.Key]sight{}
+	before := map[manifest.Key]sight{}
 	for key := range b.judged[gateway] {
 		before[key], _ = b.sees(key)
 	}
@@ -165,7 +166,7 @@ func (b *board) knows(gateway string) bool { return b.objects[ir.GatewayKey(gate
 
 // stamp notes since when the conditions of an object that was seen as before are as they
 // are. Objects whose stamps are those of the last one share them: at a start, all do.
-func (b *board) stamp(key store.Key, before sight, now time.Time) {
+func (b *board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)
 	since := seen.stamps(before, now)
 	if slices.Equal(since, b.last) {

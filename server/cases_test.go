@@ -21,6 +21,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -136,8 +137,8 @@ func (run *caseRun) addressOf(r cases.Request) string {
 // startEchoes starts a back end for each endpoint of the object in the case's
 // network. It answers with the name of the Backend or Service; one that speaks gRPC
 // is a service that policies ask.
-func (run *caseRun) startEchoes(object *store.Object) {
-	if b, ok := store.As[*api.Backend](object); ok {
+func (run *caseRun) startEchoes(object *manifest.Object) {
+	if b, ok := manifest.As[*api.Backend](object); ok {
 		start := run.startEcho
 		if p := b.Spec.Static.AppProtocol; p != nil && *p == api.AppProtocolGRPC {
 			start = run.startExtension
@@ -147,7 +148,7 @@ func (run *caseRun) startEchoes(object *store.Object) {
 			run.startUDP(b.Name, host.Host, host.Port)
 		}
 	}
-	if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {
+	if slice, ok := manifest.As[*discoveryv1.EndpointSlice](object); ok {
 		for _, port := range slice.Ports {
 			start := run.startEcho
 			switch {

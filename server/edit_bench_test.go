@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -43,7 +44,7 @@ func publishShape(t testing.TB, s cases.Shape, edit func(i int, r *translate.Res
 	translator := translate.New(translate.Options{})
 	out.Publish(translator.Apply(store.Change{Set: all}))
 	for i := range out.edits {
-		out.edits[i] = translator.Apply(store.Change{Set: []*store.Object{route(s.Routes/2, i+1)}})
+		out.edits[i] = translator.Apply(store.Change{Set: []*manifest.Object{route(s.Routes/2, i+1)}})
 		edit(i, &out.edits[i])
 	}
 	return out
@@ -131,9 +132,9 @@ func BenchmarkShapeEdit(b *testing.B) {
 		s := cases.Shape{Routes: n, Hosts: 100}
 		b.Run(s.String()+"/streams=100", func(b *testing.B) { benchmarkEdit(b, s, 100, func(int, *translate.Result) {}) })
 		b.Run(s.String()+"/problems", func(b *testing.B) {
-			problems := make([]store.Problem, n)
+			problems := make([]manifest.Problem, n)
 			for i := range problems {
-				problems[i] = store.Problem{Code: "Any", Severity: store.Warning, Object: store.Key{Kind: "HTTPRoute", Name: fmt.Sprint(i)}}
+				problems[i] = manifest.Problem{Code: "Any", Severity: manifest.Warning, Object: manifest.Key{Kind: "HTTPRoute", Name: fmt.Sprint(i)}}
 			}
 			benchmarkEdit(b, s, 1, func(_ int, r *translate.Result) { r.Problems = problems })
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server/health"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -94,10 +94,10 @@ func TestEnvoysAreAskedOverSockets(t *testing.T) {
 	r := start(t, Options{XDSAddress: socket("xds.sock")})
 	dead := &ir.Cluster{
 		Name: "Service/shop/web/80", Endpoints: []ir.Endpoint{{Host: "127.0.0.1", Port: uint32(envoytest.FreePort(t))}},
-		Objects:  []store.Key{{Kind: "Service", Namespace: "shop", Name: "web"}},
+		Objects:  []manifest.Key{{Kind: "Service", Namespace: "shop", Name: "web"}},
 		Upstream: &ir.Upstream{HealthCheck: &ir.HealthCheck{Timeout: 1e9, Interval: 1e8, Unhealthy: 1, Healthy: 1}},
 	}
-	empty := &ir.Cluster{Name: "Backend/shop/empty", Objects: []store.Key{{Kind: "Backend", Namespace: "shop", Name: "empty"}}}
+	empty := &ir.Cluster{Name: "Backend/shop/empty", Objects: []manifest.Key{{Kind: "Backend", Namespace: "shop", Name: "empty"}}}
 	r.Publish(translate.Result{
 		Delta: []xds.Update{updateOf(xds.Cluster(dead)), updateOf(xds.Cluster(empty))},
 		View: func() *ir.View {

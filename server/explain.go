@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
@@ -18,7 +19,7 @@ func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
 	facts, view := explain.Facts{Places: s.options.Places, Outlines: s.options.Outlines, Labels: s.options.Labels}, (func() *ir.View)(nil)
 	s.locked(func() {
 		view, facts.Problems = s.view, s.problems
-		facts.Stale = make(map[store.Key]store.Stale, len(s.board.stale.objects))
+		facts.Stale = make(map[manifest.Key]store.Stale, len(s.board.stale.objects))
 		for key, stale := range s.board.stale.objects {
 			facts.Stale[key] = *stale
 		}
@@ -28,7 +29,7 @@ func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
 			})
 		}
 	})
-	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 	if view == nil {
 		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})
 		return

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -17,7 +18,7 @@ import (
 func viewOf(name string) func() *ir.View {
 	rule := &ir.Rule{
 		Name: name, Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}}, Position: []int{0, 0},
-		Source: &ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: "r"}}, Action: ir.Action{Respond: &ir.Respond{Status: 500}},
+		Source: &ir.Origin{Key: manifest.Key{Kind: "HTTPRoute", Namespace: "n", Name: "r"}}, Action: ir.Action{Respond: &ir.Respond{Status: 500}},
 	}
 	hosts := []ir.HostView{{Domain: "*", Rules: slices.Values([]*ir.Rule{rule}), Len: 1}}
 	port := ir.PortView{Port: &ir.Port{Name: "n/g/http", Gateway: "n/g", Port: 80}, Hosts: hosts}
@@ -27,7 +28,7 @@ func viewOf(name string) func() *ir.View {
 }
 
 func TestExplainAnswersForWhatWasPublishedLast(t *testing.T) {
-	places := func(fields []store.Field) []store.Place {
+	places := func(fields []manifest.Field) []store.Place {
 		out := make([]store.Place, len(fields))
 		for i := range fields {
 			out[i] = store.Place{File: "f.yaml", Line: i + 1, Column: 1}
@@ -40,8 +41,8 @@ func TestExplainAnswersForWhatWasPublishedLast(t *testing.T) {
 		t.Errorf("before the first load: %d %s", code, body)
 	}
 	r.Publish(translate.Result{View: viewOf("one")})
-	r.Publish(translate.Result{View: viewOf("two"), Problems: []store.Problem{{
-		Object: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: "r"}, Field: "spec.rules[0].backendRefs[0]", Message: "there is none",
+	r.Publish(translate.Result{View: viewOf("two"), Problems: []manifest.Problem{{
+		Object: manifest.Key{Kind: "HTTPRoute", Namespace: "n", Name: "r"}, Field: "spec.rules[0].backendRefs[0]", Message: "there is none",
 	}}})
 	var report explain.Report
 	r.read(t, page+"&method=POST&header=x-a:+1&header=x-a:+2&gateway=n/g", &report)

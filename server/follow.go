@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // ObjectStatus is an object with its status, as the admin pages give it. It is never
@@ -21,7 +21,7 @@ type ObjectStatus struct {
 	Stale *Stale `json:"stale,omitempty"`
 	// StalePolicies are the stale policies that have the object as their target, by name or by
 	// labels.
-	StalePolicies []store.Key `json:"stalePolicies,omitempty"`
+	StalePolicies []manifest.Key `json:"stalePolicies,omitempty"`
 }
 
 // ObjectMeta is what of an object's metadata is shown with its status.
@@ -32,7 +32,7 @@ type ObjectMeta struct {
 }
 
 // at is the object of this key, as it is shown.
-func (s sight) at(key store.Key) ObjectStatus {
+func (s sight) at(key manifest.Key) ObjectStatus {
 	return ObjectStatus{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
 		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: s.generation},
@@ -57,18 +57,18 @@ func apiVersion(group string) string {
 type StatusFeed struct {
 	server  *Server
 	wake    chan struct{}
-	changed map[store.Key]struct{} // guarded by Server.mu
+	changed map[manifest.Key]struct{} // guarded by Server.mu
 }
 
 // StatusChange is an object whose status changed.
 type StatusChange struct {
-	Key store.Key
+	Key manifest.Key
 	Now *ObjectStatus // nil when the object is gone, or has no status any more
 }
 
 // FollowStatus begins the one feed. It is called before Run and Publish.
 func (s *Server) FollowStatus() *StatusFeed {
-	f := &StatusFeed{server: s, wake: make(chan struct{}, 1), changed: map[store.Key]struct{}{}}
+	f := &StatusFeed{server: s, wake: make(chan struct{}, 1), changed: map[manifest.Key]struct{}{}}
 	s.locked(func() { s.board.feed = f })
 	return f
 }
@@ -89,12 +89,12 @@ func (f *StatusFeed) Take(all bool) []StatusChange {
 		now := s.at(key)
 		changes = append(changes, StatusChange{key, &now})
 	}
-	slices.SortFunc(changes, func(a, b StatusChange) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(changes, func(a, b StatusChange) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return changes
 }
 
 // look takes what changed as it is now.
-func (f *StatusFeed) look(all bool) (gone []store.Key, seen map[store.Key]sight) {
+func (f *StatusFeed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight) {
 	s := f.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (f *StatusFeed) look(all bool) (gone []store.Key, seen map[store.Key]sight)
 			f.changed[key] = struct{}{}
 		}
 	}
-	seen = make(map[store.Key]sight, len(f.changed))
+	seen = make(map[manifest.Key]sight, len(f.changed))
 	for key := range f.changed {
 		if now, ok := s.board.sees(key); ok {
 			seen[key] = now
@@ -112,12 +112,12 @@ func (f *StatusFeed) look(all bool) (gone []store.Key, seen map[store.Key]sight)
 			gone = append(gone, key)
 		}
 	}
-	f.changed = map[store.Key]struct{}{} // an emptied one keeps the room of all objects of the start
+	f.changed = map[manifest.Key]struct{}{} // an emptied one keeps the room of all objects of the start
 	return gone, seen
 }
 
 // note books that the status of objects is another. A nil feed has no reader.
-func (f *StatusFeed) note(keys ...store.Key) {
+func (f *StatusFeed) note(keys ...manifest.Key) {
 	if f == nil {
 		return
 	}

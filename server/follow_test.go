@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -17,9 +17,9 @@ func TestAFeedTellsTheNewestOfEachObject(t *testing.T) {
 	r := start(t, Options{})
 	feed := r.FollowStatus()
 	class := func(generation int64) status.Update {
-		return status.Update{Key: store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}, Generation: generation, Status: &gwv1.GatewayClassStatus{}}
+		return status.Update{Key: manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}, Generation: generation, Status: &gwv1.GatewayClassStatus{}}
 	}
-	route := status.Update{Key: store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}, Status: &gwv1.RouteStatus{}}
+	route := status.Update{Key: manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}, Status: &gwv1.RouteStatus{}}
 	r.Publish(translate.Result{Status: []status.Update{route, class(1)}})
 	r.Publish(translate.Result{Status: []status.Update{class(2)}})
 	r.Publish(translate.Result{Status: []status.Update{{Key: route.Key}}})

@@ -20,7 +20,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
@@ -51,8 +51,8 @@ func (c *client) obey() {
 // then a Gateway and a problem come or go. Names and words of one edit never come again;
 // of Gateways, there are ten.
 func editAt(i int) translate.Result {
-	routeKey := func(i int) store.Key {
-		return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprintf("r%08d", i)}
+	routeKey := func(i int) manifest.Key {
+		return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprintf("r%08d", i)}
 	}
 	conditions := []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}}
 	delta := []string{
@@ -72,7 +72,7 @@ func editAt(i int) translate.Result {
 		result.Status = append(result.Status, status.Update{Key: ir.GatewayKey(gateway)})
 	}
 	if i%3 == 0 {
-		result.Problems = []store.Problem{{Severity: store.Error, Code: "Conflict", Message: fmt.Sprintf("%08d", i)}}
+		result.Problems = []manifest.Problem{{Severity: manifest.Error, Code: "Conflict", Message: fmt.Sprintf("%08d", i)}}
 	}
 	for _, change := range delta {
 		result.Delta = append(result.Delta, parseUpdate(change))

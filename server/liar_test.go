@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -334,7 +334,7 @@ func TestOddRejectionsHurtNobody(t *testing.T) {
 		f.route("new-"+host[:3], host, "")
 		f.leads("/new-"+host[:3], host)
 	}
-	for _, key := range []store.Key{httpRoute("aa"), httpRoute("bb"), httpRoute("new-one")} {
+	for _, key := range []manifest.Key{httpRoute("aa"), httpRoute("bb"), httpRoute("new-one")} {
 		if said := f.says(key); strings.Contains(said, "odd") {
 			t.Errorf("%s says %s", key, said)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 const (
@@ -21,14 +21,14 @@ const (
 
 // problemLabels are the labels of gatefold_problems.
 type problemLabels struct {
-	severity        store.Severity
+	severity        manifest.Severity
 	code, namespace string
 }
 
 // countProblems sets gatefold_problems. Both severities are there without problems, too, so
 // that an alarm has something to compare.
-func (m *metrics) countProblems(problems []store.Problem) {
-	count := map[problemLabels]int{{store.Error, "", ""}: 0, {store.Warning, "", ""}: 0}
+func (m *metrics) countProblems(problems []manifest.Problem) {
+	count := map[problemLabels]int{{manifest.Error, "", ""}: 0, {manifest.Warning, "", ""}: 0}
 	named := namespacesOf(problems)
 	for _, p := range problems {
 		namespace := p.Object.Namespace
@@ -44,7 +44,7 @@ func (m *metrics) countProblems(problems []store.Problem) {
 }
 
 // namespacesOf returns the namespaces with the most problems, at most maxNamespaces.
-func namespacesOf(problems []store.Problem) map[string]bool {
+func namespacesOf(problems []manifest.Problem) map[string]bool {
 	count := map[string]int{}
 	for _, p := range problems {
 		if namespace := p.Object.Namespace; count[namespace] > 0 || len(validation.IsDNS1123Label(namespace)) == 0 {

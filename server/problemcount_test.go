@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -13,10 +13,10 @@ import (
 // namespaces, there are not more series than for the 50 with the most problems.
 func TestProblemsAreCountedByNamespace(t *testing.T) {
 	r := start(t, Options{})
-	in := func(namespace string) store.Problem {
-		return store.Problem{Code: "UnknownField", Severity: store.Error, Object: store.Key{Kind: "Service", Namespace: namespace, Name: "a"}}
+	in := func(namespace string) manifest.Problem {
+		return manifest.Problem{Code: "UnknownField", Severity: manifest.Error, Object: manifest.Key{Kind: "Service", Namespace: namespace, Name: "a"}}
 	}
-	problems := []store.Problem{in("shop"), in("shop"), in(""), in("no namespace"), in("\xff")}
+	problems := []manifest.Problem{in("shop"), in("shop"), in(""), in("no namespace"), in("\xff")}
 	for i := range 100 {
 		problems = append(problems, in(fmt.Sprintf("team-%02d", i)))
 	}

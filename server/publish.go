@@ -8,6 +8,7 @@ import (
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -197,12 +198,12 @@ func (s *Server) Publish(result translate.Result) {
 }
 
 // setProblems takes over what the problems page shows.
-func (s *Server) setProblems(problems []store.Problem) {
+func (s *Server) setProblems(problems []manifest.Problem) {
 	if s.published && store.SameProblems(problems, s.problems) {
 		return
 	}
 	s.problems = problems
-	count := map[store.Severity]int{store.Error: 0, store.Warning: 0}
+	count := map[manifest.Severity]int{manifest.Error: 0, manifest.Warning: 0}
 	rejected := 0
 	for _, p := range problems {
 		count[p.Severity]++

@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -122,7 +123,7 @@ func (f *folded) reload() {
 }
 
 // says gives the conditions of an object as text.
-func (f *folded) says(key store.Key) string {
+func (f *folded) says(key manifest.Key) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.running.mu.Lock()
@@ -139,7 +140,7 @@ func (f *folded) says(key store.Key) string {
 	return string(text)
 }
 
-func (f *folded) waitFor(key store.Key, words ...string) {
+func (f *folded) waitFor(key manifest.Key, words ...string) {
 	f.t.Helper()
 	envoytest.Wait(f.t, key.String()+" to say "+strings.Join(words, ", "), func() error {
 		for _, word := range words {
@@ -154,8 +155,8 @@ func (f *folded) waitFor(key store.Key, words ...string) {
 // tooBig is a pattern that passes our checks, of more than 100 instructions.
 const tooBig = `/big/[a-z]{150}`
 
-func httpRoute(name string) store.Key {
-	return store.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "default", Name: name}
+func httpRoute(name string) manifest.Key {
+	return manifest.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "default", Name: name}
 }
 
 // A rule that every Envoy rejects is in quarantine: its route tells Envoy's words

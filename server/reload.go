@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // reloadPath is the one admin page that changes something (docs/design/status.md).
@@ -17,10 +18,10 @@ const maxChanges = 100
 type Changes struct {
 	// Set are the first objects that are new or changed, and valid; Removed are the first
 	// that are served no more. SetCount and RemovedCount count all.
-	Set          []store.Key `json:"set,omitempty"`
-	Removed      []store.Key `json:"removed,omitempty"`
-	SetCount     int         `json:"setCount"`
-	RemovedCount int         `json:"removedCount"`
+	Set          []manifest.Key `json:"set,omitempty"`
+	Removed      []manifest.Key `json:"removed,omitempty"`
+	SetCount     int            `json:"setCount"`
+	RemovedCount int            `json:"removedCount"`
 }
 
 // Add adds what one Change of the store set and removed.
@@ -72,7 +73,7 @@ func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 	var failed bool
 	s.locked(func() {
 		hold, failed = cmp.Or(s.hold, s.awaits), s.failed
-		applied.Errors, applied.Warnings = s.severities[store.Error], s.severities[store.Warning]
+		applied.Errors, applied.Warnings = s.severities[manifest.Error], s.severities[manifest.Warning]
 	})
 	switch {
 	case failed:

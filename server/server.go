@@ -39,6 +39,7 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -80,11 +81,11 @@ type Options struct {
 	Reload func(ctx context.Context, allowEmpty bool) (Changes, error)
 	// Places, when set, finds where fields are written in the folder as it was read
 	// last, for explain. It may be called from any goroutine.
-	Places func([]store.Field) []store.Place
+	Places func([]manifest.Field) []store.Place
 	// Outlines, when set, reads what routes ask for in that folder, valid or not.
-	Outlines func([]store.Key) []store.Outline
+	Outlines func([]manifest.Key) []store.Outline
 	// Labels, when set, returns the labels of objects that are served.
-	Labels func([]store.Key) []map[string]string
+	Labels func([]manifest.Key) []map[string]string
 	// Busy, when set, tells what applies the folder's changes. It may be called from any goroutine.
 	Busy func() Busy
 	// Quarantine, when set, is told what Envoys rejected after each change of it: the
@@ -134,9 +135,9 @@ type Server struct {
 	// looks counts the streams that verdicts looked at, for tests.
 	touched  map[*scope]struct{}
 	looks    int
-	problems []store.Problem
+	problems []manifest.Problem
 	// severities counts problems.
-	severities map[store.Severity]int
+	severities map[manifest.Severity]int
 	view       func() *ir.View // of the newest Result; nil before the first
 	hold       string
 	awaits     string // what the first load waits for

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Stale is what the pages say of an object whose last valid version is served.
@@ -27,8 +28,8 @@ func newStale(s *store.Stale) *Stale {
 // staleBoard is what of a board is stale. It is guarded by Server.mu.
 type staleBoard struct {
 	list     []store.Stale // as it was published
-	objects  map[store.Key]*store.Stale
-	policies map[store.Key][]store.Key // the stale policies by target
+	objects  map[manifest.Key]*store.Stale
+	policies map[manifest.Key][]manifest.Key // the stale policies by target
 }
 
 // setStale takes over what is stale now.
@@ -36,7 +37,7 @@ func (b *board) setStale(list []store.Stale) {
 	if store.SameStale(list, b.stale.list) {
 		return
 	}
-	before, now := b.stale, staleBoard{list, make(map[store.Key]*store.Stale, len(list)), map[store.Key][]store.Key{}}
+	before, now := b.stale, staleBoard{list, make(map[manifest.Key]*store.Stale, len(list)), map[manifest.Key][]manifest.Key{}}
 	for i, s := range list {
 		now.objects[s.Key] = &list[i]
 		for _, target := range s.Targets {
@@ -49,7 +50,7 @@ func (b *board) setStale(list []store.Stale) {
 }
 
 // noteChanges notes the objects of which two maps say different things.
-func noteChanges[V any](feed *StatusFeed, before, now map[store.Key]V, equal func(a, b V) bool) {
+func noteChanges[V any](feed *StatusFeed, before, now map[manifest.Key]V, equal func(a, b V) bool) {
 	for key, value := range now {
 		if old, ok := before[key]; !ok || !equal(old, value) {
 			feed.note(key)

@@ -7,6 +7,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -16,12 +17,12 @@ import (
 func TestStaleObjectsAreShown(t *testing.T) {
 	r := start(t, Options{})
 	feed := r.FollowStatus()
-	route := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
-	service := store.Key{Kind: "Service", Namespace: "shop", Name: "cart"}
-	policy := store.Key{Group: gwv1.GroupName, Kind: "BackendTLSPolicy", Namespace: "shop", Name: "tls"}
+	route := manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
+	service := manifest.Key{Kind: "Service", Namespace: "shop", Name: "cart"}
+	policy := manifest.Key{Group: gwv1.GroupName, Kind: "BackendTLSPolicy", Namespace: "shop", Name: "tls"}
 	stale := []store.Stale{
 		{Key: service, Since: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Place: store.Place{File: "a.yaml", Line: 3, Column: 1}, Message: "no"},
-		{Key: policy, Targets: []store.Key{route, service}},
+		{Key: policy, Targets: []manifest.Key{route, service}},
 	}
 	set := []status.Update{{Key: route, Status: &gwv1.RouteStatus{}}, {Key: policy, Status: &gwv1.PolicyStatus{}}}
 	r.Publish(translate.Result{Status: set, Stale: stale})

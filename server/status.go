@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // verdict is what the Envoys of a Gateway say of it.
@@ -25,7 +25,7 @@ type verdict struct {
 }
 
 // gatewayOf gives "namespace/name" of a Gateway's key.
-func gatewayOf(key store.Key) (string, bool) {
+func gatewayOf(key manifest.Key) (string, bool) {
 	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
 }
 

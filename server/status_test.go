@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
@@ -187,7 +187,7 @@ func TestTransitionsAreStamped(t *testing.T) {
 		{parents("http", "False"), now},
 		{parents("other", "True"), now}, // another parent
 	} {
-		b, key := newBoard(), store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
+		b, key := newBoard(), manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
 		b.set(status.Update{Key: key, Status: parents("http", "True")}, old)
 		before, _ := b.sees(key)
 		b.set(status.Update{Key: key, Status: c.fresh}, now)
@@ -205,8 +205,8 @@ func TestTransitionsAreStamped(t *testing.T) {
 
 func TestStatusIsAListOfObjects(t *testing.T) {
 	r := start(t, Options{})
-	class := store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}
-	route := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
+	class := manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}
+	route := manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
 	r.Publish(translate.Result{Status: []status.Update{
 		{Key: route, Generation: 7, Status: &gwv1.RouteStatus{}},
 		{Key: class, Status: &gwv1.GatewayClassStatus{}},

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // statusList is a v1 List, as kubectl prints it.
@@ -27,14 +27,14 @@ type StatusFilter struct {
 }
 
 // Picks reports whether the filter picks the object of this key.
-func (f StatusFilter) Picks(key store.Key) bool {
+func (f StatusFilter) Picks(key manifest.Key) bool {
 	kind := f.Kind.Kind == "" || f.Kind.Kind == key.Kind && f.Kind.Group == key.Group
 	return kind && (f.Namespace == "" || f.Namespace == key.Namespace) && (f.Name == "" || f.Name == key.Name)
 }
 
 // Key is the one object that the filter names.
-func (f StatusFilter) Key() store.Key {
-	return store.Key{Group: f.Kind.Group, Kind: f.Kind.Kind, Namespace: f.Namespace, Name: f.Name}
+func (f StatusFilter) Key() manifest.Key {
+	return manifest.Key{Group: f.Kind.Group, Kind: f.Kind.Kind, Namespace: f.Namespace, Name: f.Name}
 }
 
 // Path is the admin page of what the filter picks.
@@ -107,7 +107,7 @@ func onlyQuery(w http.ResponseWriter, r *http.Request, names ...string) (ok bool
 			continue
 		}
 		message := fmt.Sprintf("unknown query parameter %q", name)
-		if like := schema.Nearest(name, names); like != "" {
+		if like := manifest.Nearest(name, names); like != "" {
 			message += fmt.Sprintf(" (did you mean %s?)", like)
 		}
 		answer(w, http.StatusBadRequest, word{Error: message})
@@ -136,7 +136,7 @@ func (s *Server) nothingOf(filter StatusFilter) string {
 	if !hasStatus {
 		message += ", or its kind has no status"
 	}
-	like := schema.Nearest(filter.Name, slices.Sorted(slices.Values(names)))
+	like := manifest.Nearest(filter.Name, slices.Sorted(slices.Values(names)))
 	switch {
 	case len(same) > 0:
 		return message + " (did you mean " + slices.Min(same) + "?)"
@@ -149,8 +149,8 @@ func (s *Server) nothingOf(filter StatusFilter) string {
 }
 
 // statuses lists the objects that want names, sorted by key.
-func (s *Server) statuses(want func(store.Key) bool) statusList {
-	seen := map[store.Key]sight{}
+func (s *Server) statuses(want func(manifest.Key) bool) statusList {
+	seen := map[manifest.Key]sight{}
 	s.locked(func() {
 		s.refresh()
 		for key := range s.board.keys() {
@@ -160,7 +160,7 @@ func (s *Server) statuses(want func(store.Key) bool) statusList {
 		}
 	})
 	items := make([]ObjectStatus, 0, len(seen))
-	for _, key := range slices.SortedFunc(maps.Keys(seen), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(seen), manifest.CompareKeys) {
 		items = append(items, seen[key].at(key))
 	}
 	return statusList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
@@ -175,8 +175,8 @@ type problemList struct {
 	// Busy says which step has been under way for long, and what that means.
 	Busy string `json:"busy,omitempty"`
 	// State says why what serves cannot be saved for a restart.
-	State    string          `json:"state,omitempty"`
-	Problems []store.Problem `json:"problems"`
+	State    string             `json:"state,omitempty"`
+	Problems []manifest.Problem `json:"problems"`
 }
 
 // problemsPage lists the problems, with ?namespace= those of its objects.
@@ -188,10 +188,10 @@ func (s *Server) problemsPage(w http.ResponseWriter, r *http.Request) {
 	s.locked(func() { list = problemList{Hold: s.hold, State: s.unsaved, Problems: s.problems} })
 	list.Unloaded, list.Busy = s.unloaded(), s.busy().words()
 	if namespace := r.URL.Query().Get("namespace"); namespace != "" {
-		list.Problems = slices.DeleteFunc(slices.Clone(list.Problems), func(p store.Problem) bool { return p.Object.Namespace != namespace })
+		list.Problems = slices.DeleteFunc(slices.Clone(list.Problems), func(p manifest.Problem) bool { return p.Object.Namespace != namespace })
 	}
 	if list.Problems == nil {
-		list.Problems = []store.Problem{}
+		list.Problems = []manifest.Problem{}
 	}
 	answer(w, http.StatusOK, list)
 }

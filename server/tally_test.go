@@ -14,7 +14,7 @@ import (
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/rs/zerolog"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -54,7 +54,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 				if got := looks("Cluster web@bad", "no", "False"); got != streams {
 					t.Errorf("an edit that all reject looks at %d streams", got)
 				}
-				said, _ := json.Marshal(s.statuses(func(store.Key) bool { return true }))
+				said, _ := json.Marshal(s.statuses(func(manifest.Key) bool { return true }))
 				if !strings.Contains(string(said), fmt.Sprintf("and %d more", streams-maxRefusals)) {
 					t.Errorf("who reads the status sees %s", said)
 				}

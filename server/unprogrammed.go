@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // unprogrammed are the metrics of Gateways and listeners that do not serve. They are
@@ -33,7 +33,7 @@ func (u *unprogrammed) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (u *unprogrammed) Collect(to chan<- prometheus.Metric) {
 	gateways, listeners := 0, 0
-	list := u.server.statuses(func(key store.Key) bool {
+	list := u.server.statuses(func(key manifest.Key) bool {
 		return key.Group == gwv1.GroupName && (key.Kind == "Gateway" || key.Kind == "ListenerSet")
 	})
 	for _, item := range list.Items {

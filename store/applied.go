@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Withheld is the version of an object that is served in the place of the folder's, which
 // gatefold could not translate, and since when.
 type Withheld struct {
-	Object *Object
+	Object *manifest.Object
 	Since  time.Time
 }
 
@@ -22,7 +24,7 @@ type formerVersion struct {
 }
 
 // remember notes what was served under a key before a Change, the zero value for nothing.
-func (s *Store) remember(key Key, before served) {
+func (s *Store) remember(key manifest.Key, before served) {
 	if _, known := s.previous[key]; !known && s.begun { // else nothing was served
 		s.previous[key] = before
 	}
@@ -30,7 +32,7 @@ func (s *Store) remember(key Key, before served) {
 
 // Former returns the version of an object that was served when Applied was called last, and
 // since when it is served in the place of a newer one; Object is nil for none.
-func (s *Store) Former(key Key) Withheld {
+func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.withheld[key]; ok {
 		return former.Withheld
 	}
@@ -43,7 +45,7 @@ func (s *Store) Former(key Key) Withheld {
 
 // Applied notes that all Changes so far are served, but for the objects of withheld, of which
 // an earlier version is. That version is what is saved of them.
-func (s *Store) Applied(withheld map[Key]Withheld) {
+func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.previous {
 		now, ok := withheld[key]
 		if _, known := s.withheld[key]; known || !ok || before.object == nil || before.object.Hash != now.Object.Hash {
@@ -63,7 +65,7 @@ func (s *Store) Applied(withheld map[Key]Withheld) {
 		}
 	}
 	s.begun = true
-	s.previous = map[Key]served{} // an emptied one keeps the room of all objects of the start
+	s.previous = map[manifest.Key]served{} // an emptied one keeps the room of all objects of the start
 }
 
 // saved is the text to be saved of what is served, for itself and not as a part of its file.
@@ -85,7 +87,7 @@ func (s *Store) Anew() (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	serving := map[Key]served{}
+	serving := map[manifest.Key]served{}
 	if s.begun {
 		serving = maps.Clone(s.served)
 	}
@@ -94,7 +96,7 @@ func (s *Store) Anew() (*Store, error) {
 			delete(serving, key)
 		}
 	}
-	namespaces := map[Key]struct{}{}
+	namespaces := map[manifest.Key]struct{}{}
 	for key, at := range serving {
 		fresh.served[key] = at
 		path := at.path()
@@ -102,7 +104,7 @@ func (s *Store) Anew() (*Store, error) {
 			fresh.files[path] = &file{path: path, source: s.sourceOf(path)}
 		}
 		fresh.unsettled[key] = struct{}{}
-		if key.isNamespace() {
+		if isNamespace(key) {
 			namespaces[key] = struct{}{}
 		}
 		if at.kept != nil {
@@ -120,7 +122,7 @@ func (s *Store) Anew() (*Store, error) {
 
 // settleSafely decides which object serves under a key. A panic costs that object: what was
 // served stays, a policy without such a version closes its targets, and a problem tells.
-func (s *Store) settleSafely(key Key, now time.Time, change *Change) {
+func (s *Store) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
 	defer func() {
@@ -139,9 +141,9 @@ func (s *Store) settleSafely(key Key, now time.Time, change *Change) {
 }
 
 // unsettle leaves what was served under a key, after a panic at the places.
-func (s *Store) unsettle(key Key, before served, serving bool, places []string, change *Change) {
-	p := Problem{
-		Code: InternalError, Severity: Error, Object: key, Hint: ReportHint,
+func (s *Store) unsettle(key manifest.Key, before served, serving bool, places []string, change *Change) {
+	p := manifest.Problem{
+		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
 		Message: "gatefold could not apply this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")",
 	}
 	if definitions := s.found[key]; len(definitions) > 0 {
@@ -165,14 +167,14 @@ func (s *Store) unsettle(key Key, before served, serving bool, places []string, 
 }
 
 // closeUnsettled tells of an object that is not served as of an invalid one.
-func (s *Store) closeUnsettled(o *Object, why string, change *Change) {
-	if invalid := o.Withhold(why); invalid != nil {
+func (s *Store) closeUnsettled(o *manifest.Object, why string, change *Change) {
+	if invalid := Withhold(o, why); invalid != nil {
 		s.invalid[o.Key] = invalid
 		change.Invalid = append(change.Invalid, invalid)
 	}
 }
 
 // mistakeProblems returns the problems of keys that could not be settled.
-func (s *Store) mistakeProblems() []Problem {
+func (s *Store) mistakeProblems() []manifest.Problem {
 	return slices.Collect(maps.Values(s.mistakes))
 }

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -24,7 +25,7 @@ func TestAWithheldVersionOutlivesARestart(t *testing.T) {
 	s.Applied(nil)
 	saved.take(s)
 	since := treeOf(nil).Noticed
-	withheld := map[Key]Withheld{}
+	withheld := map[manifest.Key]Withheld{}
 	for _, o := range first.Set {
 		if o.Key.Name == "a" {
 			withheld[o.Key] = Withheld{o, since}
@@ -68,12 +69,12 @@ func TestAWithheldVersionOutlivesARestart(t *testing.T) {
 	}
 }
 
-func routeKey(name string) Key {
-	return Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "default", Name: name}
+func routeKey(name string) manifest.Key {
+	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "default", Name: name}
 }
 
-func pathOf(o *Object) string {
-	r, _ := As[*api.HTTPRoute](o)
+func pathOf(o *manifest.Object) string {
+	r, _ := manifest.As[*api.HTTPRoute](o)
 	return *r.Spec.Rules[0].Matches[0].Path.Value
 }
 

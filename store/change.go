@@ -1,21 +1,25 @@
 package store
 
-import "time"
+import (
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // Change is what one Tree changed. It is a value: the store never touches it
 // again.
 type Change struct {
 	// Set holds added and changed objects, sorted by key.
-	Set []*Object
+	Set []*manifest.Object
 	// Gone holds the keys of removed objects, sorted: of those that serve no more, and
 	// of those that are told of as Invalid no more, unless they are in Set.
-	Gone []Key
+	Gone []manifest.Key
 	// Invalid holds added and changed objects that their schema refuses and that nothing
 	// serves for, sorted by key. One that served is in Gone beside.
 	Invalid []*Invalid
 	// Problems holds every problem that stands now, new or old, in the order
 	// of SortProblems.
-	Problems []Problem
+	Problems []manifest.Problem
 	// Ignored counts the documents of the folder that are none of gatefold's, by kind.
 	Ignored []Ignored
 	// Stale holds every object whose last valid version is served now, sorted by key. It

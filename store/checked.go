@@ -8,13 +8,15 @@ import (
 	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Checked is an object as it was made of a text, after pruning and defaulting and
 // with nothing found wrong, so that whoever trusts it need not make it again. It is
 // a value, and becomes JSON and is made of it.
 type Checked struct {
-	object *Object
+	object *manifest.Object
 	name   place // in the text
 	text   []byte
 }
@@ -53,7 +55,7 @@ func (c *Checked) Len() int {
 var errNotChecked = errors.New("it is not the object that was checked")
 
 // read makes the object of that key again.
-func (c *Checked) read(key Key) (*result, error) {
+func (c *Checked) read(key manifest.Key) (*result, error) {
 	text, err := c.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (c *Checked) read(key Key) (*result, error) {
 	if value.GetName() != key.Name || value.GetNamespace() != key.Namespace {
 		return nil, errNotChecked
 	}
-	o := &Object{Key: key, Hash: [sha256.Size]byte(hash), Value: value}
+	o := &manifest.Object{Key: key, Hash: [sha256.Size]byte(hash), Value: value}
 	name := place{written.Name[0], written.Name[1], written.Name[2]}
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }

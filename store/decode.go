@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // The limits of one document (docs/design/safety.md).
@@ -92,8 +94,8 @@ func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	if d.stopped || len(d.problems) == maxMistakes {
 		return
 	}
-	d.problems = append(d.problems, finding{width: placeOf(n).width, Problem: Problem{
-		Code: code, Severity: Error, Line: n.Line, Column: n.Column,
+	d.problems = append(d.problems, finding{width: placeOf(n).width, Problem: manifest.Problem{
+		Code: code, Severity: manifest.Error, Line: n.Line, Column: n.Column,
 		Field: d.path.String(), Message: message, Hint: hint,
 	}})
 }

@@ -15,6 +15,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
@@ -103,7 +104,7 @@ func (d *documentReader) decode() (value any, ok bool) {
 // fail adds an error whose place is known, before it is known what the
 // document is: its text is shown unless it may be a Secret's.
 func (d *documentReader) fail(p finding) {
-	p.Severity = Error
+	p.Severity = manifest.Error
 	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
 		p.Excerpt = excerpt(d.text, place{p.Line, p.Column, max(1, p.width)})
 	}
@@ -112,14 +113,14 @@ func (d *documentReader) fail(p finding) {
 }
 
 // report adds a problem of the object that at leads to; its Field says where.
-func (d *documentReader) report(at fieldPath, object map[string]any, p Problem) {
+func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }
 
 // reportAt is report with the function that gives the place of the field.
-func (d *documentReader) reportAt(at fieldPath, object map[string]any, p Problem, place func(*yaml.Node, fieldPath) place) {
-	p.Severity = cmp.Or(p.Severity, Error)
-	d.broken = d.broken || p.Severity == Error
+func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
+	p.Severity = cmp.Or(p.Severity, manifest.Error)
+	d.broken = d.broken || p.Severity == manifest.Error
 	if len(d.problems) == maxProblems { // no file lists more, and each costs a walk over the text
 		d.unlisted++
 		return
@@ -151,7 +152,7 @@ func (d *documentReader) document(value any) {
 		d.foreign = append(d.foreign, foreign{place: placeOf(d.root)})
 		return
 	case !ok:
-		d.fail(finding{Problem: Problem{
+		d.fail(finding{Problem: manifest.Problem{
 			Code: "NotAnObject", Line: d.root.Line, Column: d.root.Column,
 			Message: "the document is " + describe(value) + ", not an object",
 			Hint:    "an object begins with apiVersion:, kind: and metadata:; write --- between objects, not a list",
@@ -198,9 +199,9 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	}
 	findings := check(gvk, object)
 	for _, f := range findings {
-		p := Problem{Code: f.Code, Severity: Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
+		p := manifest.Problem{Code: f.Code, Severity: manifest.Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
 		if f.Warning {
-			p.Severity = Warning
+			p.Severity = manifest.Warning
 		}
 		sound = sound && f.Warning
 		where := find
@@ -220,7 +221,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	}
 	typed, canonical, err := k.typed(object)
 	if err != nil {
-		p := Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()}
+		p := manifest.Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()}
 		d.report(at, object, p)
 		d.refuse(at, object, k, []schema.Finding{{Code: p.Code, Message: p.Message}}, d.problems[known:])
 		return
@@ -245,7 +246,7 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	}
 	gv, err := apischema.ParseGroupVersion(object["apiVersion"].(string))
 	if err != nil {
-		d.report(at, object, Problem{
+		d.report(at, object, manifest.Problem{
 			Code: "UnknownVersion", Field: "apiVersion",
 			Message: quote(object["apiVersion"].(string)) + " is not of the form group/version",
 		})
@@ -267,8 +268,8 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 }
 
 // missing is about apiVersion or kind when it is absent or no text.
-func missing(field string, object map[string]any) Problem {
-	p := Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
+func missing(field string, object map[string]any) manifest.Problem {
+	p := manifest.Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
 	if value, there := object[field]; there && value != nil {
 		p.Message = field + " is " + describe(value) + ", wants text"
 	}
@@ -303,8 +304,8 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 		metadata["namespace"] = metav1.NamespaceDefault
 	case k.cluster && namespace != nil:
 		delete(metadata, "namespace")
-		d.report(at, object, Problem{
-			Code: "NamespaceIgnored", Severity: Warning, Field: "metadata.namespace",
+		d.report(at, object, manifest.Problem{
+			Code: "NamespaceIgnored", Severity: manifest.Warning, Field: "metadata.namespace",
 			Message: "a " + k.name + " belongs to no namespace", Hint: "remove metadata.namespace",
 		})
 	}
@@ -312,7 +313,7 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 
 // typed makes the object of a checked one. Its hash covers its canonical text, which
 // is that of the first version of its kind, so that a change of version alone is none.
-func (k *kind) typed(object map[string]any) (o *Object, canonical []byte, err error) {
+func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
 	canonical, err = json.Marshal(object) // sorts keys
 	if err != nil {
@@ -322,23 +323,23 @@ func (k *kind) typed(object map[string]any) (o *Object, canonical []byte, err er
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, value); err != nil {
 		return nil, nil, err
 	}
-	return &Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
+	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
 // keyOf gives the key of an object as far as it can be read; zero when it has
 // no kind of the table, no name, or one longer than any object's: no problem
 // should carry megabytes of it.
-func keyOf(object map[string]any) Key {
+func keyOf(object map[string]any) manifest.Key {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
 	gv, err := apischema.ParseGroupVersion(apiVersion)
 	metadata, _ := object["metadata"].(map[string]any)
-	key := Key{Group: gv.Group, Kind: name}
+	key := manifest.Key{Group: gv.Group, Kind: name}
 	key.Name, _ = metadata["name"].(string)
 	key.Namespace, _ = metadata["namespace"].(string)
 	k := kindOf(key.GroupKind())
 	if err != nil || k == nil || key.Name == "" {
-		return Key{}
+		return manifest.Key{}
 	}
 	if k.cluster {
 		key.Namespace = ""
@@ -346,7 +347,7 @@ func keyOf(object map[string]any) Key {
 		key.Namespace = metav1.NamespaceDefault
 	}
 	if len(key.Name) > validation.DNS1123SubdomainMaxLength || len(key.Namespace) > validation.DNS1123LabelMaxLength {
-		return Key{}
+		return manifest.Key{}
 	}
 	return key
 }

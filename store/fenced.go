@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
@@ -22,12 +23,12 @@ const (
 )
 
 // isNamespace reports whether the key is that of a Namespace.
-func (k Key) isNamespace() bool { return k.Group == "" && k.Kind == kindNamespace }
+func isNamespace(k manifest.Key) bool { return k.Group == "" && k.Kind == kindNamespace }
 
 // grantOf returns what a Namespace gives to its namespace; nothing for another object. The
 // schema has seen that it can be read.
-func grantOf(o *Object) tenancy.Grant {
-	namespace, ok := As[*corev1.Namespace](o)
+func grantOf(o *manifest.Object) tenancy.Grant {
+	namespace, ok := manifest.As[*corev1.Namespace](o)
 	if !ok {
 		return tenancy.Grant{}
 	}
@@ -36,14 +37,14 @@ func grantOf(o *Object) tenancy.Grant {
 }
 
 // sourceOf says whether objects of a file come from cluster paths.
-func (s *Store) sourceOf(file string) Source {
+func (s *Store) sourceOf(file string) manifest.Source {
 	switch {
 	case !s.policy.InForce():
-		return AnyFile
+		return manifest.AnyFile
 	case s.policy.Cluster(file):
-		return ClusterPaths
+		return manifest.ClusterPaths
 	}
-	return OtherFile
+	return manifest.OtherFile
 }
 
 // outside is why a definition may not serve.
@@ -61,7 +62,7 @@ const (
 )
 
 // judge says why a file must not define an object; ok is true where it may.
-func (s *Store) judge(file string, o *Object) (why outside, ok bool) {
+func (s *Store) judge(file string, o *manifest.Object) (why outside, ok bool) {
 	if !s.policy.InForce() {
 		return judgeWithout(o)
 	}
@@ -82,7 +83,7 @@ func (s *Store) judge(file string, o *Object) (why outside, ok bool) {
 
 // judgeWithout refuses a Namespace that asks for path policies where none is in force: any
 // file could define one.
-func judgeWithout(o *Object) (why outside, ok bool) {
+func judgeWithout(o *manifest.Object) (why outside, ok bool) {
 	if !grantOf(o).Asks() {
 		return outside{}, true
 	}
@@ -100,7 +101,7 @@ type opened struct {
 
 // opens returns the ports that a Gateway or ListenerSet opens; first 0, for any. It
 // returns none for other kinds.
-func opens(o *Object) []opened {
+func opens(o *manifest.Object) []opened {
 	var listeners []gwv1.PortNumber
 	switch value := o.Value.(type) {
 	case *gwv1.Gateway:
@@ -122,19 +123,19 @@ func opens(o *Object) []opened {
 }
 
 // permits reports whether a file may define an object.
-func (s *Store) permits(file string, o *Object) bool {
+func (s *Store) permits(file string, o *manifest.Object) bool {
 	_, ok := s.judge(file, o)
 	return ok
 }
 
 // admits reports whether a file may define objects of the key's namespace.
-func (s *Store) admits(file string, key Key) bool {
+func (s *Store) admits(file string, key manifest.Key) bool {
 	return s.policy.Refuse(file, key.Namespace) == tenancy.Refusal{}
 }
 
 // inside returns the definitions that the path policies let serve, and notes whether
 // there are others.
-func (s *Store) inside(key Key, definitions []*definition) []*definition {
+func (s *Store) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(s.outside, key)
 	if !slices.ContainsFunc(definitions, s.refused) {
 		return definitions
@@ -148,11 +149,11 @@ func (s *Store) refused(d *definition) bool { return !s.permits(d.file.path, d.o
 
 // declare brings the path policies up to the Namespaces that serve now, and adds the keys
 // on which they judge anew to touched. Namespaces among touched are settled.
-func (s *Store) declare(touched map[Key]struct{}) {
+func (s *Store) declare(touched map[manifest.Key]struct{}) {
 	clear(s.trespassing)
 	changed := map[string]bool{}
 	for key := range touched {
-		if !key.isNamespace() {
+		if !isNamespace(key) {
 			continue
 		}
 		at, serves := s.served[key]
@@ -164,7 +165,7 @@ func (s *Store) declare(touched map[Key]struct{}) {
 		return
 	}
 	s.standing.sure = false
-	judge := func(key Key) {
+	judge := func(key manifest.Key) {
 		if key.Namespace != "" && (changed[key.Namespace] || key.Kind == kindGateway) {
 			touched[key] = struct{}{}
 		}
@@ -184,7 +185,7 @@ func (s *Store) declare(touched map[Key]struct{}) {
 
 // grants returns what all definitions of a Namespace give that may serve, or else the one
 // that is kept.
-func (s *Store) grants(key Key, at served) (all []tenancy.Grant) {
+func (s *Store) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.refused(d) {
 			all = append(all, grantOf(d.object))
@@ -208,11 +209,11 @@ func (s *Store) holdsOutside(f *file) bool {
 }
 
 // sharedPorts tells of Namespaces with a port that belongs to another.
-func (s *Store) sharedPorts() (all []Problem) {
+func (s *Store) sharedPorts() (all []manifest.Problem) {
 	for namespace, other := range s.policy.Overlaps() {
-		key := Key{Kind: kindNamespace, Name: namespace}
-		p := Problem{
-			Code: "PortShared", Severity: Warning, File: s.served[key].path(), Object: key, Field: "metadata.annotations[" + tenancy.AnnotationPorts + "]",
+		key := manifest.Key{Kind: kindNamespace, Name: namespace}
+		p := manifest.Problem{
+			Code: "PortShared", Severity: manifest.Warning, File: s.served[key].path(), Object: key, Field: "metadata.annotations[" + tenancy.AnnotationPorts + "]",
 			Message: fmt.Sprintf("namespace %s has a port that namespace %s has as well: it belongs to %s, and Gateways of %s cannot open it", namespace, other, other, namespace),
 			Hint:    "give each port to one namespace",
 		}
@@ -229,7 +230,7 @@ func (s *Store) sharedPorts() (all []Problem) {
 const maxOutside = 50
 
 // outsideProblems tells of the definitions that the path policies refuse.
-func (s *Store) outsideProblems() []Problem {
+func (s *Store) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.outside {
 		for _, d := range s.found[key] {
@@ -238,15 +239,15 @@ func (s *Store) outsideProblems() []Problem {
 			}
 		}
 	}
-	var all []Problem
+	var all []manifest.Problem
 	for f, refused := range byFile {
 		slices.SortFunc(refused, func(a, b *definition) int { return cmp.Compare(a.order, b.order) })
 		for _, d := range refused[:min(len(refused), maxOutside)] {
 			all = append(all, s.outsideProblem(d))
 		}
 		if more := len(refused) - maxOutside; more > 0 {
-			all = append(all, Problem{
-				Code: "MoreProblems", Severity: Error, File: f.path,
+			all = append(all, manifest.Problem{
+				Code: "MoreProblems", Severity: manifest.Error, File: f.path,
 				Message: fmt.Sprintf("the file has %d objects more that it may not define, which are not listed", more),
 			})
 		}
@@ -254,10 +255,10 @@ func (s *Store) outsideProblems() []Problem {
 	return all
 }
 
-func (s *Store) outsideProblem(d *definition) Problem {
+func (s *Store) outsideProblem(d *definition) manifest.Problem {
 	why, _ := s.judge(d.file.path, d.object)
-	p := Problem{
-		Code: why.code, Severity: Error, File: d.file.path, Line: d.line(), Column: d.place.column,
+	p := manifest.Problem{
+		Code: why.code, Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
 		Object: d.object.Key, Field: why.field, Message: why.Message, Hint: why.Hint,
 	}
 	where := d.place

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -16,43 +17,43 @@ const (
 
 // holdForPolicies says whether the path policies cannot be known, so that taking the Tree
 // could open what is meant to be shut, or shut everything.
-func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p Problem, held bool) {
+func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.policy.InForce() {
 		return s.holdForFlag(edits, next)
 	}
 	switch {
 	case len(s.served) == 0 && next.hidden > 0:
-		return Problem{
-			Code: clusterPathsBroken, Severity: Error, File: hiding(edits),
+		return manifest.Problem{
+			Code: clusterPathsBroken, Severity: manifest.Error, File: hiding(edits),
 			Message: "gatefold cannot read all Namespaces of --cluster-paths, and serves nothing yet: without their path policies, teams could define objects of others",
 			Hint:    "fix the errors of this file or folder",
 		}, true
 	case next.namespaces == 0 && next.hidden == 0 && next.objects > 0 && !s.allowEmpty:
-		return Problem{
-			Code: namespacesMissing, Severity: Error, File: root,
+		return manifest.Problem{
+			Code: namespacesMissing, Severity: manifest.Error, File: root,
 			Message: "no file of --cluster-paths defines a Namespace, and gatefold serves objects of declared namespaces only; it still serves the last valid folder",
 			Hint:    "define a Namespace for each namespace of the folder, default included, or run `gatefold reload --allow-empty` to serve nothing",
 		}, true
 	}
-	return Problem{}, false
+	return manifest.Problem{}, false
 }
 
 // holdForFlag says whether the operator forgot --cluster-paths: a Namespace asks for path
 // policies and nothing serves yet, or the state of an earlier run has that Namespace. At
 // any other time the Namespace alone is refused, as any file could define one.
-func (s *Store) holdForFlag(edits []edit, next tally) (p Problem, held bool) {
+func (s *Store) holdForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
-		return Problem{}, false
+		return manifest.Problem{}, false
 	}
-	d := s.firstFence(edits, func(key Key) bool {
+	d := s.firstFence(edits, func(key manifest.Key) bool {
 		at, serves := s.served[key]
 		return len(s.served) == 0 || serves && grantOf(at.object).Restricts()
 	})
 	if d == nil {
-		return Problem{}, false
+		return manifest.Problem{}, false
 	}
-	return Problem{
-		Code: clusterPathsMissing, Severity: Error, Field: "metadata.annotations",
+	return manifest.Problem{
+		Code: clusterPathsMissing, Severity: manifest.Error, Field: "metadata.annotations",
 		File: d.file.path, Line: d.line(), Column: d.place.column, Object: d.object.Key,
 		Message: "the Namespace has annotations of path policies, and gatefold runs without --cluster-paths: any file may define Namespaces; what served before is still served",
 		Hint:    "start gatefold with --cluster-paths, the files that may define Namespaces and GatewayClasses; or remove the annotations",
@@ -61,7 +62,7 @@ func (s *Store) holdForFlag(edits []edit, next tally) (p Problem, held bool) {
 
 // firstFence returns the first Namespace that asks for path policies, in order of files, of
 // those that counts; nil for none.
-func (s *Store) firstFence(edits []edit, counts func(Key) bool) (first *definition) {
+func (s *Store) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
 			return

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -20,17 +21,17 @@ type file struct {
 	hash        watcher.Hash
 	documents   []*document
 	definitions []*definition
-	source      Source // of its objects
-	hides       bool   // it is skipped, and may hold Namespaces of cluster paths
+	source      manifest.Source // of its objects
+	hides       bool            // it is skipped, and may hold Namespaces of cluster paths
 	tally       tally
 	beside      *oddities
 }
 
 // oddities are what else there is of a file; most have none.
 type oddities struct {
-	skipped  *watcher.Skip // why it is skipped; nil for a file that was read
-	refusals []*refusal    // where the schema refuses what stands there
-	problems []Problem     // at their places in the file
+	skipped  *watcher.Skip      // why it is skipped; nil for a file that was read
+	refusals []*refusal         // where the schema refuses what stands there
+	problems []manifest.Problem // at their places in the file
 	foreign  []foreign
 }
 
@@ -185,8 +186,8 @@ func (f *file) split(content []byte, before *file, limit int) {
 		parts = splitDocuments(content)
 	}
 	if len(parts) > limit {
-		f.beside = &oddities{problems: []Problem{{
-			Code: "TooManyDocuments", Severity: Error, File: f.path, Line: parts[limit].line, Column: 1,
+		f.beside = &oddities{problems: []manifest.Problem{{
+			Code: "TooManyDocuments", Severity: manifest.Error, File: f.path, Line: parts[limit].line, Column: 1,
 			Message: fmt.Sprintf("the file holds %d documents, at most %d are read; none of them is used", len(parts), limit),
 			Hint:    "split the file",
 		}}}
@@ -262,15 +263,15 @@ func (f *file) finish(r reader) {
 		}
 		f.define(d)
 	}
-	if f.hides || f.source == ClusterPaths && f.documents == nil && f.tally.broken > 0 {
+	if f.hides || f.source == manifest.ClusterPaths && f.documents == nil && f.tally.broken > 0 {
 		f.tally.hidden++
 	}
 	f.tally.documents += len(f.documents)
 	f.tally.objects = len(f.definitions)
 	listed := min(len(all.problems), maxProblems)
 	if more += len(all.problems) - listed; more > 0 {
-		all.problems = append(all.problems[:listed:listed], Problem{
-			Code: "MoreProblems", Severity: Error, File: f.path,
+		all.problems = append(all.problems[:listed:listed], manifest.Problem{
+			Code: "MoreProblems", Severity: manifest.Error, File: f.path,
 			Message: fmt.Sprintf("the file has %d problems more, which are not listed", more),
 		})
 	}
@@ -288,29 +289,29 @@ func (f *file) define(d *document) {
 	if d.broken {
 		f.tally.broken++
 	}
-	if f.source == ClusterPaths && d.hidesNamespace() {
+	if f.source == manifest.ClusterPaths && d.hidesNamespace() {
 		f.tally.hidden++
 	}
 }
 
 // count notes where an object comes from, and counts Namespaces.
-func (f *file) count(o *Object) {
+func (f *file) count(o *manifest.Object) {
 	if o.Source != f.source {
 		o.Source = f.source // it was just read, or restored
 	}
-	if !o.Key.isNamespace() {
+	if !isNamespace(o.Key) {
 		return
 	}
 	if grantOf(o).Restricts() {
 		f.tally.fences++
 	}
-	if f.source == ClusterPaths {
+	if f.source == manifest.ClusterPaths {
 		f.tally.namespaces++
 	}
 }
 
 // placed is a document's problem in the file.
-func (f *file) placed(d *document, p finding) Problem {
+func (f *file) placed(d *document, p finding) manifest.Problem {
 	p.File = f.path
 	p.Line += d.line - 1
 	if p.other > 0 {
@@ -334,8 +335,8 @@ func (f *file) flawed() bool {
 }
 
 // fileProblems gives the problems of files, unsorted.
-func fileProblems(flawed map[string]*file) []Problem {
-	var all []Problem
+func fileProblems(flawed map[string]*file) []manifest.Problem {
+	var all []manifest.Problem
 	for _, f := range flawed {
 		all = append(all, f.oddities().problems...)
 	}

@@ -9,7 +9,7 @@ import (
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Ignored counts documents of the folder that gatefold does not use, and that are no
@@ -52,7 +52,7 @@ type sight struct {
 // foreignKinds counts the documents of files that gatefold does not use, sorted by kind,
 // and gives a warning for each kind that has a remedy, or that is a policy of what is served,
 // at its first object.
-func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []Problem) {
+func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
 		for _, o := range f.oddities().foreign {
@@ -76,8 +76,8 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []Proble
 			ignored = append(ignored, Ignored{clean(kind.String()), at.count})
 			continue
 		}
-		problems = append(problems, Problem{
-			Code: "KindIgnored", Severity: Warning, File: at.file, Line: at.place.line, Column: at.place.column, Field: "kind",
+		problems = append(problems, manifest.Problem{
+			Code: "KindIgnored", Severity: manifest.Warning, File: at.file, Line: at.place.line, Column: at.place.column, Field: "kind",
 			Message: fmt.Sprintf("gatefold does not serve the kind %s (%d in the folder)%s", clean(kind.String()), at.count, words), Hint: hint,
 		})
 	}
@@ -116,11 +116,11 @@ func looksLikeHead(key string, value any) bool {
 	if isLikeAPIVersion(key) {
 		return true
 	}
-	return schema.Distance(strings.ToLower(key), "kind") <= 2 && schema.Nearest(text, allKindNames()) != ""
+	return manifest.Distance(strings.ToLower(key), "kind") <= 2 && manifest.Nearest(text, allKindNames()) != ""
 }
 
 func isLikeAPIVersion(key string) bool {
-	return schema.Distance(strings.ToLower(key), "apiversion") <= 2
+	return manifest.Distance(strings.ToLower(key), "apiversion") <= 2
 }
 
 // misspeltHead returns the key that was probably meant as apiVersion; "" for none.

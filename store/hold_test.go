@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -17,7 +18,7 @@ func TestHoldsNameTheWayOut(t *testing.T) {
 		if !strings.Contains(c.Hold, "gatefold reload --allow-empty") || len(c.Gone) > 0 || len(c.Problems) != 1 || c.Stats.Objects != 1 {
 			t.Fatalf("%+v", c)
 		}
-		if p := c.Problems[0]; p.File != "conf" || p.Severity != Error || !strings.HasPrefix(c.Hold, p.Message+". Restore the f") {
+		if p := c.Problems[0]; p.File != "conf" || p.Severity != manifest.Error || !strings.HasPrefix(c.Hold, p.Message+". Restore the f") {
 			t.Errorf("%+v", p)
 		}
 		s.AllowEmpty()

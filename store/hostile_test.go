@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // bombs are texts that must be refused, each by its code, without running away.
@@ -111,7 +113,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for key := range s.served {
 			for _, field := range []string{"", "metadata.name", "spec.rules[0].matches[0].path.value", text[:min(len(text), 40)]} {
-				s.Locate([]Problem{{Object: key, Field: field}})
+				s.Locate([]manifest.Problem{{Object: key, Field: field}})
 			}
 		}
 		for _, p := range splitDocuments([]byte(text)) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/store/tenancy"
 )
@@ -21,7 +22,7 @@ import (
 // namespace; other kinds have no part in what serves. An Invalid is
 // never changed after it was handed out.
 type Invalid struct {
-	Key Key
+	Key manifest.Key
 	// Nameless tells that the object has no name that an object can have: it has no status.
 	Nameless   bool
 	Generation int64
@@ -224,7 +225,7 @@ type refusal struct {
 // closing returns what an invalid policy closes, from the object as it is written: nothing
 // of it need be valid. Its key is as near as can be to the one it would have.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
-	out := &Invalid{Key: Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
+	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
 	out.Key.Name, out.Nameless = harmlessName(name)
 	if namespace, written := firstText(metadata, "namespace"); written {
@@ -273,7 +274,7 @@ func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 }
 
 // replaceRefusals is replace for objects that are refused.
-func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
+func (s *Store) replaceRefusals(e edit, touched map[manifest.Key]struct{}) {
 	if e.before != nil {
 		for _, r := range e.before.oddities().refusals {
 			touched[r.key] = struct{}{}
@@ -293,13 +294,13 @@ func (s *Store) replaceRefusals(e edit, touched map[Key]struct{}) {
 
 // refusalOf gives what is told of a key under which nothing serves: of several
 // definitions, the first path's first; nil for none that the fence lets speak.
-func (s *Store) refusalOf(key Key) *refusal {
+func (s *Store) refusalOf(key manifest.Key) *refusal {
 	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
 }
 
 // invalidOf returns what is told of a key under which nothing serves, nil for nothing. A
 // policy closes what any of its definitions is for.
-func (s *Store) invalidOf(key Key) *Invalid {
+func (s *Store) invalidOf(key manifest.Key) *Invalid {
 	first := s.refusalOf(key)
 	if first == nil {
 		return nil
@@ -318,7 +319,7 @@ func (s *Store) invalidOf(key Key) *Invalid {
 }
 
 // firstRefusal is the first, by path and place, of those for which is holds.
-func (s *Store) firstRefusal(key Key, is func(*refusal) bool) *refusal {
+func (s *Store) firstRefusal(key manifest.Key, is func(*refusal) bool) *refusal {
 	var first *refusal
 	for _, r := range s.refusals[key] { // those of one file stand in their order
 		if is(r) && (first == nil || r.file.path < first.file.path) && s.admits(r.file.path, key) {
@@ -330,7 +331,7 @@ func (s *Store) firstRefusal(key Key, is func(*refusal) bool) *refusal {
 
 // settleInvalid adds to the Change what it changed of what is told of a key beside
 // what serves. The key has been settled.
-func (s *Store) settleInvalid(key Key, change *Change) {
+func (s *Store) settleInvalid(key manifest.Key, change *Change) {
 	if len(s.refusals)+len(s.invalid) == 0 { // as it mostly is
 		return
 	}
@@ -353,11 +354,11 @@ func (s *Store) settleInvalid(key Key, change *Change) {
 	}
 }
 
-func compareInvalid(a, b *Invalid) int { return CompareKeys(a.Key, b.Key) }
+func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
 // placeOfInvalid gives the place of an object that is told of as Invalid, zero for
 // others.
-func (s *Store) placeOfInvalid(key Key) Place {
+func (s *Store) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {
 		return Place{}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -154,7 +155,7 @@ func TestInvalidHasAName(t *testing.T) {
 		"apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nmetadata: {name: a}\nspec: {to: []}\n",
 	} {
 		c := newStore(t, Options{}).Apply(treeOf(map[string]string{"x.yaml": text}))
-		if len(c.Invalid) > 0 || !slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Severity == Error }) {
+		if len(c.Invalid) > 0 || !slices.ContainsFunc(c.Problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error }) {
 			t.Errorf("told is %q with %v of\n%s", told(c), c.Problems, text)
 		}
 	}
@@ -200,7 +201,7 @@ func TestInvalidStaysBehindTheFence(t *testing.T) {
 func TestPlacesOfInvalid(t *testing.T) {
 	s := newStore(t, Options{})
 	c := s.Apply(treeOf(map[string]string{"y.yaml": route("b", "/1") + "---\n# note\n" + route("a", "no-slash"), "z.yaml": route("a", "no-slash")}))
-	fields := []Field{{Object: c.Invalid[0].Key, Path: "spec"}, {Object: Key{Kind: "Service", Name: "none"}}}
+	fields := []manifest.Field{{Object: c.Invalid[0].Key, Path: "spec"}, {Object: manifest.Key{Kind: "Service", Name: "none"}}}
 	if got := s.Places(fields); got[0] != (Place{File: "y.yaml", Line: 18, Column: 9}) || got[1] != (Place{}) {
 		t.Errorf("got %v", got)
 	}

@@ -3,7 +3,7 @@ package store
 import (
 	"strings"
 
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // KindName is a kind of which objects are read, as FindKind finds it.
@@ -27,7 +27,7 @@ func FindKind(word string) (found KindName, like string, ok bool) {
 		}
 		all = append(all, k.name)
 	}
-	return KindName{}, schema.Nearest(name, all), false
+	return KindName{}, manifest.Nearest(name, all), false
 }
 
 // words are the names that a user may give the kind, in lower case. The short names are

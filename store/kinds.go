@@ -11,7 +11,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // kind is one line of the table of kinds.
@@ -70,15 +70,15 @@ func kindOf(gk k8sschema.GroupKind) *kind {
 
 // unknownKind says what is wrong with a kind or version that is not in the
 // table. ok is false when nothing is: the kind belongs to others.
-func unknownKind(gvk k8sschema.GroupVersionKind) (p Problem, ok bool) {
+func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	if k := kindOf(gvk.GroupKind()); k != nil {
-		return Problem{
-			Code: "UnknownVersion", Severity: Error, Field: "apiVersion",
+		return manifest.Problem{
+			Code: "UnknownVersion", Severity: manifest.Error, Field: "apiVersion",
 			Message: gvk.Kind + " has no version " + quote(gvk.Version),
 			Hint:    "write apiVersion: " + strings.Join(k.apiVersions(), " or "),
 		}, true
 	}
-	p = Problem{Code: "UnknownKind", Severity: Error, Field: "kind"}
+	p = manifest.Problem{Code: "UnknownKind", Severity: manifest.Error, Field: "kind"}
 	if like := similarKind(gvk); like != nil {
 		p.Message = "there is no kind " + quote(gvk.Kind) + " in " + quote(gvk.GroupVersion().String())
 		p.Hint = "did you mean kind: " + like.name + "?"
@@ -97,7 +97,7 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p Problem, ok bool) {
 		}
 		return p, true
 	}
-	return Problem{}, false
+	return manifest.Problem{}, false
 }
 
 // similarKind finds the kind of the table that was probably meant: one of the
@@ -113,7 +113,7 @@ func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 		if k.group != gvk.Group && !sameName {
 			continue
 		}
-		d := schema.Distance(k.group, strings.ToLower(gvk.Group)) + schema.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
+		d := manifest.Distance(k.group, strings.ToLower(gvk.Group)) + manifest.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
 		if near := d <= 3 && d < len(gvk.Kind) || sameName && (ours || meansKgateway(gvk.Group)); near && (best == nil || d < least) {
 			best, least = k, d
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -107,7 +108,7 @@ func TestNothingIsKeptOfEdits(t *testing.T) {
 		e.next()
 		worst = max(worst, len(s.Apply(e.tree).Problems))
 		saved.take(s)
-		s.Locate([]Problem{{Object: keyOfRoute("r0-0"), Field: "spec", Message: fmt.Sprint(e.edits)}})
+		s.Locate([]manifest.Problem{{Object: keyOfRoute("r0-0"), Field: "spec", Message: fmt.Sprint(e.edits)}})
 		if e.edits == first {
 			early, earlyHeap = s.holdings(), liveHeap()
 		}
@@ -126,8 +127,8 @@ func TestNothingIsKeptOfEdits(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-func keyOfRoute(name string) Key {
-	return Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: name}
+func keyOfRoute(name string) manifest.Key {
+	return manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: name}
 }
 
 func liveHeap() int {

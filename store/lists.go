@@ -1,6 +1,10 @@
 package store
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // list reads the items of a list.
 func (d *documentReader) list(of map[string]any, items []any) {
@@ -10,10 +14,10 @@ func (d *documentReader) list(of map[string]any, items []any) {
 		name, _ := object["kind"].(string)
 		switch {
 		case !ok:
-			d.report(at, nil, Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
+			d.report(at, nil, manifest.Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
 			d.salvage(at, d.valueAt(at), 0)
 		case strings.EqualFold(name, kindList):
-			d.report(at, nil, Problem{
+			d.report(at, nil, manifest.Problem{
 				Code: "NotAnObject", Message: "the item is a list: gatefold does not read a list in a list", Hint: "write its items into the outer list",
 			})
 			d.salvage(at, d.valueAt(at), 0)
@@ -31,15 +35,15 @@ func (d *documentReader) list(of map[string]any, items []any) {
 const kindList = "List"
 
 // wrongList returns what is wrong with a List whose items cannot be read.
-func wrongList(object map[string]any) (p Problem, wrong bool) {
+func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	name, _ := object["kind"].(string)
 	if !strings.EqualFold(name, kindList) {
 		return p, false
 	}
 	if name != kindList {
-		return Problem{Code: "UnknownKind", Field: "kind", Message: "there is no kind " + quote(name), Hint: "did you mean kind: List?"}, true
+		return manifest.Problem{Code: "UnknownKind", Field: "kind", Message: "there is no kind " + quote(name), Hint: "did you mean kind: List?"}, true
 	}
-	return Problem{
+	return manifest.Problem{
 		Code: "RequiredField", Message: "the List has no list of items: none of its objects is read", Hint: "write the objects into a list below items",
 	}, true
 }

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // place is where something stands in a text: its line and column from 1, and
@@ -86,32 +88,32 @@ type spot struct {
 // file stay without a place; of kept objects the file alone is named. Asked for the same
 // list again (SameProblems), it gives the same one while no place of it changed. Neither
 // may be changed.
-func (s *Store) Locate(problems []Problem) []Problem {
+func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	if last := &s.standing; last.located != nil && SameProblems(problems, last.asked) {
 		return last.located
 	}
-	objects := make(map[Key]struct{}, len(problems))
-	located := make([]Problem, len(problems))
-	fresh := make(map[spot]Problem, len(problems))
+	objects := make(map[manifest.Key]struct{}, len(problems))
+	located := make([]manifest.Problem, len(problems))
+	fresh := make(map[spot]manifest.Problem, len(problems))
 	for i, p := range problems {
 		located[i], objects[p.Object] = p, struct{}{}
 		if at, ok := s.served[p.Object]; ok && p.File == "" {
 			located[i] = s.locate(p, at, fresh)
 		}
-		if p.Cause.Object != (Key{}) {
+		if p.Cause.Object != (manifest.Key{}) {
 			objects[p.Cause.Object] = struct{}{}
 			located[i].Message += s.placeOf(p.Cause, fresh)
 		}
 	}
 	s.located = fresh
-	SortProblems(located)
+	manifest.SortProblems(located)
 	s.standing.asked, s.standing.located, s.standing.objects = problems, located, objects
 	return located
 }
 
 // locate fills in one problem. Places found by this call and the one before
 // are not looked for again.
-func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
+func (s *Store) locate(p manifest.Problem, at served, fresh map[spot]manifest.Problem) manifest.Problem {
 	p.File = at.path()
 	d := at.definition
 	if d == nil {
@@ -132,7 +134,7 @@ func (s *Store) locate(p Problem, at served, fresh map[spot]Problem) Problem {
 
 // placeOf returns the file and line of a field as a message has them behind its words, ""
 // where the object is in no file.
-func (s *Store) placeOf(field Field, fresh map[spot]Problem) string {
+func (s *Store) placeOf(field manifest.Field, fresh map[spot]manifest.Problem) string {
 	at, ok := s.served[field.Object]
 	if !ok {
 		if place := s.placeOfInvalid(field.Object); place.File != "" {
@@ -140,7 +142,7 @@ func (s *Store) placeOf(field Field, fresh map[spot]Problem) string {
 		}
 		return ""
 	}
-	p := s.locate(Problem{Field: field.Path}, at, fresh)
+	p := s.locate(manifest.Problem{Field: field.Path}, at, fresh)
 	if p.Line == 0 {
 		return fmt.Sprintf(" (%s)", path.Join(s.options.PathPrefix, p.File))
 	}
@@ -148,7 +150,7 @@ func (s *Store) placeOf(field Field, fresh map[spot]Problem) string {
 }
 
 // locate finds the place of a field in the text of the definition's document.
-func (d *definition) locate(field string) (p Problem) {
+func (d *definition) locate(field string) (p manifest.Problem) {
 	where := d.find(d.document.root(), field)
 	p.Line, p.Column = where.line, where.column
 	if d.shows() {

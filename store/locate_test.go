@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -61,22 +62,22 @@ text: |
 
 func TestLocate(t *testing.T) {
 	s := newStore(t, Options{})
-	locate := func(problems ...Problem) string {
+	locate := func(problems ...manifest.Problem) string {
 		var lines []string
 		for _, p := range s.Locate(problems) {
 			mark, _, _ := strings.Cut(p.Excerpt, "\n")
-			lines = append(lines, fmt.Sprintf("%s %q", p.position(), strings.TrimSpace(mark)))
+			lines = append(lines, fmt.Sprintf("%s %q", p.Position(), strings.TrimSpace(mark)))
 		}
 		return strings.Join(lines, "; ")
 	}
-	key := func(kind, name string) Key {
+	key := func(kind, name string) manifest.Key {
 		return keyOf(map[string]any{"apiVersion": kindOfName(kind).apiVersions()[0], "kind": kind, "metadata": map[string]any{"name": name}})
 	}
-	value := Problem{Object: key("HTTPRoute", "a"), Field: "spec.rules[0].matches[0].path.value"}
-	absent := Problem{Object: key("HTTPRoute", "b"), Field: "spec.hostnames[0]"}
-	nobody := Problem{Object: key("HTTPRoute", "c"), Field: "spec"}
-	secret := Problem{Object: key("Secret", "s"), Field: "data[tls.crt]"}
-	elsewhere := Problem{File: "f", Line: 3, Object: key("HTTPRoute", "a")}
+	value := manifest.Problem{Object: key("HTTPRoute", "a"), Field: "spec.rules[0].matches[0].path.value"}
+	absent := manifest.Problem{Object: key("HTTPRoute", "b"), Field: "spec.hostnames[0]"}
+	nobody := manifest.Problem{Object: key("HTTPRoute", "c"), Field: "spec"}
+	secret := manifest.Problem{Object: key("Secret", "s"), Field: "data[tls.crt]"}
+	elsewhere := manifest.Problem{File: "f", Line: 3, Object: key("HTTPRoute", "a")}
 	files := map[string]string{
 		"x.yaml": "# c\n---\n" + route("b", "/b") + "---\n" + route("a", "/a"),
 		"y.yaml": "kind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: s}, data: {tls.crt: aGk=}}\n",
@@ -115,7 +116,7 @@ func kindOfName(name string) *kind {
 // TestKindsAreThoseOfTheSchemas keeps the table and the schemas together.
 func TestKindsAreThoseOfTheSchemas(t *testing.T) {
 	for _, k := range kinds {
-		gk := Key{Group: k.group, Kind: k.name}.GroupKind()
+		gk := manifest.Key{Group: k.group, Kind: k.name}.GroupKind()
 		served := schemas().Versions(gk)
 		for _, version := range k.versions {
 			if !strings.Contains(" "+strings.Join(served, " ")+" ", " "+version+" ") {

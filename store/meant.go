@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // valuesOf returns the values of a field, also where its name is misspelt or stands twice: the
@@ -35,7 +35,7 @@ func means(key, name string) bool {
 	if key == name || strings.EqualFold(key, name) {
 		return true
 	}
-	return len(key) <= 2*len(name) && schema.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
+	return len(key) <= 2*len(name) && manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
 }
 
 // textsIn returns the texts that a value holds: itself, or those in a list or mapping that is

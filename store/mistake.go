@@ -8,6 +8,7 @@ import (
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
@@ -43,7 +44,7 @@ func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []
 		_ = recover() // neither is there a status then, nor is it known what a policy closes
 	}()
 	known := len(d.problems)
-	d.report(at, object, Problem{Code: InternalError, Message: message, Hint: ReportHint})
+	d.report(at, object, manifest.Problem{Code: InternalError, Message: message, Hint: ReportHint})
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
 	if k := kindOf(apischema.FromAPIVersionAndKind(apiVersion, name).GroupKind()); k != nil {
@@ -60,8 +61,8 @@ func (r reader) readSafely(text []byte) (said *result, took readTime) {
 			return
 		}
 		message := "gatefold could not read this document, which is a mistake in gatefold (at " + strings.Join(PanickedAt(maxMistakePlaces), " < ") + ")"
-		said = &result{broken: true, beside: &remarks{problems: []finding{{Problem: Problem{
-			Code: InternalError, Severity: Error, Line: 1, Column: 1, Message: message, Hint: ReportHint,
+		said = &result{broken: true, beside: &remarks{problems: []finding{{Problem: manifest.Problem{
+			Code: InternalError, Severity: manifest.Error, Line: 1, Column: 1, Message: message, Hint: ReportHint,
 		}}}}}
 	}()
 	return r.timed(text)

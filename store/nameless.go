@@ -9,6 +9,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // unnamed is what harmlessName makes of no name.
@@ -24,11 +25,11 @@ func (r *refused) nameAfter(path string) {
 }
 
 // isNameless reports whether a key is one that no object can have, by harmlessName.
-func isNameless(key Key) bool { return strings.HasPrefix(key.Name, unnamed) }
+func isNameless(key manifest.Key) bool { return strings.HasPrefix(key.Name, unnamed) }
 
 // touchNameless adds the policies of the files that have no name of an object to touched: what
 // they close depends on the versions that are kept of their file.
-func (s *Store) touchNameless(files map[string]struct{}, touched map[Key]struct{}) {
+func (s *Store) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.files[path]; f != nil {
 			for _, r := range f.oddities().refusals {
@@ -60,7 +61,7 @@ func (s *Store) uncovered(r *refusal) *Invalid {
 }
 
 // isOf reports whether a valid policy is for all of the target.
-func (t Target) isOf(policy *Object) bool {
+func (t Target) isOf(policy *manifest.Object) bool {
 	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
 		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)
 	}

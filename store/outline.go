@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Outline is what a route asks for, as far as its document can be read. The route need
@@ -16,7 +18,7 @@ type Outline struct {
 	// Hosts are spec.hostnames, in lower case.
 	Hosts []string
 	// Parents are the objects that spec.parentRefs names.
-	Parents []Key
+	Parents []manifest.Key
 	Rules   []RuleOutline
 }
 
@@ -27,7 +29,7 @@ type RuleOutline struct {
 	Paths []PathOutline
 	// Children are the routes that backendRefs name, with "*" for every route of the
 	// namespace. A reference by label has the kind "label".
-	Children []Key
+	Children []manifest.Key
 }
 
 // PathOutline is the path of one match.
@@ -46,7 +48,7 @@ const maxOutline, maxOutlineDepth = 100, 16
 // Outlines returns the outline of each route, in the order of keys. It reads the documents
 // of the routes again, each once, and no more of them than 8 MB: what lies in others is
 // not found.
-func (s *Store) Outlines(keys []Key) []Outline {
+func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
 	for i, key := range keys {
@@ -71,7 +73,7 @@ func (s *Store) Outlines(keys []Key) []Outline {
 
 // Labels returns the labels of each object that is served, in the order of keys; nil for
 // an object that is not.
-func (s *Store) Labels(keys []Key) []map[string]string {
+func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	out := make([]map[string]string, len(keys))
 	for i, key := range keys {
 		if at, ok := s.served[key]; ok {
@@ -92,7 +94,7 @@ func (d *document) value() any {
 }
 
 // documentOf returns the document that defines an object, valid or not; nil for none.
-func (s *Store) documentOf(key Key) *document {
+func (s *Store) documentOf(key manifest.Key) *document {
 	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil {
 		return r.document
 	}
@@ -103,7 +105,7 @@ func (s *Store) documentOf(key Key) *document {
 }
 
 // objectIn finds an object in the value of its document, alone or in a list.
-func objectIn(value any, key Key) map[string]any {
+func objectIn(value any, key manifest.Key) map[string]any {
 	object, _ := value.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
 	if namespace, ok := metadata["namespace"].(string); object["kind"] == key.Kind && metadata["name"] == key.Name &&
@@ -137,11 +139,11 @@ func outlineOf(object map[string]any, namespace string) Outline {
 }
 
 // refKeys reads a list of references. kind is the default.
-func refKeys(value any, kind, namespace string) (out []Key) {
+func refKeys(value any, kind, namespace string) (out []manifest.Key) {
 	refs, _ := value.([]any)
 	for _, ref := range refs {
 		fields, _ := ref.(map[string]any)
-		key := Key{Group: gatewayGroup, Kind: kind, Namespace: namespace}
+		key := manifest.Key{Group: gatewayGroup, Kind: kind, Namespace: namespace}
 		for name, to := range map[string]*string{"group": &key.Group, "kind": &key.Kind, "namespace": &key.Namespace, "name": &key.Name} {
 			if text, ok := fields[name].(string); ok {
 				*to = text

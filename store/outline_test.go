@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"testing"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // An outline is what can be read of a route, valid or not, alone or in a list.
@@ -32,7 +34,7 @@ items:
 `,
 		"half.yaml": "kind: HTTPRoute\nmetadata: {name: half",
 	}))
-	want := map[Key]string{
+	want := map[manifest.Key]string{
 		{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: "a"}:    "{true [] [Gateway default/web] [{[{ /a}] []}]}",
 		{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "team", Name: "typo"}:    "{true [a.test] [HTTPRoute infra/root] [{[{ /typo}] []} {[{Exact /x} { /}] [HTTPRoute b/*]}]}",
 		{Group: gatewayGroup, Kind: "GRPCRoute", Namespace: "default", Name: "rpc"}:  "{true [] [] [{[{Exact /s.S/Get} { /s.S}] []}]}",
@@ -40,7 +42,7 @@ items:
 		{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "other", Name: "typo"}:   "{false [] [] []}",
 	}
 	for key, outline := range want {
-		if got := fmt.Sprint(s.Outlines([]Key{key})[0]); got != outline {
+		if got := fmt.Sprint(s.Outlines([]manifest.Key{key})[0]); got != outline {
 			t.Errorf("%s: got  %s\nwant %s", key, got, outline)
 		}
 	}

@@ -5,14 +5,9 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
-)
 
-// Field names a field of an object; without a Path it is the object itself.
-type Field struct {
-	Object Key
-	// Path is as in Problem.Field: spec.rules[0].matches[1].
-	Path string
-}
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // Place is where something is written. It is zero for what is in no file; of an
 // object that is kept after its file broke, the file alone is known.
@@ -27,7 +22,7 @@ type Place struct {
 // leaves out is at the last key or item on the way there, as it is for a Problem; of an
 // object that is Invalid, its name alone is found.
 // It costs reading the documents of the objects again, each once.
-func (s *Store) Places(fields []Field) []Place {
+func (s *Store) Places(fields []manifest.Field) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}
 	for i, field := range fields {

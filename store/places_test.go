@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 func TestPlacesAreThoseOfTheNewestFiles(t *testing.T) {
 	s := newStore(t, Options{})
-	key := Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: "a"}
-	fields := []Field{
-		{key, ""}, {key, "spec.rules[0]"}, {key, "spec.rules[0].matches[0].path.value"}, {key, "spec.hostnames"},
-		{Key{Kind: "Service", Namespace: "default", Name: "nobody"}, "spec"},
+	key := manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: "a"}
+	fields := []manifest.Field{
+		{Object: key, Path: ""}, {Object: key, Path: "spec.rules[0]"}, {Object: key, Path: "spec.rules[0].matches[0].path.value"}, {Object: key, Path: "spec.hostnames"},
+		{Object: manifest.Key{Kind: "Service", Namespace: "default", Name: "nobody"}, Path: "spec"},
 	}
 	want := func(places ...string) {
 		t.Helper()

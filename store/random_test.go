@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -108,15 +109,15 @@ func TestWarmIsFresh(t *testing.T) {
 
 // held is what Changes add up to.
 type held struct {
-	objects map[Key]*Object
-	invalid map[Key]*Invalid
+	objects map[manifest.Key]*manifest.Object
+	invalid map[manifest.Key]*Invalid
 }
 
-func newHeld() held { return held{map[Key]*Object{}, map[Key]*Invalid{}} }
+func newHeld() held { return held{map[manifest.Key]*manifest.Object{}, map[manifest.Key]*Invalid{}} }
 
 func apply(t *testing.T, held held, c Change) {
 	t.Helper()
-	if !slices.IsSortedFunc(c.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) }) || !slices.IsSortedFunc(c.Gone, CompareKeys) ||
+	if !slices.IsSortedFunc(c.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) }) || !slices.IsSortedFunc(c.Gone, manifest.CompareKeys) ||
 		!slices.IsSortedFunc(c.Invalid, compareInvalid) {
 		t.Fatal("not sorted")
 	}

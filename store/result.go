@@ -1,6 +1,10 @@
 package store
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // result is what the text of one document says. It depends on nothing but the
 // text: lines count from the text's first, and no file is named.
@@ -33,21 +37,21 @@ func (r *result) remarks() remarks {
 func (r *result) hidesNamespace() bool {
 	said := r.remarks()
 	return r.broken && (said.syntax != nil || said.unlisted > 0 || slices.ContainsFunc(said.problems, func(p finding) bool {
-		return p.Severity == Error && (p.Object.IsZero() || p.Object.isNamespace())
+		return p.Severity == manifest.Error && (p.Object.IsZero() || isNamespace(p.Object))
 	}))
 }
 
 // finding is a problem of a document. Its message may have one verb, %d, for
 // another line of the document.
 type finding struct {
-	Problem
+	manifest.Problem
 	other int
 	width int // how many characters the place has; 0 for one
 }
 
 // item is one object of a document that may serve.
 type item struct {
-	object *Object
+	object *manifest.Object
 	place  place // of the object's name
 	twins  bool  // among its listeners: it serves where nothing better does
 	part   *partial
@@ -78,7 +82,7 @@ func (i *item) alone() []byte {
 
 // refused is an object that its schema refuses.
 type refused struct {
-	key     Key
+	key     manifest.Key
 	invalid *Invalid    // nil where nothing is told of it
 	place   place       // of the object's name
 	cause   spotOfError // of an invalid policy, in the document

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
@@ -38,11 +39,11 @@ func (d *documentReader) refuse(at fieldPath, object map[string]any, k *kind, fi
 // notServed reports an object of a kind of kgateway that gatefold does not serve. Nothing in
 // the document is invalid: it is not broken.
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
-	p := Problem{
-		Code: schema.NotServed, Severity: Warning, Field: "kind", Hint: "remove the object",
+	p := manifest.Problem{
+		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: "remove the object",
 	}
 	if k.Error {
-		p.Severity = Error
+		p.Severity = manifest.Error
 	}
 	if k.Targets {
 		k.Meaning = cmp.Or(servedWithout(object), k.Meaning, "its targets are served without it")

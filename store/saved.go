@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Saved is one object that serves, in a form that outlives the process. A
@@ -13,7 +15,7 @@ import (
 // one: what is kept stays kept, of two definitions the one that served stays,
 // and an emptied folder is held. It is a value, and may be read by any goroutine.
 type Saved struct {
-	Key Key
+	Key manifest.Key
 	// Path is the file that gave the object; "" says that it serves no more.
 	Path string
 	// Line is the line of the file that Text begins with.
@@ -55,7 +57,7 @@ func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 }
 
 // changed notes that a key has to be saved.
-func (s *Store) changed(key Key) {
+func (s *Store) changed(key manifest.Key) {
 	if s.options.Save {
 		s.unsaved[key] = struct{}{}
 	}
@@ -65,10 +67,10 @@ func (s *Store) changed(key Key) {
 // sorted by key; nothing without Options.Save.
 func (s *Store) Unsaved() []Saved {
 	var all []Saved
-	for _, key := range slices.SortedFunc(maps.Keys(s.unsaved), CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.unsaved), manifest.CompareKeys) {
 		all = append(all, s.save(key))
 	}
-	s.unsaved = map[Key]struct{}{} // an emptied one keeps the room of all objects of the start
+	s.unsaved = map[manifest.Key]struct{}{} // an emptied one keeps the room of all objects of the start
 	return all
 }
 
@@ -82,11 +84,11 @@ func (s *Store) Saved() []Saved {
 	for key := range s.absent {
 		all = append(all, s.save(key))
 	}
-	slices.SortFunc(all, func(a, b Saved) int { return CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return all
 }
 
-func (s *Store) save(key Key) Saved {
+func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.absent[key]; ok {
 		return Saved{Key: key, Path: path}
 	}
@@ -121,9 +123,9 @@ func (s *Store) save(key Key) Saved {
 // neither its structure nor its rules are checked again.
 // Texts are read within the limits of the folder's own. It gives the keys of
 // what cannot be used, sorted. The next Change tells of all that serves.
-func (s *Store) Restore(all []Saved, sound bool) (unusable []Key) {
+func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b Saved) int { return CompareKeys(a.Key, b.Key) })
+	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
 	if len(all) > s.options.Limits.Objects {
 		for _, saved := range all {
 			unusable = append(unusable, saved.Key)
@@ -181,14 +183,14 @@ func (s *Store) restorePolicies() {
 	if !s.policy.InForce() {
 		return
 	}
-	namespaces := map[Key]struct{}{}
+	namespaces := map[manifest.Key]struct{}{}
 	drop := func(clusterScoped bool) {
 		for key, at := range s.served {
 			if (key.Namespace == "") == clusterScoped && !s.permits(at.path(), at.object) {
 				s.release(key, at.path())
 				s.changed(key)
 				delete(s.served, key)
-			} else if key.isNamespace() {
+			} else if isNamespace(key) {
 				namespaces[key] = struct{}{}
 			}
 		}
@@ -231,7 +233,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 
 // restoredObjects gives Restored once: Envoys that run would lose a listener with its
 // Secret, which they have as long as they are told nothing.
-func (s *Store) restoredObjects() []*Object {
+func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
 		s.restored = false
@@ -242,7 +244,7 @@ func (s *Store) restoredObjects() []*Object {
 // Restored gives, before the first Tree, all that Restore brought, sorted by key: what
 // the first Change will tell of, if the folder is as it was. It gives nothing where that
 // is less than what served.
-func (s *Store) Restored() []*Object {
+func (s *Store) Restored() []*manifest.Object {
 	if !s.restored || len(s.absent) > 0 {
 		return nil
 	}
@@ -261,17 +263,17 @@ func (s *Store) Told() (all Change) {
 }
 
 // objects gives what serves, sorted.
-func (s *Store) objects() []*Object {
-	objects := make([]*Object, 0, len(s.served))
+func (s *Store) objects() []*manifest.Object {
+	objects := make([]*manifest.Object, 0, len(s.served))
 	for _, at := range s.served {
 		objects = append(objects, at.object)
 	}
-	slices.SortFunc(objects, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(objects, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return objects
 }
 
 // lacking adds to the problem of a Tree that is held that nothing serves, if so.
-func (s *Store) lacking(p *Problem) {
+func (s *Store) lacking(p *manifest.Problem) {
 	if s.restored && len(s.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys are told nothing meanwhile, as the state holds no Secrets and %d are missing", len(s.absent))
 		p.Hint = "restore the folder; --state-secrets lets the state hold Secrets, for the next start"

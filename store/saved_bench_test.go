@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // BenchmarkRestart is a start beside an unchanged folder: without a state, with
@@ -24,11 +26,11 @@ func BenchmarkRestart(b *testing.B) {
 	}
 	for _, c := range []struct {
 		name  string
-		begin func(*Store) []Key
+		begin func(*Store) []manifest.Key
 	}{
-		{"Cold", func(*Store) []Key { return nil }},
-		{"Sound", func(s *Store) []Key { return s.Restore(saved, true) }},
-		{"OtherSchema", func(s *Store) []Key { return s.Restore(saved, false) }},
+		{"Cold", func(*Store) []manifest.Key { return nil }},
+		{"Sound", func(s *Store) []manifest.Key { return s.Restore(saved, true) }},
+		{"OtherSchema", func(s *Store) []manifest.Key { return s.Restore(saved, false) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

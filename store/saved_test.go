@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
 
 // ledger adds up what a Store gives to be saved.
-type ledger map[Key]Saved
+type ledger map[manifest.Key]Saved
 
 func (l ledger) take(s *Store) {
 	for _, saved := range s.Unsaved() {
@@ -102,7 +103,7 @@ func TestRestartGoesOn(t *testing.T) {
 			if summary(got) != test.want {
 				t.Errorf("got %q, want %q", summary(got), test.want)
 			}
-			want.Problems = slices.DeleteFunc(want.Problems, func(p Problem) bool { // a text that cannot be read any more is forgotten
+			want.Problems = slices.DeleteFunc(want.Problems, func(p manifest.Problem) bool { // a text that cannot be read any more is forgotten
 				return p.Code == "InvalidYAML" && !strings.Contains(test.want, p.Code)
 			})
 			for i := range want.Problems {
@@ -181,7 +182,7 @@ func TestRestartAtRandom(t *testing.T) {
 				broken.Hash[0] += 2
 				tree.Files = tree.Files.With([]watcher.File{broken}, nil)
 			}
-			var restored []*Object
+			var restored []*manifest.Object
 			if f.random.IntN(3) == 0 {
 				other, heldByOther = saved.restart(t, saving), newHeld()
 				restored = other.Restored()
@@ -204,9 +205,9 @@ func TestRestartAtRandom(t *testing.T) {
 
 // goesOnFrom checks that the first Change after a restart tells of each restored object
 // whether it serves. It gives what is gone beside those.
-func goesOnFrom(t *testing.T, restored []*Object, first Change) (gone []Key) {
+func goesOnFrom(t *testing.T, restored []*manifest.Object, first Change) (gone []manifest.Key) {
 	t.Helper()
-	told := map[Key]bool{}
+	told := map[manifest.Key]bool{}
 	for _, o := range first.Set {
 		told[o.Key] = true
 	}
@@ -371,8 +372,8 @@ func TestRestoredObjectsStayBehindTheFence(t *testing.T) {
 
 // What cannot be used is named, and the rest serves.
 func TestRestoreOfOtherThings(t *testing.T) {
-	key := func(name string) Key {
-		return Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: name}
+	key := func(name string) manifest.Key {
+		return manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "default", Name: name}
 	}
 	s := newStore(t, saving)
 	bad := s.Restore([]Saved{
@@ -385,7 +386,7 @@ func TestRestoreOfOtherThings(t *testing.T) {
 		{Key: key("g"), Path: "x.yaml", Text: []byte(strings.Replace(route("g", "/1"), "rules:", "rulez:", 1))},
 		{Key: key("h"), Path: "x.yaml", Text: []byte(listOf(route("h", "/1"), route("i", "/1")))},
 	}, false)
-	if fmt.Sprint(bad) != fmt.Sprint([]Key{key("a"), key("b"), key("d"), key("e"), key("f"), key("g"), key("h")}) {
+	if fmt.Sprint(bad) != fmt.Sprint([]manifest.Key{key("a"), key("b"), key("d"), key("e"), key("f"), key("g"), key("h")}) {
 		t.Errorf("cannot be used: %v", bad)
 	}
 	if got := summary(s.Apply(watcher.Tree{Missing: true})); got != "+a=/1 HOLD FolderMissing" {

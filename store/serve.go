@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // served is the object that serves under a key.
 type served struct {
-	object     *Object
+	object     *manifest.Object
 	definition *definition // nil when it is kept: no definition is sound
 	kept       *kept       // nil when it is not kept
 }
@@ -52,7 +54,7 @@ func (s served) since() time.Time {
 
 // take makes the edits the Store's own and gives what they change.
 func (s *Store) take(edits []edit, now time.Time) Change {
-	touched := map[Key]struct{}{}
+	touched := map[manifest.Key]struct{}{}
 	for _, e := range edits {
 		s.replace(e, touched)
 		s.noteUnread(e)
@@ -88,15 +90,15 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 		}
 	}
 	s.completeRestored(&change)
-	slices.SortFunc(change.Set, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
-	slices.SortFunc(change.Gone, CompareKeys)
+	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(change.Gone, manifest.CompareKeys)
 	slices.SortFunc(change.Invalid, compareInvalid)
 	return change
 }
 
 // replace puts a file in the place of the one before and adds the keys that
 // must be settled to touched.
-func (s *Store) replace(e edit, touched map[Key]struct{}) {
+func (s *Store) replace(e edit, touched map[manifest.Key]struct{}) {
 	delete(s.files, e.path)
 	if s.flawed[e.path] != nil || e.after != nil && e.after.flawed() {
 		s.standing.sure = false
@@ -158,7 +160,7 @@ func (s *Store) carryOver(e edit) (old, fresh []*definition) {
 }
 
 // settle decides which object serves under a key.
-func (s *Store) settle(key Key, now time.Time, change *Change) {
+func (s *Store) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
 	slices.SortFunc(definitions, func(a, b *definition) int {
@@ -213,19 +215,19 @@ func (s *Store) settle(key Key, now time.Time, change *Change) {
 // Namespaces the first alone, so that which of two counts does not depend on the order of
 // edits.
 func first(definitions []*definition) []*definition {
-	if definitions[0].file.source == AnyFile {
+	if definitions[0].file.source == manifest.AnyFile {
 		return definitions
 	}
 	var platform []*definition
 	for _, d := range definitions {
-		if d.file.source == ClusterPaths {
+		if d.file.source == manifest.ClusterPaths {
 			platform = append(platform, d)
 		}
 	}
 	switch {
 	case len(platform) == 0:
 		return definitions
-	case platform[0].object.Key.isNamespace():
+	case isNamespace(platform[0].object.Key):
 		return platform[:1]
 	}
 	return platform
@@ -258,7 +260,7 @@ func (s *Store) keeps(before served) bool {
 }
 
 // keepMoved lets an object serve on that moved to another file, and broke there.
-func (s *Store) keepMoved(key Key, before served, now time.Time, change *Change) bool {
+func (s *Store) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRefusal(key, func(*refusal) bool { return true })
 	if r == nil || !s.permits(r.file.path, before.object) {
 		return false
@@ -276,7 +278,7 @@ func (s *Store) keepMoved(key Key, before served, now time.Time, change *Change)
 
 // keep lets an object serve on that its broken file defines no more, or that came to
 // the file of that path as what its schema refuses.
-func (s *Store) keep(key Key, before served, path string, now time.Time) {
+func (s *Store) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {
 	case before.kept == nil:
@@ -295,14 +297,14 @@ func (s *Store) keep(key Key, before served, path string, now time.Time) {
 		s.changed(key)
 	}
 	if s.kept[path] == nil {
-		s.kept[path] = map[Key]struct{}{}
+		s.kept[path] = map[manifest.Key]struct{}{}
 	}
 	s.kept[path][key] = struct{}{}
 	s.standing.sure = false
 }
 
 // release ends the keeping of a key.
-func (s *Store) release(key Key, path string) {
+func (s *Store) release(key manifest.Key, path string) {
 	if _, kept := s.kept[path][key]; kept {
 		s.standing.sure = false
 	}
@@ -313,12 +315,12 @@ func (s *Store) release(key Key, path string) {
 }
 
 // keptProblems tells of each broken file what is kept of it.
-func (s *Store) keptProblems() []Problem {
-	var all []Problem
+func (s *Store) keptProblems() []manifest.Problem {
+	var all []manifest.Problem
 	for path, keys := range s.kept {
-		sorted := slices.SortedFunc(maps.Keys(keys), CompareKeys)
-		p := Problem{
-			Code: "LastGoodKept", Severity: Warning, File: path, Object: sorted[0],
+		sorted := slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys)
+		p := manifest.Problem{
+			Code: "LastGoodKept", Severity: manifest.Warning, File: path, Object: sorted[0],
 			Hint: "fix the errors in the file; an object is removed once the file is valid without it, or is deleted",
 		}
 		since := s.served[sorted[0]].since()
@@ -328,7 +330,7 @@ func (s *Store) keptProblems() []Problem {
 			}
 		}
 		if len(sorted) > 1 {
-			p.Object = Key{}
+			p.Object = manifest.Key{}
 		}
 		p.Message = "gatefold still serves the last valid version of " + list(sorted) + ": " + path + " has no valid one"
 		if !since.IsZero() {
@@ -340,8 +342,8 @@ func (s *Store) keptProblems() []Problem {
 }
 
 // contests tells of keys with several definitions which of them serves.
-func (s *Store) contests() []Problem {
-	var all []Problem
+func (s *Store) contests() []manifest.Problem {
+	var all []manifest.Problem
 	for key := range s.contested {
 		winner := s.served[key].definition
 		for _, d := range s.found[key] {
@@ -354,16 +356,16 @@ func (s *Store) contests() []Problem {
 }
 
 // contest is about a definition beside the one that serves.
-func (s *Store) contest(d, winner *definition) Problem {
+func (s *Store) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.options.PathPrefix, winner.file.path), winner.line())
-	p := Problem{
-		Code: "Conflict", Severity: Error, File: d.file.path, Line: d.line(), Column: d.place.column,
+	p := manifest.Problem{
+		Code: "Conflict", Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
 		Object: d.object.Key, Field: "metadata.name",
 		Message: fmt.Sprintf("%s is defined in %s too, with other content; that one serves, this one does not", d.object.Key, where),
 		Hint:    "remove one of the two, or give it another name or namespace",
 	}
 	if d.object.Hash == winner.object.Hash {
-		p.Code, p.Severity = "Duplicate", Warning
+		p.Code, p.Severity = "Duplicate", manifest.Warning
 		p.Message = fmt.Sprintf("%s is defined in %s too, with the same content", d.object.Key, where)
 		p.Hint = "remove one of the two"
 	}
@@ -374,7 +376,7 @@ func (s *Store) contest(d, winner *definition) Problem {
 }
 
 // list names at most ten keys.
-func list(keys []Key) string {
+func list(keys []manifest.Key) string {
 	var names []string
 	for _, key := range keys[:min(len(keys), 10)] {
 		names = append(names, key.String())

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"sync/atomic"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // sharer has the objects of a folder share their words: ten thousand routes name the same
@@ -64,7 +66,7 @@ func (s *sharer) share(v reflect.Value) {
 
 // object has an object that nobody knows yet share its words, and gives it. A nil sharer
 // shares nothing.
-func (s *sharer) object(o *Object) *Object {
+func (s *sharer) object(o *manifest.Object) *manifest.Object {
 	if s == nil {
 		return o
 	}

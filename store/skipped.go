@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -58,9 +59,9 @@ func (s *Store) noteUnread(e edit) {
 	}
 }
 
-func (f *file) skipProblem(skipped *watcher.Skip) Problem {
-	p := Problem{
-		Code: string(skipped.Reason), Severity: Error, File: f.path,
+func (f *file) skipProblem(skipped *watcher.Skip) manifest.Problem {
+	p := manifest.Problem{
+		Code: string(skipped.Reason), Severity: manifest.Error, File: f.path,
 		Message: skipped.Detail,
 	}
 	if reason := skipped.Reason; reason == kustomizeFolder || reason == helmChart {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // spelt is a policy of one kind for the object r, and the parts that it is made of.
@@ -186,7 +188,7 @@ func TestUnreadableTargetsAreErrors(t *testing.T) {
 			"a namespace that is a quoted on": p.document(p.head, "{name: a, namespace: '{{ .x }}'}", p.spec),
 		} {
 			c := newStore(t, Options{}).Apply(treeOf(map[string]string{"x.yaml": text}))
-			if len(c.Invalid) != 1 || !c.Invalid[0].Lost || len(c.Problems) == 0 || c.Problems[0].Severity != Error || !strings.Contains(fmt.Sprint(c.Problems), "cannot be read") {
+			if len(c.Invalid) != 1 || !c.Invalid[0].Lost || len(c.Problems) == 0 || c.Problems[0].Severity != manifest.Error || !strings.Contains(fmt.Sprint(c.Problems), "cannot be read") {
 				t.Errorf("%s of a %s: %s of\n%s", name, p.kind, told(c), text)
 			}
 		}

@@ -8,12 +8,13 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Stale is an object whose last valid version is served, because the folder has no valid
 // one now: its document is invalid, or left a file that has an error.
 type Stale struct {
-	Key Key
+	Key manifest.Key
 	// Since is when gatefold found the last valid version gone. It outlives a restart
 	// with saved state.
 	Since time.Time
@@ -22,7 +23,7 @@ type Stale struct {
 	Place
 	// Targets are the objects that a policy's targetRefs name, and those that are served and
 	// that its targetSelectors select; empty for other kinds.
-	Targets []Key
+	Targets []manifest.Key
 	// Message is that error, "" where the file has none that speaks of the object.
 	Message string
 }
@@ -62,7 +63,7 @@ func (s *Store) selectAgain() {
 }
 
 // staleOf lists the kept objects, with the errors among problems that made them stale.
-func (s *Store) staleOf(problems []Problem) []Stale {
+func (s *Store) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale
 	for path, keys := range s.kept {
@@ -74,21 +75,21 @@ func (s *Store) staleOf(problems []Problem) []Stale {
 			})
 		}
 	}
-	slices.SortFunc(all, func(a, b Stale) int { return CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b Stale) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return all
 }
 
 // targetsOf returns what a policy names and selects, each once; nil for other kinds.
-func (s *Store) targetsOf(o *Object) (targets []Key) {
-	seen := map[Key]bool{}
-	add := func(target Key) {
+func (s *Store) targetsOf(o *manifest.Object) (targets []manifest.Key) {
+	seen := map[manifest.Key]bool{}
+	add := func(target manifest.Key) {
 		if !seen[target] {
 			seen[target] = true
 			targets = append(targets, target)
 		}
 	}
 	for _, ref := range refsOf(o) {
-		add(Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: o.Key.Namespace, Name: string(ref.Name)})
+		add(manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: o.Key.Namespace, Name: string(ref.Name)})
 	}
 	if len(selectorsOf(o)) > 0 {
 		for _, key := range s.selected(o) {
@@ -99,7 +100,7 @@ func (s *Store) targetsOf(o *Object) (targets []Key) {
 }
 
 // refsOf returns the targetRefs of a policy; nil for other kinds.
-func refsOf(o *Object) []api.PolicyTarget {
+func refsOf(o *manifest.Object) []api.PolicyTarget {
 	switch policy := o.Value.(type) {
 	case *api.TrafficPolicy:
 		return policy.Spec.TargetRefs
@@ -116,7 +117,7 @@ func refsOf(o *Object) []api.PolicyTarget {
 }
 
 // selectorsOf returns the targetSelectors of a policy; nil for other kinds.
-func selectorsOf(o *Object) []api.PolicySelector {
+func selectorsOf(o *manifest.Object) []api.PolicySelector {
 	switch policy := o.Value.(type) {
 	case *api.TrafficPolicy:
 		return policy.Spec.TargetSelectors
@@ -129,12 +130,12 @@ func selectorsOf(o *Object) []api.PolicySelector {
 // selection is what the stale policies of one namespace select. It holds until something in the
 // namespace changes, so that the policies of one team cost the edits of others nothing.
 type selection struct {
-	objects []*Object // of the namespace, sorted by key
-	by      map[Key][]Key
+	objects []*manifest.Object // of the namespace, sorted by key
+	by      map[manifest.Key][]manifest.Key
 }
 
 // knows reports whether a policy's targets are as they were selected last.
-func (s *selection) knows(policy Key) bool {
+func (s *selection) knows(policy manifest.Key) bool {
 	if s == nil {
 		return false
 	}
@@ -144,10 +145,10 @@ func (s *selection) knows(policy Key) bool {
 
 // selected returns the objects of a policy's namespace that are served and that one of its
 // selectors selects, sorted by key.
-func (s *Store) selected(policy *Object) []Key {
+func (s *Store) selected(policy *manifest.Object) []manifest.Key {
 	in := s.selections[policy.Key.Namespace]
 	if in == nil {
-		in = &selection{objects: s.servedIn(policy.Key.Namespace), by: map[Key][]Key{}}
+		in = &selection{objects: s.servedIn(policy.Key.Namespace), by: map[manifest.Key][]manifest.Key{}}
 		s.selections[policy.Key.Namespace] = in
 	}
 	keys, known := in.by[policy.Key]
@@ -163,17 +164,17 @@ func (s *Store) selected(policy *Object) []Key {
 }
 
 // servedIn returns the objects of a namespace that are served, sorted by key.
-func (s *Store) servedIn(namespace string) (objects []*Object) {
+func (s *Store) servedIn(namespace string) (objects []*manifest.Object) {
 	for key, at := range s.served {
 		if key.Namespace == namespace {
 			objects = append(objects, at.object)
 		}
 	}
-	slices.SortFunc(objects, func(a, b *Object) int { return CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(objects, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return objects
 }
 
-func selects(selector api.PolicySelector, o *Object) bool {
+func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	if string(selector.Group) != o.Key.Group || string(selector.Kind) != o.Key.Kind {
 		return false
 	}
@@ -189,20 +190,20 @@ func selects(selector api.PolicySelector, o *Object) bool {
 // cause names a file and an object of it, the zero Key for an error that names none.
 type cause struct {
 	path string
-	key  Key
+	key  manifest.Key
 }
 
 // causes are the first errors of each file: of each object, of no object, and of any.
 type causes struct {
-	own map[cause]Problem
-	any map[string]Problem
+	own map[cause]manifest.Problem
+	any map[string]manifest.Problem
 }
 
 // causesOf sorts the errors of problems, which are in order.
-func causesOf(problems []Problem) causes {
-	c := causes{map[cause]Problem{}, map[string]Problem{}}
+func causesOf(problems []manifest.Problem) causes {
+	c := causes{map[cause]manifest.Problem{}, map[string]manifest.Problem{}}
 	for _, p := range problems {
-		if p.Severity != Error {
+		if p.Severity != manifest.Error {
 			continue
 		}
 		if at := (cause{p.File, p.Object}); c.own[at].Code == "" {
@@ -217,7 +218,7 @@ func causesOf(problems []Problem) causes {
 
 // of returns the error that makes an object of a file stale: its own, else one of no
 // object, such as a syntax error, else the file's first; zero for none.
-func (c causes) of(path string, key Key) Problem {
+func (c causes) of(path string, key manifest.Key) manifest.Problem {
 	for _, at := range []cause{{path, key}, {path: path}} {
 		if p := c.own[at]; p.Code != "" {
 			return p

@@ -1,30 +1,34 @@
 package store
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // Most edits change no problem. For them to cost nothing where thousands stand, a list
 // of problems lives until something that it speaks of changes.
 
 // SameProblems tells, without looking at any, whether two lists are one and the same in
 // memory; false says nothing.
-func SameProblems(a, b []Problem) bool {
+func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // standing holds the lists that a Store gave last.
 type standing struct {
-	own   []Problem // of problems
-	stale []Stale   // that follow from own
+	own   []manifest.Problem // of problems
+	stale []Stale            // that follow from own
 	// ignored is what Change.Ignored says.
 	ignored []Ignored
 	sure    bool // that own is what problems would make now
 
-	asked, located []Problem        // of Locate; located is nil when there is nothing to give again
-	objects        map[Key]struct{} // whose places are in located
+	asked, located []manifest.Problem        // of Locate; located is nil when there is nothing to give again
+	objects        map[manifest.Key]struct{} // whose places are in located
 }
 
 // doubt drops the lists that speak of a key: what serves under it, or where, changes.
-func (s *Store) doubt(key Key) {
+func (s *Store) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
 	_, outside := s.outside[key]
 	if contested || outside {
@@ -37,7 +41,7 @@ func (s *Store) doubt(key Key) {
 
 // problems gives all that stands, sorted. It is the list of before where nothing in it
 // changed.
-func (s *Store) problems() []Problem {
+func (s *Store) problems() []manifest.Problem {
 	if s.standing.sure {
 		return s.standing.own
 	}
@@ -47,7 +51,7 @@ func (s *Store) problems() []Problem {
 	all = append(all, s.keptProblems()...)
 	all = append(all, s.sharedPorts()...)
 	all = append(all, s.mistakeProblems()...)
-	SortProblems(all)
+	manifest.SortProblems(all)
 	stale := s.staleOf(all)
 	s.tellConsequences(all)
 	s.standing.sure = true

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -39,10 +40,10 @@ func TestStandingProblemsAreThoseMadeAnew(t *testing.T) {
 	for seed := range uint64(10) {
 		f := &folder{rand.New(rand.NewPCG(seed, 2)), map[string][]string{}, map[string]string{}, watcher.Files{}}
 		s := newStore(t, Options{ClusterPaths: tenancy.Globs{"cluster.yaml"}})
-		var asked []Problem
+		var asked []manifest.Problem
 		for i := range 20 {
 			key := keyOf(map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": map[string]any{"name": fmt.Sprint("o", i)}})
-			asked = append(asked, Problem{Object: key, Field: "spec.rules[0].matches[0].path.value"})
+			asked = append(asked, manifest.Problem{Object: key, Field: "spec.rules[0].matches[0].path.value"})
 		}
 		for range 60 {
 			f.edit()

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
@@ -57,33 +58,33 @@ type Store struct {
 	flawed map[string]*file // those files that have problems or foreign kinds
 	tally  tally            // of all files
 
-	served    map[Key]served
-	found     map[Key][]*definition // in order of file and place
-	contested map[Key]struct{}      // keys with several definitions
-	kept      map[string]map[Key]struct{}
-	refusals  map[Key][]*refusal // those of a file together, in its order
-	invalid   map[Key]*Invalid   // what Changes told of, where nothing serves
-	outside   map[Key]struct{}   // keys with definitions that the path policies refuse
+	served    map[manifest.Key]served
+	found     map[manifest.Key][]*definition // in order of file and place
+	contested map[manifest.Key]struct{}      // keys with several definitions
+	kept      map[string]map[manifest.Key]struct{}
+	refusals  map[manifest.Key][]*refusal // those of a file together, in its order
+	invalid   map[manifest.Key]*Invalid   // what Changes told of, where nothing serves
+	outside   map[manifest.Key]struct{}   // keys with definitions that the path policies refuse
 	policy    tenancy.Policy
 
 	trespassing map[*file]bool      // what holdsOutside found since the policies or a file changed
 	unread      map[string]struct{} // files below a directory that is skipped
 	selections  map[string]*selection
 
-	begun     bool                  // something was restored, or applied
-	previous  map[Key]served        // what was served before the Changes that Applied does not know of
-	withheld  map[Key]formerVersion // in the place of what serves here
-	unsettled map[Key]struct{}      // to be settled by the next Tree, whatever it changes
-	mistakes  map[Key]Problem       // of keys whose settling panicked
+	begun     bool                              // something was restored, or applied
+	previous  map[manifest.Key]served           // what was served before the Changes that Applied does not know of
+	withheld  map[manifest.Key]formerVersion    // in the place of what serves here
+	unsettled map[manifest.Key]struct{}         // to be settled by the next Tree, whatever it changes
+	mistakes  map[manifest.Key]manifest.Problem // of keys whose settling panicked
 
-	unsaved  map[Key]struct{} // changed since Unsaved told of it
-	absent   map[Key]string   // Secrets that were restored without their content
-	restored bool             // no Change has told of what Restore brought
+	unsaved  map[manifest.Key]struct{} // changed since Unsaved told of it
+	absent   map[manifest.Key]string   // Secrets that were restored without their content
+	restored bool                      // no Change has told of what Restore brought
 
 	unrendered unrendered // folders of Kustomize and Helm
 
 	allowEmpty bool
-	located    map[spot]Problem
+	located    map[spot]manifest.Problem
 	standing   standing
 }
 
@@ -98,12 +99,12 @@ func New(options Options) (*Store, error) {
 	return &Store{
 		options: options, reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
 		files: map[string]*file{}, flawed: map[string]*file{},
-		served: map[Key]served{}, found: map[Key][]*definition{},
-		contested: map[Key]struct{}{}, kept: map[string]map[Key]struct{}{},
-		refusals: map[Key][]*refusal{}, invalid: map[Key]*Invalid{},
-		outside: map[Key]struct{}{}, policy: tenancy.New(options.ClusterPaths), trespassing: map[*file]bool{}, unread: map[string]struct{}{}, selections: map[string]*selection{},
-		previous: map[Key]served{}, withheld: map[Key]formerVersion{}, unsettled: map[Key]struct{}{}, mistakes: map[Key]Problem{},
-		unsaved: map[Key]struct{}{}, absent: map[Key]string{},
+		served: map[manifest.Key]served{}, found: map[manifest.Key][]*definition{},
+		contested: map[manifest.Key]struct{}{}, kept: map[string]map[manifest.Key]struct{}{},
+		refusals: map[manifest.Key][]*refusal{}, invalid: map[manifest.Key]*Invalid{},
+		outside: map[manifest.Key]struct{}{}, policy: tenancy.New(options.ClusterPaths), trespassing: map[*file]bool{}, unread: map[string]struct{}{}, selections: map[string]*selection{},
+		previous: map[manifest.Key]served{}, withheld: map[manifest.Key]formerVersion{}, unsettled: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
+		unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{},
 	}, nil
 }
 
@@ -123,7 +124,7 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 // ApplyUntil is Apply, unless ctx ends before the Tree is read: then it returns the error of
 // ctx, and nothing is applied.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree) (Change, error) {
-	tree = s.unrendered.strip(tree, func(file string) bool { return s.sourceOf(file) != OtherFile })
+	tree = s.unrendered.strip(tree, func(file string) bool { return s.sourceOf(file) != manifest.OtherFile })
 	edits, stats := s.read(ctx, tree)
 	if err := ctx.Err(); err != nil {
 		return Change{}, err
@@ -161,8 +162,8 @@ const (
 )
 
 // hold says whether the Tree must not be taken, and why.
-func (s *Store) hold(tree watcher.Tree, next tally) (p Problem, held bool) {
-	p = Problem{Severity: Error, File: tree.Root}
+func (s *Store) hold(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
+	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.served)
 	emptied := next.documents == 0 && len(tree.Skipped) == 0
 	switch {
@@ -182,7 +183,7 @@ func (s *Store) hold(tree watcher.Tree, next tally) (p Problem, held bool) {
 		p.Message = "the folder has invalid documents; with --strict gatefold applies none of its changes, and still serves the last valid folder"
 		p.Hint = "fix the errors listed here; without --strict, gatefold holds back only the invalid objects"
 	default:
-		return Problem{}, false
+		return manifest.Problem{}, false
 	}
 	return p, true
 }
@@ -196,7 +197,7 @@ func counted(objects int) string {
 }
 
 // frozen says in one paragraph why the folder is not followed, and what to do.
-func frozen(why Problem) string {
+func frozen(why manifest.Problem) string {
 	if why.Hint == "" {
 		return why.Message
 	}
@@ -205,10 +206,10 @@ func frozen(why Problem) string {
 
 // problemsHeld gives the problems that stand while a Tree is held: those of
 // the Tree where it was its documents that are at fault, else those before.
-func (s *Store) problemsHeld(why Problem, edits []edit) []Problem {
+func (s *Store) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
-		all := slices.Concat(s.problems(), []Problem{why})
-		SortProblems(all)
+		all := slices.Concat(s.problems(), []manifest.Problem{why})
+		manifest.SortProblems(all)
 		return all
 	}
 	flawed := maps.Clone(s.flawed)
@@ -219,6 +220,6 @@ func (s *Store) problemsHeld(why Problem, edits []edit) []Problem {
 		}
 	}
 	all := append(fileProblems(flawed), why)
-	SortProblems(all)
+	manifest.SortProblems(all)
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -64,7 +65,7 @@ func summary(c Change) string {
 	var parts []string
 	for _, o := range c.Set {
 		text := "+" + o.Key.Name
-		if r, ok := As[*api.HTTPRoute](o); ok {
+		if r, ok := manifest.As[*api.HTTPRoute](o); ok {
 			text += "=" + *r.Spec.Rules[0].Matches[0].Path.Value
 		}
 		parts = append(parts, text)

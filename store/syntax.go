@@ -8,12 +8,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // unfitText finds what keeps a text from being parsed at all.
-func unfitText(text []byte) (p Problem, unfit bool) {
+func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	if n := estimateNodes(text); n > maxNodes {
-		return Problem{
+		return manifest.Problem{
 			Code: "DocumentTooLarge", Line: 1, Column: 1,
 			Message: fmt.Sprintf("the document holds about %d keys and values, at most %d are read", n, maxNodes),
 			Hint:    "split it into several documents or files",
@@ -29,7 +31,7 @@ func unfitText(text []byte) (p Problem, unfit bool) {
 		}
 		if !allowedInYAML(r) {
 			where := placeAt(text, at)
-			return Problem{
+			return manifest.Problem{
 				Code: "InvalidYAML", Line: where.line, Column: where.column,
 				Message: fmt.Sprintf("the control character %U is not allowed in YAML", r),
 				Hint:    `remove it; between double quotes it may be written as \x01 and the like`,
@@ -37,7 +39,7 @@ func unfitText(text []byte) (p Problem, unfit bool) {
 		}
 		at += size
 	}
-	return Problem{}, false
+	return manifest.Problem{}, false
 }
 
 // allowedInYAML tells whether YAML lets the character stand in a text.
@@ -52,20 +54,20 @@ func allowedInYAML(r rune) bool {
 }
 
 // unfitFile recognizes UTF-16 and binary files, of which no line can be shown.
-func unfitFile(text []byte) (p Problem, unfit bool) {
+func unfitFile(text []byte) (p manifest.Problem, unfit bool) {
 	switch {
 	case isUTF16(text):
-		return Problem{
+		return manifest.Problem{
 			Code: "InvalidUTF8", Line: 1, Column: 1, Message: "the file is in UTF-16, not in UTF-8",
 			Hint: "save the file as UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW",
 		}, true
 	case bytes.IndexByte(text, 0) >= 0:
-		return Problem{
+		return manifest.Problem{
 			Code: "BinaryFile", Line: 1, Column: 1, Message: "the file holds NUL bytes: it is binary, not YAML",
 			Hint: "remove the file, give it another extension, or name it in .gatefoldignore",
 		}, true
 	}
-	return Problem{}, false
+	return manifest.Problem{}, false
 }
 
 // isUTF16 reports whether the text begins with a byte order mark of UTF-16, or each
@@ -85,9 +87,9 @@ func isUTF16(text []byte) bool {
 	return half > 0 && (zero[0] == half && zero[1] == 0 || zero[1] == half && zero[0] == 0)
 }
 
-func notUTF8(text []byte, at int) Problem {
+func notUTF8(text []byte, at int) manifest.Problem {
 	where := placeAt(text, at)
-	return Problem{
+	return manifest.Problem{
 		Code: "InvalidUTF8", Line: where.line, Column: where.column,
 		Message: fmt.Sprintf("byte %d of the line (0x%02x) is not UTF-8", at-bytes.LastIndexByte(text[:at], '\n'), text[at]),
 		Hint:    "save the file as UTF-8",
@@ -117,8 +119,8 @@ func nameSyntax(err error) finding {
 	if strings.HasPrefix(reason, "unknown anchor") {
 		reason = "unknown anchor" // its name may be part of a Secret
 	}
-	return finding{Problem: Problem{
-		Code: "InvalidYAML", Severity: Error, Line: lineIn(err), Message: "the YAML cannot be read: " + reason,
+	return finding{Problem: manifest.Problem{
+		Code: "InvalidYAML", Severity: manifest.Error, Line: lineIn(err), Message: "the YAML cannot be read: " + reason,
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // kindBackendTLSPolicy is the one policy of the Gateway API's own group.
@@ -276,7 +277,7 @@ func (i *Invalid) consequence() string {
 }
 
 // tellConsequences adds to the first error of each invalid policy what it means for traffic.
-func (s *Store) tellConsequences(all []Problem) {
+func (s *Store) tellConsequences(all []manifest.Problem) {
 	told := map[spotOfError]string{}
 	for key, refusals := range s.refusals {
 		for _, r := range refusals {
@@ -307,7 +308,7 @@ func causeOf(problems []finding) (first spotOfError) {
 	for _, p := range problems {
 		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
 		earlier := cmp.Or(cmp.Compare(at.line, first.line), cmp.Compare(at.column, first.column)) < 0
-		if p.Severity == Error && (first == spotOfError{} || earlier) {
+		if p.Severity == manifest.Error && (first == spotOfError{} || earlier) {
 			first = at
 		}
 	}
@@ -315,7 +316,7 @@ func causeOf(problems []finding) (first spotOfError) {
 }
 
 // consequenceOf returns what it means for traffic that a definition of a policy is invalid.
-func (s *Store) consequenceOf(key Key, r *refusal) string {
+func (s *Store) consequenceOf(key manifest.Key, r *refusal) string {
 	i, open := r.invalid, s.uncovered(r)
 	at, serving := s.served[key]
 	switch {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
@@ -22,7 +23,7 @@ func twinRules() []string {
 }
 
 // onlyTwins tells whether twins are all that is wrong with an object.
-func onlyTwins(key Key, findings []schema.Finding) bool {
+func onlyTwins(key manifest.Key, findings []schema.Finding) bool {
 	found := false
 	for _, f := range findings {
 		switch {
@@ -37,7 +38,7 @@ func onlyTwins(key Key, findings []schema.Finding) bool {
 	return found && hasListeners(key)
 }
 
-func hasListeners(key Key) bool {
+func hasListeners(key manifest.Key) bool {
 	return key.Group == gatewayGroup && (key.Kind == "Gateway" || key.Kind == "ListenerSet")
 }
 
@@ -73,7 +74,7 @@ func sound(definitions []*definition) []*definition {
 
 // candidates gives the definitions of a key that may serve: sound ones; else, where
 // none serves or is kept, those with twins.
-func (s *Store) candidates(key Key, inside []*definition) []*definition {
+func (s *Store) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := sound(inside)
 	if len(best) > 0 || len(inside) == 0 {
 		return best

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // gateway is a Gateway with a listener for each of the words, on one port.
@@ -24,7 +26,7 @@ func gateway(listeners ...string) string {
 func listenersOf(s *Store) string {
 	var names []string
 	for _, at := range s.served {
-		if g, ok := As[*gwv1.Gateway](at.object); ok {
+		if g, ok := manifest.As[*gwv1.Gateway](at.object); ok {
 			for _, l := range g.Spec.Listeners {
 				names = append(names, string(l.Name)+"@"+string(*l.Hostname))
 			}

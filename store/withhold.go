@@ -5,13 +5,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
 // Withhold returns what is told of a valid object in its place where gatefold cannot apply it,
 // and why says the reason: a policy closes its targets as an invalid one does, and the status
 // of other kinds says why. It is nil for an object that nothing is told of.
-func (o *Object) Withhold(why string) *Invalid {
+func Withhold(o *manifest.Object, why string) *Invalid {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {
 		return nil
@@ -28,7 +29,7 @@ func (o *Object) Withhold(why string) *Invalid {
 
 // StaleBecause returns that an object is served since a time, in a version that the folder does
 // not have any more, and why.
-func (s *Store) StaleBecause(served *Object, since time.Time, why string) Stale {
-	place := s.Places([]Field{{Object: served.Key}})[0]
+func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
+	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
 	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.targetsOf(served), Message: why}
 }

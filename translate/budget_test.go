@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -293,7 +294,7 @@ func TestTheHintOfABudget(t *testing.T) {
 	} {
 		w := newWorldWith(t, translate.Options{MaxRoutes: test.most})
 		problems := w.apply(tree(bomb(9)))
-		at := slices.IndexFunc(problems, func(p store.Problem) bool { return p.Code == "TooManyRoutes" })
+		at := slices.IndexFunc(problems, func(p manifest.Problem) bool { return p.Code == "TooManyRoutes" })
 		if at < 0 {
 			t.Fatalf("with a limit of %d rules, none is too many", test.most)
 		}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -257,7 +258,7 @@ func compareRequestHeaders(got explain.Outcome, want cases.Request) string {
 }
 
 // checkWants compares the outputs that the archive has.
-func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems []store.Problem) {
+func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems []manifest.Problem) {
 	t.Helper()
 	outputs := map[string]func() string{
 		"want/xds.yaml":    w.xdsText,
@@ -283,7 +284,7 @@ func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems 
 	}
 }
 
-func problemsText(problems []store.Problem) string {
+func problemsText(problems []manifest.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
 		fmt.Fprintf(&b, "%s:%d:%d %s %s %s\n", p.File, p.Line, p.Column, p.Severity, p.Code, p.Field)
@@ -292,7 +293,7 @@ func problemsText(problems []store.Problem) string {
 }
 
 // messagesText has what a user reads of the problems.
-func messagesText(problems []store.Problem) string {
+func messagesText(problems []manifest.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
 		fmt.Fprintf(&b, "%s:%d:%d %s %s\n    %s\n", p.File, p.Line, p.Column, p.Severity, p.Code, p.Message)
@@ -322,7 +323,7 @@ func (w *world) xdsText() string {
 
 func (w *world) statusText() string {
 	var b strings.Builder
-	for _, key := range slices.SortedFunc(maps.Keys(w.statuses), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.statuses), manifest.CompareKeys) {
 		fmt.Fprintf(&b, "--- # %s\n%s", key, yamlOf([]byte(mustJSON(w.statuses[key].Status))))
 	}
 	return b.String()

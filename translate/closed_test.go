@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -94,7 +95,7 @@ func exempt(valid, now *world) bool {
 type targetName struct{ Name, SectionName string }
 
 // targetNames are the names in targetRefs, and whether there are targetSelectors.
-func targetNames(object *store.Object) (names []targetName, selects bool) {
+func targetNames(object *manifest.Object) (names []targetName, selects bool) {
 	text, err := yaml.Marshal(object.Value)
 	if err != nil {
 		panic(err)
@@ -114,7 +115,7 @@ func targetNames(object *store.Object) (names []targetName, selects bool) {
 // compareClosed wants what the missing policy was part of to be closed.
 func compareClosed(t *testing.T, name, document string, valid, now *world) (closed int) {
 	t.Helper()
-	var missing []store.Key
+	var missing []manifest.Key
 	for key := range valid.objects {
 		if now.objects[key] == nil && strings.HasSuffix(key.Kind, "Policy") {
 			missing = append(missing, key)
@@ -133,7 +134,7 @@ func compareClosed(t *testing.T, name, document string, valid, now *world) (clos
 	})
 	for cluster, was := range valid.view().Clusters {
 		is := now.view().Clusters[cluster]
-		if is != nil && was.Closed == "" && slices.ContainsFunc(was.Objects, func(o store.Key) bool { return slices.Contains(missing, o) }) {
+		if is != nil && was.Closed == "" && slices.ContainsFunc(was.Objects, func(o manifest.Key) bool { return slices.Contains(missing, o) }) {
 			closed++
 			if is.Closed == "" {
 				t.Errorf("%s: %s is open without %v, with\n%s", name, cluster, missing, document)

@@ -5,14 +5,14 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Closed returns a route with the hosts and matches of an HTTPRoute or GRPCRoute that answers
 // 500 to all of them, as no rule has filters or backends. It is nil for other kinds.
-func Closed(o *store.Object) *store.Object {
-	out := &store.Object{Key: o.Key, Hash: sha256.Sum256(append([]byte("closed "), o.Hash[:]...))}
+func Closed(o *manifest.Object) *manifest.Object {
+	out := &manifest.Object{Key: o.Key, Hash: sha256.Sum256(append([]byte("closed "), o.Hash[:]...))}
 	switch from := o.Value.(type) {
 	case *api.HTTPRoute:
 		r := *from

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 )
@@ -30,7 +31,7 @@ func made(t testing.TB, s cases.Shape, options translate.Options) (*translate.Tr
 	}
 	var edits [2]store.Change
 	for i := range edits {
-		edits[i].Set = []*store.Object{route(s.Routes/2, i+1)}
+		edits[i].Set = []*manifest.Object{route(s.Routes/2, i+1)}
 	}
 	return translator, edits
 }

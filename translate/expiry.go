@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -15,7 +15,7 @@ import (
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
-	problems     []store.Problem
+	problems     []manifest.Problem
 	// problems hold from one time to before another, the zero time for ever.
 	from, until time.Time
 	looks       int
@@ -26,7 +26,7 @@ func (e *Expiry) Looks() int { return e.looks }
 
 // At gives Result.Expired for a time, and the list of before (store.SameProblems) where it
 // says the same.
-func (e *Expiry) At(r *Result, now time.Time) []store.Problem {
+func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	now = now.Round(0) // the clock alone: a monotonic reading would hide that it was set back
 	holds := !now.Before(e.from) && (e.until.IsZero() || now.Before(e.until))
 	if holds && oneList(r.Certificates, e.certificates) && oneList(r.Authorities, e.authorities) {
@@ -62,10 +62,10 @@ func oneList[T any](a, b []T) bool {
 // Expired gives a warning for each certificate in use that no client accepts at a time;
 // it serves on: whether a client minds is the client's affair. So it does for each bundle of
 // authorities that has ended as a whole: what they signed is refused.
-func (r *Result) Expired(now time.Time) []store.Problem {
-	var problems []store.Problem
+func (r *Result) Expired(now time.Time) []manifest.Problem {
+	var problems []manifest.Problem
 	for _, c := range r.Certificates {
-		p := store.Problem{Severity: store.Warning, Object: c.Secret, Field: "data[" + string(keypair.Certificate) + "]"}
+		p := manifest.Problem{Severity: manifest.Warning, Object: c.Secret, Field: "data[" + string(keypair.Certificate) + "]"}
 		switch {
 		case now.After(c.NotAfter):
 			p.Code, p.Hint = "CertificateExpired", "renew it"
@@ -80,8 +80,8 @@ func (r *Result) Expired(now time.Time) []store.Problem {
 	}
 	for _, a := range r.Authorities {
 		if now.After(a.NotAfter) {
-			problems = append(problems, store.Problem{
-				Code: "AuthoritiesExpired", Severity: store.Warning, Object: a.Object, Field: "data[" + string(keypair.Authorities) + "]",
+			problems = append(problems, manifest.Problem{
+				Code: "AuthoritiesExpired", Severity: manifest.Warning, Object: a.Object, Field: "data[" + string(keypair.Authorities) + "]",
 				Message: "the last certificate of an authority ended on " + a.NotAfter.UTC().Format(time.DateOnly) + ": what they signed is refused",
 				Hint:    "renew them",
 			})

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -19,7 +19,7 @@ func TestExpiryIsWhatALookAtAllCertificatesSays(t *testing.T) {
 	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
 	certificates := func(n int) (out []ir.Certificate) {
 		for i := range n {
-			out = append(out, ir.Certificate{Secret: store.Key{Name: fmt.Sprint(i)}, NotBefore: at(10), NotAfter: at(100 + i)})
+			out = append(out, ir.Certificate{Secret: manifest.Key{Name: fmt.Sprint(i)}, NotBefore: at(10), NotAfter: at(100 + i)})
 		}
 		return out
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // hintWorld has a Gateway of two protocols in infra, a Service and a Backend.
@@ -153,7 +153,7 @@ func TestANearNameAmongManyIsFound(t *testing.T) {
 		files[fmt.Sprintf("%d.yaml", i)] = backend("shop", fmt.Sprintf("a-%d", i)) + "---\n" + backend("shop", fmt.Sprintf("z-%d", i))
 	}
 	files["cart.yaml"] = backend("shop", "cart-service")
-	hint := func(problems []store.Problem) string {
+	hint := func(problems []manifest.Problem) string {
 		for _, p := range problems {
 			if p.Code == "BackendNotFound" {
 				return p.Hint

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -120,7 +120,7 @@ func innocentOutput(w *world) string {
 			fmt.Fprintf(&b, "%s %x\n", at, w.resources[at].Resource.Body)
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(w.statuses), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.statuses), manifest.CompareKeys) {
 		if key.Namespace == "innocent" {
 			fmt.Fprintln(&b, key, mustJSON(w.statuses[key]))
 		}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
 // objects is the input of one kind.
-type objects = memo.Input[store.Key, *store.Object]
+type objects = memo.Input[manifest.Key, *manifest.Object]
 
 // inputs hold the objects, by kind.
 type inputs struct {
@@ -25,23 +26,23 @@ type inputs struct {
 	byKind                                       map[[2]string]*objects
 	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
 	// namespace.
-	sliceIndex *memo.Index[store.Key, store.Key]
-	grantIndex *memo.Index[string, store.Key]
+	sliceIndex *memo.Index[manifest.Key, manifest.Key]
+	grantIndex *memo.Index[string, manifest.Key]
 	// clientIndex lists Gateways that name a certificate for back ends.
-	clientIndex *memo.Index[store.Key, store.Key]
+	clientIndex *memo.Index[manifest.Key, manifest.Key]
 	// invalid are objects of all kinds that the store tells of and that do not serve.
-	invalid *memo.Input[store.Key, *store.Invalid]
+	invalid *memo.Input[manifest.Key, *store.Invalid]
 
 	quarantine *quarantineInputs
 }
 
 func newObjects(e *memo.Engine) *objects {
-	return memo.NewInput[store.Key](e, func(a, b *store.Object) bool { return a.Same(b) })
+	return memo.NewInput[manifest.Key](e, func(a, b *manifest.Object) bool { return a.Same(b) })
 }
 
 func newInputs(e *memo.Engine) *inputs {
 	in := &inputs{byKind: map[[2]string]*objects{}, quarantine: newQuarantineInputs(e)}
-	in.invalid = memo.NewInput[store.Key](e, deepEqual[*store.Invalid])
+	in.invalid = memo.NewInput[manifest.Key](e, deepEqual[*store.Invalid])
 	kind := func(group, name string) *objects {
 		input := newObjects(e)
 		in.byKind[[2]string{group, name}] = input
@@ -65,25 +66,25 @@ func newInputs(e *memo.Engine) *inputs {
 	in.trafficPolicies = kind(api.Group, api.KindTrafficPolicy)
 	in.backendPolicies = kind(api.Group, api.KindBackendConfigPolicy)
 	in.extensions = kind(api.Group, api.KindGatewayExtension)
-	in.clientIndex = memo.NewIndex(e, in.gateways, hasClient, store.CompareKeys)
-	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, store.CompareKeys)
-	in.grantIndex = memo.NewIndex(e, in.grants, func(key store.Key, _ *store.Object) []string {
+	in.clientIndex = memo.NewIndex(e, in.gateways, hasClient, manifest.CompareKeys)
+	in.sliceIndex = memo.NewIndex(e, in.slices, serviceOfSlice, manifest.CompareKeys)
+	in.grantIndex = memo.NewIndex(e, in.grants, func(key manifest.Key, _ *manifest.Object) []string {
 		return []string{key.Namespace}
-	}, store.CompareKeys)
+	}, manifest.CompareKeys)
 	return in
 }
 
 // serviceOfSlice names the Service that an EndpointSlice belongs to.
-func serviceOfSlice(key store.Key, slice *store.Object) []store.Key {
+func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	name := slice.Value.GetLabels()[discoveryv1.LabelServiceName]
 	if name == "" {
 		return nil
 	}
-	return []store.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
+	return []manifest.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
 }
 
 // set takes in an object; kinds without rules are of no consequence.
-func (in *inputs) set(object *store.Object) {
+func (in *inputs) set(object *manifest.Object) {
 	in.invalid.Delete(object.Key)
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
 		input.Set(object.Key, object)
@@ -91,7 +92,7 @@ func (in *inputs) set(object *store.Object) {
 }
 
 // object returns the object under a key, nil for none.
-func (in *inputs) object(key store.Key) *store.Object {
+func (in *inputs) object(key manifest.Key) *manifest.Object {
 	input, known := in.byKind[[2]string{key.Group, key.Kind}]
 	if !known {
 		return nil
@@ -100,7 +101,7 @@ func (in *inputs) object(key store.Key) *store.Object {
 	return object
 }
 
-func (in *inputs) remove(key store.Key) {
+func (in *inputs) remove(key manifest.Key) {
 	in.invalid.Delete(key)
 	if input, ok := in.byKind[[2]string{key.Group, key.Kind}]; ok {
 		input.Delete(key)

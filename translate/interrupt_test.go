@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -156,23 +157,23 @@ func (w *world) forget(all store.Change) {
 
 // parts gives a Change for each object of one.
 func parts(change store.Change) (all []store.Change) {
-	keys := map[store.Key]*store.Change{}
-	at := func(key store.Key) *store.Change {
+	keys := map[manifest.Key]*store.Change{}
+	at := func(key manifest.Key) *store.Change {
 		if keys[key] == nil {
 			keys[key] = &store.Change{}
 		}
 		return keys[key]
 	}
 	for _, object := range change.Set {
-		at(object.Key).Set = []*store.Object{object}
+		at(object.Key).Set = []*manifest.Object{object}
 	}
 	for _, key := range change.Gone {
-		at(key).Gone = []store.Key{key}
+		at(key).Gone = []manifest.Key{key}
 	}
 	for _, invalid := range change.Invalid {
 		at(invalid.Key).Invalid = []*store.Invalid{invalid}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(keys), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys) {
 		all = append(all, *keys[key])
 	}
 	return all

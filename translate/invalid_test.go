@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -102,9 +102,9 @@ func withParent(text string) string {
 }
 
 // exampleOf gives the key of the object of a text.
-func exampleOf(text string) store.Key {
+func exampleOf(text string) manifest.Key {
 	found := regexp.MustCompile(`(?m)^kind: (.*)\nmetadata:\n  name: (.*)$`).FindStringSubmatch(text)
-	key := store.Key{Group: "gateway.networking.k8s.io", Kind: found[1], Namespace: "default", Name: found[2]}
+	key := manifest.Key{Group: "gateway.networking.k8s.io", Kind: found[1], Namespace: "default", Name: found[2]}
 	if key.Kind == "GatewayClass" {
 		key.Namespace = ""
 	}
@@ -179,9 +179,9 @@ func conditionsOf(update status.Update) string {
 	return strings.Join(all, ", ")
 }
 
-func hasError(problems []store.Problem, file string) bool {
+func hasError(problems []manifest.Problem, file string) bool {
 	for _, p := range problems {
-		if p.File == file && p.Severity == store.Error && p.Line > 0 {
+		if p.File == file && p.Severity == manifest.Error && p.Line > 0 {
 			return true
 		}
 	}
@@ -223,7 +223,7 @@ spec:
 	w := newWorld(t)
 	said := func(policy string) map[gwv1.SectionName]string {
 		w.apply(tree(map[string]string{"eg.yaml": fmt.Sprintf(folder, policy)}))
-		key := store.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}
+		key := manifest.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}
 		closed := map[gwv1.SectionName]string{}
 		for _, l := range w.statuses[key].Status.(*gwv1.GatewayStatus).Listeners {
 			if c := meta.FindStatusCondition(l.Conditions, "gatefold.io/ClosedByPolicy"); c != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 )
@@ -53,7 +54,7 @@ func (w *world) checkKept(t *testing.T) {
 // remove takes every object away, past the store, which would hold the folder.
 func (w *world) remove() {
 	gone := slices.AppendSeq(slices.Collect(maps.Keys(w.objects)), maps.Keys(w.invalid))
-	slices.SortFunc(gone, store.CompareKeys)
+	slices.SortFunc(gone, manifest.CompareKeys)
 	clear(w.objects)
 	clear(w.invalid)
 	w.hear(w.translator.Apply(store.Change{Gone: gone}))
@@ -72,7 +73,7 @@ func TestHeapAfterManyEdits(t *testing.T) {
 	translator.Apply(store.Change{Set: all})
 	var early int64
 	for i := range edits {
-		translator.Apply(store.Change{Set: []*store.Object{route(i%routes, i)}})
+		translator.Apply(store.Change{Set: []*manifest.Object{route(i%routes, i)}})
 		if i+1 == first {
 			early = liveHeap()
 		}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -35,7 +35,7 @@ type (
 		Domain string
 	}
 	flatKey struct {
-		Route store.Key
+		Route manifest.Key
 		Port  int32 // 0 when the route is attached to no port
 		// Via is the chain of parents, root first: "infra/root>team/mid"; "" for a
 		// root. A child of two parents is two nodes.
@@ -49,7 +49,7 @@ type (
 	// partKey is an object with listeners, of a Gateway: itself or a ListenerSet.
 	partKey struct {
 		Gateway string
-		Object  store.Key
+		Object  manifest.Key
 	}
 	useKey struct {
 		Gateway string
@@ -93,45 +93,45 @@ type network struct {
 	work Work // of this Apply; no rule reads it
 
 	class       *memo.Rule[string, classOut]
-	leased      *memo.Rule[store.Key, []string]
-	listenerSet *memo.Rule[store.Key, *listen.Set]
+	leased      *memo.Rule[manifest.Key, []string]
+	listenerSet *memo.Rule[manifest.Key, *listen.Set]
 	bound       *memo.Rule[string, listen.Bound]
-	joined      *memo.Fold[string, store.Key, *listen.Set, memo.Ordered[*listen.Set]]
-	listeners   *memo.Rule[store.Key, *listen.Gateway]
+	joined      *memo.Fold[string, manifest.Key, *listen.Set, memo.Ordered[*listen.Set]]
+	listeners   *memo.Rule[manifest.Key, *listen.Gateway]
 	claims      *memo.Fold[listen.Socket, string, *listen.Claim, memo.Ordered[*listen.Claim]]
 	holders     *memo.Rule[listen.Socket, map[string]string]
-	gateway     *memo.Rule[store.Key, *listen.Gateway]
+	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
 	part        *memo.Rule[partKey, *listen.Part]
 	owner       *memo.Rule[hostKey, string]
-	elsewhere   *memo.Rule[store.Key, store.Key]
-	near        *memo.Rule[store.Key, string]
+	elsewhere   *memo.Rule[manifest.Key, manifest.Key]
+	near        *memo.Rule[manifest.Key, string]
 	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
-	client      *memo.Rule[store.Key, string]
+	client      *memo.Rule[manifest.Key, string]
 	certificate *memo.Rule[backend.Reference, listen.Certificate]
-	certNames   *memo.Rule[store.Key, []string]
-	coverage    *memo.Rule[store.Key, *coverage]
+	certNames   *memo.Rule[manifest.Key, []string]
+	coverage    *memo.Rule[manifest.Key, *coverage]
 	certified   *memo.Rule[listenerKey, *certified]
 	secretUses  *memo.Fold[secretUse, string, struct{}, int]
-	secret      *memo.Rule[store.Key, *secretOut]
+	secret      *memo.Rule[manifest.Key, *secretOut]
 	pushSecret  *memo.Rule[secretUse, *secretOut]
 	backend     *memo.Rule[backend.Reference, backend.Resolution]
-	extension   *memo.Rule[store.Key, *extensionOut]
-	policy      *memo.Rule[store.Key, *policyOut]
+	extension   *memo.Rule[manifest.Key, *extensionOut]
+	policy      *memo.Rule[manifest.Key, *policyOut]
 	aims        aiming // of TrafficPolicies
 	policed     *memo.Rule[string, bool]
 	policies    *memo.Rule[ruleKey, *levelOut]
-	lost        *memo.Rule[store.Key, []targetOut]
-	fates       *memo.Fold[store.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
-	attach      *memo.Rule[store.Key, *attachOut]
-	contest     *memo.Rule[listenerKey, map[store.Key]listen.Loss]
-	admitted    *memo.Rule[store.Key, *attachOut]
-	won         *memo.Fold[store.Key, winKey, *win, memo.Ordered[*win]]
-	overload    *memo.Rule[struct{}, map[store.Key]overload]
+	lost        *memo.Rule[manifest.Key, []targetOut]
+	fates       *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
+	attach      *memo.Rule[manifest.Key, *attachOut]
+	contest     *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
+	admitted    *memo.Rule[manifest.Key, *attachOut]
+	won         *memo.Fold[manifest.Key, winKey, *win, memo.Ordered[*win]]
+	overload    *memo.Rule[struct{}, map[manifest.Key]overload]
 	flat        *memo.Rule[flatKey, *flatOut]
-	mount       *memo.Rule[store.Key, *mountOut]
-	offered     *memo.Fold[route.Property, store.Key, route.Breadth, route.Breadth]
-	routes      *memo.Fold[struct{}, store.Key, struct{}, int]
-	offers      *memo.Fold[offerKey, store.Key, route.Breadth, route.Breadth]
+	mount       *memo.Rule[manifest.Key, *mountOut]
+	offered     *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
+	routes      *memo.Fold[struct{}, manifest.Key, struct{}, int]
+	offers      *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
 	spaces      *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
 	fanout      *memo.Rule[flatKey, *fanoutOut]
 	depths      *memo.Fold[levelKey, flatKey, int, int]
@@ -146,65 +146,65 @@ type network struct {
 	refused     *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]
 	graft       *memo.Rule[flatKey, *graftOut]
 	binding     *memo.Rule[linkKey, *bindingOut]
-	children    *memo.Rule[store.Key, *childrenOut]
-	bindings    *memo.Fold[store.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
+	children    *memo.Rule[manifest.Key, *childrenOut]
+	bindings    *memo.Fold[manifest.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
 	table       *memo.Fold[tableKey, string, *entry, table]
 	claimed     *memo.Fold[tableKey, string, struct{}, int]
 	host        *memo.Rule[tableKey, *hostOut]
 	groupTwins  func([]*entry) [][]*entry // in the order of a table
 	twins       *memo.Rule[tableKey, []twin]
-	shadowed    *memo.Fold[store.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
+	shadowed    *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
 	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
 	hosts       *memo.Fold[shardKey, string, *hostOut, memo.Ordered[*hostOut]]
 	misdirected *memo.Rule[shardKey, []xds.Host]
 	routeConfig *memo.Rule[shardKey, routesOut]
 	shardScope  *memo.Rule[shardKey, xds.Resource]
-	stream      *memo.Rule[store.Key, *streamOut]
-	streams     *memo.Fold[portKey, store.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	stream      *memo.Rule[manifest.Key, *streamOut]
+	streams     *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
 	listener    *memo.Rule[portKey, *portOut]
-	losses      *memo.Fold[store.Key, lossKey, *loss, memo.Ordered[*loss]]
-	infra       *memo.Rule[store.Key, *ir.Infra]
+	losses      *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
+	infra       *memo.Rule[manifest.Key, *ir.Infra]
 	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	cluster     *memo.Rule[backend.Key, *clusterOut]
 	push        *memo.Rule[useKey, *clusterOut]
-	attached    *memo.Fold[listenerKey, store.Key, struct{}, int]
+	attached    *memo.Fold[listenerKey, manifest.Key, struct{}, int]
 
 	backendAims    aiming // of BackendConfigPolicies
-	backendPolicy  *memo.Rule[store.Key, *backendPolicyOut]
-	backendConfig  *memo.Rule[store.Key, backend.Config]
-	backendTargets *memo.Rule[store.Key, []backendTarget]
+	backendPolicy  *memo.Rule[manifest.Key, *backendPolicyOut]
+	backendConfig  *memo.Rule[manifest.Key, backend.Config]
+	backendTargets *memo.Rule[manifest.Key, []backendTarget]
 
 	authority       *memo.Rule[backend.Reference, listen.Authority]
 	tlsAims         aiming // of BackendTLSPolicies
-	tlsPolicy       *memo.Rule[store.Key, *tlsPolicyOut]
-	backendTLS      *memo.Rule[store.Key, *backend.TLSTarget]
-	tlsTargets      *memo.Rule[store.Key, []tlsTarget]
-	users           *memo.Fold[store.Key, useKey, useKey, memo.Ordered[useKey]]
-	tlsPolicyStatus *memo.Rule[store.Key, *status.Update]
+	tlsPolicy       *memo.Rule[manifest.Key, *tlsPolicyOut]
+	backendTLS      *memo.Rule[manifest.Key, *backend.TLSTarget]
+	tlsTargets      *memo.Rule[manifest.Key, []tlsTarget]
+	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
+	tlsPolicyStatus *memo.Rule[manifest.Key, *status.Update]
 	trust           *memo.Rule[string, *trustOut]
 	pushTrust       *memo.Rule[trustUse, *trustOut]
 
-	classStatus   *memo.Rule[store.Key, *status.Update]
-	gatewayStatus *memo.Rule[store.Key, *status.Update]
+	classStatus   *memo.Rule[manifest.Key, *status.Update]
+	gatewayStatus *memo.Rule[manifest.Key, *status.Update]
 	sound         *memo.Rule[int64, []metav1.Condition]
-	routeStatus   *memo.Rule[store.Key, *status.Update]
-	policyStatus  *memo.Rule[store.Key, *status.Update]
+	routeStatus   *memo.Rule[manifest.Key, *status.Update]
+	policyStatus  *memo.Rule[manifest.Key, *status.Update]
 
-	listenerSetStatus   *memo.Rule[store.Key, *status.Update]
-	backendPolicyStatus *memo.Rule[store.Key, *status.Update]
-	extensionStatus     *memo.Rule[store.Key, *status.Update]
-	invalidStatus       *memo.Rule[store.Key, *status.Update]
+	listenerSetStatus   *memo.Rule[manifest.Key, *status.Update]
+	backendPolicyStatus *memo.Rule[manifest.Key, *status.Update]
+	extensionStatus     *memo.Rule[manifest.Key, *status.Update]
+	invalidStatus       *memo.Rule[manifest.Key, *status.Update]
 
-	problems *memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
+	problems *memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
 	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 
-	allPolicies *memo.Fold[struct{}, store.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
+	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
 	allBounds   *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
 
-	allSecrets *memo.Fold[struct{}, store.Key, *secretOut, memo.Ordered[*secretOut]]
+	allSecrets *memo.Fold[struct{}, manifest.Key, *secretOut, memo.Ordered[*secretOut]]
 	allTrusts  *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
 }
 

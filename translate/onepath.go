@@ -3,7 +3,7 @@ package translate
 import (
 	"fmt"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -30,13 +30,13 @@ func (t table) onePaths() (paths []onePath) {
 }
 
 // onePathProblems warns of them, at the rule that is one too many.
-func onePathProblems(host *hostOut) (problems []store.Problem) {
+func onePathProblems(host *hostOut) (problems []manifest.Problem) {
 	if host == nil {
 		return nil
 	}
 	for _, path := range host.OnePaths {
-		problems = append(problems, store.Problem{
-			Code: "ManyRulesOfOnePath", Severity: store.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),
+		problems = append(problems, manifest.Problem{
+			Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),
 			Message: fmt.Sprintf("host %q has %d rules whose paths begin with %q and differ only by what is not plain text there, by method, headers or query: Envoy tries them one by one",
 				host.Key.Domain, path.Rules, path.Prefix),
 			Hint: fmt.Sprintf("give them different paths; up to %d for the same path are no burden", maxOnePath),

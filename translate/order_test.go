@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -138,7 +138,7 @@ func randomRules(r *rand.Rand, n int) []*ir.Rule {
 // position makes it the only one of its kind.
 func randomRule(r *rand.Rand, i int) *ir.Rule {
 	origin := func() *ir.Origin {
-		o := &ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: pick(r, "a", "b"), Name: pick(r, "x", "y")}}
+		o := &ir.Origin{Key: manifest.Key{Kind: "HTTPRoute", Namespace: pick(r, "a", "b"), Name: pick(r, "x", "y")}}
 		if r.IntN(2) == 0 {
 			o.Created = time.Unix(int64(r.IntN(2)), 0).UTC()
 		}

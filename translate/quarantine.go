@@ -8,7 +8,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -43,16 +43,16 @@ type refusedHost struct{ table, domain string }
 
 // quarantineInputs hold the quarantine by what it is about.
 type quarantineInputs struct {
-	routes *memo.Input[store.Key, refusals]
+	routes *memo.Input[manifest.Key, refusals]
 	hosts  *memo.Input[refusedHost, refusals]
 	// present are the keys that have entries.
-	presentRoutes map[store.Key]refusals
+	presentRoutes map[manifest.Key]refusals
 	presentHosts  map[refusedHost]refusals
 }
 
 func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	return &quarantineInputs{
-		routes: memo.NewInput[store.Key](e, deepEqual[refusals]),
+		routes: memo.NewInput[manifest.Key](e, deepEqual[refusals]),
 		hosts:  memo.NewInput[refusedHost](e, deepEqual[refusals]),
 	}
 }
@@ -60,7 +60,7 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 // Quarantine makes set what is refused, from the next Apply on.
 func (t *Translator) Quarantine(set Quarantine) {
 	q := t.in.quarantine
-	routes, hosts := map[store.Key]refusals{}, map[refusedHost]refusals{}
+	routes, hosts := map[manifest.Key]refusals{}, map[refusedHost]refusals{}
 	for part, refusal := range set {
 		if part.Route == "" {
 			part.Table = xds.Unsharded(part.Table)
@@ -103,7 +103,7 @@ func replace[K comparable](in *memo.Input[K, refusals], before, after map[K]refu
 
 // holderOf gives the route that holds a rule, from the rule's name:
 // "HTTPRoute/infra/root/0/0>team/child/1/0" is of team/child.
-func holderOf(name string) store.Key {
+func holderOf(name string) manifest.Key {
 	name = name[strings.LastIndexByte(name, '>')+1:]
 	kind := "HTTPRoute" // those below others have the root's kind in front of all
 	for _, k := range route.Kinds() {
@@ -114,9 +114,9 @@ func holderOf(name string) store.Key {
 	}
 	parts := strings.SplitN(name, "/", 3)
 	if len(parts) < 3 {
-		return store.Key{}
+		return manifest.Key{}
 	}
-	return store.Key{Group: gwv1.GroupName, Kind: kind, Namespace: parts[0], Name: parts[1]}
+	return manifest.Key{Group: gwv1.GroupName, Kind: kind, Namespace: parts[0], Name: parts[1]}
 }
 
 // mark returns the entry with what Envoys said of it, and that; rejection is nil when they

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -21,7 +22,7 @@ type Result struct {
 	// Problems holds every problem that stands now, sorted. They name object
 	// and field; store.Locate adds file and line. It is the list of the Result before
 	// (store.SameProblems) where none changed.
-	Problems []store.Problem
+	Problems []manifest.Problem
 	// Stale holds every object whose last valid version is served (store.Change.Stale). A
 	// Translator leaves it empty: whoever joins the steps hands the store's list on.
 	Stale []store.Stale

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
@@ -17,22 +18,22 @@ import (
 // aiming knows what the policies of one kind are for, both ways.
 type aiming struct {
 	// targets are those of a policy, in the order in which it writes them.
-	targets *memo.Rule[store.Key, []store.Target]
+	targets *memo.Rule[manifest.Key, []store.Target]
 	// policies are those that may be for an object: that select it may ask for more labels
 	// than it has.
-	policies *memo.Fold[store.Key, aimID, aimID, memo.Ordered[aimID]]
+	policies *memo.Fold[manifest.Key, aimID, aimID, memo.Ordered[aimID]]
 	// selected are the objects that a policy may select.
-	selected *memo.Fold[store.Key, store.Key, store.Key, memo.Ordered[store.Key]]
+	selected *memo.Fold[manifest.Key, manifest.Key, manifest.Key, memo.Ordered[manifest.Key]]
 }
 
 // aimID tells what a policy names from what it selects.
 type aimID struct {
-	Policy   store.Key
+	Policy   manifest.Key
 	Selector bool
 }
 
 func compareAims(a, b aimID) int {
-	if c := store.CompareKeys(a.Policy, b.Policy); c != 0 || a.Selector == b.Selector {
+	if c := manifest.CompareKeys(a.Policy, b.Policy); c != 0 || a.Selector == b.Selector {
 		return c
 	}
 	if b.Selector {
@@ -50,10 +51,10 @@ type labelAt struct {
 
 // newAiming declares what the policies of an input are for, as read tells, and those of its
 // kind that are invalid. Objects that can be selected are in sides.
-func newAiming(e *memo.Engine, in *inputs, gk apischema.GroupKind, read func(*store.Object) []store.Target, sides ...*objects) aiming {
+func newAiming(e *memo.Engine, in *inputs, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := aiming{
-		targets: memo.NewRule(e, "aims", func(c *memo.Ctx, key store.Key) []store.Target {
+		targets: memo.NewRule(e, "aims", func(c *memo.Ctx, key manifest.Key) []store.Target {
 			if object, ok := policies.Get(c, key); ok {
 				return read(object)
 			}
@@ -62,43 +63,43 @@ func newAiming(e *memo.Engine, in *inputs, gk apischema.GroupKind, read func(*st
 			}
 			return nil
 		}, deepEqual),
-		policies: memo.NewFold[store.Key, aimID](e, gather[aimID](compareAims), memo.Ordered[aimID].Same),
-		selected: memo.NewFold[store.Key, store.Key](e, gather[store.Key](store.CompareKeys), memo.Ordered[store.Key].Same),
+		policies: memo.NewFold[manifest.Key, aimID](e, gather[aimID](compareAims), memo.Ordered[aimID].Same),
+		selected: memo.NewFold[manifest.Key, manifest.Key](e, gather[manifest.Key](manifest.CompareKeys), memo.Ordered[manifest.Key].Same),
 	}
 	memo.Each(a.targets, policies)
 	memo.EachOf(a.targets, in.invalid, invalidOf(gk))
-	memo.From(a.policies, a.targets, func(key store.Key, targets []store.Target, yield func(memo.Place[store.Key, aimID], aimID)) {
+	memo.From(a.policies, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[manifest.Key, aimID], aimID)) {
 		for _, at := range targetKeys(key.Namespace, targets) {
 			id := aimID{Policy: key}
-			yield(memo.Place[store.Key, aimID]{Key: at, ID: id}, id)
+			yield(memo.Place[manifest.Key, aimID]{Key: at, ID: id}, id)
 		}
 	}, identical)
-	type pair = memo.Pair[store.Key, store.Key]
+	type pair = memo.Pair[manifest.Key, manifest.Key]
 	for _, side := range sides {
-		join := memo.NewJoin(a.targets, wantedLabels, side, offeredLabels, func(labelAt) (key store.Key, named bool) { return key, false })
-		memo.From(a.policies, join, func(p pair, _ struct{}, yield func(memo.Place[store.Key, aimID], aimID)) {
+		join := memo.NewJoin(a.targets, wantedLabels, side, offeredLabels, func(labelAt) (key manifest.Key, named bool) { return key, false })
+		memo.From(a.policies, join, func(p pair, _ struct{}, yield func(memo.Place[manifest.Key, aimID], aimID)) {
 			id := aimID{p.Left, true}
-			yield(memo.Place[store.Key, aimID]{Key: p.Right, ID: id}, id)
+			yield(memo.Place[manifest.Key, aimID]{Key: p.Right, ID: id}, id)
 		}, identical)
-		memo.From(a.selected, join, func(p pair, _ struct{}, yield func(memo.Place[store.Key, store.Key], store.Key)) {
-			yield(memo.Place[store.Key, store.Key]{Key: p.Left, ID: p.Right}, p.Right)
+		memo.From(a.selected, join, func(p pair, _ struct{}, yield func(memo.Place[manifest.Key, manifest.Key], manifest.Key)) {
+			yield(memo.Place[manifest.Key, manifest.Key]{Key: p.Left, ID: p.Right}, p.Right)
 		}, identical)
 	}
 	return a
 }
 
 // invalidOf names the invalid objects of a kind.
-func invalidOf(gk apischema.GroupKind) func(store.Key, *store.Invalid) []store.Key {
-	return func(key store.Key, _ *store.Invalid) []store.Key {
+func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []manifest.Key {
+	return func(key manifest.Key, _ *store.Invalid) []manifest.Key {
 		if key.GroupKind() != gk {
 			return nil
 		}
-		return []store.Key{key}
+		return []manifest.Key{key}
 	}
 }
 
 // wantedLabels are where what a policy selects is found: by one label of each selector.
-func wantedLabels(policy store.Key, targets []store.Target) (out []labelAt) {
+func wantedLabels(policy manifest.Key, targets []store.Target) (out []labelAt) {
 	for _, target := range targets {
 		if target.Name != "" {
 			continue
@@ -115,7 +116,7 @@ func wantedLabels(policy store.Key, targets []store.Target) (out []labelAt) {
 }
 
 // offeredLabels are where policies find an object.
-func offeredLabels(key store.Key, object *store.Object) []labelAt {
+func offeredLabels(key manifest.Key, object *manifest.Object) []labelAt {
 	at := labelAt{GroupKind: key.GroupKind(), Namespace: key.Namespace}
 	out := []labelAt{at}
 	for at.Name, at.Value = range object.Value.GetLabels() {
@@ -125,7 +126,7 @@ func offeredLabels(key store.Key, object *store.Object) []labelAt {
 }
 
 // at returns the policies that may be for an object, sorted by key.
-func (a aiming) at(c *memo.Ctx, object store.Key) (out []store.Key) {
+func (a aiming) at(c *memo.Ctx, object manifest.Key) (out []manifest.Key) {
 	ids, _ := a.policies.Get(c, object)
 	for id := range ids.All() {
 		if n := len(out); n == 0 || out[n-1] != id.Policy {
@@ -136,16 +137,16 @@ func (a aiming) at(c *memo.Ctx, object store.Key) (out []store.Key) {
 }
 
 // any reports whether a policy may be for an object.
-func (a aiming) any(c *memo.Ctx, object store.Key) bool {
+func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 	ids, _ := a.policies.Get(c, object)
 	return ids.Len() > 0
 }
 
 // objects returns the objects that a target of a policy stands for, sorted, and at most so
 // many of them: the one that it names, or those that it selects.
-func (a aiming) objects(c *memo.Ctx, in *inputs, policy store.Key, target store.Target, limit int) (out []store.Key) {
+func (a aiming) objects(c *memo.Ctx, in *inputs, policy manifest.Key, target store.Target, limit int) (out []manifest.Key) {
 	if target.Name != "" {
-		return []store.Key{targetKey(policy.Namespace, target)}
+		return []manifest.Key{targetKey(policy.Namespace, target)}
 	}
 	of := in.byKind[[2]string{target.Group, target.Kind}]
 	selected, _ := a.selected.Get(c, policy)
@@ -162,7 +163,7 @@ func (a aiming) objects(c *memo.Ctx, in *inputs, policy store.Key, target store.
 
 // isFor reports whether a target of a policy in a namespace stands for an object with
 // these labels, whatever its section.
-func isFor(target store.Target, of store.Key, labels map[string]string) bool {
+func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
 	}
@@ -177,19 +178,19 @@ func isFor(target store.Target, of store.Key, labels map[string]string) bool {
 	return true
 }
 
-func targetKey(namespace string, target store.Target) store.Key {
-	return store.Key{Group: target.Group, Kind: target.Kind, Namespace: namespace, Name: target.Name}
+func targetKey(namespace string, target store.Target) manifest.Key {
+	return manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: namespace, Name: target.Name}
 }
 
 // targetKeys gives the objects that targets name, once each.
-func targetKeys(namespace string, targets []store.Target) []store.Key {
-	var out []store.Key
+func targetKeys(namespace string, targets []store.Target) []manifest.Key {
+	var out []manifest.Key
 	for _, target := range targets {
 		if target.Name != "" {
 			out = append(out, targetKey(namespace, target))
 		}
 	}
-	slices.SortFunc(out, store.CompareKeys)
+	slices.SortFunc(out, manifest.CompareKeys)
 	return slices.Compact(out)
 }
 
@@ -210,7 +211,7 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 }
 
 // labelsOf are the labels of an object, none where it does not exist.
-func labelsOf(c *memo.Ctx, of *objects, key store.Key) map[string]string {
+func labelsOf(c *memo.Ctx, of *objects, key manifest.Key) map[string]string {
 	if object, ok := of.Get(c, key); ok {
 		return object.Value.GetLabels()
 	}

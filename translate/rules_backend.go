@@ -9,8 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -23,7 +23,7 @@ type clusterOut struct {
 	Cluster    xds.Resource
 	Assignment *xds.Resource // nil when the endpoints are inside the cluster
 	Source     *ir.Cluster   // what both encode
-	Problems   []store.Problem
+	Problems   []manifest.Problem
 }
 
 func (o *clusterOut) cluster() *xds.Resource {
@@ -40,7 +40,7 @@ func (o *clusterOut) assignment() *xds.Resource {
 	return o.Assignment
 }
 
-func (o *clusterOut) problems() []store.Problem {
+func (o *clusterOut) problems() []manifest.Problem {
 	if o == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (n *network) declareBackends(e *memo.Engine) {
 }
 
 // usesOf names the back ends that a route makes each of its Gateways need.
-func usesOf(key store.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
+func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
 		eachUse(table, shownBackends(m.placed.Clients[table.Gateway], flat.Backends), seen, func(use useKey) {
@@ -123,7 +123,7 @@ func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolut
 	}
 	if ref.IsBackend() {
 		if object, ok := n.in.staticBackends.Get(c, ref.To); ok {
-			b, _ := store.As[*api.Backend](object)
+			b, _ := manifest.As[*api.Backend](object)
 			return ref.ToBackend().Named(b)
 		}
 		return ref.Missing(n.service(c, ref.Twin()) != nil, n.absent(c, ref.To, "reference"))
@@ -135,9 +135,9 @@ func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolut
 	return ref.Missing(twin, n.absent(c, ref.To, "reference"))
 }
 
-func (n *network) service(c *memo.Ctx, key store.Key) *corev1.Service {
+func (n *network) service(c *memo.Ctx, key manifest.Key) *corev1.Service {
 	object, _ := n.in.services.Get(c, key)
-	service, _ := store.As[*corev1.Service](object)
+	service, _ := manifest.As[*corev1.Service](object)
 	return service
 }
 
@@ -146,7 +146,7 @@ func (n *network) runGrants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGran
 	var out []*gwv1.ReferenceGrant
 	for _, key := range n.in.grantIndex.Get(c, namespace) {
 		object, _ := n.in.grants.Get(c, key)
-		if grant, ok := store.As[*gwv1.ReferenceGrant](object); ok {
+		if grant, ok := manifest.As[*gwv1.ReferenceGrant](object); ok {
 			out = append(out, grant)
 		}
 	}
@@ -161,7 +161,7 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	}
 	if key.Object.Group == api.Group {
 		object, _ := n.in.staticBackends.Get(c, key.Object)
-		if static, ok := store.As[*api.Backend](object); ok {
+		if static, ok := manifest.As[*api.Backend](object); ok {
 			return n.encodeCluster(c, key, "", backend.FromBackend(key, static))
 		}
 		return nil
@@ -186,7 +186,7 @@ func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, port string, clust
 	return newCluster(cluster, problems)
 }
 
-func newCluster(cluster *ir.Cluster, problems []store.Problem) *clusterOut {
+func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {
 		out.Assignment = &assignment
@@ -196,13 +196,13 @@ func newCluster(cluster *ir.Cluster, problems []store.Problem) *clusterOut {
 
 // sift takes the endpoints out of a cluster that must not be used, and tells of
 // each where it is written.
-func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []store.Problem {
-	var problems []store.Problem
+func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
+	var problems []manifest.Problem
 	refused := n.Guard.Sift(cluster)
 	for _, endpoint := range refused[:min(len(refused), maxRefusedEndpoints)] {
 		at := net.JoinHostPort(endpoint.Host, fmt.Sprint(endpoint.Port))
-		problem := store.Problem{
-			Code: "EndpointRefused", Severity: store.Error, Object: cluster.Objects[0],
+		problem := manifest.Problem{
+			Code: "EndpointRefused", Severity: manifest.Error, Object: cluster.Objects[0],
 			Message: fmt.Sprintf("%s is no place for requests: it is where gatefold or Envoy is steered, or where a cloud gives out credentials", at),
 			Hint:    "send to another address; if this is meant, start gatefold with --allow-endpoints " + at,
 		}
@@ -222,14 +222,14 @@ const maxRefusedEndpoints = 20
 
 // fieldOf finds where an object that a cluster is made of writes an endpoint, ""
 // where it does not.
-func (n *network) fieldOf(c *memo.Ctx, key store.Key, endpoint ir.Endpoint) string {
+func (n *network) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endpoint) string {
 	if key.Kind == "EndpointSlice" {
 		object, _ := n.in.slices.Get(c, key)
-		slice, _ := store.As[*discoveryv1.EndpointSlice](object)
+		slice, _ := manifest.As[*discoveryv1.EndpointSlice](object)
 		return backend.SliceField(slice, endpoint.Host)
 	}
 	object, _ := n.in.staticBackends.Get(c, key)
-	if static, ok := store.As[*api.Backend](object); ok {
+	if static, ok := manifest.As[*api.Backend](object); ok {
 		return backend.HostField(static, endpoint)
 	}
 	if service := n.service(c, key); service != nil && service.Spec.ExternalName == endpoint.Host {
@@ -238,11 +238,11 @@ func (n *network) fieldOf(c *memo.Ctx, key store.Key, endpoint ir.Endpoint) stri
 	return ""
 }
 
-func (n *network) endpointSlices(c *memo.Ctx, service store.Key) []*discoveryv1.EndpointSlice {
+func (n *network) endpointSlices(c *memo.Ctx, service manifest.Key) []*discoveryv1.EndpointSlice {
 	var out []*discoveryv1.EndpointSlice
 	for _, key := range n.in.sliceIndex.Get(c, service) {
 		object, _ := n.in.slices.Get(c, key)
-		if slice, ok := store.As[*discoveryv1.EndpointSlice](object); ok {
+		if slice, ok := manifest.As[*discoveryv1.EndpointSlice](object); ok {
 			out = append(out, slice)
 		}
 	}

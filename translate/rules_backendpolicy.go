@@ -12,9 +12,9 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
@@ -28,24 +28,24 @@ type backendPolicyOut struct {
 	Policy *backend.Policy
 	// Unusable says why it cannot be used; "" when it can.
 	Unusable string
-	Problems []store.Problem
+	Problems []manifest.Problem
 }
 
 // backendTarget is one target of a BackendConfigPolicy.
 type backendTarget struct {
 	// Target is a Service or Backend; zero for a selector that selects nothing.
-	Target store.Key
+	Target manifest.Key
 	// Lost is what is wrong with the target, nil when it is there.
-	Lost *store.Problem
+	Lost *manifest.Problem
 	// Warned is what has no effect there, nil when all has.
-	Warned *store.Problem
+	Warned *manifest.Problem
 	Fate   policy.Fate
 }
 
 func (n *network) declareBackendPolicies(e *memo.Engine) {
 	kind := apischema.GroupKind{Group: api.Group, Kind: api.KindBackendConfigPolicy}
-	n.backendAims = newAiming(e, n.in, kind, func(object *store.Object) []store.Target {
-		from, _ := store.As[*api.BackendConfigPolicy](object)
+	n.backendAims = newAiming(e, n.in, kind, func(object *manifest.Object) []store.Target {
+		from, _ := manifest.As[*api.BackendConfigPolicy](object)
 		return targetsOf(from.Spec.PolicyTargets(), from.Spec.PolicySelectors()...)
 	}, n.in.services, n.in.staticBackends)
 	n.backendPolicy = memo.NewRule(e, "backendpolicy", n.runBackendPolicy, deepEqual)
@@ -59,9 +59,9 @@ func (n *network) declareBackendPolicies(e *memo.Engine) {
 
 // runBackendPolicy looks at one policy by itself. One that cannot be used closes its
 // targets: it may say how they are reached safely.
-func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut {
+func (n *network) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
 	object, _ := n.in.backendPolicies.Get(c, key)
-	from, ok := store.As[*api.BackendConfigPolicy](object)
+	from, ok := manifest.As[*api.BackendConfigPolicy](object)
 	if !ok {
 		if invalid, told := n.in.invalid.Get(c, key); told {
 			return &backendPolicyOut{Policy: &backend.Policy{Origin: &ir.Origin{Key: key}, Closed: fmt.Sprintf("%s is invalid: %s", key, invalid.Message())}}
@@ -75,7 +75,7 @@ func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut
 	for _, problem := range append(problems, xds.CheckUpstream(key, upstream)...) {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
-		if problem.Severity == store.Error && out.Unusable == "" {
+		if problem.Severity == manifest.Error && out.Unusable == "" {
 			out.Unusable = problem.Field + ": " + problem.Message
 		}
 	}
@@ -87,7 +87,7 @@ func (n *network) runBackendPolicy(c *memo.Ctx, key store.Key) *backendPolicyOut
 }
 
 // runBackendConfig merges the policies of one Service or Backend.
-func (n *network) runBackendConfig(c *memo.Ctx, target store.Key) backend.Config {
+func (n *network) runBackendConfig(c *memo.Ctx, target manifest.Key) backend.Config {
 	of := n.in.services
 	if target.Group == api.Group {
 		of = n.in.staticBackends
@@ -107,7 +107,7 @@ func (n *network) runBackendConfig(c *memo.Ctx, target store.Key) backend.Config
 
 // configOf gives what policies set for a back end. Most have none and need no cell
 // of their own to know it.
-func (n *network) configOf(c *memo.Ctx, target store.Key) backend.Config {
+func (n *network) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
 	if !n.backendAims.any(c, target) {
 		return backend.Config{}
 	}
@@ -116,9 +116,9 @@ func (n *network) configOf(c *memo.Ctx, target store.Key) backend.Config {
 
 // runBackendTargets tells of each target whether it is there, and what of the policy
 // is in force for it.
-func (n *network) runBackendTargets(c *memo.Ctx, key store.Key) []backendTarget {
+func (n *network) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := n.in.backendPolicies.Get(c, key)
-	from, ok := store.As[*api.BackendConfigPolicy](object)
+	from, ok := manifest.As[*api.BackendConfigPolicy](object)
 	if !ok {
 		return nil
 	}
@@ -146,11 +146,11 @@ func (n *network) runBackendTargets(c *memo.Ctx, key store.Key) []backendTarget 
 }
 
 // backendTarget tells of one target of a policy, which field leads to.
-func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at store.Key, field string) backendTarget {
+func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !n.backendExists(c, at) {
-		told.Lost = &store.Problem{
-			Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Object: key,
+		told.Lost = &manifest.Problem{
+			Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Object: key,
 			Field: field + ".name", Message: at.String() + " does not exist", Hint: n.absentHere(c, at),
 		}
 	}
@@ -160,8 +160,8 @@ func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, 
 		}
 	}
 	if hashesNames(spec) && told.Lost == nil && !n.hasNames(c, at) {
-		told.Warned = &store.Problem{
-			Code: "NoEffect", Severity: store.Warning, Object: key, Field: field,
+		told.Warned = &manifest.Problem{
+			Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: field,
 			Message: at.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
 			Hint:    "write the hosts of the Backend as DNS names, or take useHostnameForHashing out",
 		}
@@ -169,7 +169,7 @@ func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, 
 	return told
 }
 
-func (n *network) backendExists(c *memo.Ctx, key store.Key) bool {
+func (n *network) backendExists(c *memo.Ctx, key manifest.Key) bool {
 	input := n.in.services
 	if key.Group == api.Group {
 		input = n.in.staticBackends
@@ -190,18 +190,18 @@ func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 
 // hasNames tells whether the endpoints of a back end are found by DNS, and so have
 // names.
-func (n *network) hasNames(c *memo.Ctx, key store.Key) bool {
+func (n *network) hasNames(c *memo.Ctx, key manifest.Key) bool {
 	if key.Group != api.Group {
 		object, _ := n.in.services.Get(c, key)
-		service, ok := store.As[*corev1.Service](object)
+		service, ok := manifest.As[*corev1.Service](object)
 		return ok && service.Spec.Type == corev1.ServiceTypeExternalName
 	}
 	object, _ := n.in.staticBackends.Get(c, key)
-	from, ok := store.As[*api.Backend](object)
+	from, ok := manifest.As[*api.Backend](object)
 	return ok && backend.FromBackend(backend.Key{Object: key}, from).Discovery == ir.DNS
 }
 
-func lostTargets(targets []backendTarget) (problems []store.Problem) {
+func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	for _, target := range targets {
 		if target.Lost != nil {
 			problems = append(problems, *target.Lost)
@@ -214,7 +214,7 @@ func lostTargets(targets []backendTarget) (problems []store.Problem) {
 }
 
 // runBackendPolicyStatus gives an entry for each target; nil when there is none.
-func (n *network) runBackendPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := n.in.backendPolicies.Get(c, key)
 	targets := n.backendTargets.Get(c, key)
 	if !ok || len(targets) == 0 {
@@ -227,12 +227,12 @@ func (n *network) runBackendPolicyStatus(c *memo.Ctx, key store.Key) *status.Upd
 		if target.Target.IsZero() {
 			continue
 		}
-		var bad listen.Verdict[gwv1.PolicyConditionReason]
+		var bad manifest.Verdict[gwv1.PolicyConditionReason]
 		switch {
 		case target.Lost != nil:
-			bad = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonTargetNotFound, Message: target.Lost.Message}
+			bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonTargetNotFound, Message: target.Lost.Message}
 		case own.Unusable != "":
-			bad = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+			bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 		}
 		conditions := []metav1.Condition{status.PolicyAccepted(generation, bad)}
 		if bad.Good() {

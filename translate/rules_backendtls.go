@@ -14,6 +14,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -24,25 +25,25 @@ import (
 
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-type policyVerdict = listen.Verdict[gwv1.PolicyConditionReason]
+type policyVerdict = manifest.Verdict[gwv1.PolicyConditionReason]
 
 // tlsPolicyOut is one BackendTLSPolicy by itself.
 type tlsPolicyOut struct {
 	Policy *backend.TLSPolicy // nil for one that is gone
 	// Accepted and Resolved are its conditions, but for what its targets add.
 	Accepted, Resolved policyVerdict
-	Problems           []store.Problem
+	Problems           []manifest.Problem
 }
 
 // tlsTarget is one target of a BackendTLSPolicy.
 type tlsTarget struct {
-	Target  store.Key
+	Target  manifest.Key
 	Section string
 	// Bad says why the policy is not in force there: the target is Lost, or another
 	// policy has it. Problem tells the same, nil when nothing is wrong.
 	Bad     policyVerdict
 	Lost    bool
-	Problem *store.Problem
+	Problem *manifest.Problem
 	// Ports are those that the target stands for; 0 is that of a Backend.
 	Ports []int32
 	// Any tells that it stands for every port.
@@ -55,8 +56,8 @@ func compareUses(a, b useKey) int {
 
 func (n *network) declareBackendTLS(e *memo.Engine) {
 	kind := apischema.GroupKind{Group: gwv1.GroupName, Kind: kindBackendTLSPolicy}
-	n.tlsAims = newAiming(e, n.in, kind, func(object *store.Object) []store.Target {
-		from, _ := store.As[*gwv1.BackendTLSPolicy](object)
+	n.tlsAims = newAiming(e, n.in, kind, func(object *manifest.Object) []store.Target {
+		from, _ := manifest.As[*gwv1.BackendTLSPolicy](object)
 		return targetsOf(tlsTargetRefs(from))
 	})
 	n.tlsPolicy = memo.NewRule(e, "tlspolicy", n.runTLSPolicy, deepEqual)
@@ -68,8 +69,8 @@ func (n *network) declareBackendTLS(e *memo.Engine) {
 
 // declareTLSStatus declares who uses what policies target.
 func (n *network) declareTLSStatus(e *memo.Engine) {
-	type place = memo.Place[store.Key, useKey]
-	n.users = memo.NewFold[store.Key, useKey](e, gather[useKey](compareUses), memo.Ordered[useKey].Same)
+	type place = memo.Place[manifest.Key, useKey]
+	n.users = memo.NewFold[manifest.Key, useKey](e, gather[useKey](compareUses), memo.Ordered[useKey].Same)
 	memo.From(n.users, n.uses, func(key useKey, _ struct{}, yield func(place, useKey)) {
 		yield(place{Key: key.Backend.Object, ID: key}, key)
 	}, identical)
@@ -99,9 +100,9 @@ func section(target api.PolicyTarget) string {
 
 // runTLSPolicy looks at one policy by itself. With some of its authorities it works by
 // those, with none of them not at all: its targets get no requests then.
-func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
+func (n *network) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	object, _ := n.in.tlsPolicies.Get(c, key)
-	from, ok := store.As[*gwv1.BackendTLSPolicy](object)
+	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
 	if !ok {
 		if invalid, told := n.in.invalid.Get(c, key); told {
 			closed := fmt.Sprintf("%s is invalid: %s", key, invalid.Message())
@@ -113,8 +114,8 @@ func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
 	tls.Policy = key
 	out := &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: route.OriginOf(object), TLS: tls}}
 	for i, ref := range from.Spec.Validation.CACertificateRefs {
-		to := store.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}
-		found := n.authority.Get(c, backend.Reference{From: store.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace}, To: to})
+		to := manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}
+		found := n.authority.Get(c, backend.Reference{From: manifest.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace}, To: to})
 		if found.Refused.Good() {
 			tls.Authorities = append(tls.Authorities, found.Object)
 			continue
@@ -143,7 +144,7 @@ func (n *network) runTLSPolicy(c *memo.Ctx, key store.Key) *tlsPolicyOut {
 }
 
 // unresolved notes a reference that leads to no authority.
-func (out *tlsPolicyOut) unresolved(key store.Key, field string, found listen.Authority) {
+func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen.Authority) {
 	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
 	if found.Refused.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
 		reason = gwv1.BackendTLSPolicyReasonInvalidKind
@@ -153,14 +154,14 @@ func (out *tlsPolicyOut) unresolved(key store.Key, field string, found listen.Au
 }
 
 // refuse notes why the policy as a whole cannot be used.
-func (out *tlsPolicyOut) refuse(key store.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
+func (out *tlsPolicyOut) refuse(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	out.Accepted = out.Accepted.And(policyVerdict{Reason: reason, Message: field + ": " + message})
 	out.problem(key, string(reason), field, message, hint)
 }
 
-func (out *tlsPolicyOut) problem(key store.Key, code, field, message, hint string) {
-	out.Problems = append(out.Problems, store.Problem{
-		Code: code, Severity: store.Error, Object: key, Field: field, Message: message, Hint: hint,
+func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint string) {
+	out.Problems = append(out.Problems, manifest.Problem{
+		Code: code, Severity: manifest.Error, Object: key, Field: field, Message: message, Hint: hint,
 	})
 }
 
@@ -178,7 +179,7 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 }
 
 // runBackendTLS settles which policies are in force for one Service or Backend.
-func (n *network) runBackendTLS(c *memo.Ctx, target store.Key) *backend.TLSTarget {
+func (n *network) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
 	var claims []backend.Claim
 	for _, key := range n.tlsAims.at(c, target) {
 		own := n.tlsPolicy.Get(c, key)
@@ -196,7 +197,7 @@ func (n *network) runBackendTLS(c *memo.Ctx, target store.Key) *backend.TLSTarge
 
 // tlsOf gives the policy of a port of a back end, nil for none. Most back ends have
 // none and need no cell to know it.
-func (n *network) tlsOf(c *memo.Ctx, target store.Key, port string) *backend.TLSPolicy {
+func (n *network) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
 	if !n.tlsAims.any(c, target) {
 		return nil
 	}
@@ -204,9 +205,9 @@ func (n *network) tlsOf(c *memo.Ctx, target store.Key, port string) *backend.TLS
 }
 
 // runTLSTargets tells of each target whether it is there, and who has it.
-func (n *network) runTLSTargets(c *memo.Ctx, key store.Key) []tlsTarget {
+func (n *network) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
 	object, _ := n.in.tlsPolicies.Get(c, key)
-	from, ok := store.As[*gwv1.BackendTLSPolicy](object)
+	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
 	if !ok {
 		return nil
 	}
@@ -265,12 +266,12 @@ func (t *tlsTarget) words() string {
 	return t.Target.String() + ", port " + t.Section
 }
 
-func (t *tlsTarget) refuse(key store.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
+func (t *tlsTarget) refuse(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	t.Bad = policyVerdict{Reason: reason, Message: message}
-	t.Problem = &store.Problem{Code: string(reason), Severity: store.Error, Object: key, Field: field, Message: message, Hint: hint}
+	t.Problem = &manifest.Problem{Code: string(reason), Severity: manifest.Error, Object: key, Field: field, Message: message, Hint: hint}
 }
 
-func tlsTargetProblems(targets []tlsTarget) (problems []store.Problem) {
+func tlsTargetProblems(targets []tlsTarget) (problems []manifest.Problem) {
 	for _, target := range targets {
 		if target.Problem != nil {
 			problems = append(problems, *target.Problem)
@@ -281,7 +282,7 @@ func tlsTargetProblems(targets []tlsTarget) (problems []store.Problem) {
 
 // runTLSPolicyStatus gives an entry for each Gateway that sends to a target, and for
 // each target that is lost; nil when there is none.
-func (n *network) runTLSPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := n.in.tlsPolicies.Get(c, key)
 	if !ok {
 		return nil

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -29,12 +29,12 @@ func (n *network) declareBounds(e *memo.Engine) {
 	}, deepEqual)
 }
 
-func compareBounds(a, b listen.Bound) int { return store.CompareKeys(a.Namespace, b.Namespace) }
+func compareBounds(a, b listen.Bound) int { return manifest.CompareKeys(a.Namespace, b.Namespace) }
 
 // runBound returns the bound of a namespace. One whose Namespace is invalid, and no version
 // of it is valid, serves no host: nobody knows what it may serve.
 func (n *network) runBound(c *memo.Ctx, namespace string) listen.Bound {
-	out := listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
+	out := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
 	object, ok := n.in.namespaces.Get(c, out.Namespace)
 	if !ok {
 		if _, invalid := n.in.invalid.Get(c, out.Namespace); invalid {
@@ -42,7 +42,7 @@ func (n *network) runBound(c *memo.Ctx, namespace string) listen.Bound {
 		}
 		return out
 	}
-	from, _ := store.As[*corev1.Namespace](object)
+	from, _ := manifest.As[*corev1.Namespace](object)
 	if grant, _ := tenancy.Read(from.Annotations); grant.Hosts != nil {
 		out.Hosts = ir.HostsOf(grant.Hosts...)
 	}
@@ -62,25 +62,25 @@ func (n *network) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound
 }
 
 // hostProblems says of each hostname of a route which of it its namespace may not serve.
-func hostProblems(from *route.Common, bound listen.Bound) (problems []store.Problem) {
+func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)
 		if names := left.Names(); len(names) == 1 && names[0] == hostname {
 			continue
 		}
-		problem := store.Problem{
-			Code: listen.HostnameNotAllowed, Severity: store.Error, Object: from.Key, Field: fmt.Sprintf("spec.hostnames[%d]", i),
+		problem := manifest.Problem{
+			Code: listen.HostnameNotAllowed, Severity: manifest.Error, Object: from.Key, Field: fmt.Sprintf("spec.hostnames[%d]", i),
 			Message: fmt.Sprintf("the route does not serve %s: %s", hostname, bound), Hint: bound.Hint("remove the hostname, or write one of those"), Cause: bound.Cause(),
 		}
 		if !left.None() {
-			problem.Severity = store.Warning
+			problem.Severity = manifest.Warning
 			problem.Message = fmt.Sprintf("of %s the route serves only %s: %s", hostname, left, bound)
 		}
 		problems = append(problems, problem)
 	}
 	if len(from.Hostnames) == 0 && from.Hosts.None() {
-		problems = append(problems, store.Problem{
-			Code: listen.HostnameNotAllowed, Severity: store.Error, Object: from.Key, Field: "spec.hostnames",
+		problems = append(problems, manifest.Problem{
+			Code: listen.HostnameNotAllowed, Severity: manifest.Error, Object: from.Key, Field: "spec.hostnames",
 			Message: fmt.Sprintf("the route serves no host: %s", bound), Hint: bound.Hint(""), Cause: bound.Cause(),
 		})
 	}
@@ -88,7 +88,7 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []store.Prob
 }
 
 // outOfBounds refuses a child of which the bound of its namespace leaves no host.
-func outOfBounds(parent store.Key, own ir.Hosts, bound listen.Bound) route.Refusal {
+func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.Refusal {
 	out := route.Refusal{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if own.None() {
 		out.Message = fmt.Sprintf("the route serves no host: %s", bound)

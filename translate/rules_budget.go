@@ -9,9 +9,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -54,7 +53,7 @@ type levelKey struct {
 // that stand right below it, these included. What the root hands to that namespace belongs
 // to the latter if it is much (fanoutOut.Heavy).
 type branchKey struct {
-	Root  store.Key
+	Root  manifest.Key
 	Port  int32
 	Space string // "" for the root itself
 }
@@ -138,20 +137,20 @@ type budgetOut struct {
 }
 
 func (n *network) declareBudget(e *memo.Engine) {
-	n.offered = memo.NewFold[route.Property, store.Key](e, sumBreadths, identical[route.Breadth])
-	memo.From(n.offered, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[route.Property, store.Key], route.Breadth)) {
+	n.offered = memo.NewFold[route.Property, manifest.Key](e, sumBreadths, identical[route.Breadth])
+	memo.From(n.offered, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[route.Property, manifest.Key], route.Breadth)) {
 		for _, property := range route.Offers(o) {
 			if property.Form == route.ByName || property.Form == route.ByParentIn {
 				continue
 			}
-			yield(memo.Place[route.Property, store.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
+			yield(memo.Place[route.Property, manifest.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
 		}
 	}, identical)
-	n.offers = memo.NewFold[offerKey, store.Key](e, sumBreadths, identical[route.Breadth])
-	memo.From(n.offers, n.in.routes, func(key store.Key, o *store.Object, yield func(memo.Place[offerKey, store.Key], route.Breadth)) {
+	n.offers = memo.NewFold[offerKey, manifest.Key](e, sumBreadths, identical[route.Breadth])
+	memo.From(n.offers, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[offerKey, manifest.Key], route.Breadth)) {
 		for _, property := range route.Offers(o) {
 			if property.Spans() {
-				yield(memo.Place[offerKey, store.Key]{Key: offerKey{property, key.Namespace}, ID: key}, route.BreadthOf(o, property.Form))
+				yield(memo.Place[offerKey, manifest.Key]{Key: offerKey{property, key.Namespace}, ID: key}, route.BreadthOf(o, property.Form))
 			}
 		}
 	}, identical)
@@ -159,9 +158,9 @@ func (n *network) declareBudget(e *memo.Engine) {
 	memo.From(n.spaces, n.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
 		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
 	}, identical)
-	n.routes = memo.NewFold[struct{}, store.Key](e, count[store.Key], identical[int])
-	memo.From(n.routes, n.in.routes, func(key store.Key, _ *store.Object, yield func(memo.Place[struct{}, store.Key], struct{})) {
-		yield(memo.Place[struct{}, store.Key]{ID: key}, struct{}{})
+	n.routes = memo.NewFold[struct{}, manifest.Key](e, count[manifest.Key], identical[int])
+	memo.From(n.routes, n.in.routes, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[struct{}, manifest.Key], struct{})) {
+		yield(memo.Place[struct{}, manifest.Key]{ID: key}, struct{}{})
 	}, identical)
 
 	n.fanout = memo.NewRule(e, "fanout", n.runFanout, deepEqual)
@@ -213,7 +212,7 @@ func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
 }
 
 // sumBreadths is the step of the fold offered.
-func sumBreadths(sum route.Breadth, members []memo.Member[store.Key, route.Breadth]) route.Breadth {
+func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
 	for _, m := range members {
 		sum = sum.Plus(m.New).Minus(m.Old)
 	}
@@ -226,7 +225,7 @@ func (n *network) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	if !ok {
 		return &demandOut{}
 	}
-	out := &demandOut{branchKey: key, Origin: route.OriginOf(object), Team: object.Source == store.OtherFile}
+	out := &demandOut{branchKey: key, Origin: route.OriginOf(object), Team: object.Source == manifest.OtherFile}
 	out.Tables, _ = n.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, ir.EveryHost())
 	for depth := range n.MaxDepth {
 		rules, _ := n.depths.Get(c, levelKey{key, depth})
@@ -344,10 +343,10 @@ func (out *graftOut) tooMany(point *route.Point, over *stoppedBranch) {
 	} else {
 		hint += "or raise --max-routes-per-host"
 	}
-	out.Problems = append(out.Problems, store.Problem{
-		Code: "TooManyRoutes", Severity: store.Error, Object: point.Rest.Source.Key, Field: at,
+	out.Problems = append(out.Problems, manifest.Problem{
+		Code: "TooManyRoutes", Severity: manifest.Error, Object: point.Rest.Source.Key, Field: at,
 		Message: message + "; the rule answers 500",
 		Hint:    hint,
 	})
-	out.Unresolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + message}
+	out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + message}
 }

@@ -8,8 +8,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -19,26 +19,26 @@ import (
 type childrenOut struct {
 	// Parents are the entries of its status for routes above it.
 	Parents  []gwv1.RouteParentStatus
-	Problems []store.Problem
+	Problems []manifest.Problem
 }
 
 // belowRoutes names a route that stands below others if anywhere.
-func belowRoutes(key store.Key, o *store.Object) []store.Key {
-	from, ok := store.As[*api.HTTPRoute](o)
+func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
+	from, ok := manifest.As[*api.HTTPRoute](o)
 	if !ok || len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
 		return nil
 	}
-	return []store.Key{key}
+	return []manifest.Key{key}
 }
 
 // mayStandBelow tells whether a route has entries for routes above it: a root has,
 // when one asks for it by name.
-func (n *network) mayStandBelow(c *memo.Ctx, o *store.Object) bool {
+func (n *network) mayStandBelow(c *memo.Ctx, o *manifest.Object) bool {
 	bindings, _ := n.bindings.Get(c, o.Key)
 	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
 }
 
-func (n *network) runChildren(c *memo.Ctx, key store.Key) *childrenOut {
+func (n *network) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	object, ok := n.in.routes.Get(c, key)
 	if !ok {
 		return &childrenOut{}
@@ -58,23 +58,23 @@ func (n *network) runChildren(c *memo.Ctx, key store.Key) *childrenOut {
 // and none takes it, and matches that stand nowhere. That a parent which looks
 // for all of a namespace or label leaves it alone while another takes it is
 // nothing to mend.
-func (n *network) childProblems(c *memo.Ctx, object *store.Object, entries []childEntry) []store.Problem {
+func (n *network) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
-	from, _ := store.As[*api.HTTPRoute](object)
+	from, _ := manifest.As[*api.HTTPRoute](object)
 	if len(entries) == 0 {
-		return []store.Problem{nowhere(key, from.Labels)}
+		return []manifest.Problem{nowhere(key, from.Labels)}
 	}
-	var out []store.Problem
+	var out []manifest.Problem
 	for _, e := range entries {
 		switch {
 		case e.Accepted.Told:
 		case e.Accepted.Reason == "":
 			out = e.besideProblems(out, key)
 		case e.Index >= 0, !stands && len(from.Spec.ParentRefs) == 0:
-			out = append(out, e.problem(key, e.Accepted, store.Error))
+			out = append(out, e.problem(key, e.Accepted, manifest.Error))
 		case e.Named && len(from.Spec.ParentRefs) == 0:
-			out = append(out, e.problem(key, e.Accepted, store.Warning))
+			out = append(out, e.problem(key, e.Accepted, manifest.Warning))
 		}
 	}
 	if stands && len(n.admitted.Get(c, key).Ports) == 0 {
@@ -84,9 +84,9 @@ func (n *network) childProblems(c *memo.Ctx, object *store.Object, entries []chi
 }
 
 // nowhere warns of a route that no Gateway and no route leads to.
-func nowhere(key store.Key, labels map[string]string) store.Problem {
-	problem := store.Problem{
-		Code: "ServesNowhere", Severity: store.Warning, Object: key, Field: "spec",
+func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
+	problem := manifest.Problem{
+		Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
 		Message: "this route is never reached: it has no parentRefs, and no route that serves delegates to it",
 		Hint:    "add a parentRef to a Gateway, or name it in the backendRefs of an HTTPRoute that serves",
 	}
@@ -103,10 +103,10 @@ func nowhere(key store.Key, labels map[string]string) store.Problem {
 }
 
 // problem tells of a refusal at the field to mend.
-func (e *childEntry) problem(key store.Key, why route.Refusal, severity store.Severity) store.Problem {
-	problem := store.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
+func (e *childEntry) problem(key manifest.Key, why route.Refusal, severity manifest.Severity) manifest.Problem {
+	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {
-		problem.Cause = listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: key.Namespace}}.Cause()
+		problem.Cause = listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: key.Namespace}}.Cause()
 	}
 	if why.Field == "" {
 		problem.Field = "spec"
@@ -122,20 +122,20 @@ func (e *childEntry) problem(key store.Key, why route.Refusal, severity store.Se
 
 // besideProblems warns of rules that refuse a route which others of the same
 // parent take.
-func (e *childEntry) besideProblems(out []store.Problem, key store.Key) []store.Problem {
+func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Told {
 			continue
 		}
 		why.Message = why.InWords()
-		out = append(out, e.problem(key, why, store.Warning))
+		out = append(out, e.problem(key, why, manifest.Warning))
 	}
 	return out
 }
 
 // missedEverywhere warns of matches that stand under none of the parents that
 // take others of the route.
-func missedEverywhere(out []store.Problem, key store.Key, bound []*bindingOf) []store.Problem {
+func missedEverywhere(out []manifest.Problem, key manifest.Key, bound []*bindingOf) []manifest.Problem {
 	bound = slices.DeleteFunc(bound, func(b *bindingOf) bool { return len(b.Sections) == 0 })
 	if len(bound) == 0 {
 		return out
@@ -145,8 +145,8 @@ func missedEverywhere(out []store.Problem, key store.Key, bound []*bindingOf) []
 			return !slices.ContainsFunc(b.Missed, func(m route.Miss) bool { return m.Field == miss.Field })
 		})
 		if everywhere {
-			out = append(out, store.Problem{
-				Code: "UnsupportedValue", Severity: store.Warning, Object: key, Field: miss.Field,
+			out = append(out, manifest.Problem{
+				Code: "UnsupportedValue", Severity: manifest.Warning, Object: key, Field: miss.Field,
 				Message: "this match is never reached: " + miss.Why, Hint: hintSuperset,
 			})
 		}

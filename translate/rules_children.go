@@ -7,9 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
@@ -17,8 +16,8 @@ import (
 
 // handedOn says whether the rules of a root that hand requests to other routes
 // find any; the message of a good verdict tells whom they do not hand to.
-func (n *network) handedOn(c *memo.Ctx, key store.Key, mount *mountOut) listen.Verdict[gwv1.RouteConditionReason] {
-	var out listen.Verdict[gwv1.RouteConditionReason]
+func (n *network) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
+	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
 		if len(mount.flat(port).Points) > 0 {
 			if out = n.graft.Get(c, flatKey{Route: key, Port: port}).resolved(); !out.Good() {
@@ -40,12 +39,12 @@ func (n *network) handedOn(c *memo.Ctx, key store.Key, mount *mountOut) listen.V
 type childEntry struct {
 	Ref    gwv1.ParentReference
 	Index  int // in parentRefs, -1 for a parent that no parentRef names
-	Parent store.Key
+	Parent manifest.Key
 	Named  bool // by a rule of the parent
 	// Accepted refuses the route, in the words of all who did. Without a reason its
 	// message tells of chains above the parent that lead elsewhere.
 	Accepted route.Refusal
-	Resolved listen.Verdict[gwv1.RouteConditionReason]
+	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Dropped is what does not serve of a route that does.
 	Dropped []string
 	// beside are refusals by rules of the parent, of a route that others took.
@@ -55,11 +54,11 @@ type childEntry struct {
 // childEntries gives the entries of a route's status for the routes above it,
 // used or refused (docs/design/routes.md): those that its own parentRefs name, and
 // those that asked for it.
-func (n *network) childEntries(c *memo.Ctx, object *store.Object) []childEntry {
+func (n *network) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
 	bound := n.boundTo(c, object.Key)
-	from, _ := store.As[*api.HTTPRoute](object)
-	named := map[store.Key][]string{} // sections
+	from, _ := manifest.As[*api.HTTPRoute](object)
+	named := map[manifest.Key][]string{} // sections
 	for _, ref := range route.ParentRoutes(object) {
 		if slices.Contains(named[ref.Key], ref.Section) {
 			continue
@@ -91,13 +90,13 @@ func (n *network) childEntries(c *memo.Ctx, object *store.Object) []childEntry {
 }
 
 // boundTo gives what became of a route under all parents, sorted by parent.
-func (n *network) boundTo(c *memo.Ctx, key store.Key) []*bindingOf {
+func (n *network) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := n.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
 // of gives the bindings to one parent, which stand together.
-func of(bound []*bindingOf, parent store.Key) []*bindingOf {
+func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
 		return nil
@@ -219,7 +218,7 @@ func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf
 }
 
 // standing tells whether a route is attached to a Gateway or stands under a route.
-func (n *network) standing(c *memo.Ctx, key store.Key) bool {
+func (n *network) standing(c *memo.Ctx, key manifest.Key) bool {
 	if len(n.admitted.Get(c, key).Ports) > 0 {
 		return true
 	}
@@ -233,7 +232,7 @@ func (n *network) standing(c *memo.Ctx, key store.Key) bool {
 }
 
 func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
-	accepted := listen.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
+	accepted := manifest.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
 	conditions := []metav1.Condition{
 		status.RouteAccepted(generation, accepted),
 		status.RouteResolvedRefs(generation, e.Resolved),

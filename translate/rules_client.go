@@ -5,7 +5,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -18,16 +18,16 @@ import (
 // routes are encoded once more when they enter its tables. Others pay nothing.
 
 // hasClient lists a Gateway under itself when it names a certificate.
-func hasClient(key store.Key, object *store.Object) []store.Key {
-	gateway, _ := store.As[*gwv1.Gateway](object)
+func hasClient(key manifest.Key, object *manifest.Object) []manifest.Key {
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	if tls := gateway.Spec.TLS; tls == nil || tls.Backend == nil || tls.Backend.ClientCertificateRef == nil {
 		return nil
 	}
-	return []store.Key{key}
+	return []manifest.Key{key}
 }
 
 // runClient names the Secret of a Gateway's certificate, "" for none that can be used.
-func (n *network) runClient(c *memo.Ctx, gateway store.Key) string {
+func (n *network) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	if g := n.listeners.Get(c, gateway); g != nil {
 		if secret, ok := g.Shows(); ok {
 			return secret.Namespace + "/" + secret.Name

@@ -9,7 +9,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -32,8 +32,8 @@ func sameContenders(a, b contenders) bool { return a.All.Same(b.All) }
 func compareContenders(a, b *listen.Contender) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
 func (n *network) declareContest(e *memo.Engine) {
-	step := gather[store.Key](compareContenders)
-	all := memo.NewFold[listenerKey, store.Key](e, func(value contenders, members []memo.Member[store.Key, *listen.Contender]) contenders {
+	step := gather[manifest.Key](compareContenders)
+	all := memo.NewFold[listenerKey, manifest.Key](e, func(value contenders, members []memo.Member[manifest.Key, *listen.Contender]) contenders {
 		out := contenders{All: step(value.All, members), Kinds: maps.Clone(value.Kinds)}
 		if out.Kinds == nil {
 			out.Kinds = map[string]int{}
@@ -57,49 +57,49 @@ func (n *network) declareContest(e *memo.Engine) {
 			yield(memo.Place[listenerKey, struct{}]{Key: key}, c)
 		}
 	}, sameContenders)
-	n.contest = memo.NewRule(e, "contest", func(c *memo.Ctx, key listenerKey) map[store.Key]listen.Loss {
+	n.contest = memo.NewRule(e, "contest", func(c *memo.Ctx, key listenerKey) map[manifest.Key]listen.Loss {
 		of, _ := mixed.Get(c, key)
 		return listen.Contest(slices.Collect(of.All.All()))
-	}, maps.Equal[map[store.Key]listen.Loss])
+	}, maps.Equal[map[manifest.Key]listen.Loss])
 	n.admitted = memo.NewRule(e, "admitted", n.runAdmitted, deepEqual)
 	memo.Each(n.admitted, n.in.routes)
-	n.won = memo.NewFold[store.Key, winKey](e, gather[winKey](compareWins), memo.Ordered[*win].Same)
+	n.won = memo.NewFold[manifest.Key, winKey](e, gather[winKey](compareWins), memo.Ordered[*win].Same)
 	memo.From(n.won, n.admitted, winsOf, deepEqual)
 }
 
 // winKey names what a route has of what a route of another namespace asks for.
 type winKey struct {
 	listenerKey
-	Loser store.Key
+	Loser manifest.Key
 }
 
 // win is a host of a route that keeps a route of another kind and namespace out.
 type win struct {
 	winKey
-	Winner store.Key
+	Winner manifest.Key
 	Domain string
 }
 
 func compareWins(a, b *win) int {
-	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), store.CompareKeys(a.Loser, b.Loser))
+	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
 }
 
 // winsOf yields what a route has lost to those of other namespaces.
-func winsOf(key store.Key, a *attachOut, yield func(memo.Place[store.Key, winKey], *win)) {
+func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
 			w := &win{winKey{at, key}, loss.By, loss.Domain}
-			yield(memo.Place[store.Key, winKey]{Key: loss.By, ID: w.winKey}, w)
+			yield(memo.Place[manifest.Key, winKey]{Key: loss.By, ID: w.winKey}, w)
 		}
 	}
 }
 
 // winProblems tells the owner of a route whom it keeps out.
-func winProblems(won memo.Ordered[*win]) []store.Problem {
-	var out []store.Problem
+func winProblems(won memo.Ordered[*win]) []manifest.Problem {
+	var out []manifest.Problem
 	for w := range won.All() {
-		out = append(out, store.Problem{
-			Code: codeShadowed, Severity: store.Warning, Object: w.Winner, Field: "spec.hostnames",
+		out = append(out, manifest.Problem{
+			Code: codeShadowed, Severity: manifest.Warning, Object: w.Winner, Field: "spec.hostnames",
 			Message: fmt.Sprintf("this route has host %q on listener %s of Gateway %s, and %s, which asks for it as well, is not accepted there", w.Domain, w.Listener, w.Gateway, w.Loser),
 			Hint:    "decide which namespace has this host, or give the two routes hostnames of their own",
 		})
@@ -108,7 +108,7 @@ func winProblems(won memo.Ordered[*win]) []store.Problem {
 }
 
 // contendersOf gives what a route asks for on each listener.
-func contendersOf(key store.Key, a *attachOut, yield func(memo.Place[listenerKey, store.Key], *listen.Contender)) {
+func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listenerKey, manifest.Key], *listen.Contender)) {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return
 	}
@@ -121,13 +121,13 @@ func contendersOf(key store.Key, a *attachOut, yield func(memo.Place[listenerKey
 	}
 	for at, list := range domains {
 		slices.Sort(list)
-		yield(memo.Place[listenerKey, store.Key]{Key: at, ID: key}, &listen.Contender{Origin: a.Origin, Domains: slices.Compact(list)})
+		yield(memo.Place[listenerKey, manifest.Key]{Key: at, ID: key}, &listen.Contender{Origin: a.Origin, Domains: slices.Compact(list)})
 	}
 }
 
 // runAdmitted takes from where a route attaches what a route of the other kind
 // holds there.
-func (n *network) runAdmitted(c *memo.Ctx, key store.Key) *attachOut {
+func (n *network) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := n.attach.Get(c, key)
 	lost := map[listenerKey]listen.Loss{}
 	for _, parent := range attach.Parents {

@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -21,7 +21,7 @@ import (
 // coverage is what the certificates of a Gateway's listeners are for.
 type coverage struct {
 	Listeners map[string]*certified // by ID; those that end TLS
-	Problems  []store.Problem
+	Problems  []manifest.Problem
 }
 
 // certified is a listener that ends TLS, and the names in its certificates.
@@ -38,9 +38,9 @@ func (n *network) declareCoverage(e *memo.Engine) {
 }
 
 // runCertNames gives the names that a certificate is for. Of the key it reads nothing.
-func (n *network) runCertNames(c *memo.Ctx, key store.Key) []string {
+func (n *network) runCertNames(c *memo.Ctx, key manifest.Key) []string {
 	object, _ := n.in.secrets.Get(c, key)
-	secret, ok := store.As[*corev1.Secret](object)
+	secret, ok := manifest.As[*corev1.Secret](object)
 	if !ok {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (n *network) runCertNames(c *memo.Ctx, key store.Key) []string {
 }
 
 // runCoverage gives nil for a Gateway without certificates.
-func (n *network) runCoverage(c *memo.Ctx, key store.Key) *coverage {
+func (n *network) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	var out *coverage
 	for l := range n.gateway.Get(c, key).Serving() {
 		if len(l.Certificates) == 0 {
@@ -82,9 +82,9 @@ func (n *network) runCertified(c *memo.Ctx, key listenerKey) *certified {
 	return nil
 }
 
-func (of *certified) problem(l *listen.Listener) store.Problem {
-	return store.Problem{
-		Code: codeMismatch, Severity: store.Warning, Object: l.Owner, Field: fmt.Sprintf("spec.listeners[%d].hostname", l.Index),
+func (of *certified) problem(l *listen.Listener) manifest.Problem {
+	return manifest.Problem{
+		Code: codeMismatch, Severity: manifest.Warning, Object: l.Owner, Field: fmt.Sprintf("spec.listeners[%d].hostname", l.Index),
 		Message: fmt.Sprintf("no certificate of the listener is for %s, its hostname: %s", l.Hostname, of.refusal()),
 		Hint:    fmt.Sprintf("refer to a certificate for %s in tls.certificateRefs, or fix the hostname", l.Hostname),
 	}
@@ -99,7 +99,7 @@ func (of *certified) refusal() string {
 
 // uncovered warns of hostnames of a route that no certificate of its listener is for.
 // Where the listener has the same hostname, it is told.
-func (n *network) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []store.Problem) {
+func (n *network) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {
 		if place.Chain == "" || place.Raw || place.Domain == "*" || slices.Contains(seen, place.Domain) {
@@ -114,8 +114,8 @@ func (n *network) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (prob
 		if i := slices.Index(from.Hostnames, place.Domain); i >= 0 {
 			field = fmt.Sprintf("spec.hostnames[%d]", i)
 		}
-		problems = append(problems, store.Problem{
-			Code: codeMismatch, Severity: store.Warning, Object: from.Key, Field: field,
+		problems = append(problems, manifest.Problem{
+			Code: codeMismatch, Severity: manifest.Warning, Object: from.Key, Field: field,
 			Message: fmt.Sprintf("no certificate of listener %s of Gateway %s is for %s: %s", place.Listener, p.Gateway, place.Domain, of.refusal()),
 			Hint:    fmt.Sprintf("add a certificate for %s to the listener's tls.certificateRefs, or fix the hostname", place.Domain),
 		})
@@ -123,7 +123,7 @@ func (n *network) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (prob
 	return problems
 }
 
-func (o *coverage) problems() []store.Problem {
+func (o *coverage) problems() []manifest.Problem {
 	if o == nil {
 		return nil
 	}

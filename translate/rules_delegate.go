@@ -8,7 +8,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -25,7 +25,7 @@ import (
 // linkKey names a pair of a parent's node and a candidate.
 type linkKey struct {
 	Parent flatKey
-	Child  store.Key
+	Child  manifest.Key
 }
 
 func (k linkKey) String() string { return k.Parent.String() + " → " + k.Child.String() }
@@ -54,7 +54,7 @@ func (k flatKey) link() linkKey {
 }
 
 // root gives the route at the top.
-func (k flatKey) root() store.Key {
+func (k flatKey) root() manifest.Key {
 	if k.Via == "" {
 		return k.Route
 	}
@@ -63,9 +63,9 @@ func (k flatKey) root() store.Key {
 }
 
 // routeKey gives the key of the HTTPRoute "namespace/name".
-func routeKey(name string) store.Key {
+func routeKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
-	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
+	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
 }
 
 // pointsOut is what links read of a node, so that an edit of the node's other
@@ -104,10 +104,10 @@ type graftOut struct {
 	// Uses tells what became of policies at the rules of a child.
 	Uses []policy.Use
 	// Unresolved says what the route's own rules hand requests to in vain.
-	Unresolved listen.Verdict[gwv1.RouteConditionReason]
+	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Beside tells of routes that are refused under rules that others stand under.
 	Beside   []string
-	Problems []store.Problem
+	Problems []manifest.Problem
 	placed   placed
 }
 
@@ -120,14 +120,14 @@ type pointKey struct {
 // bindingOut is what a child has come to under one parent, below one chain. The
 // entries of its status are made from it.
 type bindingOut struct {
-	Parent store.Key
+	Parent manifest.Key
 	// Named tells that a rule of the parent names the child.
 	Named bool
 	// Sections are the names of the parent's rules that it stands under, "" for
 	// one without.
 	Sections []string
 	Refused  []route.Refusal
-	Resolved listen.Verdict[gwv1.RouteConditionReason]
+	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Missed are matches that do not stand here; Unsupported says what else of
 	// those that do is not served as written.
 	Missed      []route.Miss
@@ -136,7 +136,7 @@ type bindingOut struct {
 
 func (n *network) declareDelegation(e *memo.Engine) {
 	pairs := memo.NewJoin(n.wants, func(_ flatKey, wants []route.Property) []route.Property { return wants },
-		n.in.routes, func(_ store.Key, o *store.Object) []route.Property { return route.Offers(o) }, route.Property.Named)
+		n.in.routes, func(_ manifest.Key, o *manifest.Object) []route.Property { return route.Offers(o) }, route.Property.Named)
 	n.points = memo.NewRule(e, "points", func(c *memo.Ctx, key flatKey) *pointsOut {
 		flat := n.flat.Get(c, key)
 		if len(flat.Points) == 0 {
@@ -145,7 +145,7 @@ func (n *network) declareDelegation(e *memo.Engine) {
 		return &pointsOut{flat.Points, flat.Hosts, n.overBudget(c, key).closed()}
 	}, deepEqual)
 	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
-	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
+	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, manifest.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
 	memo.EachOf(n.flat, n.link, childOf)
 	n.live = memo.NewFold[pointKey, flatKey](e, count[flatKey], identical[int])
 	memo.From(n.live, n.flat, livePoints, identical)
@@ -159,11 +159,11 @@ func (n *network) declareDelegation(e *memo.Engine) {
 	memo.EachOf(n.graft, n.link, childOf)
 
 	n.binding = memo.NewRule(e, "binding", n.runBinding, deepEqual)
-	memo.EachOf(n.binding, pairs, func(p memo.Pair[flatKey, store.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
-	n.bindings = memo.NewFold[store.Key, linkKey](e, gather[linkKey](compareBindings), memo.Ordered[*bindingOf].Same)
-	memo.From(n.bindings, n.binding, func(key linkKey, b *bindingOut, yield func(memo.Place[store.Key, linkKey], *bindingOf)) {
+	memo.EachOf(n.binding, pairs, func(p memo.Pair[flatKey, manifest.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
+	n.bindings = memo.NewFold[manifest.Key, linkKey](e, gather[linkKey](compareBindings), memo.Ordered[*bindingOf].Same)
+	memo.From(n.bindings, n.binding, func(key linkKey, b *bindingOut, yield func(memo.Place[manifest.Key, linkKey], *bindingOf)) {
 		if b != nil {
-			yield(memo.Place[store.Key, linkKey]{Key: key.Child, ID: key}, &bindingOf{key, b})
+			yield(memo.Place[manifest.Key, linkKey]{Key: key.Child, ID: key}, &bindingOf{key, b})
 		}
 	}, deepEqual)
 }
@@ -183,7 +183,7 @@ type bindingOf struct {
 }
 
 func compareBindings(a, b *bindingOf) int {
-	return cmp.Or(store.CompareKeys(a.Parent, b.Parent), cmp.Compare(a.key.Parent.Port, b.key.Parent.Port), cmp.Compare(a.key.Parent.Via, b.key.Parent.Via))
+	return cmp.Or(manifest.CompareKeys(a.Parent, b.Parent), cmp.Compare(a.key.Parent.Port, b.key.Parent.Port), cmp.Compare(a.key.Parent.Via, b.key.Parent.Via))
 }
 
 // livePoints names the parent's Points that a child's rules stand under.
@@ -223,13 +223,13 @@ func (out *linkOut) refuse(why route.Refusal) *linkOut {
 
 // above tells whether the route stands on the chain of the node, itself
 // included.
-func (k flatKey) above(route store.Key) bool {
+func (k flatKey) above(route manifest.Key) bool {
 	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)
 }
 
 // narrow intersects the hosts of the parent with those of an included child (GEP-1058,
 // Hostname Settings), and with those that the namespace of the child may serve.
-func (n *network) narrow(c *memo.Ctx, key linkKey, object *store.Object, out *linkOut) *linkOut {
+func (n *network) narrow(c *memo.Ctx, key linkKey, object *manifest.Object, out *linkOut) *linkOut {
 	child := route.Read(object)
 	bound, bounded := n.bindHosts(c, &child)
 	if child.Hosts.Every() || len(out.Links) == 0 || out.Hosts.Every() && n.spans(c, key.Parent, child.Hosts) {
@@ -296,7 +296,7 @@ func (n *network) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 
 // resolved says whether the node's own rules hand requests to somebody; its
 // message tells who is left out of those that do.
-func (out *graftOut) resolved() listen.Verdict[gwv1.RouteConditionReason] {
+func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
 		verdict.Message = beside

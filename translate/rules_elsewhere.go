@@ -6,8 +6,7 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
@@ -16,7 +15,7 @@ import (
 // reference fails, and nowhere else.
 
 // inAnyNamespace asks for the objects of a kind and name, wherever they are.
-func inAnyNamespace(key store.Key) store.Key {
+func inAnyNamespace(key manifest.Key) manifest.Key {
 	key.Namespace = ""
 	return key
 }
@@ -30,7 +29,7 @@ type drawer struct {
 
 const drawers = 1024 // of each kind
 
-func drawerOf(key store.Key) drawer {
+func drawerOf(key manifest.Key) drawer {
 	hash := fnv.New32a()
 	hash.Write([]byte(key.Name))
 	return drawer{key.Kind, hash.Sum32() % drawers}
@@ -49,14 +48,14 @@ type kindIn struct{ Kind, Namespace string }
 // declareElsewhere declares the rules that find what a failing reference may have meant.
 // Objects that hold secrets are not looked for in other namespaces.
 func (n *network) declareElsewhere(e *memo.Engine) {
-	type place = memo.Place[drawer, store.Key]
-	named := memo.NewFold[drawer, store.Key](e, gather[store.Key](compareCalled), memo.Ordered[called].Same)
+	type place = memo.Place[drawer, manifest.Key]
+	named := memo.NewFold[drawer, manifest.Key](e, gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
 	for _, kind := range []*objects{n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends} {
-		memo.From(named, kind, func(key store.Key, _ *store.Object, yield func(place, called)) {
+		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, called)) {
 			yield(place{Key: drawerOf(key), ID: key}, called{key.Name, key.Namespace})
 		}, identical)
 	}
-	n.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key store.Key) store.Key {
+	n.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key manifest.Key) manifest.Key {
 		all, _ := named.Get(c, drawerOf(key))
 		for one := range all.From(called{Name: key.Name}) {
 			if one.Name != key.Name {
@@ -65,7 +64,7 @@ func (n *network) declareElsewhere(e *memo.Engine) {
 			key.Namespace = one.Namespace
 			return key
 		}
-		return store.Key{}
+		return manifest.Key{}
 	}, identical)
 	n.declareNear(e)
 }
@@ -77,11 +76,11 @@ func (n *network) declareNear(e *memo.Engine) {
 		n.in.classes, n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends,
 		n.in.secrets, n.in.configMaps, n.in.extensions, n.in.trafficPolicies,
 	} {
-		memo.From(names, kind, func(key store.Key, _ *store.Object, yield func(memo.Place[kindIn, string], string)) {
+		memo.From(names, kind, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[kindIn, string], string)) {
 			yield(memo.Place[kindIn, string]{Key: kindIn{key.Kind, key.Namespace}, ID: key.Name}, key.Name)
 		}, identical)
 	}
-	n.near = memo.NewRule(e, "near", func(c *memo.Ctx, key store.Key) string {
+	n.near = memo.NewRule(e, "near", func(c *memo.Ctx, key manifest.Key) string {
 		all, _ := names.Get(c, kindIn{key.Kind, key.Namespace})
 		return nearName(key.Name, around(all, key.Name))
 	}, identical)
@@ -113,7 +112,7 @@ func around(all memo.Ordered[string], name string) []string {
 // nearName gives the name that was likely meant: the one most like it, else one that
 // it shortens; "" for none.
 func nearName(name string, names []string) string {
-	if like := schema.Nearest(name, names); like != "" {
+	if like := manifest.Nearest(name, names); like != "" {
 		return like
 	}
 	best, least := "", 0
@@ -153,7 +152,7 @@ func shortens(a, b string) bool {
 
 // absent says what to do about an object that does not exist and that from, a reference,
 // names.
-func (n *network) absent(c *memo.Ctx, key store.Key, from string) string {
+func (n *network) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := n.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
 	}
@@ -165,7 +164,7 @@ func (n *network) absent(c *memo.Ctx, key store.Key, from string) string {
 
 // absentHere is absent for a reference that has no namespace: the object must stand in
 // that of what names it.
-func (n *network) absentHere(c *memo.Ctx, key store.Key) string {
+func (n *network) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := n.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
 	}
@@ -180,6 +179,6 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-func didYouMean(key store.Key, like string) string {
+func didYouMean(key manifest.Key, like string) string {
 	return fmt.Sprintf("create %s, or fix the name; did you mean %q?", key, like)
 }

@@ -6,11 +6,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/status"
@@ -26,20 +25,20 @@ type extensionOut struct {
 	Unusable, Hint   string
 	// Backend is the service's, nil where there is none.
 	Backend  *backend.Key
-	Problems []store.Problem
+	Problems []manifest.Problem
 }
 
 // runExtension looks at one extension by itself, and for its service.
-func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
+func (n *network) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := n.in.extensions.Get(c, key)
-	from, ok := store.As[*api.GatewayExtension](object)
+	from, ok := manifest.As[*api.GatewayExtension](object)
 	if !ok {
 		return n.absentExtension(c, key)
 	}
 	out := &extensionOut{}
 	extension, service, problems := policy.LowerExtension(&from.Spec)
-	if object.Source == store.OtherFile {
-		problems = append([]store.Problem{teamService()}, problems...)
+	if object.Source == manifest.OtherFile {
+		problems = append([]manifest.Problem{teamService()}, problems...)
 	}
 	ref := backend.Refer(key, service.BackendRef.Object())
 	ref.GRPC = true
@@ -48,15 +47,15 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 		extension.Service.Cluster = resolution.Cluster
 		problems = append(problems, xds.CheckExtension(key, extension)...)
 	} else {
-		problems = append(problems, store.Problem{
-			Code: string(resolution.Reason), Severity: store.Error, Field: extension.Path() + ".grpcService.backendRef",
+		problems = append(problems, manifest.Problem{
+			Code: string(resolution.Reason), Severity: manifest.Error, Field: extension.Path() + ".grpcService.backendRef",
 			Message: resolution.Message, Hint: resolution.Hint,
 		})
 	}
 	for _, problem := range problems {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
-		if problem.Severity == store.Error && out.Unusable == "" {
+		if problem.Severity == manifest.Error && out.Unusable == "" {
 			out.Unusable, out.Hint = problem.Field+": "+problem.Message, problem.Hint
 		}
 	}
@@ -67,21 +66,21 @@ func (n *network) runExtension(c *memo.Ctx, key store.Key) *extensionOut {
 }
 
 // absentExtension returns an extension that does not serve: it is invalid, or not there.
-func (n *network) absentExtension(c *memo.Ctx, key store.Key) *extensionOut {
+func (n *network) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	if invalid, ok := n.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
 	}
 	return &extensionOut{Missing: true, Hint: n.absent(c, key, "extensionRef")}
 }
 
-func (n *network) runExtensionStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runExtensionStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := n.in.extensions.Get(c, key)
 	if !ok {
 		return nil
 	}
-	generation, bad := object.Value.GetGeneration(), listen.Verdict[gwv1.PolicyConditionReason]{}
+	generation, bad := object.Value.GetGeneration(), manifest.Verdict[gwv1.PolicyConditionReason]{}
 	if own := n.extension.Get(c, key); own.Unusable != "" {
-		bad = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+		bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 	}
 	return &status.Update{Key: key, Generation: generation, Status: &api.GatewayExtensionStatus{
 		Conditions: []metav1.Condition{status.ExtensionAccepted(generation, bad)},
@@ -93,14 +92,14 @@ const closedUntil = "routes of the policy answer 500 until this is fixed: "
 // connect looks up the extensions that extras name, and gives the back ends of their
 // services. A field whose extension cannot be used is taken out, and a problem says
 // so: the policy must not be used then.
-func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []store.Problem) {
+func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
 	}
 	for _, use := range extras.Extensions() {
 		found := n.extension.Get(c, use.Key)
-		problem := store.Problem{
-			Code: "ExtensionNotUsable", Severity: store.Error, Field: "spec." + use.Field + ".extensionRef",
+		problem := manifest.Problem{
+			Code: "ExtensionNotUsable", Severity: manifest.Error, Field: "spec." + use.Field + ".extensionRef",
 			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: closedUntil + found.Hint,
 		}
 		switch {
@@ -129,9 +128,9 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.K
 // the headers that a service of extAuth or rateLimit adds to answers and for the status that
 // one of any kind answers with, so that a service can split the answers of a connection
 // that other users share (docs/guides/teams.md).
-func teamService() store.Problem {
-	return store.Problem{
-		Code: "ExtensionNotAllowed", Severity: store.Error, Field: "spec",
+func teamService() manifest.Problem {
+	return manifest.Problem{
+		Code: "ExtensionNotAllowed", Severity: manifest.Error, Field: "spec",
 		Message: "a GatewayExtension comes from files of --cluster-paths alone, as its service could change the answers to other users of the listener; policies that use it close their targets",
 		Hint:    "have the platform define it in a file of --cluster-paths, if it trusts the service",
 	}

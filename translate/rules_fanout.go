@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -37,7 +37,7 @@ func (n *network) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	if key.Via != "" || out.Rules <= heavyRules {
 		return out
 	}
-	if root, _ := n.in.routes.Get(c, key.Route); root == nil || root.Source == store.OtherFile {
+	if root, _ := n.in.routes.Get(c, key.Route); root == nil || root.Source == manifest.OtherFile {
 		return out
 	}
 	return splitHeavy(route.Spread(key.Route, points, func(property route.Property) map[string]route.Breadth {

@@ -9,8 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -117,7 +117,7 @@ func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 
 // hostOf is a Gateway or ListenerSet over a listener.
 type hostOf struct {
-	object   store.Key
+	object   manifest.Key
 	in       *objects
 	listener string // as policies of the object name it
 	above    bool   // a ListenerSet is between the two
@@ -188,7 +188,7 @@ func samePlaced(a, b placed) bool {
 
 // place puts the entries of a route into tables under the policies of their
 // listeners, and with the certificates of their Gateways.
-func (n *network) place(c *memo.Ctx, route store.Key, tables iter.Seq2[tableKey, []*entry]) placed {
+func (n *network) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // a node's entries are the same in all tables of a port
 		portKey
@@ -319,7 +319,7 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 
 // connect takes over the extensions that others have looked up already.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
-	known := map[store.Key]*ir.Extension{}
+	known := map[manifest.Key]*ir.Extension{}
 	for _, other := range others {
 		for _, use := range other.Extensions() {
 			known[use.Key] = use.Extension

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 )
@@ -16,7 +16,7 @@ func (n *network) declareInfra(e *memo.Engine) {
 }
 
 // runInfra gives nil for a Gateway that is not ours.
-func (n *network) runInfra(c *memo.Ctx, key store.Key) *ir.Infra {
+func (n *network) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
 	g := n.gateway.Get(c, key)
 	if g == nil {
 		return nil

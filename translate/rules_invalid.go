@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -25,16 +26,16 @@ import (
 const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both"
 
 // runInvalidStatus gives nil for an object that another controller speaks of.
-func (n *network) runInvalidStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	from, ok := n.in.invalid.Get(c, key)
 	if !ok || from.Nameless || !n.speaksOfInvalid(c, from) {
 		return nil
 	}
 	update := &status.Update{Key: key, Generation: from.Generation}
-	policy := listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: from.Message()}
+	policy := manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: from.Message()}
 	switch key.Kind {
 	case "GatewayClass":
-		bad := listen.Verdict[gwv1.GatewayClassConditionReason]{Reason: gwv1.GatewayClassReasonInvalidParameters, Message: from.Message()}
+		bad := manifest.Verdict[gwv1.GatewayClassConditionReason]{Reason: gwv1.GatewayClassReasonInvalidParameters, Message: from.Message()}
 		update.Status = &gwv1.GatewayClassStatus{Conditions: []metav1.Condition{status.ClassAccepted(from.Generation, bad)}}
 	case "Gateway":
 		update.Status = invalidGateway(listen.InvalidGateway(from))
@@ -97,7 +98,7 @@ func (n *network) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 
 // speaksOf tells whether gatefold speaks of what hangs on an object with listeners: it
 // does where that does not exist.
-func (n *network) speaksOf(c *memo.Ctx, parent store.Key) bool {
+func (n *network) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := n.in.invalid.Get(c, parent); ok {
 		return n.speaksOfInvalid(c, invalid)
 	}
@@ -111,7 +112,7 @@ func (n *network) speaksOf(c *memo.Ctx, parent store.Key) bool {
 
 // invalidRoute gives an entry for each parentRef that is followed, nil for none.
 func (n *network) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
-	bad := listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
+	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {
 		bad.Reason = gwv1.RouteReasonIncompatibleFilters
 	}

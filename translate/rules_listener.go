@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -46,7 +46,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 	memo.Each(n.listeners, n.in.gateways)
 	n.client = memo.NewRule(e, "client", n.runClient, identical)
 	n.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
-	memo.From(n.claims, n.listeners, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, string], *listen.Claim)) {
+	memo.From(n.claims, n.listeners, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, string], *listen.Claim)) {
 		if g != nil {
 			for at, claim := range g.Claims() {
 				yield(memo.Place[listen.Socket, string]{Key: at, ID: claim.Name}, claim)
@@ -64,7 +64,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 // declarePorts declares what needs the routes of streams as well.
 func (n *network) declarePorts(e *memo.Engine) {
 	n.listener = memo.NewRule(e, "listener", n.runListener, deepEqual)
-	memo.EachOf(n.listener, n.gateway, func(_ store.Key, g *listen.Gateway) []portKey {
+	memo.EachOf(n.listener, n.gateway, func(_ manifest.Key, g *listen.Gateway) []portKey {
 		var keys []portKey
 		if g != nil {
 			for _, port := range g.Ports() {
@@ -73,27 +73,27 @@ func (n *network) declarePorts(e *memo.Engine) {
 		}
 		return keys
 	})
-	n.losses = memo.NewFold[store.Key, lossKey](e, gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
+	n.losses = memo.NewFold[manifest.Key, lossKey](e, gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
 	memo.From(n.losses, n.listener, lossesOf, deepEqual)
 }
 
 func (n *network) runClass(c *memo.Ctx, name string) classOut {
-	object, ok := n.in.classes.Get(c, store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
+	object, ok := n.in.classes.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
 	if !ok {
 		return classOut{Ours: name == implicitClass}
 	}
-	class, _ := store.As[*gwv1.GatewayClass](object)
+	class, _ := manifest.As[*gwv1.GatewayClass](object)
 	controller := class.Spec.ControllerName
 	return classOut{Ours: controller == status.ControllerName, Controller: string(controller)}
 }
 
 // runListeners gives nil for a Gateway that is not ours.
-func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
+func (n *network) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	object, ok := n.in.gateways.Get(c, key)
 	if !ok {
 		return nil
 	}
-	gateway, _ := store.As[*gwv1.Gateway](object)
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (n *network) runListeners(c *memo.Ctx, key store.Key) *listen.Gateway {
 	return g
 }
 
-func (n *network) runGateway(c *memo.Ctx, key store.Key) *listen.Gateway {
+func (n *network) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	g := n.listeners.Get(c, key)
 	if g == nil {
 		return nil
@@ -160,22 +160,22 @@ func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
 }
 
 // classProblems says why a Gateway is nobody's.
-func (n *network) classProblems(c *memo.Ctx, key store.Key) []store.Problem {
+func (n *network) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	object, ok := n.in.gateways.Get(c, key)
 	if !ok {
 		return nil
 	}
-	gateway, _ := store.As[*gwv1.Gateway](object)
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	class := n.class.Get(c, string(gateway.Spec.GatewayClassName))
-	problem := store.Problem{
-		Severity: store.Warning, Object: key, Field: "spec.gatewayClassName",
+	problem := manifest.Problem{
+		Severity: manifest.Warning, Object: key, Field: "spec.gatewayClassName",
 		Hint: fmt.Sprintf("use gatewayClassName: %s, which needs no GatewayClass object", implicitClass),
 	}
 	switch {
 	case class.Ours:
 		return nil
 	case class.Controller == "":
-		problem.Code, problem.Severity = "GatewayClassNotFound", store.Error
+		problem.Code, problem.Severity = "GatewayClassNotFound", manifest.Error
 		problem.Message = fmt.Sprintf("GatewayClass %s does not exist; the Gateway is not served", gateway.Spec.GatewayClassName)
 		if like := n.nearClass(c, string(gateway.Spec.GatewayClassName)); like != "" {
 			problem.Hint = fmt.Sprintf("did you mean %q? gatewayClassName: %s needs no GatewayClass object", like, implicitClass)
@@ -185,12 +185,12 @@ func (n *network) classProblems(c *memo.Ctx, key store.Key) []store.Problem {
 		problem.Message = fmt.Sprintf("GatewayClass %s belongs to controller %s; the Gateway is not served",
 			gateway.Spec.GatewayClassName, class.Controller)
 	}
-	return []store.Problem{problem}
+	return []manifest.Problem{problem}
 }
 
 // nearClass gives the GatewayClass that was likely meant, "" for none.
 func (n *network) nearClass(c *memo.Ctx, name string) string {
-	if like := n.near.Get(c, store.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
+	if like := n.near.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
 		return like
 	}
 	return nearName(name, []string{implicitClass})
@@ -198,25 +198,25 @@ func (n *network) nearClass(c *memo.Ctx, name string) string {
 
 // classVerdict refuses a class of ours that refers to parameters: no kind of them is
 // known. Its Gateways serve on, as without them.
-func classVerdict(object *store.Object) listen.Verdict[gwv1.GatewayClassConditionReason] {
-	class, ok := store.As[*gwv1.GatewayClass](object)
+func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
+	class, ok := manifest.As[*gwv1.GatewayClass](object)
 	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {
-		return listen.Verdict[gwv1.GatewayClassConditionReason]{}
+		return manifest.Verdict[gwv1.GatewayClassConditionReason]{}
 	}
 	ref := class.Spec.ParametersRef
-	return listen.Verdict[gwv1.GatewayClassConditionReason]{
+	return manifest.Verdict[gwv1.GatewayClassConditionReason]{
 		Reason:  gwv1.GatewayClassReasonInvalidParameters,
 		Message: fmt.Sprintf("parameters of kind %s of group %q are not supported", ref.Kind, ref.Group),
 	}
 }
 
-func parameterProblems(object *store.Object) []store.Problem {
+func parameterProblems(object *manifest.Object) []manifest.Problem {
 	bad := classVerdict(object)
 	if bad.Good() {
 		return nil
 	}
-	return []store.Problem{{
-		Code: string(bad.Reason), Severity: store.Error, Object: object.Key, Field: "spec.parametersRef",
+	return []manifest.Problem{{
+		Code: string(bad.Reason), Severity: manifest.Error, Object: object.Key, Field: "spec.parametersRef",
 		Message: bad.Message, Hint: "remove it: gatefold takes no parameters; Gateways of the class are served as without it",
 	}}
 }

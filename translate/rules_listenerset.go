@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -16,23 +16,23 @@ const kindListenerSet = "ListenerSet"
 func (n *network) declareListenerSets(e *memo.Engine) {
 	n.listenerSet = memo.NewRule(e, "listenerset", n.runListenerSet, deepEqual)
 	memo.Each(n.listenerSet, n.in.listenerSets)
-	n.joined = memo.NewFold[string, store.Key, *listen.Set](e, gather[store.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
-	memo.From(n.joined, n.listenerSet, func(key store.Key, s *listen.Set, yield func(memo.Place[string, store.Key], *listen.Set)) {
+	n.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, gather[manifest.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
+	memo.From(n.joined, n.listenerSet, func(key manifest.Key, s *listen.Set, yield func(memo.Place[string, manifest.Key], *listen.Set)) {
 		if s != nil && s.Refused.Good() {
-			yield(memo.Place[string, store.Key]{Key: s.Gateway, ID: key}, s)
+			yield(memo.Place[string, manifest.Key]{Key: s.Gateway, ID: key}, s)
 		}
 	}, identical)
 }
 
 // runListenerSet gives nil for a set of a Gateway that is not ours.
-func (n *network) runListenerSet(c *memo.Ctx, key store.Key) *listen.Set {
+func (n *network) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set {
 	object, ok := n.in.listenerSets.Get(c, key)
 	if !ok {
 		return nil
 	}
 	parent, exists := n.in.gateways.Get(c, listen.ParentOf(object))
 	if exists {
-		gateway, _ := store.As[*gwv1.Gateway](parent)
+		gateway, _ := manifest.As[*gwv1.Gateway](parent)
 		if !n.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 			return nil
 		}
@@ -40,14 +40,14 @@ func (n *network) runListenerSet(c *memo.Ctx, key store.Key) *listen.Set {
 	return listen.ReadSet(object, parent, listen.SetReferences{
 		Bound:       n.bound.Get(c, key.Namespace),
 		Labels:      func() map[string]string { return n.namespaceLabels(c, key.Namespace) },
-		Absent:      func(gateway store.Key) string { return n.absent(c, gateway, "parentRef") },
+		Absent:      func(gateway manifest.Key) string { return n.absent(c, gateway, "parentRef") },
 		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate { return n.certificate.Get(c, refer(key, ref)) },
 	})
 }
 
 // attachment resolves the parentRef of a route to a Gateway or ListenerSet; ours is
 // false where it is somebody else's to speak of.
-func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
+func (n *network) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := n.in.gateways
 	if parent.Kind == kindListenerSet {
@@ -89,7 +89,7 @@ func (n *network) attachment(c *memo.Ctx, parent store.Key, ref gwv1.ParentRefer
 	return p, true
 }
 
-func setProblems(s *listen.Set) []store.Problem {
+func setProblems(s *listen.Set) []manifest.Problem {
 	if s == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func setProblems(s *listen.Set) []store.Problem {
 }
 
 // runListenerSetStatus gives nil for a set of a Gateway that is not ours.
-func (n *network) runListenerSetStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	set := n.listenerSet.Get(c, key)
 	if set == nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -17,7 +18,7 @@ import (
 
 // ruleKey names one rule of one route.
 type ruleKey struct {
-	Route store.Key
+	Route manifest.Key
 	Rule  int
 }
 
@@ -31,7 +32,7 @@ type policyOut struct {
 	// used. Field is where that is written. Invalid tells that the schema says so.
 	Unusable, Field string
 	Invalid         bool
-	Problems        []store.Problem
+	Problems        []manifest.Problem
 }
 
 // closing says why rules answer 500 in place of what they are for; nil when
@@ -47,14 +48,14 @@ type levelOut struct {
 	// Closed says why the rule, and all below it, must answer 500: a policy that
 	// is named and missing, or unusable.
 	Closed   *closing
-	Problems []store.Problem
+	Problems []manifest.Problem
 }
 
 func (n *network) declarePolicies(e *memo.Engine) {
 	n.policy = memo.NewRule(e, "policy", n.runPolicy, deepEqual)
 	memo.Each(n.policy, n.in.trafficPolicies)
-	n.aims = newAiming(e, n.in, trafficPolicyKind(), func(object *store.Object) []store.Target {
-		from, _ := store.As[*api.TrafficPolicy](object)
+	n.aims = newAiming(e, n.in, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
+		from, _ := manifest.As[*api.TrafficPolicy](object)
 		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
 	}, n.in.routes, n.in.gateways, n.in.listenerSets)
 	n.policies = memo.NewRule(e, "policies", n.runPolicies, deepEqual)
@@ -66,9 +67,9 @@ func trafficPolicyKind() apischema.GroupKind {
 
 // runPolicy looks at one policy: what is wrong with it is found here, before it
 // is merged with others.
-func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
+func (n *network) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	object, _ := n.in.trafficPolicies.Get(c, key)
-	from, ok := store.As[*api.TrafficPolicy](object)
+	from, ok := manifest.As[*api.TrafficPolicy](object)
 	if !ok {
 		return n.invalidPolicy(c, key)
 	}
@@ -84,7 +85,7 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 	for _, problem := range problems {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
-		if problem.Severity == store.Error && out.Unusable == "" {
+		if problem.Severity == manifest.Error && out.Unusable == "" {
 			out.Unusable, out.Field = problem.Field+": "+problem.Message, problem.Field
 		}
 	}
@@ -93,7 +94,7 @@ func (n *network) runPolicy(c *memo.Ctx, key store.Key) *policyOut {
 
 // invalidPolicy returns the policy that closes what it is for, as its schema refuses it and
 // no valid version is known.
-func (n *network) invalidPolicy(c *memo.Ctx, key store.Key) *policyOut {
+func (n *network) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	from, ok := n.in.invalid.Get(c, key)
 	if !ok {
 		return &policyOut{}
@@ -105,33 +106,33 @@ func (n *network) invalidPolicy(c *memo.Ctx, key store.Key) *policyOut {
 }
 
 // policyWeight reads the weight of a policy of either kind.
-func policyWeight(key store.Key, annotations map[string]string) (int32, []store.Problem) {
+func policyWeight(key manifest.Key, annotations map[string]string) (int32, []manifest.Problem) {
 	weight, readable := policy.WeightOf(annotations)
 	if readable {
 		return weight, nil
 	}
-	return 0, []store.Problem{annotationProblem(key, api.AnnotationPolicyWeight,
+	return 0, []manifest.Problem{annotationProblem(key, api.AnnotationPolicyWeight,
 		fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", annotations[api.AnnotationPolicyWeight]),
 		"write a number from -2147483648 to 2147483647, in quotes")}
 }
 
-func annotationProblem(key store.Key, annotation, message, hint string) store.Problem {
-	return store.Problem{
-		Code: "InvalidValue", Severity: store.Warning, Object: key,
+func annotationProblem(key manifest.Key, annotation, message, hint string) manifest.Problem {
+	return manifest.Problem{
+		Code: "InvalidValue", Severity: manifest.Warning, Object: key,
 		Field: "metadata.annotations[" + annotation + "]", Message: message, Hint: hint,
 	}
 }
 
 // gathering collects the policies of one level.
 type gathering struct {
-	get   func(store.Key) *policyOut
+	get   func(manifest.Key) *policyOut
 	specs []*policy.Attached
 	// closed says why rules must not serve: the first reason.
 	closed *closing
 }
 
 func (n *network) gathering(c *memo.Ctx) *gathering {
-	return &gathering{get: func(of store.Key) *policyOut { return n.policy.Get(c, of) }}
+	return &gathering{get: func(of manifest.Key) *policyOut { return n.policy.Get(c, of) }}
 }
 
 // close keeps the first reason.
@@ -142,7 +143,7 @@ func (g *gathering) close(by *closing) {
 }
 
 // add takes in a policy; found is false when there is none of that name.
-func (g *gathering) add(of store.Key, standing policy.Standing) (found bool) {
+func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
 	if p.Attached == nil {
 		return false
@@ -189,9 +190,9 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 }
 
 // missing says why the rule must not serve without the policy that it names.
-func (out *levelOut) missing(key ruleKey, filter int, of store.Key, hint string) *closing {
-	problem := store.Problem{
-		Code: "PolicyNotFound", Severity: store.Error, Object: key.Route,
+func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint string) *closing {
+	problem := manifest.Problem{
+		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
 		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
 		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does: " + hint,
 	}
@@ -203,7 +204,7 @@ func (out *levelOut) missing(key ruleKey, filter int, of store.Key, hint string)
 }
 
 // extension names the policy of an ExtensionRef filter.
-func extension(namespace string, filter gwv1.HTTPRouteFilter) (of store.Key, ok bool) {
+func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, ok bool) {
 	ref := filter.ExtensionRef
 	if ref == nil || !route.IsTrafficPolicy(ref) {
 		return of, false
@@ -211,13 +212,13 @@ func extension(namespace string, filter gwv1.HTTPRouteFilter) (of store.Key, ok 
 	return policyKey(namespace, string(ref.Name)), true
 }
 
-func policyKey(namespace, name string) store.Key {
-	return store.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
+func policyKey(namespace, name string) manifest.Key {
+	return manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
 
 // standings tells in which ways targets name a section of an object: a rule of a
 // route or a listener of a Gateway or ListenerSet.
-func standings(targets []store.Target, of store.Key, labels map[string]string, section string) []policy.Standing {
+func standings(targets []store.Target, of manifest.Key, labels map[string]string, section string) []policy.Standing {
 	var out []policy.Standing
 	for _, target := range targets {
 		switch {

@@ -6,8 +6,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -19,7 +19,7 @@ import (
 // policyLevels gives the levels of a flattened rule: those of the rules that
 // delegate to it, root first, and its own (nil when it has none); no levels for
 // nothing at all. Most rules have no policy and need no cell to know it.
-func (n *network) policyLevels(c *memo.Ctx, of store.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
+func (n *network) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
 		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
@@ -39,7 +39,7 @@ func (n *network) policyLevels(c *memo.Ctx, of store.Key, rules []api.HTTPRouteR
 
 // addPolicies puts the policies into the rules of a node, before they are handed
 // on. A rule that must not serve without its policies answers 500.
-func (n *network) addPolicies(c *memo.Ctx, object *store.Object, out *flatOut) {
+func (n *network) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
 		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
@@ -109,8 +109,8 @@ func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 // for: the preference of policies lets it.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
-		problem := store.Problem{
-			Code: "LoosensParent", Severity: store.Warning, Object: l.Child, Field: "spec." + l.Field,
+		problem := manifest.Problem{
+			Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: "spec." + l.Field,
 			Message: fmt.Sprintf("this replaces %s of %s, which is for a route above: requests are not checked as it asks for", l.Field, l.Parent),
 			Hint: fmt.Sprintf("if this is not meant, remove the field here, or let policies above win: annotation %s: %s on the route that delegates",
 				api.AnnotationPolicyPriority, policy.ShallowMergePreferParent),

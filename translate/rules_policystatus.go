@@ -12,6 +12,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -22,7 +23,7 @@ import (
 
 // policyUseKey names a policy and a Gateway that serves by it.
 type policyUseKey struct {
-	Policy  store.Key
+	Policy  manifest.Key
 	Gateway string
 }
 
@@ -52,7 +53,7 @@ func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b
 // targetOut is a target that a policy cannot have.
 type targetOut struct {
 	Target  store.Target
-	Problem store.Problem // its code is the reason of the condition
+	Problem manifest.Problem // its code is the reason of the condition
 }
 
 func (n *network) declarePolicyStatus(e *memo.Engine) {
@@ -60,7 +61,7 @@ func (n *network) declarePolicyStatus(e *memo.Engine) {
 	memo.Each(n.lost, n.in.trafficPolicies)
 
 	uses := memo.NewFold[policyUseKey, flatKey](e, countFates, identical[fates])
-	memo.From(uses, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+	memo.From(uses, n.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
 		seen := map[policyUseKey]bool{}
 		m.tables(func(table tableKey, flat *flatOut) { yieldUses(flatKey{Route: key}, table, flat.Uses, seen, yield) })
 	}, identical)
@@ -70,9 +71,9 @@ func (n *network) declarePolicyStatus(e *memo.Engine) {
 			yieldUses(key, table, g.Uses, seen, yield)
 		}
 	}, identical)
-	n.fates = memo.NewFold[store.Key, string](e, gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
-	memo.From(n.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[store.Key, string], gatewayFate)) {
-		yield(memo.Place[store.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayFate{key.Gateway, f.sum()})
+	n.fates = memo.NewFold[manifest.Key, string](e, gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
+	memo.From(n.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[manifest.Key, string], gatewayFate)) {
+		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayFate{key.Gateway, f.sum()})
 	}, identical)
 
 	n.policyStatus = memo.NewRule(e, "policystatus", n.runPolicyStatus, deepEqual)
@@ -106,7 +107,7 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 }
 
 // runLostTargets gives the targets that are not there, or not served.
-func (n *network) runLostTargets(c *memo.Ctx, key store.Key) []targetOut {
+func (n *network) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
 	var out []targetOut
 	refs := 0
 	for i, target := range n.aims.targets.Get(c, key) {
@@ -126,20 +127,20 @@ func (n *network) runLostTargets(c *memo.Ctx, key store.Key) []targetOut {
 }
 
 // selectsNothing warns of a selector of a policy.
-func selectsNothing(key store.Key, i int) store.Problem {
-	return store.Problem{
-		Code: "NoEffect", Severity: store.Warning, Object: key, Field: fmt.Sprintf("spec.targetSelectors[%d].matchLabels", i),
+func selectsNothing(key manifest.Key, i int) manifest.Problem {
+	return manifest.Problem{
+		Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: fmt.Sprintf("spec.targetSelectors[%d].matchLabels", i),
 		Message: "the selector matches no object in namespace " + key.Namespace + ": the policy does nothing by it",
 		Hint:    "give the labels to the objects that the policy is for, or correct the selector",
 	}
 }
 
 // lostProblem is that of a target; field is the one below the reference.
-func lostProblem(field, message, hint string) *store.Problem {
-	return &store.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: store.Error, Field: field, Message: message, Hint: hint}
+func lostProblem(field, message, hint string) *manifest.Problem {
+	return &manifest.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Field: field, Message: message, Hint: hint}
 }
 
-func (n *network) lostTarget(c *memo.Ctx, at store.Key, section string) *store.Problem {
+func (n *network) lostTarget(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	switch at.Kind {
 	case "Gateway":
 		return n.lostGateway(c, at, section)
@@ -154,7 +155,7 @@ func (n *network) lostTarget(c *memo.Ctx, at store.Key, section string) *store.P
 }
 
 // lostRule looks for the rule of a route that a policy names.
-func lostRule(object *store.Object, section string) *store.Problem {
+func lostRule(object *manifest.Object, section string) *manifest.Problem {
 	var names []string
 	for _, rule := range route.Rules(object) {
 		if rule.Name != nil {
@@ -169,7 +170,7 @@ func lostRule(object *store.Object, section string) *store.Problem {
 }
 
 // lostGateway speaks of Gateways that are ours or nobody's.
-func (n *network) lostGateway(c *memo.Ctx, at store.Key, section string) *store.Problem {
+func (n *network) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := n.in.gateways.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
 	}
@@ -181,7 +182,7 @@ func (n *network) lostGateway(c *memo.Ctx, at store.Key, section string) *store.
 }
 
 // lostSet speaks of ListenerSets that are ours or nobody's.
-func (n *network) lostSet(c *memo.Ctx, at store.Key, section string) *store.Problem {
+func (n *network) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := n.in.listenerSets.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
 	}
@@ -193,7 +194,7 @@ func (n *network) lostSet(c *memo.Ctx, at store.Key, section string) *store.Prob
 }
 
 // lostListener looks for the listener of a name among those that an object has.
-func lostListener(at store.Key, section string, listeners []*listen.Listener) *store.Problem {
+func lostListener(at manifest.Key, section string, listeners []*listen.Listener) *manifest.Problem {
 	var names []string
 	for _, l := range listeners {
 		if l.Owner == at {
@@ -216,7 +217,7 @@ type hostTarget struct {
 // hostTargets tells what became of a policy at the Gateways, ListenerSets and listeners that
 // it is for: which of its fields the policies of the others leave to it. What single
 // routes set for themselves does not count.
-func (n *network) hostTargets(c *memo.Ctx, key store.Key) []hostTarget {
+func (n *network) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range n.aims.targets.Get(c, key) {
 		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
@@ -241,7 +242,7 @@ func (n *network) hostTargets(c *memo.Ctx, key store.Key) []hostTarget {
 
 // hostFates counts what became of a policy at the listeners of a Gateway or ListenerSet, or
 // at one of them. A policy of a Gateway holds for those of its sets, too.
-func (n *network) hostFates(c *memo.Ctx, policy, at store.Key, section string) (out fates) {
+func (n *network) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
 	gateway, set := at, n.setAt(c, at)
 	if at.Kind == kindListenerSet {
 		if set == nil || !set.Refused.Good() {
@@ -266,7 +267,7 @@ func (n *network) hostFates(c *memo.Ctx, policy, at store.Key, section string) (
 	return out
 }
 
-func (n *network) setAt(c *memo.Ctx, at store.Key) *listen.Set {
+func (n *network) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 	if at.Kind != kindListenerSet {
 		return nil
 	}
@@ -278,16 +279,16 @@ func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 // runPolicyStatus gives an entry for each Gateway that serves by the policy, for
 // each Gateway and listener that it targets, and for each target that is lost; nil
 // when nobody speaks of the policy.
-func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := n.in.trafficPolicies.Get(c, key)
 	if !ok {
 		return nil
 	}
 	generation := object.Value.GetGeneration()
 	own := n.policy.Get(c, key)
-	sound := listen.Verdict[gwv1.PolicyConditionReason]{}
+	sound := manifest.Verdict[gwv1.PolicyConditionReason]{}
 	if own.Unusable != "" {
-		sound = listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+		sound = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 	}
 	out := &gwv1.PolicyStatus{}
 	targets := n.hostTargets(c, key)
@@ -312,7 +313,7 @@ func (n *network) runPolicyStatus(c *memo.Ctx, key store.Key) *status.Update {
 		if lost.Target.Name == "" {
 			continue
 		}
-		bad := listen.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyConditionReason(lost.Problem.Code), Message: lost.Problem.Message}
+		bad := manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyConditionReason(lost.Problem.Code), Message: lost.Problem.Message}
 		ref := ancestor(lost.Target.Group, lost.Target.Kind, key.Namespace, lost.Target.Name)
 		if lost.Target.Section != "" {
 			section := gwv1.SectionName(lost.Target.Section)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -22,18 +23,18 @@ func (n *network) declarePolicyViews(e *memo.Engine) {
 	} {
 		memo.EachOf(view, n.in.invalid, invalidOf(gk))
 	}
-	n.allPolicies = memo.NewFold[struct{}, store.Key](e, gather[store.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
-	memo.From(n.allPolicies, view, func(key store.Key, p *ir.Policy, yield func(memo.Place[struct{}, store.Key], *ir.Policy)) {
+	n.allPolicies = memo.NewFold[struct{}, manifest.Key](e, gather[manifest.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
+	memo.From(n.allPolicies, view, func(key manifest.Key, p *ir.Policy, yield func(memo.Place[struct{}, manifest.Key], *ir.Policy)) {
 		if p != nil {
-			yield(memo.Place[struct{}, store.Key]{ID: key}, p)
+			yield(memo.Place[struct{}, manifest.Key]{ID: key}, p)
 		}
 	}, identical)
 }
 
-func comparePolicies(a, b *ir.Policy) int { return store.CompareKeys(a.Key, b.Key) }
+func comparePolicies(a, b *ir.Policy) int { return manifest.CompareKeys(a.Key, b.Key) }
 
 // runPolicyView returns a policy as a View shows it, nil for none.
-func (n *network) runPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
+func (n *network) runPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	switch key.Kind {
 	case api.KindTrafficPolicy:
 		return n.trafficPolicyView(c, key)
@@ -43,7 +44,7 @@ func (n *network) runPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
 	return n.tlsPolicyView(c, key)
 }
 
-func (n *network) trafficPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
+func (n *network) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	own := n.policy.Get(c, key)
 	if own.Attached == nil {
 		return nil
@@ -65,14 +66,14 @@ func (n *network) trafficPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
 }
 
 // viewTargets returns targets as a View shows them. What a selector selects is not listed.
-func viewTargets(policy store.Key, targets []store.Target) (out []ir.PolicyTarget) {
+func viewTargets(policy manifest.Key, targets []store.Target) (out []ir.PolicyTarget) {
 	for _, target := range targets {
 		out = append(out, ir.PolicyTarget{Object: targetKey(policy.Namespace, target), Labels: target.Labels, Section: target.Section})
 	}
 	return out
 }
 
-func (n *network) configPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
+func (n *network) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	own := n.backendPolicy.Get(c, key)
 	if own.Policy == nil {
 		return nil
@@ -92,7 +93,7 @@ func (n *network) configPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
 	return out
 }
 
-func (n *network) tlsPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
+func (n *network) tlsPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	own := n.tlsPolicy.Get(c, key)
 	if own.Policy == nil {
 		return nil
@@ -119,8 +120,8 @@ func (n *network) tlsPolicyView(c *memo.Ctx, key store.Key) *ir.Policy {
 
 // attached returns the TrafficPolicies that attach to the way of a rule of the host: to its
 // route, to routes above it and to its listener, whatever became of them.
-func (h *hostOut) attached(rule *ir.Rule) []store.Key {
-	var out []store.Key
+func (h *hostOut) attached(rule *ir.Rule) []manifest.Key {
+	var out []manifest.Key
 	add := func(uses []policy.Use) {
 		for _, use := range uses {
 			out = append(out, use.Policy)

@@ -8,9 +8,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -33,13 +32,13 @@ type refusal struct {
 // refusalKey is a candidate, and whether it was refused by its own node or
 // before there was one.
 type refusalKey struct {
-	Child store.Key
+	Child manifest.Key
 	Node  bool
 }
 
 // compareRefusals puts cycles first.
 func compareRefusals(a, b *refusal) int {
-	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), store.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
+	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
 func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
@@ -124,8 +123,8 @@ func (out *flatOut) refusal() route.Refusal {
 }
 
 // unresolved says which back ends its own rules name in vain.
-func (out *flatOut) unresolved() listen.Verdict[gwv1.RouteConditionReason] {
-	return listen.Verdict[gwv1.RouteConditionReason](out.Unresolved)
+func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
+	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
 // stands tells whether any of the node serves below its parent.
@@ -166,7 +165,7 @@ type search struct {
 // candidate is a route that does not stand under a Point, and why.
 type candidate struct {
 	route.Refusal
-	Child store.Key
+	Child manifest.Key
 	Cycle bool
 }
 
@@ -251,7 +250,7 @@ func (n *network) labelHint(c *memo.Ctx, s route.Selector) string {
 // routes do not take them.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
-	problem := store.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: store.Error, Object: s.Rest.Source.Key, Field: at}
+	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
 	switch {
 	case s.missing != "":
 		problem.Field = fmt.Sprintf("%s.backendRefs[%d]", at, s.missingRef)
@@ -260,7 +259,7 @@ func (out *graftOut) complain(s search) {
 		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.refused[0].Message
 		problem.Hint = "take the reference that closes the cycle out"
 		if s.live > 0 {
-			problem.Severity = store.Warning
+			problem.Severity = manifest.Warning
 		}
 	case s.live > 0:
 		out.beside(at, s)
@@ -273,7 +272,7 @@ func (out *graftOut) complain(s search) {
 	}
 	out.Problems = append(out.Problems, problem)
 	if out.Unresolved.Good() {
-		out.Unresolved = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteConditionReason(problem.Code), Message: at + ": " + problem.Message}
+		out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteConditionReason(problem.Code), Message: at + ": " + problem.Message}
 	} else if more := at + ": " + problem.Message; !strings.Contains(out.Unresolved.Message, more) {
 		out.Unresolved.Message += "; " + more
 	}
@@ -297,7 +296,7 @@ func (out *graftOut) beside(at string, s search) {
 			if selector.Form != route.ByName || routeKey(selector.Namespace+"/"+selector.Value) != refused.Child {
 				continue
 			}
-			problem := store.Problem{Code: string(refused.Reason), Severity: store.Warning, Object: s.Rest.Source.Key,
+			problem := manifest.Problem{Code: string(refused.Reason), Severity: manifest.Warning, Object: s.Rest.Source.Key,
 				Field: fmt.Sprintf("%s.backendRefs[%d]", at, selector.Ref), Message: refused.String(), Hint: refused.Hint}
 			if !slices.Contains(out.Problems, problem) {
 				out.Problems = append(out.Problems, problem)

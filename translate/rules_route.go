@@ -9,8 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -26,7 +25,7 @@ type attachOut struct {
 	Parents []parentOut
 	// Ports are those that the route serves on, sorted.
 	Ports    []int32
-	Problems []store.Problem
+	Problems []manifest.Problem
 	// Bound says which hosts the namespace may serve, where it asks for others or for all.
 	Bound string
 	// Lost are the hosts that routes of the other kind have, by listener.
@@ -101,14 +100,14 @@ func (n *network) declareRoutes(e *memo.Engine) {
 }
 
 // inTables names a route whose rules stand in tables.
-func inTables(key store.Key, _ *store.Object) []store.Key {
+func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return nil
 	}
-	return []store.Key{key}
+	return []manifest.Key{key}
 }
 
-func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
+func (n *network) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	object, ok := n.in.routes.Get(c, key)
 	if !ok {
 		return &attachOut{}
@@ -128,8 +127,8 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 		}
 	}
 	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // that one may stand below another
-		out.Problems = append(out.Problems, store.Problem{
-			Code: "ServesNowhere", Severity: store.Warning, Object: key, Field: "spec",
+		out.Problems = append(out.Problems, manifest.Problem{
+			Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
 			Message: "this route is never reached: it has no parentRefs", Hint: "add a parentRef to a Gateway",
 		})
 	}
@@ -139,7 +138,7 @@ func (n *network) runAttach(c *memo.Ctx, key store.Key) *attachOut {
 }
 
 // strangeParent refuses a parentRef to what no route of its kind stands under.
-func strangeParent(key store.Key, i int, ref gwv1.ParentReference) store.Problem {
+func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
 		kind = string(*ref.Kind)
@@ -147,15 +146,15 @@ func strangeParent(key store.Key, i int, ref gwv1.ParentReference) store.Problem
 	if key.Kind == "HTTPRoute" {
 		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute stands under a Gateway, a ListenerSet or another HTTPRoute"
 	}
-	if like := schema.Nearest(kind, kinds); like != "" {
+	if like := manifest.Nearest(kind, kinds); like != "" {
 		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)
 	}
 	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
 }
 
-func parentProblem(key store.Key, i int, code, message, hint string) store.Problem {
-	return store.Problem{
-		Code: code, Severity: store.Error, Object: key,
+func parentProblem(key manifest.Key, i int, code, message, hint string) manifest.Problem {
+	return manifest.Problem{
+		Code: code, Severity: manifest.Error, Object: key,
 		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
 	}
 }
@@ -166,8 +165,8 @@ func toListeners(ref gwv1.ParentReference) bool {
 }
 
 // parentKey names the object with listeners that a parentRef leads to.
-func parentKey(from store.Key, ref gwv1.ParentReference) store.Key {
-	parent := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
+func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
+	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
 		parent.Kind = string(*ref.Kind)
 	}
@@ -198,7 +197,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 	}
 	if p.Shadowed != "" {
 		problem := parentProblem(from.Key, i, "ShadowedByListener", p.Shadowed, "attach it to that listener, which is more specific and alone serves its host")
-		problem.Severity = store.Warning
+		problem.Severity = manifest.Warning
 		out.Problems = append(out.Problems, problem)
 	}
 	out.Problems = append(out.Problems, n.uncovered(c, from, &p)...)
@@ -211,7 +210,7 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 // namespaceLabels works for a Namespace without an object too (docs/design/inputs.md).
 func (n *network) namespaceLabels(c *memo.Ctx, name string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: name}
-	if object, ok := n.in.namespaces.Get(c, store.Key{Kind: "Namespace", Name: name}); ok {
+	if object, ok := n.in.namespaces.Get(c, manifest.Key{Kind: "Namespace", Name: name}); ok {
 		for k, v := range object.Value.GetLabels() {
 			labels[k] = v
 		}
@@ -279,12 +278,12 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.H
 
 // encode returns the entry of a rule. What Envoy would reject answers 500 in its place;
 // when it would reject the match itself, there is no place (docs/design/xds.md).
-func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
+func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
 		e, refusal := out.refused.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
 		if refusal != nil {
-			problems = []store.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
+			problems = []manifest.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
 		}
 		return e, problems
 	}
@@ -297,7 +296,7 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []store.Problem) {
 
 // runMount flattens the route for every port that it serves on; a route that
 // serves nowhere is still looked at, for its status.
-func (n *network) runMount(c *memo.Ctx, key store.Key) *mountOut {
+func (n *network) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
 	out := &mountOut{Attach: n.where(c, key)}
 	ports := out.Attach.Ports
 	if len(ports) == 0 {

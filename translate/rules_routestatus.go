@@ -6,8 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
@@ -21,13 +20,13 @@ type outcome struct {
 	Whole       bool
 	Unsupported []string
 	Closed      map[string]string
-	Resolved    listen.Verdict[gwv1.RouteConditionReason]
+	Resolved    manifest.Verdict[gwv1.RouteConditionReason]
 	// Lost says what older routes have of what it asks a listener for.
 	Lost map[listenerKey][]string
 }
 
 // outcome asks the rules of the route's kind.
-func (n *network) outcome(c *memo.Ctx, key store.Key) outcome {
+func (n *network) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	if route.IsStream(key) {
 		return n.streamOutcome(c, key)
 	}
@@ -52,7 +51,7 @@ func (m *mountOut) flat(port int32) *flatOut {
 }
 
 // runRouteStatus gives nil for a route that names no Gateway of ours.
-func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := n.in.routes.Get(c, key)
 	if !ok {
 		return nil
@@ -76,7 +75,7 @@ func (n *network) runRouteStatus(c *memo.Ctx, key store.Key) *status.Update {
 // soundConditions are those of a route that is accepted and serves as it is written. Most
 // routes are, and share them.
 func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
-	none := listen.Verdict[gwv1.RouteConditionReason]{}
+	none := manifest.Verdict[gwv1.RouteConditionReason]{}
 	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
 }
 
@@ -86,13 +85,13 @@ func (n *network) conditions(c *memo.Ctx, o outcome, parent parentOut, generatio
 		accepted.Message = lost
 	}
 	if accepted.Good() && o.Whole {
-		accepted = listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}
+		accepted = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: route.Several(o.Unsupported)}
 	}
 	why := o.Unsupported
 	if closed := o.Closed[parent.Gateway]; closed != "" {
 		why = append(slices.Clone(why), closed)
 	}
-	if accepted == (listen.Verdict[gwv1.RouteConditionReason]{}) && o.Resolved == accepted && len(why) == 0 {
+	if accepted == (manifest.Verdict[gwv1.RouteConditionReason]{}) && o.Resolved == accepted && len(why) == 0 {
 		return n.sound.Get(c, generation)
 	}
 	conditions := []metav1.Condition{
@@ -116,7 +115,7 @@ func (o outcome) lost(parent parentOut) string {
 
 // attachedTo names the listeners that a route is attached to. A route that is not
 // accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
-func attachedTo(key store.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return
 	}
@@ -125,7 +124,7 @@ func attachedTo(key store.Key, attach *attachOut, whole bool, yield func(memo.Pl
 		for _, name := range parent.Listeners {
 			if at := (listenerKey{parent.Gateway, name}); !seen[at] {
 				seen[at] = true
-				yield(memo.Place[listenerKey, store.Key]{Key: at, ID: key}, struct{}{})
+				yield(memo.Place[listenerKey, manifest.Key]{Key: at, ID: key}, struct{}{})
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -19,7 +19,7 @@ import (
 // secretUse is a Gateway and a Secret that it serves.
 type secretUse struct {
 	Gateway string
-	Secret  store.Key
+	Secret  manifest.Key
 }
 
 func (k secretUse) String() string { return k.Gateway + " " + k.Secret.String() }
@@ -42,7 +42,7 @@ func sameSecret(a, b *secretOut) bool {
 }
 
 func compareSecrets(a, b *secretOut) int {
-	return store.CompareKeys(a.Certificate.Secret, b.Certificate.Secret)
+	return manifest.CompareKeys(a.Certificate.Secret, b.Certificate.Secret)
 }
 
 // declareCertificates declares what listeners read of Secrets: whether they may and
@@ -67,16 +67,16 @@ func (n *network) declareSecrets(e *memo.Engine) {
 		return n.secret.Get(c, key.Secret)
 	}, identical)
 	memo.Each(n.pushSecret, n.secretUses)
-	n.allSecrets = memo.NewFold[struct{}, store.Key, *secretOut](e, gather[store.Key](compareSecrets), memo.Ordered[*secretOut].Same)
-	memo.From(n.allSecrets, n.secret, func(key store.Key, s *secretOut, yield func(memo.Place[struct{}, store.Key], *secretOut)) {
+	n.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, gather[manifest.Key](compareSecrets), memo.Ordered[*secretOut].Same)
+	memo.From(n.allSecrets, n.secret, func(key manifest.Key, s *secretOut, yield func(memo.Place[struct{}, manifest.Key], *secretOut)) {
 		if s != nil {
-			yield(memo.Place[struct{}, store.Key]{ID: key}, s)
+			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)
 		}
 	}, identical)
 }
 
 // secretsOf names the Secrets of listeners that serve. Those of clusters come beside.
-func secretsOf(_ store.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
+func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
 	if g == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func secretsOf(_ store.Key, g *listen.Gateway, yield func(memo.Place[secretUse, 
 }
 
 // refer completes a listener's reference (Gateway API, SecretObjectReference).
-func refer(from store.Key, ref gwv1.SecretObjectReference) backend.Reference {
+func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference {
 	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
 	if kind := gwv1.Kind("Secret"); object.Kind == nil {
 		object.Kind = &kind
@@ -100,7 +100,7 @@ func refer(from store.Key, ref gwv1.SecretObjectReference) backend.Reference {
 }
 
 // referAuthority completes a reference to certificates of authorities.
-func referAuthority(from store.Key, ref gwv1.ObjectReference) backend.Reference {
+func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Reference {
 	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }
 
@@ -108,7 +108,7 @@ func referAuthority(from store.Key, ref gwv1.ObjectReference) backend.Reference 
 // whether it exists.
 func (n *network) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
-		return listen.Certificate{Refused: listen.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+		return listen.Certificate{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
 	}
 	if ref.To.Group != "" || ref.To.Kind != "Secret" {
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
@@ -119,7 +119,7 @@ func (n *network) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Cert
 		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
 	}
 	object, _ := n.in.secrets.Get(c, ref.To)
-	secret, ok := store.As[*corev1.Secret](object)
+	secret, ok := manifest.As[*corev1.Secret](object)
 	switch {
 	case !ok:
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", n.absent(c, ref.To, "reference"))
@@ -132,9 +132,9 @@ func (n *network) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Cert
 
 // runSecret gives nil for a Secret that is gone: no listener names it then for
 // longer than one flush. The store lets no other pair pass than one that can be read.
-func (n *network) runSecret(c *memo.Ctx, key store.Key) *secretOut {
+func (n *network) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
 	object, _ := n.in.secrets.Get(c, key)
-	secret, ok := store.As[*corev1.Secret](object)
+	secret, ok := manifest.As[*corev1.Secret](object)
 	if !ok {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -29,9 +29,9 @@ type shadow struct {
 // spot is a match of a route. To is the route that it hands the requests to, zero where it
 // serves them itself.
 type spot struct {
-	Route store.Key
+	Route manifest.Key
 	Field string
-	To    store.Key
+	To    manifest.Key
 }
 
 // shadowKey names a shadow among those of a route, by the rules in the table.
@@ -43,8 +43,8 @@ type shadowKey struct {
 // compare tells of two shadows whether they are the same pair of matches, in tables or
 // below parents that differ.
 func (s *shadow) compare(other *shadow) int {
-	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), store.CompareKeys(s.By.Route, other.By.Route),
-		cmp.Compare(s.By.Field, other.By.Field), store.CompareKeys(s.To, other.To), store.CompareKeys(s.By.To, other.By.To))
+	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
+		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
 }
 
 func compareShadows(a, b *shadow) int {
@@ -62,11 +62,11 @@ func (n *network) declareShadowed(e *memo.Engine) {
 		}
 		return []tableKey{key}
 	})
-	n.shadowed = memo.NewFold[store.Key, shadowKey](e, gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
-	memo.From(n.shadowed, n.twins, func(key tableKey, twins []twin, yield func(memo.Place[store.Key, shadowKey], *shadow)) {
+	n.shadowed = memo.NewFold[manifest.Key, shadowKey](e, gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
+	memo.From(n.shadowed, n.twins, func(key tableKey, twins []twin, yield func(memo.Place[manifest.Key, shadowKey], *shadow)) {
 		for _, t := range twins {
 			for _, s := range t.shadows(key) {
-				yield(memo.Place[store.Key, shadowKey]{Key: s.Route, ID: s.shadowKey}, s)
+				yield(memo.Place[manifest.Key, shadowKey]{Key: s.Route, ID: s.shadowKey}, s)
 			}
 		}
 	}, deepEqual)
@@ -120,7 +120,7 @@ func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 // String says which match it is.
 func (s spot) String() string {
 	out := fmt.Sprintf("%s of %s", s.Field, s.Route)
-	if s.To != (store.Key{}) {
+	if s.To != (manifest.Key{}) {
 		out += fmt.Sprintf(" (handed to %s)", s.To)
 	}
 	return out
@@ -133,7 +133,7 @@ func matchField(rule *ir.Rule) string {
 
 // shadowProblems warns once of a match and the one that has its requests, however many
 // hosts and ports they meet at.
-func shadowProblems(shadows memo.Ordered[*shadow]) (problems []store.Problem) {
+func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
 	var first, last *shadow
 	more := 0
 	for s := range shadows.All() {
@@ -152,15 +152,15 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []store.Problem) {
 }
 
 // problem is that of the first shadow of several, which differ by their table.
-func (s *shadow) problem(more int) store.Problem {
+func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {
 		requests += fmt.Sprintf(" (and %d more hosts or ports)", more)
 	}
-	if s.To != (store.Key{}) {
+	if s.To != (manifest.Key{}) {
 		requests += fmt.Sprintf(" that it hands to %s", s.To)
 	}
-	problem := store.Problem{Code: codeShadowed, Severity: store.Warning, Object: s.Route, Field: s.Field}
+	problem := manifest.Problem{Code: codeShadowed, Severity: manifest.Warning, Object: s.Route, Field: s.Field}
 	if s.Wins {
 		problem.Message = fmt.Sprintf("this match takes all requests for %s from %s, which is the same: %s", requests, s.By, s.Why)
 		problem.Hint = "decide which namespace has this host and match, or make the two matches differ"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -56,7 +56,7 @@ func (n *network) shardsOf(key chainKey, domain string) []shardKey {
 }
 
 // allShards gives the shards of all chains of a Gateway, those of one host excepted.
-func (n *network) allShards(_ store.Key, g *listen.Gateway) []shardKey {
+func (n *network) allShards(_ manifest.Key, g *listen.Gateway) []shardKey {
 	var keys []shardKey
 	if g == nil {
 		return nil
@@ -88,7 +88,7 @@ func (n *network) declareShards(e *memo.Engine) {
 			}
 		}
 	}, identical)
-	memo.From(n.hosts, n.gateway, func(key store.Key, g *listen.Gateway, yield func(memo.Place[shardKey, string], *hostOut)) {
+	memo.From(n.hosts, n.gateway, func(key manifest.Key, g *listen.Gateway, yield func(memo.Place[shardKey, string], *hostOut)) {
 		for _, shard := range n.allShards(key, g) {
 			yield(memo.Place[shardKey, string]{Key: shard, ID: mark}, nil)
 		}

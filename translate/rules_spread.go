@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -42,13 +42,13 @@ func (s spreadOut) copies() int { return int(s.Tables) * s.weight() }
 
 // wide is a route in more than freeTables tables.
 type wide struct {
-	Route store.Key
+	Route manifest.Key
 	spreadOut
 }
 
 // compareWide puts those that are in few tables first.
 func compareWide(a, b wide) int {
-	return cmp.Or(cmp.Compare(a.Tables, b.Tables), store.CompareKeys(a.Route, b.Route))
+	return cmp.Or(cmp.Compare(a.Tables, b.Tables), manifest.CompareKeys(a.Route, b.Route))
 }
 
 // spreadTotal is what all routes come to. Wide are those that may be cut.
@@ -65,13 +65,13 @@ func sameTotal(a, b spreadTotal) bool {
 func (t spreadTotal) limit(most int) int { return most + freeTables*t.Weight }
 
 func (n *network) declareSpread(e *memo.Engine) {
-	type place = memo.Place[store.Key, flatKey]
+	type place = memo.Place[manifest.Key, flatKey]
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
-	spread := memo.NewFold[store.Key, flatKey](e, addSpread, identical[spreadOut])
-	memo.From(spread, n.in.routes, func(key store.Key, o *store.Object, yield func(place, spreadOut)) {
+	spread := memo.NewFold[manifest.Key, flatKey](e, addSpread, identical[spreadOut])
+	memo.From(spread, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(place, spreadOut)) {
 		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Matches: int32(route.Matches(o))})
 	}, identical)
-	memo.From(spread, n.admitted, func(key store.Key, a *attachOut, yield func(place, spreadOut)) {
+	memo.From(spread, n.admitted, func(key manifest.Key, a *attachOut, yield func(place, spreadOut)) {
 		if tables := a.tables(); tables > 0 {
 			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Tables: int32(tables), Ports: int32(len(a.Ports))})
 		}
@@ -81,10 +81,10 @@ func (n *network) declareSpread(e *memo.Engine) {
 			yield(place{Key: key.root(), ID: key}, spreadOut{Below: int32(len(f.Entries) + len(f.Points))})
 		}
 	}, identical)
-	total := memo.NewFold[struct{}, store.Key](e, addTotal, sameTotal)
-	memo.From(total, spread, func(key store.Key, s spreadOut, yield func(memo.Place[struct{}, store.Key], spreadOut)) {
+	total := memo.NewFold[struct{}, manifest.Key](e, addTotal, sameTotal)
+	memo.From(total, spread, func(key manifest.Key, s spreadOut, yield func(memo.Place[struct{}, manifest.Key], spreadOut)) {
 		if s.Tables > 0 {
-			yield(memo.Place[struct{}, store.Key]{ID: key}, s)
+			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)
 		}
 	}, identical)
 	// Most folders never come near the bound: then no rule is told of their totals.
@@ -96,10 +96,10 @@ func (n *network) declareSpread(e *memo.Engine) {
 			yield(memo.Place[struct{}, struct{}]{}, all)
 		}
 	}, sameTotal)
-	n.overload = memo.NewRule(e, "overload", func(c *memo.Ctx, _ struct{}) map[store.Key]overload {
+	n.overload = memo.NewRule(e, "overload", func(c *memo.Ctx, _ struct{}) map[manifest.Key]overload {
 		all, _ := loud.Get(c, struct{}{})
 		return all.cut(n.MaxCopies)
-	}, maps.Equal[map[store.Key]overload])
+	}, maps.Equal[map[manifest.Key]overload])
 }
 
 // tables counts the tables that a route's places are in.
@@ -128,7 +128,7 @@ func addSpread(s spreadOut, members []memo.Member[flatKey, spreadOut]) spreadOut
 }
 
 // addTotal is the step of the fold of all.
-func addTotal(t spreadTotal, members []memo.Member[store.Key, spreadOut]) spreadTotal {
+func addTotal(t spreadTotal, members []memo.Member[manifest.Key, spreadOut]) spreadTotal {
 	if t.Wide.Len() == 0 {
 		t.Wide = memo.NewOrdered(compareWide)
 	}
@@ -150,12 +150,12 @@ type overload struct{ Tables, Copies, Limit int }
 
 // cut gives the routes that do not fit. Those in at most freeTables always do, as
 // the limit holds all of them.
-func (t spreadTotal) cut(most int) map[store.Key]overload {
+func (t spreadTotal) cut(most int) map[manifest.Key]overload {
 	limit := t.limit(most)
 	if t.Copies <= limit {
 		return nil
 	}
-	out, sum := map[store.Key]overload{}, t.Copies
+	out, sum := map[manifest.Key]overload{}, t.Copies
 	for s := range t.Wide.All() {
 		sum -= s.copies()
 	}
@@ -174,11 +174,11 @@ func (o overload) String() string {
 }
 
 // overloadProblems tells of the routes that serve nowhere.
-func overloadProblems(cut map[store.Key]overload) []store.Problem {
-	var problems []store.Problem
+func overloadProblems(cut map[manifest.Key]overload) []manifest.Problem {
+	var problems []manifest.Problem
 	for key, o := range cut {
-		problems = append(problems, store.Problem{
-			Code: "TooManyCopies", Severity: store.Error, Object: key, Field: "spec.parentRefs",
+		problems = append(problems, manifest.Problem{
+			Code: "TooManyCopies", Severity: manifest.Error, Object: key, Field: "spec.parentRefs",
 			Message: "the route serves nowhere: " + o.String(),
 			Hint:    "name the listeners that it is for by sectionName, name fewer hostnames, or raise --max-copies",
 		})
@@ -187,7 +187,7 @@ func overloadProblems(cut map[store.Key]overload) []store.Problem {
 }
 
 // where says where a route attaches, without its places when they are too many.
-func (n *network) where(c *memo.Ctx, key store.Key) *attachOut {
+func (n *network) where(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := n.admitted.Get(c, key)
 	over, cut := n.overload.Get(c, struct{}{})[key]
 	if !cut {
@@ -198,7 +198,7 @@ func (n *network) where(c *memo.Ctx, key store.Key) *attachOut {
 	for i, parent := range attach.Parents {
 		if parent.Refused.Good() {
 			parent.Attachment = listen.Attachment{
-				Refused: listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
+				Refused: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
 			}
 		}
 		out.Parents[i] = parent

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/status"
@@ -16,17 +16,17 @@ import (
 // problemSet holds the problems of one value of one rule.
 type problemSet struct {
 	id   string
-	list []store.Problem
+	list []manifest.Problem
 }
 
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 func (n *network) declareStatus(e *memo.Engine) {
-	n.attached = memo.NewFold[listenerKey, store.Key, struct{}](e, count[store.Key], identical[int])
-	memo.From(n.attached, n.stream, func(key store.Key, s *streamOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+	n.attached = memo.NewFold[listenerKey, manifest.Key, struct{}](e, count[manifest.Key], identical[int])
+	memo.From(n.attached, n.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 		attachedTo(key, s.Attach, false, yield)
 	}, identical)
-	memo.From(n.attached, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[listenerKey, store.Key], struct{})) {
+	memo.From(n.attached, n.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 		attachedTo(key, m.Attach, m.anyFlat().Whole, yield)
 	}, identical)
 
@@ -48,41 +48,41 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 	classless := memo.NewRule(e, "classless", n.classProblems, deepEqual)
 	memo.Each(classless, n.in.gateways)
-	n.problems = memo.NewFold[struct{}, string, []store.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
-	problemsFrom(n.problems, "class", classless, func(list []store.Problem) []store.Problem { return list })
-	problemsFrom(n.problems, "parameters", memo.Keyed[store.Key, *store.Object](n.in.classes), parameterProblems)
+	n.problems = memo.NewFold[struct{}, string, []manifest.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
+	problemsFrom(n.problems, "class", classless, func(list []manifest.Problem) []manifest.Problem { return list })
+	problemsFrom(n.problems, "parameters", memo.Keyed[manifest.Key, *manifest.Object](n.in.classes), parameterProblems)
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)
 	problemsFrom(n.problems, "coverage", n.coverage, (*coverage).problems)
 	problemsFrom(n.problems, "listenerset", n.listenerSet, setProblems)
-	problemsFrom(n.problems, "extension", n.extension, func(x *extensionOut) []store.Problem { return x.Problems })
-	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []store.Problem { return p.Problems })
-	problemsFrom(n.problems, "policytargets", n.lost, func(list []targetOut) (problems []store.Problem) {
+	problemsFrom(n.problems, "extension", n.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
+	problemsFrom(n.problems, "policy", n.policy, func(p *policyOut) []manifest.Problem { return p.Problems })
+	problemsFrom(n.problems, "policytargets", n.lost, func(list []targetOut) (problems []manifest.Problem) {
 		for _, lost := range list {
 			problems = append(problems, lost.Problem)
 		}
 		return problems
 	})
-	problemsFrom(n.problems, "backendpolicy", n.backendPolicy, func(p *backendPolicyOut) []store.Problem { return p.Problems })
+	problemsFrom(n.problems, "backendpolicy", n.backendPolicy, func(p *backendPolicyOut) []manifest.Problem { return p.Problems })
 	problemsFrom(n.problems, "backendtargets", n.backendTargets, lostTargets)
-	problemsFrom(n.problems, "tlspolicy", n.tlsPolicy, func(p *tlsPolicyOut) []store.Problem { return p.Problems })
+	problemsFrom(n.problems, "tlspolicy", n.tlsPolicy, func(p *tlsPolicyOut) []manifest.Problem { return p.Problems })
 	problemsFrom(n.problems, "tlstargets", n.tlsTargets, tlsTargetProblems)
 	problemsFrom(n.problems, "cluster", n.cluster, (*clusterOut).problems)
-	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []store.Problem { return l.Problems })
-	problemsFrom(n.problems, "attach", n.admitted, func(a *attachOut) []store.Problem { return a.Problems })
+	problemsFrom(n.problems, "policies", n.policies, func(l *levelOut) []manifest.Problem { return l.Problems })
+	problemsFrom(n.problems, "attach", n.admitted, func(a *attachOut) []manifest.Problem { return a.Problems })
 	problemsFrom(n.problems, "won", n.won, winProblems)
-	problemsFrom(n.problems, "stream", n.stream, func(s *streamOut) []store.Problem { return s.Problems })
+	problemsFrom(n.problems, "stream", n.stream, func(s *streamOut) []manifest.Problem { return s.Problems })
 	problemsFrom(n.problems, "losses", n.losses, lossProblems)
 	problemsFrom(n.problems, "overload", n.overload, overloadProblems)
-	problemsFrom(n.problems, "children", n.children, func(l *childrenOut) []store.Problem { return l.Problems })
-	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []store.Problem { return g.Problems })
+	problemsFrom(n.problems, "children", n.children, func(l *childrenOut) []manifest.Problem { return l.Problems })
+	problemsFrom(n.problems, "graft", n.graft, func(g *graftOut) []manifest.Problem { return g.Problems })
 	problemsFrom(n.problems, "host", n.host, onePathProblems)
 	problemsFrom(n.problems, "shadowed", n.shadowed, shadowProblems)
-	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []store.Problem { return f.Problems })
+	problemsFrom(n.problems, "flat", n.flat, func(f *flatOut) []manifest.Problem { return f.Problems })
 }
 
 // statuses are the rules whose values are statuses.
-func (n *network) statuses() []*memo.Rule[store.Key, *status.Update] {
-	return []*memo.Rule[store.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.listenerSetStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus, n.invalidStatus}
+func (n *network) statuses() []*memo.Rule[manifest.Key, *status.Update] {
+	return []*memo.Rule[manifest.Key, *status.Update]{n.classStatus, n.gatewayStatus, n.listenerSetStatus, n.routeStatus, n.policyStatus, n.backendPolicyStatus, n.tlsPolicyStatus, n.extensionStatus, n.invalidStatus}
 }
 
 // count is the step of a fold that counts its members.
@@ -98,25 +98,25 @@ func count[ID comparable](n int, members []memo.Member[ID, struct{}]) int {
 	return n
 }
 
-func gatewayProblems(g *listen.Gateway) []store.Problem {
+func gatewayProblems(g *listen.Gateway) []manifest.Problem {
 	if g == nil {
 		return nil
 	}
 	return g.Problems
 }
 
-type problemFold = memo.Fold[struct{}, string, []store.Problem, memo.Ordered[problemSet]]
+type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 
 // problemsFrom makes the problems in the values of a rule members of the fold.
-func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []store.Problem) {
-	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []store.Problem)) {
+func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
+	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {
 			yield(memo.Place[struct{}, string]{ID: fmt.Sprint(name, " ", key)}, problems)
 		}
 	}, deepEqual)
 }
 
-func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []store.Problem]) memo.Ordered[problemSet] {
+func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []manifest.Problem]) memo.Ordered[problemSet] {
 	if sets.Len() == 0 {
 		sets = memo.NewOrdered(compareSets)
 	}
@@ -131,7 +131,7 @@ func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string,
 }
 
 // runClassStatus gives nil for a class of another controller.
-func (n *network) runClassStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runClassStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := n.in.classes.Get(c, key)
 	if !ok || !n.class.Get(c, key.Name).Ours {
 		return nil
@@ -143,7 +143,7 @@ func (n *network) runClassStatus(c *memo.Ctx, key store.Key) *status.Update {
 	}}
 }
 
-func (n *network) runGatewayStatus(c *memo.Ctx, key store.Key) *status.Update {
+func (n *network) runGatewayStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	g := n.gateway.Get(c, key)
 	if g == nil {
 		return nil

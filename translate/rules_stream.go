@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -25,16 +25,16 @@ type streamOut struct {
 
 func (n *network) declareStreams(e *memo.Engine) {
 	n.stream = memo.NewRule(e, "stream", n.runStream, deepEqual)
-	memo.EachOf(n.stream, n.in.routes, func(key store.Key, _ *store.Object) []store.Key {
+	memo.EachOf(n.stream, n.in.routes, func(key manifest.Key, _ *manifest.Object) []manifest.Key {
 		if !route.IsStream(key) {
 			return nil
 		}
-		return []store.Key{key}
+		return []manifest.Key{key}
 	})
-	n.streams = memo.NewFold[portKey, store.Key](e, gather[store.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
-	memo.From(n.streams, n.stream, func(key store.Key, s *streamOut, yield func(memo.Place[portKey, store.Key], *listen.Claimant)) {
+	n.streams = memo.NewFold[portKey, manifest.Key](e, gather[manifest.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
+	memo.From(n.streams, n.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[portKey, manifest.Key], *listen.Claimant)) {
 		for at, places := range s.places() {
-			yield(memo.Place[portKey, store.Key]{Key: at, ID: key}, &listen.Claimant{Route: s.Route, Places: places})
+			yield(memo.Place[portKey, manifest.Key]{Key: at, ID: key}, &listen.Claimant{Route: s.Route, Places: places})
 		}
 	}, deepEqual)
 }
@@ -61,7 +61,7 @@ func (s *streamOut) places() map[portKey][]listen.Place {
 	return out
 }
 
-func (n *network) runStream(c *memo.Ctx, key store.Key) *streamOut {
+func (n *network) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	object, ok := n.in.routes.Get(c, key)
 	if !ok {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
@@ -103,14 +103,14 @@ func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	return backend.Changed(s.Backends, func(to *backend.Key) { to.Raw = true })
 }
 
-func streamRefer(from store.Key, ref gwv1.BackendObjectReference) backend.Reference {
+func streamRefer(from manifest.Key, ref gwv1.BackendObjectReference) backend.Reference {
 	out := backend.Refer(from, ref)
 	out.UDP = from.Kind == "UDPRoute"
 	return out
 }
 
 // streamUses names the back ends that a route makes each of its Gateways need.
-func streamUses(key store.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
+func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for at, places := range s.places() {
 		for _, place := range places {
@@ -149,9 +149,9 @@ func (n *network) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 // streamOutcome is what status tells of a route of streams. One that has lost what it
 // asks for to older ones is accepted all the same, and says so (Gateway API,
 // conflicts).
-func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
+func (n *network) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
 	s := n.stream.Get(c, key)
-	out := outcome{Attach: s.Attach, Resolved: listen.Verdict[gwv1.RouteConditionReason](s.Unresolved)}
+	out := outcome{Attach: s.Attach, Resolved: manifest.Verdict[gwv1.RouteConditionReason](s.Unresolved)}
 	if lost, _ := n.losses.Get(c, key); lost.Len() > 0 {
 		out.Lost = map[listenerKey][]string{}
 		for l := range lost.All() {
@@ -169,7 +169,7 @@ func (n *network) streamOutcome(c *memo.Ctx, key store.Key) outcome {
 type lossKey struct {
 	portKey
 	Listener string
-	Other    store.Key
+	Other    manifest.Key
 	// Wins tells that it is the other route that does not get it.
 	Wins bool
 }
@@ -177,12 +177,12 @@ type lossKey struct {
 // loss is what one of them does not get of it: Domains as in ir.Stream.
 type loss struct {
 	lossKey
-	Route   store.Key
+	Route   manifest.Key
 	Domains []string
 }
 
 func compareLosses(a, b *loss) int {
-	return cmp.Or(comparePortKeys(a.portKey, b.portKey), cmp.Compare(a.Listener, b.Listener), store.CompareKeys(a.Other, b.Other),
+	return cmp.Or(comparePortKeys(a.portKey, b.portKey), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Other, b.Other),
 		ir.TrueFirst(!a.Wins, !b.Wins))
 }
 
@@ -200,33 +200,33 @@ func (l *loss) what() string {
 
 // lossesOf yields the losses on a port, by the route that lost and, where two namespaces
 // are concerned, by the one that has it, too.
-func lossesOf(at portKey, p *portOut, yield func(memo.Place[store.Key, lossKey], *loss)) {
+func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]
 		for _, rival := range stream.Behind {
 			winner := stream.Route.Origin.Key
 			l := &loss{lossKey{at, stream.Listener, winner, false}, rival.Route, rival.Domains}
-			yield(memo.Place[store.Key, lossKey]{Key: rival.Route, ID: l.lossKey}, l)
+			yield(memo.Place[manifest.Key, lossKey]{Key: rival.Route, ID: l.lossKey}, l)
 			if winner.Namespace != rival.Route.Namespace {
 				w := &loss{lossKey{at, stream.Listener, rival.Route, true}, winner, rival.Domains}
-				yield(memo.Place[store.Key, lossKey]{Key: winner, ID: w.lossKey}, w)
+				yield(memo.Place[manifest.Key, lossKey]{Key: winner, ID: w.lossKey}, w)
 			}
 		}
 	}
 }
 
 // lossProblems tells the owners of the routes.
-func lossProblems(lost memo.Ordered[*loss]) []store.Problem {
-	var out []store.Problem
+func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
+	var out []manifest.Problem
 	for l := range lost.All() {
 		out = append(out, l.problem())
 	}
 	return out
 }
 
-func (l *loss) problem() store.Problem {
-	problem := store.Problem{
-		Code: "OlderRouteWins", Severity: store.Warning, Object: l.Route, Field: "spec.parentRefs",
+func (l *loss) problem() manifest.Problem {
+	problem := manifest.Problem{
+		Code: "OlderRouteWins", Severity: manifest.Warning, Object: l.Route, Field: "spec.parentRefs",
 		Message: fmt.Sprintf("on port %d of Gateway %s, %s", l.Port, l.Gateway, l),
 		Hint:    "a listener of TCP or UDP serves one route: give this one a listener, and so a port, of its own",
 	}

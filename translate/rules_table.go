@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -64,7 +64,7 @@ func sameList(a, b *hostOut) bool {
 
 func (n *network) declareTables(e *memo.Engine) {
 	n.table = memo.NewFold[tableKey, string, *entry](e, n.tableStep(), sameTable)
-	memo.From(n.table, n.mount, func(route store.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
+	memo.From(n.table, n.mount, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range m.placed.in(key, flat.Entries) {
 				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
@@ -84,13 +84,13 @@ func (n *network) declareTables(e *memo.Engine) {
 	memo.From(n.table, n.gateway, markHosts, sameEntry)
 
 	n.claimed = memo.NewFold[tableKey, string](e, count[string], identical[int])
-	memo.From(n.claimed, n.mount, func(key store.Key, m *mountOut, yield func(memo.Place[tableKey, string], struct{})) {
+	memo.From(n.claimed, n.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], struct{})) {
 		m.tables(func(table tableKey, _ *flatOut) {
 			yield(memo.Place[tableKey, string]{Key: table, ID: key.String()}, struct{}{})
 		})
 	}, identical)
-	memo.From(n.claimed, n.gateway, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], struct{})) {
-		markHosts(store.Key{}, g, func(at memo.Place[tableKey, string], _ *entry) { yield(at, struct{}{}) })
+	memo.From(n.claimed, n.gateway, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], struct{})) {
+		markHosts(manifest.Key{}, g, func(at memo.Place[tableKey, string], _ *entry) { yield(at, struct{}{}) })
 	}, identical)
 
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
@@ -108,7 +108,7 @@ func (n *network) declareTables(e *memo.Engine) {
 const mark = "mark "
 
 // markHosts puts a mark into the table of every host that a listener claims.
-func markHosts(_ store.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
+func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
 	}

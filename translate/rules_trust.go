@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -51,7 +51,7 @@ func (n *network) declareTrust(e *memo.Engine) {
 			yield(memo.Place[trustUse, string]{Key: trustUse{key.Gateway, c.Source.TLS.Trust}, ID: key.Backend.Cluster()}, struct{}{})
 		}
 	}, identical)
-	memo.From(uses, n.gateway, func(_ store.Key, g *listen.Gateway, yield func(memo.Place[trustUse, string], struct{})) {
+	memo.From(uses, n.gateway, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[trustUse, string], struct{})) {
 		for l := range g.Serving() {
 			if clients := l.TLS.Clients; clients != nil {
 				yield(memo.Place[trustUse, string]{Key: trustUse{g.Name, clients.Trust}, ID: "listener " + l.ID()}, struct{}{})
@@ -76,7 +76,7 @@ func (n *network) declareTrust(e *memo.Engine) {
 // whether it exists.
 func (n *network) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
-		return listen.Authority{Refused: listen.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+		return listen.Authority{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
 	}
 	if ref.To.Group != "" || ref.To.Kind != "ConfigMap" && ref.To.Kind != "Secret" {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateKind,
@@ -99,17 +99,17 @@ func (n *network) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Author
 }
 
 // authorityText gives ca.crt of an object; ok is false when there is no such object.
-func (n *network) authorityText(c *memo.Ctx, key store.Key) (text []byte, ok bool) {
+func (n *network) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
 	if key.Kind == "Secret" {
 		object, _ := n.in.secrets.Get(c, key)
-		secret, ok := store.As[*corev1.Secret](object)
+		secret, ok := manifest.As[*corev1.Secret](object)
 		if !ok {
 			return nil, false
 		}
 		return secret.Data[string(keypair.Authorities)], true
 	}
 	object, _ := n.in.configMaps.Get(c, key)
-	from, ok := store.As[*corev1.ConfigMap](object)
+	from, ok := manifest.As[*corev1.ConfigMap](object)
 	if !ok {
 		return nil, false
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // A match that never serves is told of in a table that is compiled as in one that is a
@@ -17,7 +17,7 @@ func TestShadowedInALongTable(t *testing.T) {
 	}
 	files := map[string]string{"gateway.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: eg}\n" +
 		"spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP}]}\n"}
-	shadowed := func(problems []store.Problem) (names []string) {
+	shadowed := func(problems []manifest.Problem) (names []string) {
 		for _, p := range problems {
 			if p.Code == "Shadowed" {
 				names = append(names, p.Object.Name)

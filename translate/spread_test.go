@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -140,7 +140,7 @@ func TestWhatIsCutFollowsEdits(t *testing.T) {
 	w.checkCold(t)
 	files["aa2.yaml"] = strings.Replace(spreadRoute("aa2", 16, 16, 7), "{name: eg}", "{name: eg, sectionName: l3}, {name: eg, sectionName: l4}", 1)
 	for _, p := range w.apply(tree(files)) {
-		if p.Object.Name == "aa2" || p.Severity != store.Error {
+		if p.Object.Name == "aa2" || p.Severity != manifest.Error {
 			t.Errorf("%+v", p)
 		}
 	}

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
 // former is what a Translator had under a key before a Change that is not done.
 type former struct {
-	key     store.Key
-	object  *store.Object  // nil for none
-	invalid *store.Invalid // nil for none
+	key     manifest.Key
+	object  *manifest.Object // nil for none
+	invalid *store.Invalid   // nil for none
 }
 
 // Take takes in a Change as Apply does, and returns nothing of what it made: the next
@@ -67,7 +68,7 @@ func (t *Translator) Revert() (usable bool) {
 
 // Former returns the object that is served under a key, as it was before the Changes that
 // Take did not come to the end of; nil for none.
-func (t *Translator) Former(key store.Key) *store.Object {
+func (t *Translator) Former(key manifest.Key) *manifest.Object {
 	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
 		return t.undo[first].object
 	}
@@ -75,7 +76,7 @@ func (t *Translator) Former(key store.Key) *store.Object {
 }
 
 // remember notes what is there under a key, for Revert.
-func (t *Translator) remember(key store.Key) {
+func (t *Translator) remember(key manifest.Key) {
 	invalid, _ := t.in.invalid.Peek(key)
 	t.undo = append(t.undo, former{key, t.in.object(key), invalid})
 }

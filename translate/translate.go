@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -84,13 +85,13 @@ type Translator struct {
 	in       *inputs
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
-	infra    *memo.Sink[store.Key, *ir.Infra]
+	infra    *memo.Sink[manifest.Key, *ir.Infra]
 	routes   *memo.Sink[shardKey, routesOut]
 	scopes   *memo.Sink[shardKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
 	trust    *memo.Sink[trustUse, *trustOut]
-	status   []*memo.Sink[store.Key, *status.Update]
+	status   []*memo.Sink[manifest.Key, *status.Update]
 	last     lastView
 	undo     []former
 }
@@ -206,7 +207,7 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 // back while the rules ran is no news. An object that became sound, or ceased to be,
 // goes from one sink to another: what it has now counts.
 func (t *Translator) statuses() []status.Update {
-	changed := map[store.Key]status.Update{}
+	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {
 		for key, change := range sink.Drain() {
 			_, known := changed[key]
@@ -220,7 +221,7 @@ func (t *Translator) statuses() []status.Update {
 		}
 	}
 	out := slices.Collect(maps.Values(changed))
-	slices.SortFunc(out, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(out, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return out
 }
 
@@ -233,7 +234,7 @@ type lastView struct {
 	policies memo.Ordered[*ir.Policy]
 	bounds   memo.Ordered[listen.Bound]
 	sets     memo.Ordered[problemSet]
-	problems []store.Problem
+	problems []manifest.Problem
 	stale    bool
 
 	inUse   []ir.Certificate
@@ -253,13 +254,13 @@ func (l *lastView) watch(net *network) {
 
 // allProblems joins the sets; it walks them only after one changed, and gives the list
 // of before where the problems are the same.
-func (l *lastView) allProblems() []store.Problem {
+func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
-		var all []store.Problem
+		var all []manifest.Problem
 		for set := range l.sets.All() {
 			all = append(all, set.list...)
 		}
-		store.SortProblems(all)
+		manifest.SortProblems(all)
 		if all = slices.Compact(all); !slices.Equal(all, l.problems) {
 			l.problems = slices.Clip(all)
 		}
@@ -283,7 +284,7 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	for t := range trusts.All() {
 		l.trusted = append(l.trusted, t.Authorities...)
 	}
-	slices.SortFunc(l.trusted, func(a, b ir.Authorities) int { return store.CompareKeys(a.Object, b.Object) })
+	slices.SortFunc(l.trusted, func(a, b ir.Authorities) int { return manifest.CompareKeys(a.Object, b.Object) })
 	l.trusted = slices.Compact(l.trusted)
 }
 

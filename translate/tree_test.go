@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -50,7 +51,7 @@ func TestTreesEqualCold(t *testing.T) {
 
 // treeObjects gives objects to make trees of. Names repeat, so that one takes the
 // place of another. They are read once: that is most of the work.
-func treeObjects(t *testing.T, r *rand.Rand) (out []*store.Object) {
+func treeObjects(t *testing.T, r *rand.Rand) (out []*manifest.Object) {
 	t.Helper()
 	reader := newWorld(t).store
 	for len(out) < 300 {
@@ -63,9 +64,9 @@ func treeObjects(t *testing.T, r *rand.Rand) (out []*store.Object) {
 }
 
 // someObjects gives a Gateway and a few or many others.
-func someObjects(r *rand.Rand, all []*store.Object) []*store.Object {
-	gateway := slices.IndexFunc(all, func(o *store.Object) bool { return o.Key.Kind == "Gateway" })
-	out := []*store.Object{all[gateway]}
+func someObjects(r *rand.Rand, all []*manifest.Object) []*manifest.Object {
+	gateway := slices.IndexFunc(all, func(o *manifest.Object) bool { return o.Key.Kind == "Gateway" })
+	out := []*manifest.Object{all[gateway]}
 	for range 10 + r.IntN(50) {
 		out = append(out, pick(r, all...))
 	}
@@ -75,15 +76,15 @@ func someObjects(r *rand.Rand, all []*store.Object) []*store.Object {
 // editTree puts objects into the world and takes them out, one to three at once,
 // and takes all away in the end. It returns the length of the longest chain that
 // stood.
-func (w *world) editTree(t *testing.T, r *rand.Rand, objects []*store.Object, edits int) (deepest int) {
+func (w *world) editTree(t *testing.T, r *rand.Rand, objects []*manifest.Object, edits int) (deepest int) {
 	t.Helper()
-	start := map[store.Key]*store.Object{}
+	start := map[manifest.Key]*manifest.Object{}
 	for _, object := range objects[:1+r.IntN(len(objects))] {
 		start[object.Key] = object
 	}
 	w.put(start)
 	for range edits {
-		edit := map[store.Key]*store.Object{}
+		edit := map[manifest.Key]*manifest.Object{}
 		for range 1 + r.IntN(3) {
 			object := pick(r, objects...)
 			edit[object.Key] = object
@@ -103,9 +104,9 @@ func (w *world) editTree(t *testing.T, r *rand.Rand, objects []*store.Object, ed
 }
 
 // put sets objects past the store; nil takes what is there away.
-func (w *world) put(objects map[store.Key]*store.Object) {
+func (w *world) put(objects map[manifest.Key]*manifest.Object) {
 	change := store.Change{}
-	for _, key := range slices.SortedFunc(maps.Keys(objects), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(objects), manifest.CompareKeys) {
 		if object := objects[key]; object != nil {
 			change.Set = append(change.Set, object)
 			w.objects[key] = object
@@ -253,7 +254,7 @@ func TestDepthIsBounded(t *testing.T) {
 // TestCompareTellsChainsApart compares the rules of one leaf that two routes
 // between it and the root have in common.
 func TestCompareTellsChainsApart(t *testing.T) {
-	key := func(name string) store.Key { return store.Key{Kind: "HTTPRoute", Namespace: "n", Name: name} }
+	key := func(name string) manifest.Key { return manifest.Key{Kind: "HTTPRoute", Namespace: "n", Name: name} }
 	rule := func(middle string) *ir.Rule {
 		return &ir.Rule{Name: middle, Root: &ir.Origin{Key: key("root")}, Source: &ir.Origin{Key: key("leaf")},
 			Chain: []ir.Hop{{Route: key("root")}, {Route: key(middle)}}, Position: []int{0, 0, 0, 0, 0, 0}}

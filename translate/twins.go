@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -115,7 +115,7 @@ func hostsIn(domain string, rule *ir.Rule) string {
 type tellers map[rivalKey]int
 
 type rivalKey struct {
-	Route store.Key
+	Route manifest.Key
 	Other string
 }
 
@@ -140,7 +140,7 @@ func (told tellers) wants(t twin) bool {
 
 // rivals returns the routes of two namespaces that want the same requests: those that
 // hold the rules or, where one namespace holds both, those at which the ways to them part.
-func (t twin) rivals() (x, y store.Key, rivals bool) {
+func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
 		return x, y, true

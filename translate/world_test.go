@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -26,8 +27,8 @@ var bind = []string{"127.0.0.1"}
 type world struct {
 	store      *store.Store
 	translator *translate.Translator
-	objects    map[store.Key]*store.Object
-	invalid    map[store.Key]*store.Invalid
+	objects    map[manifest.Key]*manifest.Object
+	invalid    map[manifest.Key]*store.Invalid
 	options    translate.Options
 	quarantine translate.Quarantine
 	state
@@ -36,9 +37,9 @@ type world struct {
 // state is what a client that heard every Result knows.
 type state struct {
 	resources map[string]xds.Update
-	statuses  map[store.Key]status.Update
+	statuses  map[manifest.Key]status.Update
 	infra     map[string]*ir.Infra
-	problems  []store.Problem
+	problems  []manifest.Problem
 	last      translate.Result
 	view      func() *ir.View
 	// idle names updates that told what was known already.
@@ -46,7 +47,7 @@ type state struct {
 }
 
 func newState() state {
-	return state{resources: map[string]xds.Update{}, statuses: map[store.Key]status.Update{}, infra: map[string]*ir.Infra{}}
+	return state{resources: map[string]xds.Update{}, statuses: map[manifest.Key]status.Update{}, infra: map[string]*ir.Infra{}}
 }
 
 func newWorld(t testing.TB) *world {
@@ -68,17 +69,17 @@ func newWorldWith(t testing.TB, options translate.Options) *world {
 func newWorldOn(s *store.Store, options translate.Options) *world {
 	options.Bind, options.Trace = bind, true
 	return &world{
-		store: s, objects: map[store.Key]*store.Object{}, invalid: map[store.Key]*store.Invalid{}, state: newState(),
+		store: s, objects: map[manifest.Key]*manifest.Object{}, invalid: map[manifest.Key]*store.Invalid{}, state: newState(),
 		options: options, translator: translate.New(options),
 	}
 }
 
 // apply takes in a folder and returns every problem, located.
-func (w *world) apply(tree watcher.Tree) []store.Problem {
+func (w *world) apply(tree watcher.Tree) []manifest.Problem {
 	change := w.note(tree)
 	w.hear(w.translator.Apply(change))
 	problems := append(slices.Clone(change.Problems), w.store.Locate(w.problems)...)
-	store.SortProblems(problems)
+	manifest.SortProblems(problems)
 	return problems
 }
 
@@ -129,10 +130,10 @@ func (w *world) cold() state {
 // present gives all objects as one Change.
 func (w *world) present() store.Change {
 	change := store.Change{}
-	for _, key := range slices.SortedFunc(maps.Keys(w.objects), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.objects), manifest.CompareKeys) {
 		change.Set = append(change.Set, w.objects[key])
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(w.invalid), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.invalid), manifest.CompareKeys) {
 		change.Invalid = append(change.Invalid, w.invalid[key])
 	}
 	return change
@@ -144,7 +145,7 @@ func (s *state) text() string {
 	for _, at := range slices.Sorted(maps.Keys(s.resources)) {
 		fmt.Fprintf(&b, "%s %x\n", at, s.resources[at].Resource.Body)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(s.statuses), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.statuses), manifest.CompareKeys) {
 		text, err := json.Marshal(s.statuses[key])
 		fmt.Fprintln(&b, key, string(text), err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -144,7 +145,7 @@ func translated(t *testing.T, files map[string][]byte, address string) []xds.Upd
 	change := objects.Apply(cases.Tree(files))
 	result := translate.New(translate.Options{Bind: []string{address}}).Apply(change)
 	for _, problem := range append(change.Problems, result.Problems...) {
-		if problem.Severity == store.Error {
+		if problem.Severity == manifest.Error {
 			t.Fatal(problem)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/journal"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // A state that cannot be applied stops no start: it is set aside, and what its texts say goes
@@ -63,7 +64,7 @@ func TestAStateThatCannotBeAppliedIsSetAside(t *testing.T) {
 		}
 		p, r := newPipeline(t.Context(), both, zerolog.New(&log)), &recorder{}
 		p.publisher = r
-		withMistake(p, false, func(o *store.Object) error {
+		withMistake(p, false, func(o *manifest.Object) error {
 			if route, ok := o.Value.(*api.HTTPRoute); ok && route.Spec.Rules[0].Matches[0].Path == nil {
 				panic("no path")
 			}

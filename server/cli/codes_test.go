@@ -13,8 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/codes"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 const codeExamples = "../../store/codes/testdata"
@@ -54,7 +54,7 @@ func TestProblemsReference(t *testing.T) {
 			t.Run(entry.Name, func(t *testing.T) {
 				t.Parallel()
 				found := validateExample(t, archive)
-				at := slices.IndexFunc(found, func(p store.Problem) bool { return p.Code == entry.Name })
+				at := slices.IndexFunc(found, func(p manifest.Problem) bool { return p.Code == entry.Name })
 				if at < 0 {
 					t.Fatalf("not among the problems found: %+v", found)
 				}
@@ -83,7 +83,7 @@ func codeSection(e codes.Entry) string {
 }
 
 // exampleText shows the files of an example, long lines and certificates cut, and the message.
-func exampleText(archive *txtar.Archive, p store.Problem) string {
+func exampleText(archive *txtar.Archive, p manifest.Problem) string {
 	var text strings.Builder
 	for line := range strings.Lines(string(archive.Comment)) {
 		if flags, ok := strings.CutPrefix(line, "flags: "); ok {
@@ -127,7 +127,7 @@ func cutLine(line string) string {
 
 // validateExample writes the files of an example into a folder and validates it. The
 // archive's comment has the flags, with $DIR for the folder, and the links.
-func validateExample(t *testing.T, archive *txtar.Archive) []store.Problem {
+func validateExample(t *testing.T, archive *txtar.Archive) []manifest.Problem {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"validate", "-o", "json", dir}

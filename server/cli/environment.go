@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // environmentNames are the variables that stand for a flag, the first one set
@@ -108,7 +108,7 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 func nearestVariable(name string, known []string) (like string) {
 	least := 3
 	for _, candidate := range known {
-		if d := schema.Distance(name, candidate); d < least {
+		if d := manifest.Distance(name, candidate); d < least {
 			like, least = candidate, d
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -279,7 +280,7 @@ func (t *explainPage) lost(r *explain.Report) {
 // refused prints the routes that are not used where they would have to be, but for those
 // of which a problem says so.
 // below says how a route hangs on its parent.
-func below(parent store.Key) string {
+func below(parent manifest.Key) string {
 	if parent.Kind == "Gateway" {
 		return "at"
 	}
@@ -288,7 +289,7 @@ func below(parent store.Key) string {
 
 func (t *explainPage) refused(r *explain.Report) {
 	untold := slices.DeleteFunc(slices.Clone(r.Refused), func(c explain.RefusedReport) bool {
-		return slices.ContainsFunc(r.Problems, func(p store.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })
+		return slices.ContainsFunc(r.Problems, func(p manifest.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })
 	})
 	if len(untold) == 0 {
 		return

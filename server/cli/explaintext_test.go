@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
@@ -18,7 +19,7 @@ func TestExplainTextInColor(t *testing.T) {
 		Lost:     []explain.LostReport{{Match: "path prefix /", Reason: "it lost"}},
 		Refused:  []explain.RefusedReport{{Reason: "NotAllowedByParent", Message: "no rule leads here"}},
 		Instead:  []string{"b.test"},
-		Problems: []store.Problem{{Code: "Gone", Severity: store.Error, Message: "it is gone"}}, MoreProblems: 2,
+		Problems: []manifest.Problem{{Code: "Gone", Severity: manifest.Error, Message: "it is gone"}}, MoreProblems: 2,
 	}
 	plain, colored := string(explainText(report, "gatefold validate .", false)), string(explainText(report, "gatefold validate .", true))
 	escapes := regexp.MustCompile("\x1b\\[[0-9;]*m")

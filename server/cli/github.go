@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/visible"
 )
 
@@ -12,9 +12,9 @@ import (
 // shows it beside the line that a pull request changes.
 const formatGitHub outputFormat = "github"
 
-func annotation(p store.Problem) string {
+func annotation(p manifest.Problem) string {
 	level := "error"
-	if p.Severity == store.Warning {
+	if p.Severity == manifest.Warning {
 		level = "warning"
 	}
 	place := fmt.Sprintf("title=%s", property(p.Code))

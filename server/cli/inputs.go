@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -59,7 +60,7 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 			return all, err
 		}
 		if read.stats.Files == 0 && len(read.problems) == 0 {
-			read.problems = []store.Problem{noFiles(dir)}
+			read.problems = []manifest.Problem{noFiles(dir)}
 		}
 		all.add(read)
 	}
@@ -70,7 +71,7 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 		}
 		all.add(read)
 	}
-	store.SortProblems(all.problems)
+	manifest.SortProblems(all.problems)
 	return all, nil
 }
 
@@ -123,7 +124,7 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 		return read, err
 	}
 	all := len(read.problems)
-	read.problems = slices.DeleteFunc(slices.Clone(read.problems), func(p store.Problem) bool { return hangsOnOthers(p.Code) })
+	read.problems = slices.DeleteFunc(slices.Clone(read.problems), func(p manifest.Problem) bool { return hangsOnOthers(p.Code) })
 	read.unchecked = all - len(read.problems)
 	return read, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/memo"
 )
@@ -18,7 +19,7 @@ type translator interface {
 	Apply(change store.Change) translate.Result
 	Quarantine(set translate.Quarantine)
 	Revert() (usable bool)
-	Former(key store.Key) *store.Object
+	Former(key manifest.Key) *manifest.Object
 }
 
 // The bounds of the search in one change. The objects of parts that are not looked at further
@@ -98,9 +99,9 @@ func (p *pipeline) reportMistake(step string, err error, change store.Change) {
 // isolation is the search for the objects that a Change cannot be applied with.
 type isolation struct {
 	*pipeline
-	changes map[store.Key]bool          // the objects of the Change, and
-	former  map[store.Key]*store.Object // what they were before it
-	taken   []part                      // of it, so far
+	changes map[manifest.Key]bool             // the objects of the Change, and
+	former  map[manifest.Key]*manifest.Object // what they were before it
+	taken   []part                            // of it, so far
 	tries   int
 	slow    int // tries that were over their deadline
 }
@@ -110,7 +111,7 @@ type isolation struct {
 func (p *pipeline) isolate(parts []part, cause error) error {
 	p.searching = true
 	defer func() { p.searching = false }()
-	i := &isolation{pipeline: p, former: map[store.Key]*store.Object{}, changes: map[store.Key]bool{}}
+	i := &isolation{pipeline: p, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
 		i.changes[part.key] = true
 		if former := p.former(part.key); former != nil {
@@ -128,7 +129,7 @@ func (p *pipeline) isolate(parts []part, cause error) error {
 
 // former returns the version of an object that is served; nil for none. A fresh translator
 // does not know it, and neither does one that has not seen what a state gave.
-func (p *pipeline) former(key store.Key) *store.Object {
+func (p *pipeline) former(key manifest.Key) *manifest.Object {
 	if _, closed := p.withheld.substitutes[key]; closed {
 		return nil
 	}
@@ -190,7 +191,7 @@ func (i *isolation) rewind() error {
 	i.renew()
 	all := i.withheld.filter(i.all())
 	kept := all
-	kept.Set = slices.DeleteFunc(slices.Clone(all.Set), func(o *store.Object) bool { return i.changes[o.Key] })
+	kept.Set = slices.DeleteFunc(slices.Clone(all.Set), func(o *manifest.Object) bool { return i.changes[o.Key] })
 	kept.Invalid = slices.DeleteFunc(slices.Clone(all.Invalid), func(o *store.Invalid) bool { return i.changes[o.Key] })
 	for _, former := range i.former {
 		kept.Set = append(kept.Set, former)
@@ -241,7 +242,7 @@ func (i *isolation) withhold(bad part, cause error) error {
 }
 
 // instead is what may be applied in the place of the object, the best first.
-func (w *withheld) instead(key store.Key) (all []part) {
+func (w *withheld) instead(key manifest.Key) (all []part) {
 	if w.former != nil {
 		all = append(all, part{key: key, set: w.former})
 	}
@@ -249,7 +250,7 @@ func (w *withheld) instead(key store.Key) (all []part) {
 		if closed := translate.Closed(w.object); closed != nil {
 			all = append(all, part{key: key, set: closed})
 		}
-		if invalid := w.object.Withhold(w.cause() + "; please report it"); invalid != nil {
+		if invalid := store.Withhold(w.object, w.cause()+"; please report it"); invalid != nil {
 			all = append(all, part{key: key, gone: true, invalid: invalid})
 		}
 	}

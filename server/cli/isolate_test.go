@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/watcher"
@@ -21,8 +22,8 @@ import (
 // mistakenTranslator is a translator with a mistake: it cannot take certain objects.
 type mistakenTranslator struct {
 	translator
-	fails func(*store.Object) error // panics, or tells that it would take too long
-	torn  bool                      // a panic leaves it between two states
+	fails func(*manifest.Object) error // panics, or tells that it would take too long
+	torn  bool                         // a panic leaves it between two states
 	lost  bool
 	takes int
 }
@@ -42,10 +43,10 @@ func (f *mistakenTranslator) Take(stop memo.Stop, change store.Change) error {
 	return f.translator.Take(stop, change)
 }
 
-func (f *mistakenTranslator) fail(o *store.Object) error {
+func (f *mistakenTranslator) fail(o *manifest.Object) error {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			_ = f.translator.Take(ended{errOverdue}, store.Change{Set: []*store.Object{o}})
+			_ = f.translator.Take(ended{errOverdue}, store.Change{Set: []*manifest.Object{o}})
 			f.lost = f.torn
 			panic(panicked)
 		}
@@ -61,7 +62,7 @@ type ended struct{ error }
 func (e ended) Err() error { return e.error }
 
 // withMistake gives a pipeline a translator that fails for what fails says.
-func withMistake(p *pipeline, torn bool, fails func(*store.Object) error) *int {
+func withMistake(p *pipeline, torn bool, fails func(*manifest.Object) error) *int {
 	takes := new(int)
 	p.translators = func(options translate.Options) translator {
 		return &counted{&mistakenTranslator{translator: translate.New(options), fails: fails, torn: torn}, takes}
@@ -82,19 +83,19 @@ func (c *counted) Take(stop memo.Stop, change store.Change) error {
 }
 
 // marked reports whether an object has the annotation that a mistakenTranslator translator fails at.
-func marked(o *store.Object) bool {
+func marked(o *manifest.Object) bool {
 	route, ok := o.Value.(*api.HTTPRoute)
 	return o.Value.GetAnnotations()["bad"] == "true" && !(ok && len(route.Spec.Rules[0].Filters) == 0)
 }
 
-func panics(o *store.Object) error {
+func panics(o *manifest.Object) error {
 	if marked(o) {
 		panic("a mistake")
 	}
 	return nil
 }
 
-func slow(o *store.Object) error {
+func slow(o *manifest.Object) error {
 	if marked(o) {
 		return errOverdue
 	}
@@ -154,7 +155,7 @@ func internalErrors(p *pipeline) (names []string) {
 // A mistake in gatefold, or a run over its deadline, costs the object that causes it: a new route
 // answers 500, one that served keeps its last valid version, and all others follow their edits.
 func TestAMistakeCostsItsObject(t *testing.T) {
-	for name, fails := range map[string]func(*store.Object) error{"panic": panics, "deadline": slow} {
+	for name, fails := range map[string]func(*manifest.Object) error{"panic": panics, "deadline": slow} {
 		for _, torn := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " torn ", torn), func(t *testing.T) {
 				p, r, log := newTestPipeline(t)
@@ -242,7 +243,7 @@ func TestAWithheldPolicyCloses(t *testing.T) {
 func TestTriesAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name             string
-		fails            func(*store.Object) error
+		fails            func(*manifest.Object) error
 		tries, innocents int
 	}{{"panic", panics, maxTries, 300}, {"deadline", slow, 4*maxSlow + 600, 0}} {
 		t.Run(c.name, func(t *testing.T) {
@@ -365,7 +366,7 @@ func TestAPanicOfTheStoreLosesNoChange(t *testing.T) {
 func TestAReloadTriesAgain(t *testing.T) {
 	p, r, _ := newTestPipeline(t)
 	broken := true
-	withMistake(p, false, func(o *store.Object) error {
+	withMistake(p, false, func(o *manifest.Object) error {
 		if broken {
 			return panics(o)
 		}
@@ -415,7 +416,7 @@ func TestTheEndInterruptsARun(t *testing.T) {
 	p.reload(tree(oneGateway))
 	ctx, cancel := context.WithCancel(t.Context())
 	p.ending = ctx
-	withMistake(p, false, func(*store.Object) error { cancel(); return nil })
+	withMistake(p, false, func(*manifest.Object) error { cancel(); return nil })
 	p.unsure = true
 	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
 	if len(r.published) != 1 || len(r.reloads) != 1 {

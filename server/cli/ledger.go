@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
@@ -15,7 +16,7 @@ import (
 // ledger is what the server has that a fresh Translator would not know to take away: enough
 // to go on after a mistake of ours left a Change half-done.
 type ledger struct {
-	gone      map[store.Key]struct{} // objects that went since the last Publish
+	gone      map[manifest.Key]struct{} // objects that went since the last Publish
 	resources map[resourceID]bool
 	infra     map[string]bool // by Gateway
 }
@@ -23,7 +24,7 @@ type ledger struct {
 type resourceID struct{ gateway, typ, name string }
 
 func newLedger() ledger {
-	return ledger{map[store.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
+	return ledger{map[manifest.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
 }
 
 // changed notes what the store took away.
@@ -35,7 +36,7 @@ func (l ledger) changed(change store.Change) {
 
 // published notes what the server got.
 func (l *ledger) published(result translate.Result) {
-	l.gone = map[store.Key]struct{}{}
+	l.gone = map[manifest.Key]struct{}{}
 	for _, u := range result.Delta {
 		l.resources[resourceID{u.Gateway, u.Type, u.Name}] = true
 		if u.Resource == nil {
@@ -85,6 +86,6 @@ func (l ledger) complete(result translate.Result, all store.Change) translate.Re
 		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(result.Infra, func(a, b ir.InfraUpdate) int { return cmp.Compare(a.Gateway, b.Gateway) })
-	slices.SortFunc(result.Status, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return result
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -12,18 +13,18 @@ import (
 // none it is the same list (store.SameProblems), and neither it nor what it is made of
 // was walked.
 type standing struct {
-	all              []store.Problem
+	all              []manifest.Problem
 	errors, warnings int
 	expiry           translate.Expiry
 
-	unhosted []store.Problem // of Gateways without an Envoy on this machine, as they were told last
+	unhosted []manifest.Problem // of Gateways without an Envoy on this machine, as they were told last
 
-	translated, expired, placeless, mine []store.Problem // mine is the three before, joined
-	located, stored                      []store.Problem // that all is made of
+	translated, expired, placeless, mine []manifest.Problem // mine is the three before, joined
+	located, stored                      []manifest.Problem // that all is made of
 }
 
 // located gives the problems of both steps with their places, in order.
-func (s *steps) located(change store.Change, result translate.Result) []store.Problem {
+func (s *steps) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &s.standing
 	expired := l.expiry.At(&result, time.Now())
 	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) || !store.SameProblems(l.unhosted, l.placeless) {
@@ -36,16 +37,16 @@ func (s *steps) located(change store.Change, result translate.Result) []store.Pr
 	if !store.SameProblems(located, l.located) || !store.SameProblems(change.Problems, l.stored) {
 		l.located, l.stored = located, change.Problems
 		l.all = slices.Concat(located, change.Problems)
-		store.SortProblems(l.all)
+		manifest.SortProblems(l.all)
 		l.errors, l.warnings = tally(l.all)
 	}
 	return l.all
 }
 
 // tally counts problems by severity.
-func tally(problems []store.Problem) (errors, warnings int) {
+func tally(problems []manifest.Problem) (errors, warnings int) {
 	for _, p := range problems {
-		if p.Severity == store.Error {
+		if p.Severity == manifest.Error {
 			errors++
 		}
 	}

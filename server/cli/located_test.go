@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -49,7 +50,7 @@ func TestAnEditThatChangesNoProblemWalksNone(t *testing.T) {
 	service := []byte("{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}")
 	tree = with(tree, watcher.File{Path: "service.yaml", Content: service, Hash: sha256.Sum256(service)})
 	p.reload(tree)
-	last := func() []store.Problem { return r.published[len(r.published)-1].Problems }
+	last := func() []manifest.Problem { return r.published[len(r.published)-1].Problems }
 	first := last()
 	if len(first) < 30 {
 		t.Fatalf("%d problems", len(first))
@@ -100,7 +101,7 @@ func BenchmarkStandingProblems(b *testing.B) {
 			tree := flawed(7_500)
 			services := []byte("{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}")
 			tree = with(tree, watcher.File{Path: "service.yaml", Content: services, Hash: sha256.Sum256(services)})
-			var problems []store.Problem
+			var problems []manifest.Problem
 			b.ReportAllocs()
 			step := func(i int) {
 				tree = with(tree, edits[i%2])

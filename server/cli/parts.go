@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // part is what a Change says of one object: it is set, or gone, or invalid, or the two last.
 type part struct {
-	key     store.Key
-	set     *store.Object
+	key     manifest.Key
+	set     *manifest.Object
 	gone    bool
 	invalid *store.Invalid
 }
 
 // partsOf divides a Change by its objects, in order.
 func partsOf(change store.Change) []part {
-	all := map[store.Key]part{}
+	all := map[manifest.Key]part{}
 	for _, object := range change.Set {
 		all[object.Key] = part{key: object.Key, set: object}
 	}
@@ -31,7 +32,7 @@ func partsOf(change store.Change) []part {
 		p.key, p.invalid = invalid.Key, invalid
 		all[invalid.Key] = p
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b part) int { return store.CompareKeys(a.key, b.key) })
+	return slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) })
 }
 
 // joined is the Change of parts.
@@ -56,7 +57,7 @@ func followed(first, second store.Change) store.Change {
 	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
 		return second
 	}
-	all := map[store.Key]part{}
+	all := map[manifest.Key]part{}
 	for _, p := range partsOf(first) {
 		all[p.key] = p
 	}
@@ -66,7 +67,7 @@ func followed(first, second store.Change) store.Change {
 		}
 		all[p.key] = p
 	}
-	both := joined(slices.SortedFunc(maps.Values(all), func(a, b part) int { return store.CompareKeys(a.key, b.key) }))
+	both := joined(slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) }))
 	second.Set, second.Gone, second.Invalid = both.Set, both.Gone, both.Invalid
 	return second
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -34,7 +35,7 @@ type pipeline struct {
 	tree      *watcher.Tree        // the folder's last
 	refused   translate.Quarantine // the newest
 	trusted   translate.Quarantine // the last that was applied
-	flaws     []store.Problem      // of the store, as they are now
+	flaws     []manifest.Problem   // of the store, as they are now
 	stale     []store.Stale        // the same
 	ignored   []store.Ignored      // the same, as they were logged last
 	empty     bool                 // the folder's last Tree had no files
@@ -76,7 +77,7 @@ type reload struct {
 	tree     watcher.Tree
 	change   store.Change
 	result   translate.Result
-	problems []store.Problem
+	problems []manifest.Problem
 	step     string // that runs, or ran last
 	ended    error  // why it was interrupted; nil when it was not
 	busy     *busy
@@ -120,7 +121,7 @@ func (p *pipeline) quarantine(refused translate.Quarantine) {
 }
 
 // lackEnvoys takes in the problems of Gateways that have no Envoy on this machine.
-func (p *pipeline) lackEnvoys(problems []store.Problem) {
+func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unhosted = problems
@@ -151,7 +152,7 @@ const questionPatience = 5 * time.Second
 
 // places finds where fields are written in the folder as it was read last. It
 // waits for a Tree that is on its way, no longer than questionPatience: no place is known then.
-func (p *pipeline) places(fields []store.Field) []store.Place {
+func (p *pipeline) places(fields []manifest.Field) []store.Place {
 	if !p.mu.within(questionPatience) {
 		return make([]store.Place, len(fields))
 	}
@@ -160,7 +161,7 @@ func (p *pipeline) places(fields []store.Field) []store.Place {
 }
 
 // outlines reads what routes ask for, as places does.
-func (p *pipeline) outlines(keys []store.Key) []store.Outline {
+func (p *pipeline) outlines(keys []manifest.Key) []store.Outline {
 	if !p.mu.within(questionPatience) {
 		return make([]store.Outline, len(keys))
 	}
@@ -169,7 +170,7 @@ func (p *pipeline) outlines(keys []store.Key) []store.Outline {
 }
 
 // labels returns the labels of objects that are served, as places does.
-func (p *pipeline) labels(keys []store.Key) []map[string]string {
+func (p *pipeline) labels(keys []manifest.Key) []map[string]string {
 	if !p.mu.within(questionPatience) {
 		return make([]map[string]string, len(keys))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -193,18 +193,18 @@ func TestPlacesWhileReloading(t *testing.T) {
 			p.reload(tree(strings.Repeat("\n", i+1) + oneGateway))
 		}
 	}()
-	field := store.Field{Object: store.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}}
+	field := manifest.Field{Object: manifest.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}}
 	for reloading := true; reloading; {
 		select {
 		case <-done:
 			reloading = false
 		default:
 		}
-		if at := p.places([]store.Field{field}); at[0].File != "a.yaml" || at[0].Line < 1 {
+		if at := p.places([]manifest.Field{field}); at[0].File != "a.yaml" || at[0].Line < 1 {
 			t.Fatalf("got %+v", at)
 		}
 	}
-	if at := p.places([]store.Field{field}); at[0].Line != 21 {
+	if at := p.places([]manifest.Field{field}); at[0].Line != 21 {
 		t.Errorf("after the last reload: line %d, want 21", at[0].Line)
 	}
 }

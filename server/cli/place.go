@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // pathPrefix returns what stands before the paths of a folder's files where a person or a
@@ -82,11 +82,11 @@ func emptyForDot(dir string) string {
 
 // prefixed returns problems of a folder with the prefix before the paths of their files.
 // Without a prefix it returns the same list. A problem of the folder itself names root.
-func prefixed(problems []store.Problem, prefix, root string) []store.Problem {
+func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
 	if prefix == "" {
 		return problems
 	}
-	out := make([]store.Problem, len(problems))
+	out := make([]manifest.Problem, len(problems))
 	for i, p := range problems {
 		if p.File != "" && p.File != root {
 			p.File = path.Join(prefix, p.File)

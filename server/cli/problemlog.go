@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // maxProblemLines bounds how many problems one reload logs.
@@ -14,12 +15,12 @@ const maxProblemLines = 100
 
 // problemLog writes each problem once when it appears, and once when it is gone.
 type problemLog struct {
-	last  []store.Problem // as they were given
-	known []store.Problem // the same, sorted by orderOf
+	last  []manifest.Problem // as they were given
+	known []manifest.Problem // the same, sorted by orderOf
 }
 
 // update takes over the problems that stand now.
-func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
+func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	if store.SameProblems(problems, l.last) {
 		return
 	}
@@ -27,11 +28,11 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 	now := slices.SortedFunc(slices.Values(problems), orderOf)
 	fresh, fixed := without(now, l.known), without(l.known, now)
 	l.known = now
-	store.SortProblems(fresh)
-	store.SortProblems(fixed)
+	manifest.SortProblems(fresh)
+	manifest.SortProblems(fixed)
 	for _, p := range fresh[:min(len(fresh), maxProblemLines)] {
 		level := zerolog.WarnLevel
-		if p.Severity == store.Error {
+		if p.Severity == manifest.Error {
 			level = zerolog.ErrorLevel
 		}
 		line := describe(log.WithLevel(level), p)
@@ -52,10 +53,10 @@ func (l *problemLog) update(log zerolog.Logger, problems []store.Problem) {
 
 // fixedWords says what is fixed: the problem's own message, unless that speaks of what
 // gatefold did meanwhile. It is "" where that goes on with other objects.
-func fixedWords(p store.Problem, known []store.Problem) string {
+func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	switch p.Code {
 	case "LastGoodKept":
-		if slices.ContainsFunc(known, func(o store.Problem) bool { return o.Code == p.Code && o.File == p.File }) {
+		if slices.ContainsFunc(known, func(o manifest.Problem) bool { return o.Code == p.Code && o.File == p.File }) {
 			return ""
 		}
 		return "no object of the file is stale"
@@ -67,7 +68,7 @@ func fixedWords(p store.Problem, known []store.Problem) string {
 
 // describe names the place. The excerpt is left out: a log is one line a
 // problem, and is kept longer and read by more people than the folder.
-func describe(line *zerolog.Event, p store.Problem) *zerolog.Event {
+func describe(line *zerolog.Event, p manifest.Problem) *zerolog.Event {
 	line = line.Str("code", p.Code)
 	if p.File != "" {
 		line = line.Str("file", p.File)
@@ -86,8 +87,8 @@ func describe(line *zerolog.Event, p store.Problem) *zerolog.Event {
 
 // without gives the problems that are not among others; both are sorted by
 // orderOf.
-func without(problems, others []store.Problem) []store.Problem {
-	var rest []store.Problem
+func without(problems, others []manifest.Problem) []manifest.Problem {
+	var rest []manifest.Problem
 	for _, p := range problems {
 		if _, found := slices.BinarySearchFunc(others, p, orderOf); !found {
 			rest = append(rest, p)
@@ -98,8 +99,8 @@ func without(problems, others []store.Problem) []store.Problem {
 
 // orderOf compares problems by what they are about and say, not by line: a
 // problem that only moved is the same one.
-func orderOf(a, b store.Problem) int {
+func orderOf(a, b manifest.Problem) int {
 	return cmp.Or(
-		cmp.Compare(a.File, b.File), store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
+		cmp.Compare(a.File, b.File), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
 		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 }

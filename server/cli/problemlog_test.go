@@ -8,18 +8,18 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // A file's problems are logged as one reads the file, whatever they are about.
 func TestProblemsAreLoggedByLine(t *testing.T) {
-	at := func(line int, name string) store.Problem {
-		return store.Problem{File: "a.yaml", Line: line, Object: store.Key{Kind: "Service", Namespace: "default", Name: name}, Message: name}
+	at := func(line int, name string) manifest.Problem {
+		return manifest.Problem{File: "a.yaml", Line: line, Object: manifest.Key{Kind: "Service", Namespace: "default", Name: name}, Message: name}
 	}
-	problems := []store.Problem{at(30, "a"), at(10, "b"), at(20, "c")}
+	problems := []manifest.Problem{at(30, "a"), at(10, "b"), at(20, "c")}
 	var log bytes.Buffer
 	var l problemLog
-	for _, now := range [][]store.Problem{problems, nil} { // appeared, mended
+	for _, now := range [][]manifest.Problem{problems, nil} { // appeared, mended
 		log.Reset()
 		l.update(zerolog.New(&log), now)
 		text := log.String()
@@ -31,18 +31,18 @@ func TestProblemsAreLoggedByLine(t *testing.T) {
 
 // What is fixed is said as such, and what gatefold did meanwhile is not said again.
 func TestWhatIsFixedIsLogged(t *testing.T) {
-	stale := store.Problem{Code: "LastGoodKept", File: "a.yaml", Message: "gatefold still serves the last valid version of a and b"}
+	stale := manifest.Problem{Code: "LastGoodKept", File: "a.yaml", Message: "gatefold still serves the last valid version of a and b"}
 	less := stale
 	less.Message = "gatefold still serves the last valid version of a"
-	mistake := store.Problem{Code: "UnknownField", File: "a.yaml", Message: "unknown field"}
+	mistake := manifest.Problem{Code: "UnknownField", File: "a.yaml", Message: "unknown field"}
 	var log bytes.Buffer
 	var l problemLog
-	l.update(zerolog.New(&log), []store.Problem{stale, mistake, {Code: "FolderEmptied", Message: "folder conf is empty"}})
+	l.update(zerolog.New(&log), []manifest.Problem{stale, mistake, {Code: "FolderEmptied", Message: "folder conf is empty"}})
 	for _, step := range []struct {
-		now  []store.Problem
+		now  []manifest.Problem
 		want string
 	}{
-		{[]store.Problem{less}, "fixed: unknown field; fixed: gatefold follows the folder again"},
+		{[]manifest.Problem{less}, "fixed: unknown field; fixed: gatefold follows the folder again"},
 		{nil, "fixed: no object of the file is stale"},
 	} {
 		log.Reset()
@@ -69,7 +69,7 @@ func TestTheConsoleShowsPlacesInOnePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := store.Problem{Code: "UnknownField", File: "site.yaml", Line: 53, Column: 71, Message: "unknown field", Field: "spec.x", Object: store.Key{Kind: "Service", Name: "a"}}
+	p := manifest.Problem{Code: "UnknownField", File: "site.yaml", Line: 53, Column: 71, Message: "unknown field", Field: "spec.x", Object: manifest.Key{Kind: "Service", Name: "a"}}
 	describe(log.Error(), p).Str("identity", "").Msg(p.Message)
 	if _, line, _ := strings.Cut(out.String(), "ERR "); line != "site.yaml:53:71: unknown field object=\"Service a\" field=spec.x code=UnknownField\n" {
 		t.Errorf("got %q", out.String())

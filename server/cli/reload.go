@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatefold/gatefold/server"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // reloadPath is the admin page of a reload.
@@ -88,7 +88,7 @@ func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) er
 // maxChangesShown is how many objects of each sort reload prints.
 const maxChangesShown = 20
 
-func printChanged(out io.Writer, what string, keys []store.Key, all int) {
+func printChanged(out io.Writer, what string, keys []manifest.Key, all int) {
 	for _, key := range keys[:min(len(keys), maxChangesShown)] {
 		fmt.Fprintf(out, "  %s %s\n", what, key)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // stageNames are the stages that a summary tells, in their order.
@@ -40,7 +40,7 @@ func (p *pipeline) summarize(r *reload) {
 		line.Str("revision", r.tree.Revision)
 	}
 	if len(r.change.Set) > 0 {
-		var set []store.Key
+		var set []manifest.Key
 		for _, o := range r.change.Set[:min(len(r.change.Set), maxKeysLogged)] {
 			set = append(set, o.Key)
 		}
@@ -61,7 +61,7 @@ func (r *reload) nothing() bool {
 const maxKeysLogged = 5
 
 // named is "HTTPRoute shop/cart, Service shop/cart and 3 more".
-func named(keys []store.Key, all int) string {
+func named(keys []manifest.Key, all int) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		names[i] = key.String()

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/codes"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // formatSARIF is SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), which code
@@ -81,7 +81,7 @@ type (
 const projectURL = "https://github.com/gatefold/gatefold"
 
 // sarifOf writes problems as a log of one run. A rule is a code.
-func sarifOf(problems []store.Problem) sarifLog {
+func sarifOf(problems []manifest.Problem) sarifLog {
 	rules, results := []sarifRule{}, []sarifResult{}
 	for _, p := range problems {
 		index := slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == p.Code })
@@ -133,7 +133,7 @@ func codeWords(code string) string {
 	return words.String()
 }
 
-func resultOf(p store.Problem, rule int) sarifResult {
+func resultOf(p manifest.Problem, rule int) sarifResult {
 	result := sarifResult{RuleID: p.Code, RuleIndex: rule, Level: string(p.Severity), Message: sarifText{p.Message}}
 	if p.Hint != "" {
 		result.Message.Text += "; " + p.Hint
@@ -165,7 +165,7 @@ func artifactOf(file string) sarifArtifact {
 }
 
 // regionOf is what the carets of the excerpt mark.
-func regionOf(p store.Problem) *sarifRegion {
+func regionOf(p manifest.Problem) *sarifRegion {
 	if p.Line == 0 {
 		return nil
 	}

@@ -9,17 +9,17 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // A log has what SARIF's schema asks for, and each result points to its rule and place.
 func TestSARIF(t *testing.T) {
-	log := sarifOf([]store.Problem{
-		{Code: "UnknownField", Severity: store.Error, File: "conf/a.yaml", Line: 3, Column: 5, Message: "m", Hint: "h",
-			Object: store.Key{Kind: "Service", Namespace: "default", Name: "s"}, Field: "spec.x", Excerpt: "    x: 1\n    ^"},
-		{Code: "InvalidYAML", Severity: store.Error, File: "/etc/b c.yaml", Line: 1, Message: "m"},
-		{Code: "UnknownField", Severity: store.Warning, File: "conf", Message: "m"},
-		{Code: "NoFiles", Severity: store.Error, Message: "m"},
+	log := sarifOf([]manifest.Problem{
+		{Code: "UnknownField", Severity: manifest.Error, File: "conf/a.yaml", Line: 3, Column: 5, Message: "m", Hint: "h",
+			Object: manifest.Key{Kind: "Service", Namespace: "default", Name: "s"}, Field: "spec.x", Excerpt: "    x: 1\n    ^"},
+		{Code: "InvalidYAML", Severity: manifest.Error, File: "/etc/b c.yaml", Line: 1, Message: "m"},
+		{Code: "UnknownField", Severity: manifest.Warning, File: "conf", Message: "m"},
+		{Code: "NoFiles", Severity: manifest.Error, Message: "m"},
 	})
 	text, err := json.MarshalIndent(log, "", " ")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -27,15 +28,15 @@ type secretDir struct {
 	store *store.Store
 	tree  watcher.Tree
 	// own are the Secrets that it has, and folder those of the folder.
-	own    map[store.Key]*store.Object
-	folder map[store.Key]*store.Object
+	own    map[manifest.Key]*manifest.Object
+	folder map[manifest.Key]*manifest.Object
 
-	applied  bool            // the store has taken tree
-	sure     bool            // joined is what join would give again
-	problems []store.Problem // its own
-	stale    []store.Stale   // its own
-	given    []store.Problem // those of the folder of YAML, and
-	joined   []store.Problem // all that join gave
+	applied  bool               // the store has taken tree
+	sure     bool               // joined is what join would give again
+	problems []manifest.Problem // its own
+	stale    []store.Stale      // its own
+	given    []manifest.Problem // those of the folder of YAML, and
+	joined   []manifest.Problem // all that join gave
 }
 
 // isSecretKey reports whether a file has the name of a key of a Secret's data.
@@ -71,7 +72,7 @@ func openSecrets(ctx context.Context, dir string, limits watcher.Limits) (*secre
 		return nil, fmt.Errorf("--secret-dir: %w", err)
 	}
 	return &secretDir{
-		store: objects, tree: tree, own: map[store.Key]*store.Object{}, folder: map[store.Key]*store.Object{},
+		store: objects, tree: tree, own: map[manifest.Key]*manifest.Object{}, folder: map[manifest.Key]*manifest.Object{},
 	}, nil
 }
 
@@ -97,7 +98,7 @@ func (d *secretDir) apply() store.Change {
 }
 
 // locate fills in the places of problems of its Secrets.
-func (d *secretDir) locate(problems []store.Problem) []store.Problem {
+func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	if d == nil {
 		return problems
 	}
@@ -106,7 +107,7 @@ func (d *secretDir) locate(problems []store.Problem) []store.Problem {
 
 // atFiles puts problems of its Secrets at the file of the entry that they are about. A line
 // and a column of the document that is made of the files would say nothing to the user.
-func (d *secretDir) atFiles(problems []store.Problem) []store.Problem {
+func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	out := slices.Clone(problems)
 	for i := range out {
 		p := &out[i]
@@ -138,8 +139,8 @@ func (d *secretDir) join(change store.Change) store.Change {
 	}
 	for _, o := range secrets.Set {
 		d.own[o.Key] = o
-		out.Set = slices.DeleteFunc(out.Set, func(other *store.Object) bool { return other.Key == o.Key })
-		out.Gone = slices.DeleteFunc(out.Gone, func(key store.Key) bool { return key == o.Key })
+		out.Set = slices.DeleteFunc(out.Set, func(other *manifest.Object) bool { return other.Key == o.Key })
+		out.Gone = slices.DeleteFunc(out.Gone, func(key manifest.Key) bool { return key == o.Key })
 		out.Set = append(out.Set, o)
 	}
 	for _, key := range secrets.Gone {
@@ -155,8 +156,8 @@ func (d *secretDir) join(change store.Change) store.Change {
 		d.joined = slices.Concat(change.Problems, d.problems, d.twice())
 	}
 	out.Problems, out.Stale = d.joined, d.staleOf(change)
-	slices.SortFunc(out.Set, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
-	slices.SortFunc(out.Gone, store.CompareKeys)
+	slices.SortFunc(out.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(out.Gone, manifest.CompareKeys)
 	return out
 }
 
@@ -167,7 +168,7 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 		return change.Stale
 	}
 	all := append(slices.DeleteFunc(slices.Clone(change.Stale), hidden), d.stale...)
-	slices.SortFunc(all, func(a, b store.Stale) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b store.Stale) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return all
 }
 
@@ -177,7 +178,7 @@ func (d *secretDir) overlay(all store.Change) store.Change {
 		return all
 	}
 	all.Set = slices.AppendSeq(slices.DeleteFunc(all.Set, d.hides), maps.Values(d.own))
-	slices.SortFunc(all.Set, func(a, b *store.Object) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(all.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
 	return all
 }
 
@@ -198,15 +199,15 @@ func (d *secretDir) note(change store.Change) {
 }
 
 // hides tells of an object of the folder that it does not serve.
-func (d *secretDir) hides(o *store.Object) bool { return d.own[o.Key] != nil }
+func (d *secretDir) hides(o *manifest.Object) bool { return d.own[o.Key] != nil }
 
 // twice warns of Secrets that both folders have.
-func (d *secretDir) twice() []store.Problem {
-	var problems []store.Problem
-	for _, key := range slices.SortedFunc(maps.Keys(d.own), store.CompareKeys) {
+func (d *secretDir) twice() []manifest.Problem {
+	var problems []manifest.Problem
+	for _, key := range slices.SortedFunc(maps.Keys(d.own), manifest.CompareKeys) {
 		if d.folder[key] != nil {
-			problems = append(problems, store.Problem{
-				Code: "DuplicateObject", Severity: store.Warning, Object: key,
+			problems = append(problems, manifest.Problem{
+				Code: "DuplicateObject", Severity: manifest.Warning, Object: key,
 				Message: "--secret-dir has " + key.String() + " too, and that one serves",
 				Hint:    "remove one of the two",
 			})

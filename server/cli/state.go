@@ -19,6 +19,7 @@ import (
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/journal"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
@@ -140,7 +141,7 @@ func (s *state) restore(both *steps, content journal.Content, secrets bool) {
 }
 
 // restored has a fresh Store go on from what is saved. An error is a mistake in gatefold.
-func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []store.Key, err error) {
+func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = newMistake(panicked, debug.Stack())
@@ -152,7 +153,7 @@ func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable [
 // setAside keeps a state that cannot be applied for diagnosis, and has a new Store go on
 // from the texts in it, which are checked like those of the folder; or, where that fails too, from
 // nothing. It returns what cannot be used.
-func (s *state) setAside(both *steps, saved []store.Saved, cause error) (unusable []store.Key) {
+func (s *state) setAside(both *steps, saved []store.Saved, cause error) (unusable []manifest.Key) {
 	s.damaged = true
 	path, err := journal.SetAside(s.options.Dir, time.Now())
 	line := s.log.Error().Str("state", s.options.Dir).Str("kept", path).AnErr("rename", err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // statusOptions are what status is asked for.
@@ -144,7 +145,7 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
 	if o.filter != (server.StatusFilter{}) {
-		list.Problems = slices.DeleteFunc(list.Problems, func(p store.Problem) bool { return !o.filter.Picks(p.Object) })
+		list.Problems = slices.DeleteFunc(list.Problems, func(p manifest.Problem) bool { return !o.filter.Picks(p.Object) })
 	}
 	return list, err
 }
@@ -176,11 +177,11 @@ func (e noObject) Error() string { return e.words }
 
 // problemList is the admin page /api/v1/problems.
 type problemList struct {
-	Unloaded string          `json:"unloaded,omitempty"`
-	Hold     string          `json:"hold,omitempty"`
-	Busy     string          `json:"busy,omitempty"`
-	State    string          `json:"state,omitempty"`
-	Problems []store.Problem `json:"problems,omitempty"`
+	Unloaded string             `json:"unloaded,omitempty"`
+	Hold     string             `json:"hold,omitempty"`
+	Busy     string             `json:"busy,omitempty"`
+	State    string             `json:"state,omitempty"`
+	Problems []manifest.Problem `json:"problems,omitempty"`
 }
 
 // statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys and
@@ -220,7 +221,7 @@ func (p *statusPage) print(out io.Writer) error {
 	}
 	p.printFolder(out)
 	// Why the folder is frozen is said above.
-	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o store.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
+	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
 }
 
 // printObjects prints one row per part and, where something is wrong, one per

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // statusFollows waits until the folder has a file for each object of the page
@@ -50,11 +50,11 @@ func (r *restarted) statusFollows(dir, find string) {
 }
 
 // keyOf is the key of an object of the page.
-func keyOf(item map[string]any) store.Key {
+func keyOf(item map[string]any) manifest.Key {
 	text := func(value any) string { s, _ := value.(string); return s }
 	meta, _ := item["metadata"].(map[string]any)
 	group, _, _ := strings.Cut(text(item["apiVersion"]), "/")
-	return store.Key{Group: group, Kind: text(item["kind"]), Namespace: text(meta["namespace"]), Name: text(meta["name"])}
+	return manifest.Key{Group: group, Kind: text(item["kind"]), Namespace: text(meta["namespace"]), Name: text(meta["name"])}
 }
 
 func TestStatusFilesSayWhatThePageSays(t *testing.T) {
@@ -141,8 +141,8 @@ func TestStatusFilesStayInTheirFolder(t *testing.T) {
 // Each object has a file of its own, whose name is none too long for a disk.
 func TestStatusFileOfEachObject(t *testing.T) {
 	long := strings.Repeat("a", 252)
-	seen := map[string]store.Key{}
-	for _, key := range []store.Key{
+	seen := map[string]manifest.Key{}
+	for _, key := range []manifest.Key{
 		{Group: "g", Kind: "K", Namespace: "n", Name: "a"}, {Kind: "K", Namespace: "n", Name: "a"}, {Group: "g", Kind: "K", Name: "a"},
 		{Group: "g", Kind: "K", Namespace: "n", Name: long + "a"}, {Group: "g", Kind: "K", Namespace: "n", Name: long + "b"},
 	} {
@@ -152,7 +152,7 @@ func TestStatusFileOfEachObject(t *testing.T) {
 		}
 		seen[file] = key
 	}
-	if file := statusFile(store.Key{Kind: "K", Name: "a"}); file != "core/K/_cluster/a.yaml" {
+	if file := statusFile(manifest.Key{Kind: "K", Name: "a"}); file != "core/K/_cluster/a.yaml" {
 		t.Error(file)
 	}
 }

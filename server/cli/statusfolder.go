@@ -13,7 +13,7 @@ import (
 	"path"
 	"syscall"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // statusMark is the first line of every file of --status-dir. A file without it is
@@ -34,7 +34,7 @@ var (
 // statusFile is an object's file in --status-dir. The Gateway API's names are the
 // names of files, but for the longest: these end in a digest, behind a character
 // that no name has.
-func statusFile(key store.Key) string {
+func statusFile(key manifest.Key) string {
 	const longest = 255 - len(".yaml") // that a file's name may be
 	name := key.Name
 	if len(name) > longest {

@@ -11,7 +11,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/server"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -30,8 +30,8 @@ type objectStatus struct {
 		Parents    []gwv1.RouteParentStatus    `json:"parents,omitempty"`
 		Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
 	} `json:"status"`
-	Stale         *server.Stale `json:"stale,omitempty"`
-	StalePolicies []store.Key   `json:"stalePolicies,omitempty"`
+	Stale         *server.Stale  `json:"stale,omitempty"`
+	StalePolicies []manifest.Key `json:"stalePolicies,omitempty"`
 }
 
 // wrong reports whether somebody has to do something about the object itself.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // problemsView is what `status --problems` shows.
@@ -17,8 +17,8 @@ func (v *problemsView) write(out io.Writer, format outputFormat) error {
 	if format != formatText {
 		return writeValue(out, format, struct {
 			problemList
-			Problems []store.Problem `json:"problems"` // always
-		}{v.problemList, append([]store.Problem{}, v.Problems...)})
+			Problems []manifest.Problem `json:"problems"` // always
+		}{v.problemList, append([]manifest.Problem{}, v.Problems...)})
 	}
 	v.printFolder(out)
 	color := useColor(isTerminal(out))
@@ -56,7 +56,7 @@ func (p *problemList) wrong() bool {
 const maxProblemsShown = 10
 
 // printProblems prints the first problems, errors before warnings, without their excerpts.
-func printProblems(out io.Writer, problems []store.Problem) error {
+func printProblems(out io.Writer, problems []manifest.Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
@@ -64,7 +64,7 @@ func printProblems(out io.Writer, problems []store.Problem) error {
 	fmt.Fprintf(out, "\n%s, %s in the folder:\n", count(errors, "error"), count(warnings, "warning"))
 	color := useColor(isTerminal(out))
 	sorted := slices.Clone(problems)
-	slices.SortStableFunc(sorted, func(a, b store.Problem) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
+	slices.SortStableFunc(sorted, func(a, b manifest.Problem) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
 	for _, p := range sorted[:min(len(sorted), maxProblemsShown)] {
 		p.Excerpt = ""
 		fmt.Fprint(out, p.Text(color))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/codes"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -64,15 +65,15 @@ type reading struct {
 	stats    store.Stats
 	ignored  []store.Ignored
 	result   translate.Result
-	problems []store.Problem
+	problems []manifest.Problem
 	// unchecked counts the references that single files cannot answer for.
 	unchecked int
 	// places finds where fields are written.
-	places func([]store.Field) []store.Place
+	places func([]manifest.Field) []store.Place
 	// outlines reads what routes ask for.
-	outlines func([]store.Key) []store.Outline
+	outlines func([]manifest.Key) []store.Outline
 	// labels returns the labels of objects.
-	labels func([]store.Key) []map[string]string
+	labels func([]manifest.Key) []map[string]string
 }
 
 // readFolder takes a folder through store and translate, once.
@@ -109,20 +110,20 @@ func readTree(ctx context.Context, tree watcher.Tree, o folderOptions) (reading,
 }
 
 // noFiles is about a folder without any file to read, which is hardly the one that was meant.
-func noFiles(dir string) store.Problem {
-	return store.Problem{
-		Code: "NoFiles", Severity: store.Error, File: dir,
+func noFiles(dir string) manifest.Problem {
+	return manifest.Problem{
+		Code: "NoFiles", Severity: manifest.Error, File: dir,
 		Message: "no YAML files in " + dir, Hint: "name the folder that holds the files *.yaml, *.yml or *.json",
 	}
 }
 
 // report is validate's JSON: a contract.
 type report struct {
-	Files    int             `json:"files"`
-	Objects  int             `json:"objects"`
-	Errors   int             `json:"errors"`
-	Warnings int             `json:"warnings"`
-	Problems []store.Problem `json:"problems"`
+	Files    int                `json:"files"`
+	Objects  int                `json:"objects"`
+	Errors   int                `json:"errors"`
+	Warnings int                `json:"warnings"`
+	Problems []manifest.Problem `json:"problems"`
 	// Ignored are documents that are none of gatefold's.
 	Ignored []store.Ignored `json:"ignored,omitempty"`
 	// Unchecked counts references of single files to objects that are not among them.
@@ -149,7 +150,7 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 	errors, warnings := tally(read.problems)
 	return writeValue(w, format, report{
 		Files: read.stats.Files, Objects: read.stats.Objects, Errors: errors, Warnings: warnings,
-		Problems: append([]store.Problem{}, read.problems...), Ignored: read.ignored, Unchecked: read.unchecked,
+		Problems: append([]manifest.Problem{}, read.problems...), Ignored: read.ignored, Unchecked: read.unchecked,
 	})
 }
 
@@ -171,7 +172,7 @@ func summary(read reading) string {
 const maxPages = 5
 
 // pages returns a line for each code, with the address of its cause, fix and example.
-func pages(problems []store.Problem) string {
+func pages(problems []manifest.Problem) string {
 	var named []string
 	text := ""
 	for _, p := range problems {

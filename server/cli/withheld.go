@@ -10,17 +10,17 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
 // withheld is an object in a version that gatefold cannot translate, by a mistake of its own.
 type withheld struct {
-	object  *store.Object // nil where its removal is withheld
-	former  *store.Object // its last valid version, which is served; nil for none
-	inForce part          // what the translator has in its place
-	slow    bool          // it took too long; else it panicked
+	object  *manifest.Object // nil where its removal is withheld
+	former  *manifest.Object // its last valid version, which is served; nil for none
+	inForce part             // what the translator has in its place
+	slow    bool             // it took too long; else it panicked
 	since   time.Time
 	told    *status.Update // of a closed route, as the translator gave it last
 }
@@ -28,25 +28,25 @@ type withheld struct {
 // withholding holds the objects that are withheld. Each is tried again when it changes, and
 // when a user asks for a reload.
 type withholding struct {
-	all map[store.Key]*withheld
+	all map[manifest.Key]*withheld
 	// released are keys whose statuses were changed here, and are the translator's again.
-	released map[store.Key]*status.Update
+	released map[manifest.Key]*status.Update
 	// substitutes are the objects without a last valid version, in whose place something else was
 	// published. They stay here until they are published themselves, or are gone.
-	substitutes map[store.Key]struct{}
+	substitutes map[manifest.Key]struct{}
 
 	sure     bool // what follows is what it would be again
-	given    []store.Problem
-	problems []store.Problem
+	given    []manifest.Problem
+	problems []manifest.Problem
 	stale    []store.Stale
 	stored   []store.Stale
 }
 
 func newWithholding() *withholding {
-	return &withholding{all: map[store.Key]*withheld{}, released: map[store.Key]*status.Update{}, substitutes: map[store.Key]struct{}{}}
+	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
 }
 
-func (q *withholding) add(key store.Key, w *withheld) {
+func (q *withholding) add(key manifest.Key, w *withheld) {
 	w.told = q.released[key] // what is told of it stays
 	delete(q.released, key)
 	q.all[key], q.sure = w, false
@@ -57,9 +57,9 @@ func (q *withholding) add(key store.Key, w *withheld) {
 
 // formers returns the versions that are served in the place of newer ones, and forgets the
 // substitutes that are no more. It is called when all is published.
-func (q *withholding) formers() map[store.Key]store.Withheld {
-	maps.DeleteFunc(q.substitutes, func(key store.Key, _ struct{}) bool { return q.all[key] == nil })
-	former := map[store.Key]store.Withheld{}
+func (q *withholding) formers() map[manifest.Key]store.Withheld {
+	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
+	former := map[manifest.Key]store.Withheld{}
 	for key, w := range q.all {
 		if w.former != nil && w.object != nil {
 			former[key] = store.Withheld{Object: w.former, Since: w.since}
@@ -68,7 +68,7 @@ func (q *withholding) formers() map[store.Key]store.Withheld {
 	return former
 }
 
-func (q *withholding) release(key store.Key) {
+func (q *withholding) release(key manifest.Key) {
 	w := q.all[key]
 	if w == nil {
 		return
@@ -105,7 +105,7 @@ func (q *withholding) filter(change store.Change) store.Change {
 // retry releases all, and returns the Change that has them tried again.
 func (q *withholding) retry() store.Change {
 	var parts []part
-	for _, key := range slices.SortedFunc(maps.Keys(q.all), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(q.all), manifest.CompareKeys) {
 		parts = append(parts, part{key: key, set: q.all[key].object, gone: q.all[key].object == nil})
 		q.release(key)
 	}
@@ -145,11 +145,11 @@ func (q *withholding) report(result *translate.Result, stale []store.Stale, fold
 	if !q.sure || !store.SameProblems(q.given, result.Problems) {
 		q.given = result.Problems
 		q.problems = slices.Concat(slices.DeleteFunc(slices.Clone(result.Problems), q.replaces), q.own())
-		store.SortProblems(q.problems)
+		manifest.SortProblems(q.problems)
 	}
 	if !q.sure || !store.SameStale(q.stored, stale) {
 		q.stored, q.stale = stale, slices.Concat(stale, q.ownStale(folder))
-		slices.SortFunc(q.stale, func(a, b store.Stale) int { return store.CompareKeys(a.Key, b.Key) })
+		slices.SortFunc(q.stale, func(a, b store.Stale) int { return manifest.CompareKeys(a.Key, b.Key) })
 	}
 	q.sure = true
 	result.Problems = q.problems
@@ -157,15 +157,15 @@ func (q *withholding) report(result *translate.Result, stale []store.Stale, fold
 }
 
 // replaces reports whether a problem is of a route that is closed in the place of the user's.
-func (q *withholding) replaces(p store.Problem) bool {
+func (q *withholding) replaces(p manifest.Problem) bool {
 	w := q.all[p.Object]
 	return w != nil && w.inForce.set != nil && w.former == nil
 }
 
-func (q *withholding) own() (problems []store.Problem) {
+func (q *withholding) own() (problems []manifest.Problem) {
 	for key, w := range q.all {
-		problems = append(problems, store.Problem{
-			Code: store.InternalError, Severity: store.Error, Object: key, Message: w.why(),
+		problems = append(problems, manifest.Problem{
+			Code: store.InternalError, Severity: manifest.Error, Object: key, Message: w.why(),
 			Hint: "please report it with the log of gatefold; gatefold tries again when the object changes, and at `gatefold reload`",
 		})
 	}
@@ -201,13 +201,13 @@ func (q *withholding) restate(result *translate.Result) {
 		result.Status = append(result.Status, *u)
 	}
 	clear(q.released)
-	slices.SortFunc(result.Status, func(a, b status.Update) int { return store.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 }
 
 // rejected is a route's status with Accepted False for each parent.
 func rejected(from *gwv1.RouteStatus, why string) *gwv1.RouteStatus {
 	out := from.DeepCopy()
-	bad := listen.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: why}
+	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: why}
 	for i := range out.Parents {
 		for j, c := range out.Parents[i].Conditions {
 			if c.Type == string(gwv1.RouteConditionAccepted) {

@@ -14,6 +14,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -25,7 +26,7 @@ func mistaken() {
 	o.folder.tree = watcher.DefaultLimits()
 	o.server.XDSAddress, o.server.AdminAddress = os.Args[3], os.Args[4]
 	o.folder.translators = func(options translate.Options) translator {
-		return &mistakenTranslator{translator: translate.New(options), fails: func(object *store.Object) error {
+		return &mistakenTranslator{translator: translate.New(options), fails: func(object *manifest.Object) error {
 			route, ok := object.Value.(*api.HTTPRoute)
 			if ok && route.Annotations["bad"] == "true" && len(route.Spec.Rules[0].BackendRefs) > 0 {
 				panic("a mistake")

@@ -9,8 +9,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -25,7 +25,7 @@ type coverage struct {
 func newCoverage() *coverage { return &coverage{met: map[string]bool{}, walked: map[any]bool{}} }
 
 // meet notes all that a request met by its rule.
-func (c *coverage) meet(rule *ir.Rule, objects map[store.Key]*store.Object) {
+func (c *coverage) meet(rule *ir.Rule, objects map[manifest.Key]*manifest.Object) {
 	if rule == nil || c.walked[rule] {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *coverage) meet(rule *ir.Rule, objects map[store.Key]*store.Object) {
 	c.walk(reflect.ValueOf(rule.Action))
 	c.walk(reflect.ValueOf(rule.Match))
 	for _, part := range rule.Action.Parts {
-		if policy, ok := store.As[*api.TrafficPolicy](objects[part.Object]); ok {
+		if policy, ok := manifest.As[*api.TrafficPolicy](objects[part.Object]); ok {
 			c.field(&policy.Spec, part.Field)
 		}
 	}
@@ -44,11 +44,11 @@ func (c *coverage) meet(rule *ir.Rule, objects map[store.Key]*store.Object) {
 }
 
 // route notes the rule of a route.
-func (c *coverage) route(object *store.Object, index int) {
-	if route, ok := store.As[*api.HTTPRoute](object); ok {
+func (c *coverage) route(object *manifest.Object, index int) {
+	if route, ok := manifest.As[*api.HTTPRoute](object); ok {
 		c.walk(reflect.ValueOf(route.Spec.Rules[index]))
 	}
-	if route, ok := store.As[*gwv1.GRPCRoute](object); ok {
+	if route, ok := manifest.As[*gwv1.GRPCRoute](object); ok {
 		c.walk(reflect.ValueOf(route.Spec.Rules[index]))
 	}
 }

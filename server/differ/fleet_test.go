@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -25,7 +26,7 @@ type fleet struct {
 	t        *testing.T
 	worlds   []*world
 	backends *recorder
-	objects  map[store.Key]*store.Object
+	objects  map[manifest.Key]*manifest.Object
 	// facts are what explain is asked with.
 	facts explain.Facts
 	hops  uint32
@@ -36,7 +37,7 @@ type fleet struct {
 // them.
 func startFleet(t *testing.T, worlds []*world, backends *recorder, options translate.Options) *fleet {
 	t.Helper()
-	f := &fleet{t: t, worlds: worlds, backends: backends, objects: map[store.Key]*store.Object{}, hops: options.TrustedHops}
+	f := &fleet{t: t, worlds: worlds, backends: backends, objects: map[manifest.Key]*manifest.Object{}, hops: options.TrustedHops}
 	files := map[string][]byte{}
 	for _, w := range worlds {
 		files[w.namespace+".yaml"] = []byte(w.text())

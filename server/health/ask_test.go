@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/gatefold/gatefold/server/health"
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -112,7 +112,7 @@ func known(names ...string) map[string]*ir.Cluster {
 	clusters := map[string]*ir.Cluster{}
 	for _, name := range names {
 		clusters[name] = &ir.Cluster{
-			Name: name, Objects: []store.Key{{Kind: "Backend", Namespace: "shop", Name: name}},
+			Name: name, Objects: []manifest.Key{{Kind: "Backend", Namespace: "shop", Name: name}},
 			Upstream: &ir.Upstream{HealthCheck: new(ir.HealthCheck)}, // else nobody checks it
 		}
 	}

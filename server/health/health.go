@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -39,15 +39,15 @@ type Envoy struct {
 // Backend is one cluster of an Envoy, by the objects that it is made from.
 type Backend struct {
 	// Object is a Service, then Port is one of its ports, or a Backend.
-	Object store.Key `json:"object"`
-	Port   int       `json:"port,omitempty"`
+	Object manifest.Key `json:"object"`
+	Port   int          `json:"port,omitempty"`
 	// Cluster is the name that Envoy knows.
 	Cluster string `json:"cluster"`
 	// Policies are the BackendConfigPolicies in force for it.
-	Policies   []store.Key `json:"policies,omitempty"`
-	Healthy    int         `json:"healthy,omitempty"`
-	NotChecked int         `json:"notChecked,omitempty"`
-	Endpoints  int         `json:"endpoints,omitempty"`
+	Policies   []manifest.Key `json:"policies,omitempty"`
+	Healthy    int            `json:"healthy,omitempty"`
+	NotChecked int            `json:"notChecked,omitempty"`
+	Endpoints  int            `json:"endpoints,omitempty"`
 	// Unhealthy lists those that are not Healthy; of one Envoy the first 1,000.
 	Unhealthy []Endpoint `json:"unhealthy,omitempty"`
 }
@@ -106,7 +106,7 @@ func portOf(c *ir.Cluster) int {
 	return port
 }
 
-func policiesOf(c *ir.Cluster) (policies []store.Key) {
+func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	for _, key := range c.Objects {
 		if key.Kind == "BackendConfigPolicy" {
 			policies = append(policies, key)

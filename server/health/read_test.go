@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -59,7 +59,7 @@ func TestAPageIsReadToABound(t *testing.T) {
 
 // An endpoint that nobody checks is neither healthy nor unhealthy, whatever Envoy says of it.
 func TestWhatNobodyChecksIsNotHealthy(t *testing.T) {
-	key := []store.Key{{Kind: "Service", Namespace: "shop", Name: "cart"}}
+	key := []manifest.Key{{Kind: "Service", Namespace: "shop", Name: "cart"}}
 	known := map[string]*ir.Cluster{
 		"plain":   {Name: "plain", Objects: key},
 		"checked": {Name: "checked", Objects: key, Upstream: &ir.Upstream{HealthCheck: &ir.HealthCheck{}}},

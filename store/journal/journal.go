@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // ErrInUse means that another gatefold holds the folder.
@@ -131,7 +132,7 @@ func (j *Journal) open() Content {
 	if err != nil {
 		return Content{Problem: nameOfJournal + ": " + cause(err).Error()}
 	}
-	r := &reading{options: j.options, saved: map[store.Key]found{}}
+	r := &reading{options: j.options, saved: map[manifest.Key]found{}}
 	content, end := r.all(file)
 	if content.Problem == "" && content.Sound && file.Truncate(end) == nil {
 		if _, err := file.Seek(end, 0); err == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 func optionsOf(dir string) Options {
@@ -34,7 +35,7 @@ func open(t testing.TB, options Options) (*Journal, Content) {
 }
 
 func saved(name, text string) store.Saved {
-	s := store.Saved{Key: store.Key{Kind: "Service", Namespace: "default", Name: name}}
+	s := store.Saved{Key: manifest.Key{Kind: "Service", Namespace: "default", Name: name}}
 	if text != "" {
 		s.Path, s.Line, s.Text = name+"\xff\n.yaml", 7, []byte(text)
 	}
@@ -42,11 +43,11 @@ func saved(name, text string) store.Saved {
 }
 
 // model is what a journal must hold.
-type model map[store.Key]store.Saved
+type model map[manifest.Key]store.Saved
 
 func (m model) all() []store.Saved {
 	var all []store.Saved
-	for _, key := range slices.SortedFunc(maps.Keys(m), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(m), manifest.CompareKeys) {
 		all = append(all, m[key])
 	}
 	return all

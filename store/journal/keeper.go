@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // The waits between tries to write after one failed.
@@ -31,7 +32,7 @@ type Keeper struct {
 	report  func(error)
 
 	mu      sync.Mutex
-	pending map[store.Key]store.Saved
+	pending map[manifest.Key]store.Saved
 	begun   bool // Save was called
 
 	wake, stop, done chan struct{}
@@ -50,7 +51,7 @@ type Keeper struct {
 func Start(options Options, journal *Journal, failed error, all func() []store.Saved, report func(error)) *Keeper {
 	k := &Keeper{
 		options: options, journal: journal, all: all, report: report, retry: firstRetry,
-		pending: map[store.Key]store.Saved{}, wake: make(chan struct{}, 1),
+		pending: map[manifest.Key]store.Saved{}, wake: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if journal != nil {
@@ -123,7 +124,7 @@ func (k *Keeper) run(failed error) {
 func (k *Keeper) write() bool {
 	k.mu.Lock()
 	begun, batch := k.begun, k.pending
-	k.pending = map[store.Key]store.Saved{}
+	k.pending = map[manifest.Key]store.Saved{}
 	k.mu.Unlock()
 	if !begun {
 		return !k.failing.Load()
@@ -144,7 +145,7 @@ func (k *Keeper) write() bool {
 }
 
 // puts is put. A panic is a mistake in gatefold, and an error: it is tried again later.
-func (k *Keeper) puts(batch map[store.Key]store.Saved) (err error) {
+func (k *Keeper) puts(batch map[manifest.Key]store.Saved) (err error) {
 	defer func() {
 		if recover() != nil {
 			err = fmt.Errorf("a mistake in gatefold (at %s); please report it", strings.Join(store.PanickedAt(3), " < "))
@@ -153,7 +154,7 @@ func (k *Keeper) puts(batch map[store.Key]store.Saved) (err error) {
 	return k.put(batch)
 }
 
-func (k *Keeper) put(batch map[store.Key]store.Saved) error {
+func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	if k.journal == nil {
 		journal, _, err := Open(k.options)
 		if err != nil {
@@ -162,7 +163,7 @@ func (k *Keeper) put(batch map[store.Key]store.Saved) error {
 		journal.Forget() // it is older than what serves
 		k.journal = journal
 	}
-	keys := slices.SortedFunc(maps.Keys(batch), store.CompareKeys)
+	keys := slices.SortedFunc(maps.Keys(batch), manifest.CompareKeys)
 	changes := make([]store.Saved, len(keys))
 	for i, key := range keys {
 		changes[i] = batch[key]

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // format is the version of the lines. A journal of another one is not used.
@@ -28,11 +29,11 @@ type line struct {
 	Root        string `json:"root,omitempty"` // quoted as in Go, as is Path: both may be no UTF-8
 	Fingerprint string `json:"fingerprint,omitempty"`
 
-	Key   *store.Key `json:"key,omitempty"`
-	Path  string     `json:"path,omitempty"` // none: the object serves no more
-	Line  int        `json:"line,omitempty"`
-	Since *time.Time `json:"since,omitempty"`
-	Text  *string    `json:"text,omitempty"`
+	Key   *manifest.Key `json:"key,omitempty"`
+	Path  string        `json:"path,omitempty"` // none: the object serves no more
+	Line  int           `json:"line,omitempty"`
+	Since *time.Time    `json:"since,omitempty"`
+	Text  *string       `json:"text,omitempty"`
 
 	Checked *store.Checked `json:"checked,omitempty"` // of an earlier gatefold: none
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // found is what was read of one object.
@@ -20,7 +21,7 @@ type found struct {
 // reading reads a journal.
 type reading struct {
 	options Options
-	saved   map[store.Key]found
+	saved   map[manifest.Key]found
 
 	staged  []found // since the last commit
 	bytes   int64   // of texts, outdated ones left out
@@ -60,7 +61,7 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 		content.Problem = fmt.Sprintf("%s: %d of its lines are damaged", nameOfJournal, r.damaged)
 	}
 	content.Sound = head.Fingerprint != "" && head.Fingerprint == r.options.Fingerprint()
-	for _, key := range slices.SortedFunc(maps.Keys(r.saved), store.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(r.saved), manifest.CompareKeys) {
 		content.Saved = append(content.Saved, r.saved[key].saved)
 	}
 	return content, end

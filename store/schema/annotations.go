@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
@@ -61,7 +62,7 @@ func (w *walk) seemsOwn(name string) bool {
 	case begins && (rest == "" || rest[0] == '.' || rest[0] == '_'), strings.HasSuffix(prefix, "."+ownPrefix):
 		return true
 	case prefixed:
-		return Distance(prefix, ownPrefix) <= 2
+		return manifest.Distance(prefix, ownPrefix) <= 2
 	}
 	return slices.Contains(annotationsOf(w.kind), ownPrefix+"/"+prefix)
 }
@@ -77,7 +78,7 @@ func (w *walk) annotationHint(name string) string {
 	for _, annotation := range known {
 		locals = append(locals, strings.TrimPrefix(annotation, ownPrefix+"/"))
 	}
-	if like := Nearest(local, locals); like != "" {
+	if like := manifest.Nearest(local, locals); like != "" {
 		return "did you mean " + shown(ownPrefix+"/"+like) + "?"
 	}
 	if kind := kindWithAnnotation(ownPrefix + "/" + local); kind != "" {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // nearest says what an unknown field at path may have been meant as: a sibling
@@ -11,8 +13,8 @@ import (
 // else one of the siblings.
 func nearest(name string, siblings map[string]*node, places map[string][]string, path []step) string {
 	names := slices.Sorted(maps.Keys(siblings))
-	like, distance := closest(name, names)
-	if like != "" && distance <= 1 {
+	like := manifest.Nearest(name, names)
+	if like != "" && manifest.Distance(strings.ToLower(name), strings.ToLower(like)) <= 1 {
 		return "did you mean " + shown(like) + "?"
 	}
 	if meant := alternative(name, names, fieldWords()); meant != "" {
@@ -33,7 +35,7 @@ func nearest(name string, siblings map[string]*node, places map[string][]string,
 // didYouMean proposes the value that name is most like in its letters or, of the values
 // that people write for one another, in its meaning.
 func didYouMean(name string, candidates []string) string {
-	like, _ := closest(name, candidates)
+	like := manifest.Nearest(name, candidates)
 	if like == "" {
 		like = alternative(name, candidates, valueWords())
 	}
@@ -41,57 +43,6 @@ func didYouMean(name string, candidates []string) string {
 		return ""
 	}
 	return "did you mean " + shown(like) + "?"
-}
-
-// Nearest gives the candidate most like name, "" when none is alike.
-func Nearest(name string, candidates []string) string {
-	like, _ := closest(name, candidates)
-	return like
-}
-
-// closest gives the candidate with the smallest distance to name; "" when all
-// differ in more than a third of the letters.
-func closest(name string, candidates []string) (best string, distance int) {
-	name = strings.ToLower(name)
-	if len(name) > shownLength {
-		return "", 0
-	}
-	for _, candidate := range candidates {
-		d := Distance(name, strings.ToLower(candidate))
-		if d <= max(1, min(len(name), len(candidate))/3) && (best == "" || d < distance) {
-			best, distance = candidate, d
-		}
-	}
-	return best, distance
-}
-
-// Distance counts the letters to insert, remove, replace or swap with their
-// neighbour to make b of a; it is 100 for texts longer than that.
-func Distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	var before []int // the row before the last
-	last := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // pattern is the path without indexes: spec.rules[].matches[].

@@ -12,14 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Key names a back end: one port of a Service, or a Backend object (port 0).
 type Key struct {
-	Object store.Key
+	Object manifest.Key
 	Port   int32
 	// GRPC tells that it is spoken to by HTTP/2, whatever its appProtocol: a
 	// cluster of its own.
@@ -72,7 +72,7 @@ func (k Key) String() string { return k.Cluster() }
 
 // CompareKeys orders keys by object, port, protocol and client.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(store.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP),
+	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP),
 		ir.TrueFirst(!a.Raw, !b.Raw), cmp.Compare(a.Client, b.Client))
 }
 
@@ -118,8 +118,8 @@ func Changed(keys []*Key, change func(*Key)) []*Key {
 type Reference struct {
 	// From has no name: what a reference leads to depends on the kind and namespace of who
 	// makes it, and those of a namespace share the answer.
-	From store.Key
-	To   store.Key
+	From manifest.Key
+	To   manifest.Key
 	// Port is 0 when the reference has none.
 	Port int32
 	// GRPC tells that the reference is to a gRPC service.
@@ -130,8 +130,8 @@ type Reference struct {
 
 // Refer completes a reference made by from (Gateway API: group "", kind
 // Service, the referrer's namespace).
-func Refer(from store.Key, ref gwv1.BackendObjectReference) Reference {
-	to := store.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
+func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
+	to := manifest.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Group != nil {
 		to.Group = string(*ref.Group)
 	}
@@ -178,7 +178,7 @@ func (r Reference) Granted(grants []*gwv1.ReferenceGrant) bool {
 	return false
 }
 
-func grantsFrom(from []gwv1.ReferenceGrantFrom, key store.Key) bool {
+func grantsFrom(from []gwv1.ReferenceGrantFrom, key manifest.Key) bool {
 	for _, f := range from {
 		if string(f.Group) == key.Group && string(f.Kind) == key.Kind && string(f.Namespace) == key.Namespace {
 			return true
@@ -187,7 +187,7 @@ func grantsFrom(from []gwv1.ReferenceGrantFrom, key store.Key) bool {
 	return false
 }
 
-func grantsTo(to []gwv1.ReferenceGrantTo, key store.Key) bool {
+func grantsTo(to []gwv1.ReferenceGrantTo, key manifest.Key) bool {
 	for _, t := range to {
 		named := t.Name == nil || *t.Name == "" || string(*t.Name) == key.Name
 		if string(t.Group) == key.Group && string(t.Kind) == key.Kind && named {
@@ -233,8 +233,8 @@ func (r Reference) notFound(message, hint string) Resolution {
 
 // Twin names the object of the other kind of back end at the same name: what a
 // reference means that forgot its group and kind, or has them too many.
-func (r Reference) Twin() store.Key {
-	to := store.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
+func (r Reference) Twin() manifest.Key {
+	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {
 		to.Group, to.Kind = api.Group, api.KindBackend
 	}
@@ -315,7 +315,7 @@ func (r Resolution) Named(b *api.Backend) Resolution {
 
 // FromBackend gives the cluster of a Backend object.
 func FromBackend(key Key, b *api.Backend) *ir.Cluster {
-	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static, Objects: []store.Key{key.Object}}
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static, Objects: []manifest.Key{key.Object}}
 	if b.Spec.Static == nil {
 		return cluster
 	}

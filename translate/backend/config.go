@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -31,11 +31,11 @@ type Config struct {
 	// Uses tells of each policy what became of it, high to low.
 	Uses []policy.Use
 	// CheckedBy is the policy whose health check is in force.
-	CheckedBy store.Key
+	CheckedBy manifest.Key
 	// Closed says why the target gets no requests: the first reason; "" for none. ClosedBy
 	// is the policy.
 	Closed   string
-	ClosedBy store.Key
+	ClosedBy manifest.Key
 }
 
 // Merge joins the policies of one target: higher weight first, then by tie, the
@@ -105,7 +105,7 @@ func (f filling) fate() policy.Fate {
 
 // Apply puts a Config into the cluster of one port of its target. A port that the
 // health check does not suit goes without: Envoy would refuse the whole cluster.
-func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
+func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	if c.Closed != "" {
 		cluster.Objects = append(cluster.Objects, c.ClosedBy)
 		closeCluster(cluster, c.Closed)
@@ -126,8 +126,8 @@ func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
 	unchecked := *c.Upstream
 	unchecked.HealthCheck = nil
 	cluster.Upstream = &unchecked
-	return []store.Problem{{
-		Code: "NoEffect", Severity: store.Warning, Object: c.CheckedBy, Field: "spec.healthCheck.grpc",
+	return []manifest.Problem{{
+		Code: "NoEffect", Severity: manifest.Warning, Object: c.CheckedBy, Field: "spec.healthCheck.grpc",
 		Message: fmt.Sprintf("%s does not speak HTTP/2: its health is not checked", cluster.Name),
 		Hint:    "set appProtocol, or check by http or tcp",
 	}}
@@ -136,7 +136,7 @@ func (c Config) Apply(cluster *ir.Cluster) []store.Problem {
 // Lower gives what a spec comes to, and what is wrong with it: problems name
 // fields, the caller adds the object. With an error among them the policy must
 // not be used.
-func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
+func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
 	to := &ir.Upstream{ConnectTimeout: api.ParseDuration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {
 		to.Keepalive = &ir.Keepalive{
@@ -165,7 +165,7 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []store.Problem) {
 }
 
 // aloof warns of hash policies, which belong to a route.
-func aloof(spec *api.BackendConfigPolicySpec) []store.Problem {
+func aloof(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	var at string
 	switch from := spec.LoadBalancer; {
 	case from == nil:
@@ -177,8 +177,8 @@ func aloof(spec *api.BackendConfigPolicySpec) []store.Problem {
 	if at == "" {
 		return nil
 	}
-	return []store.Problem{{
-		Code: schema.NotServed, Severity: store.Warning, Field: "spec.loadBalancer." + at + ".hashPolicies",
+	return []manifest.Problem{{
+		Code: schema.NotServed, Severity: manifest.Warning, Field: "spec.loadBalancer." + at + ".hashPolicies",
 		Message: "kgateway has the field \"hashPolicies\" here; gatefold does not serve it: requests are not hashed by it",
 		Hint:    "write hashPolicies into a TrafficPolicy of the routes",
 	}}

@@ -7,13 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // CheckEndpoints returns a warning for a port of a Service that has no endpoint: no
 // EndpointSlice, none with that port, or none whose endpoints are ready. An
 // ExternalName Service has its endpoint in itself.
-func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) []store.Problem {
+func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) []manifest.Problem {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
@@ -26,13 +26,13 @@ func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.E
 		ofPort = ofPort || hasPort(slice, port.Name, key.UDP)
 		written += len(slice.Endpoints)
 	}
-	problem := store.Problem{Code: "NoEndpoints", Severity: store.Warning, Object: key.Object, Field: "spec"}
+	problem := manifest.Problem{Code: "NoEndpoints", Severity: manifest.Warning, Object: key.Object, Field: "spec"}
 	if i := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p == port }); len(sliceList) > 0 && i >= 0 {
 		problem.Field = fmt.Sprintf("spec.ports[%d]", i)
 	}
 	what, hint := endpointFault(service, port, sliceList, written, ofPort)
 	problem.Message, problem.Hint = what+": "+unanswered(key), hint
-	return []store.Problem{problem}
+	return []manifest.Problem{problem}
 }
 
 // endpointFault says why a port has no endpoint, and what to do.

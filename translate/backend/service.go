@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -17,7 +17,7 @@ import (
 // by EDS, else from its EndpointSlices by EDS. Slices belong to a Service by their
 // label kubernetes.io/service-name (docs/design/inputs.md).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
-	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []store.Key{key.Object}}
+	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []manifest.Key{key.Object}}
 	port := servicePort(service, key)
 	if port.AppProtocol != nil {
 		cluster.HTTP2 = speaksHTTP2(*port.AppProtocol)
@@ -33,7 +33,7 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 			continue
 		}
 		cluster.Endpoints = append(cluster.Endpoints, endpoints...)
-		cluster.Objects = append(cluster.Objects, store.Key{
+		cluster.Objects = append(cluster.Objects, manifest.Key{
 			Group: discoveryv1.GroupName, Kind: "EndpointSlice", Namespace: slice.Namespace, Name: slice.Name,
 		})
 	}

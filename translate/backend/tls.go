@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -96,7 +96,7 @@ func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 		tls := *p.TLS
 		cluster.Objects = append(cluster.Objects, tls.Authorities...)
 		if namespace, name, shown := strings.Cut(client, "/"); shown {
-			tls.Client = store.Key{Kind: "Secret", Namespace: namespace, Name: name}
+			tls.Client = manifest.Key{Kind: "Secret", Namespace: namespace, Name: name}
 			cluster.Objects = append(cluster.Objects, tls.Client)
 		}
 		cluster.TLS = &tls

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Namespaces is the number of namespaces that a delegated Shape's children stand in.
@@ -149,18 +150,18 @@ spec:
 // Objects gives the shape's objects as a Store would, of the first revision; route gives
 // the i-th route in another one. Only the first route is read from text, as
 // reading and validating 100,000 takes a minute: the others are copies of it.
-func (s Shape) Objects() (all []*store.Object, route func(i, revision int) *store.Object, err error) {
+func (s Shape) Objects() (all []*manifest.Object, route func(i, revision int) *manifest.Object, err error) {
 	reader, err := store.New(store.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
 	change := reader.Apply(Tree(map[string][]byte{"gateway.yaml": s.frame(), s.FileOf(0): s.Route(0, 0)}))
 	namespace, _, _ := s.place(0)
-	first := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: "r0"}
+	first := manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: "r0"}
 	var model *api.HTTPRoute
 	for _, object := range change.Set {
 		if object.Key == first {
-			model, _ = store.As[*api.HTTPRoute](object)
+			model, _ = manifest.As[*api.HTTPRoute](object)
 			continue
 		}
 		all = append(all, object)
@@ -168,7 +169,7 @@ func (s Shape) Objects() (all []*store.Object, route func(i, revision int) *stor
 	if model == nil {
 		return nil, nil, fmt.Errorf("the shape's route is not read: %v", change.Problems)
 	}
-	route = func(i, revision int) *store.Object { return s.object(model, i, revision) }
+	route = func(i, revision int) *manifest.Object { return s.object(model, i, revision) }
 	for i := range s.Routes {
 		all = append(all, route(i, 0))
 	}
@@ -176,7 +177,7 @@ func (s Shape) Objects() (all []*store.Object, route func(i, revision int) *stor
 }
 
 // object makes the i-th route of the model.
-func (s Shape) object(model *api.HTTPRoute, i, revision int) *store.Object {
+func (s Shape) object(model *api.HTTPRoute, i, revision int) *manifest.Object {
 	namespace, host, path := s.place(i)
 	from := model.Spec.Rules[0]
 	backend := from.BackendRefs[0]
@@ -194,8 +195,8 @@ func (s Shape) object(model *api.HTTPRoute, i, revision int) *store.Object {
 	if host != "" {
 		out.Spec.Hostnames = []gwv1.Hostname{gwv1.Hostname(host)}
 	}
-	return &store.Object{
-		Key:  store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: out.Name},
+	return &manifest.Object{
+		Key:  manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: out.Name},
 		Hash: sha256.Sum256(s.Route(i, revision)), Value: out,
 	}
 }

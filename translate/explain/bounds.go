@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/route"
@@ -14,7 +14,7 @@ import (
 // namespace of the route may not serve the host of the request (tenancy.AnnotationHosts).
 type narrowed struct {
 	rule  *ir.Rule
-	route store.Key
+	route manifest.Key
 	bound listen.Bound
 	// alone tells that the host has a table of its own: it is for routes that name it, and
 	// those below them.
@@ -29,13 +29,13 @@ func (b *reporter) bounded() {
 		return
 	}
 	found := b.narrowed(port, host)
-	var routes []store.Key
+	var routes []manifest.Key
 	for _, n := range found {
 		routes = append(routes, n.route, n.rule.Root.Key)
 	}
 	over := b.overlaps()
 	over.read(routes, b.facts.Outlines)
-	told := map[store.Key]bool{}
+	told := map[manifest.Key]bool{}
 	for _, n := range found {
 		outline := over.outlines[n.route]
 		if told[n.route] || n.alone && !over.names(n.rule.Root.Key) || !outline.Found || len(outline.Hosts) > 0 || len(b.report.Refused) == maxRefused {
@@ -91,7 +91,7 @@ func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool)
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
 		if is && !listen.Covers(hosts, name) {
-			bound := listen.Bound{Namespace: store.Key{Kind: "Namespace", Name: hop.Route.Namespace}, Hosts: hosts}
+			bound := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: hop.Route.Namespace}, Hosts: hosts}
 			return narrowed{rule: rule, route: hop.Route, bound: bound}, true
 		}
 	}

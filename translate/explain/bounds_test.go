@@ -11,18 +11,19 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-func httpRoute(name string) store.Key {
-	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "n", Name: name}
+func httpRoute(name string) manifest.Key {
+	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "n", Name: name}
 }
 
 // What a route with many regular expressions costs does not grow with its problems, and
 // what all routes cost is bounded.
 func TestPatternsOfBrokenRoutesAreCompiledOnce(t *testing.T) {
-	o := &overlaps{path: "/a/b", host: "a.test", outlines: map[store.Key]outline{}, fits: map[matchAt]int{}}
+	o := &overlaps{path: "/a/b", host: "a.test", outlines: map[manifest.Key]outline{}, fits: map[matchAt]int{}}
 	add := func(name string, patterns int) {
 		var rule store.RuleOutline
 		for i := range patterns {
@@ -31,16 +32,16 @@ func TestPatternsOfBrokenRoutesAreCompiledOnce(t *testing.T) {
 		o.outlines[httpRoute(name)] = outline{Found: true, Rules: []store.RuleOutline{rule}}
 	}
 	add("one", 1000)
-	s := &suspects{overlaps: o, way: map[store.Key]bool{}}
+	s := &suspects{overlaps: o, way: map[manifest.Key]bool{}}
 	for range 500 {
-		s.rank(store.Problem{Object: httpRoute("one"), Field: "spec.parentRefs[0]"})
+		s.rank(manifest.Problem{Object: httpRoute("one"), Field: "spec.parentRefs[0]"})
 	}
 	if o.compiled != 1000 {
 		t.Errorf("%d patterns are compiled", o.compiled)
 	}
 	for i := range 50 {
 		add(fmt.Sprint(i), 1000)
-		s.rank(store.Problem{Object: httpRoute(fmt.Sprint(i)), Field: "spec.parentRefs[0]"})
+		s.rank(manifest.Problem{Object: httpRoute(fmt.Sprint(i)), Field: "spec.parentRefs[0]"})
 	}
 	if o.compiled > maxCompiled {
 		t.Errorf("%d patterns are compiled", o.compiled)
@@ -74,7 +75,7 @@ func TestOnlyDelegationOnTheWayIsRead(t *testing.T) {
 		rules = append(rules, rule)
 	}
 	read := 0
-	facts := Facts{Outlines: func(keys []store.Key) []store.Outline {
+	facts := Facts{Outlines: func(keys []manifest.Key) []store.Outline {
 		out := make([]store.Outline, len(keys))
 		for i, key := range keys {
 			read++
@@ -83,7 +84,7 @@ func TestOnlyDelegationOnTheWayIsRead(t *testing.T) {
 		return out
 	}}
 	b := &reporter{facts: facts, query: Query{Host: "a.test"}, report: &Report{}, over: &overlaps{
-		path: "/7/x", routes: map[store.Key]bool{}, outlines: map[store.Key]outline{}, fits: map[matchAt]int{},
+		path: "/7/x", routes: map[manifest.Key]bool{}, outlines: map[manifest.Key]outline{}, fits: map[matchAt]int{},
 	}}
 	d := b.findDelegation(&ir.HostView{Rules: slices.Values(rules), Len: len(rules)})
 	if d == nil || len(d.chain) != depth || d.chain[0].Route.Name != "7-0" {
@@ -98,7 +99,7 @@ func TestOnlyDelegationOnTheWayIsRead(t *testing.T) {
 func TestPoliciesOfAReportAreBounded(t *testing.T) {
 	policies := []*ir.Policy{}
 	for i := range 1000 {
-		p := &ir.Policy{Key: store.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: "n", Name: fmt.Sprintf("p%04d", i)}}
+		p := &ir.Policy{Key: manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: "n", Name: fmt.Sprintf("p%04d", i)}}
 		p.Targets = []ir.PolicyTarget{{Object: httpRoute("a")}}
 		policies = append(policies, p)
 	}
@@ -137,7 +138,7 @@ func TestRefusedRoutesOfATreeAreBounded(t *testing.T) {
 		hosts = append(hosts, ir.HostView{Domain: fmt.Sprint(i), Rules: slices.Values([]*ir.Rule{rule}), Len: 1})
 	}
 	view := &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{{Port: &ir.Port{}, Hosts: hosts}}}}}
-	nodes := Tree(view, statuses, func(fields []store.Field) []store.Place {
+	nodes := Tree(view, statuses, func(fields []manifest.Field) []store.Place {
 		if len(fields) > 50*(maxRefusedShown+4)+1 {
 			t.Errorf("%d nodes", len(fields))
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
@@ -21,20 +22,20 @@ import (
 type Facts struct {
 	View *ir.View
 	// Problems are all that stand, with their places.
-	Problems []store.Problem
+	Problems []manifest.Problem
 	// Statuses are those of all objects, sorted by key.
 	Statuses []status.Update
 	// Places finds where fields are written, as store.Store.Places does; nil
 	// leaves the places out.
-	Places func([]store.Field) []store.Place
+	Places func([]manifest.Field) []store.Place
 	// Stale are the objects whose last valid version is served.
-	Stale map[store.Key]store.Stale
+	Stale map[manifest.Key]store.Stale
 	// Outlines reads what routes ask for, as store.Store.Outlines does; nil leaves out
 	// what is known from it.
-	Outlines func([]store.Key) []store.Outline
+	Outlines func([]manifest.Key) []store.Outline
 	// Labels returns the labels of objects, as store.Store.Labels does; nil leaves out the
 	// policies that select an object by labels.
-	Labels func([]store.Key) []map[string]string
+	Labels func([]manifest.Key) []map[string]string
 }
 
 // Explain reports what happens to a request. An error says that the question has
@@ -204,7 +205,7 @@ func hops(rule *ir.Rule) []HopReport {
 	return append(all, last)
 }
 
-func hop(object store.Key, rule, match int) HopReport {
+func hop(object manifest.Key, rule, match int) HopReport {
 	field := fmt.Sprintf("spec.rules[%d]", rule)
 	return HopReport{
 		Object: object, Rule: rule, Match: match,
@@ -225,7 +226,7 @@ func (b *reporter) backends() {
 			At:         Source{Object: b.answer.Rule.Source.Key, Field: target.Target.Field},
 		}
 		if target.Cluster == "" {
-			out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+			out.Reason = b.messages(func(p manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
 		} else if target.Status == 0 {
 			out.Receives = &ReceivesReport{
 				Method: b.query.Method, Host: target.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,
@@ -305,7 +306,7 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.closed(); reason != "" {
 		return reason
 	}
-	messages := b.messages(func(p store.Problem) bool { return ofRule(p, rule) })
+	messages := b.messages(func(p manifest.Problem) bool { return ofRule(p, rule) })
 	switch {
 	case b.answer.Outcome.Why != "":
 		return b.answer.Outcome.Why
@@ -315,7 +316,7 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 		return "the rule delegates to other routes, and none of them matches the request"
 	}
 	for _, hop := range b.report.Route.Hops {
-		messages := b.messages(func(p store.Problem) bool {
+		messages := b.messages(func(p manifest.Problem) bool {
 			return p.Code == string(gwv1.RouteReasonUnsupportedValue) && p.Object == hop.Object && strings.HasPrefix(p.Field, hop.RuleAt.Field+".filters[")
 		})
 		if messages != "" {
@@ -334,7 +335,7 @@ func (b *reporter) closed() string {
 			continue
 		}
 		at := action.From[0]
-		messages := b.messages(func(p store.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
+		messages := b.messages(func(p manifest.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
 		action.Does = cmp.Or(messages, b.answer.Outcome.Why)
 		reason := action.Does
 		if _, isRoute := route.KindOf(at.Object); !isRoute {
@@ -360,7 +361,7 @@ func (h *HopReport) rule() string {
 }
 
 // messages joins what some of the problems say.
-func (b *reporter) messages(of func(store.Problem) bool) string {
+func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	var messages []string
 	for _, p := range b.facts.Problems {
 		if of(p) && !slices.Contains(messages, p.Message) {
@@ -371,12 +372,12 @@ func (b *reporter) messages(of func(store.Problem) bool) string {
 }
 
 // ofRule tells whether a problem is about the rule that holds an ir.Rule.
-func ofRule(p store.Problem, rule *ir.Rule) bool {
+func ofRule(p manifest.Problem, rule *ir.Rule) bool {
 	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
 }
 
 // concerns tells whether a problem is about a field or what is in it.
-func concerns(p store.Problem, object store.Key, field string) bool {
+func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	rest, inside := strings.CutPrefix(p.Field, field)
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')
 }

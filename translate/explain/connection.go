@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -195,7 +195,7 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	}
 	cluster := b.facts.View.Clusters[share.Target.Cluster]
 	if cluster == nil {
-		out.Reason = b.messages(func(p store.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+		out.Reason = b.messages(func(p manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
 		return out
 	}
 	out.addCluster(cluster)
@@ -235,14 +235,14 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 		}
 		return fmt.Sprintf("no route is attached to listener %s", stream.Listener)
 	}
-	messages := b.messages(func(p store.Problem) bool { return concerns(p, stream.Route.Origin.Key, "spec.rules[0]") })
+	messages := b.messages(func(p manifest.Problem) bool { return concerns(p, stream.Route.Origin.Key, "spec.rules[0]") })
 	return cmp.Or(messages, "all of its weights are 0")
 }
 
 // problems picks those of what takes part, and where nothing answers those of routes
 // that stand nowhere.
 func (b *connectionReporter) problems() {
-	part := map[store.Key]bool{}
+	part := map[manifest.Key]bool{}
 	if b.report.Listener != nil {
 		part[b.report.Listener.At.Object] = true
 	}
@@ -259,7 +259,7 @@ func (b *connectionReporter) problems() {
 	}
 	kind := map[string]string{"tcp": "TCPRoute", "tls": "TLSRoute", "udp": "UDPRoute"}[b.query.Scheme]
 	for _, p := range b.facts.Problems {
-		nowhere := len(b.report.Backends) == 0 && (p.Object.Kind == kind || p.Object.Kind == "Gateway" || p.Object == store.Key{})
+		nowhere := len(b.report.Backends) == 0 && (p.Object.Kind == kind || p.Object.Kind == "Gateway" || p.Object == manifest.Key{})
 		switch {
 		case !part[p.Object] && !nowhere:
 		case len(b.report.Problems) == maxProblems:

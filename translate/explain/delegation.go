@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // DelegationReport is the rule that hands the request's path to other routes, where none of
 // them takes the request.
 type DelegationReport struct {
-	Object store.Key `json:"object"`
+	Object manifest.Key `json:"object"`
 	// Rule counts from 0; RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
@@ -44,7 +45,7 @@ func (b *reporter) findDelegation(host *ir.HostView) *delegated {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegated
 	for level := root.children(); len(level) > 0; {
-		var routes []store.Key
+		var routes []manifest.Key
 		for _, d := range level {
 			routes = append(routes, d.chain[len(d.chain)-1].Route)
 		}
@@ -97,7 +98,7 @@ func (d *delegated) children() []*delegated {
 	all := slices.Collect(maps.Values(d.below))
 	slices.SortFunc(all, func(a, b *delegated) int {
 		x, y := a.chain[len(a.chain)-1], b.chain[len(b.chain)-1]
-		return cmp.Or(store.CompareKeys(x.Route, y.Route), cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Match, y.Match))
+		return cmp.Or(manifest.CompareKeys(x.Route, y.Route), cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Match, y.Match))
 	})
 	for _, child := range all {
 		child.path = d.path
@@ -166,7 +167,7 @@ func (b *reporter) delegation(d *delegated) string {
 		report.Object, report.Rule, words, cmp.Or(to, "the routes that name it as parent"), b.answer.Path)
 }
 
-func childWords(child store.Key) string {
+func childWords(child manifest.Key) string {
 	switch {
 	case child.Kind == "label":
 		return fmt.Sprintf("routes with the label %s in %s", child.Name, child.Namespace)

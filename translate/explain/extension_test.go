@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -75,7 +75,7 @@ func TestShadowedCSRFInWords(t *testing.T) {
 	} {
 		rule := prefixed("r", 0, "/")
 		rule.Action.Extras = &ir.Extras{CSRF: &ir.CSRF{Shadowed: percent}}
-		rule.Action.Parts = []ir.Part{{Kind: api.KindTrafficPolicy + " csrf", Object: store.Key{Kind: api.KindTrafficPolicy, Name: "p"}}}
+		rule.Action.Parts = []ir.Part{{Kind: api.KindTrafficPolicy + " csrf", Object: manifest.Key{Kind: api.KindTrafficPolicy, Name: "p"}}}
 		report, err := explain.Explain(explain.Facts{View: viewWith("a.test", rule)}, explain.Query{Host: "a.test", Method: "POST"})
 		if err != nil {
 			t.Fatal(err)

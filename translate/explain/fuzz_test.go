@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -92,7 +92,7 @@ func everyAction() *ir.View {
 	secure := *port.Port
 	secure.Port, secure.Chains = 443, []ir.Chain{{Name: "a.test", TLS: &ir.TLS{}}, {Name: "*.test", TLS: &ir.TLS{}}}
 	secure.Streams = []ir.Stream{{Listener: "t", Chain: "*", Domains: []string{"b.test"}, Route: &ir.StreamRoute{
-		Origin: &ir.Origin{Key: store.Key{Kind: "TLSRoute"}}, Backends: []ir.Backend{{Cluster: "c", Weight: 1}},
+		Origin: &ir.Origin{Key: manifest.Key{Kind: "TLSRoute"}}, Backends: []ir.Backend{{Cluster: "c", Weight: 1}},
 	}}}
 	host := port.Hosts[0]
 	host.Chain, host.Domain = "a.test", "a.test"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -15,7 +15,7 @@ const maxLikened = 128
 
 // distance is schema.Distance of what is compared of two texts.
 func distance(a, b string) int {
-	return schema.Distance(a[:min(len(a), maxLikened)], b[:min(len(b), maxLikened)])
+	return manifest.Distance(a[:min(len(a), maxLikened)], b[:min(len(b), maxLikened)])
 }
 
 // nearPath is a path in words, and how near it is to the one that was asked for.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -27,8 +28,8 @@ const (
 type overlaps struct {
 	path, host, gateway string
 	// routes are those that serve under the virtual host.
-	routes   map[store.Key]bool
-	outlines map[store.Key]outline
+	routes   map[manifest.Key]bool
+	outlines map[manifest.Key]outline
 	fits     map[matchAt]int
 	// compiled counts the regular expressions that were compiled.
 	compiled int
@@ -38,7 +39,7 @@ type overlaps struct {
 
 // matchAt names a match of a rule of a route.
 type matchAt struct {
-	route       store.Key
+	route       manifest.Key
 	rule, match int
 }
 
@@ -61,12 +62,12 @@ func (o outline) only(rule, match int) outline {
 // mayStandBelow reports whether the route may be one that another route hands requests to.
 // Its paths are relative then, or were written so by mistake.
 func (o outline) mayStandBelow() bool {
-	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent store.Key) bool { return parent.Kind == "HTTPRoute" })
+	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
 // read takes in the outlines of routes that it does not know yet.
-func (o *overlaps) read(keys []store.Key, outlines func([]store.Key) []store.Outline) {
-	var unknown []store.Key
+func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []store.Outline) {
+	var unknown []manifest.Key
 	for _, key := range keys {
 		if _, known := o.outlines[key]; !known && len(o.outlines) < maxOutlined {
 			unknown = append(unknown, key)
@@ -83,7 +84,7 @@ func (o *overlaps) read(keys []store.Key, outlines func([]store.Key) []store.Out
 
 // underHost reports whether a route may serve the host. A route without hosts of its own
 // and with an unknown parent may.
-func (o *overlaps) underHost(key store.Key) bool {
+func (o *overlaps) underHost(key manifest.Key) bool {
 	outline := o.outlines[key]
 	switch {
 	case o.routes[key]:
@@ -95,19 +96,19 @@ func (o *overlaps) underHost(key store.Key) bool {
 	case len(outline.Parents) == 0:
 		return true
 	}
-	return slices.ContainsFunc(outline.Parents, func(parent store.Key) bool {
+	return slices.ContainsFunc(outline.Parents, func(parent manifest.Key) bool {
 		return o.routes[parent] || parent.Kind == "ListenerSet" || o.gateway == "" || parent == ir.GatewayKey(o.gateway)
 	})
 }
 
 // names reports whether a route has the host, or one of a wildcard, among its hostnames.
-func (o *overlaps) names(key store.Key) bool {
+func (o *overlaps) names(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
 // fit returns how much of the path a match of a rule covers, 0 for one that is for other
 // paths. -1 is any rule, or any match.
-func (o *overlaps) fit(key store.Key, rule, match int) int {
+func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]
 	if !known {

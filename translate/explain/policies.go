@@ -7,12 +7,13 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // PolicyReport is a policy on the way of the request.
 type PolicyReport struct {
-	Object store.Key `json:"object"`
+	Object manifest.Key `json:"object"`
 	// Target is what the policy attaches to, in words: an object, with a rule, listener or
 	// port of it; "" where a rule names the policy by ExtensionRef.
 	Target string         `json:"target,omitempty"`
@@ -22,7 +23,7 @@ type PolicyReport struct {
 	// Overridden are its other fields.
 	Overridden []string `json:"overridden,omitempty"`
 	// By are the objects that set those fields, or a field in force together with it.
-	By []store.Key `json:"by,omitempty"`
+	By []manifest.Key `json:"by,omitempty"`
 	// Reason says why the policy is not in force; or, with Stale, what is wrong with its
 	// newest version.
 	Reason string `json:"reason,omitempty"`
@@ -36,13 +37,13 @@ const maxPolicies = 100
 
 // policyAt is a policy at one of its targets.
 type policyAt struct {
-	policy store.Key
+	policy manifest.Key
 	target string
 }
 
 // stop is an object on the way, with the section that policies may name.
 type stop struct {
-	object        store.Key
+	object        manifest.Key
 	labels        map[string]string
 	section, noun string
 }
@@ -60,7 +61,7 @@ func (b *reporter) policies() {
 	if b.answer.Rule == nil {
 		return
 	}
-	attached := map[store.Key]bool{}
+	attached := map[manifest.Key]bool{}
 	for _, key := range b.attached() {
 		attached[key] = true
 	}
@@ -89,7 +90,7 @@ func (b *reporter) policies() {
 
 // attached returns the policies that translate found on the way of the rule, and the one
 // that closes it.
-func (b *reporter) attached() (keys []store.Key) {
+func (b *reporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
 		if part.Kind == ir.PartClosed && part.Object.Kind == api.KindTrafficPolicy {
@@ -124,7 +125,7 @@ func (b *reporter) label(stops []stop) {
 	if b.facts.Labels == nil {
 		return
 	}
-	var keys []store.Key
+	var keys []manifest.Key
 	for _, at := range stops {
 		keys = append(keys, at.object)
 	}
@@ -179,7 +180,7 @@ func (b *reporter) addTraffic(p *ir.Policy, target, lost string) {
 // for what the rule itself says, which goes before every policy.
 func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
-	by := func(key store.Key) {
+	by := func(key manifest.Key) {
 		if !slices.Contains(out.By, key) {
 			out.By = append(out.By, key)
 		}
@@ -312,7 +313,7 @@ func (b *reporter) placePolicies() {
 			continue
 		}
 		for _, problem := range b.facts.Problems {
-			if p.State == ir.NotInForce && problem.Object == p.Object && problem.Severity == store.Error && problem.Line > 0 {
+			if p.State == ir.NotInForce && problem.Object == p.Object && problem.Severity == manifest.Error && problem.Line > 0 {
 				p.At.Field, p.At.Place = problem.Field, store.Place{File: problem.File, Line: problem.Line, Column: problem.Column}
 				break
 			}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func policyKey(name string) store.Key {
-	return store.Key{Kind: "TrafficPolicy", Namespace: "n", Name: name}
+func policyKey(name string) manifest.Key {
+	return manifest.Key{Kind: "TrafficPolicy", Namespace: "n", Name: name}
 }
 
 // A policy or filter that answers a request in place of its rule is the reason of the

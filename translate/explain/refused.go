@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // maxRefused bounds the refusals of a Report.
@@ -19,7 +19,7 @@ func (b *reporter) refused() {
 	}
 	over := b.overlaps()
 	var found []RefusedReport
-	var routes []store.Key
+	var routes []manifest.Key
 	for _, update := range b.facts.Statuses {
 		route, ok := update.Status.(*gwv1.RouteStatus)
 		if !ok {
@@ -41,7 +41,7 @@ func (b *reporter) refused() {
 	}
 }
 
-func refusals(child, parent store.Key, conditions []metav1.Condition) (out []RefusedReport) {
+func refusals(child, parent manifest.Key, conditions []metav1.Condition) (out []RefusedReport) {
 	for _, c := range conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"
 		if notAccepted || c.Type == string(gwv1.RouteConditionPartiallyInvalid) && c.Status == "True" {
@@ -52,11 +52,11 @@ func refusals(child, parent store.Key, conditions []metav1.Condition) (out []Ref
 }
 
 // parentRoute gives the route that a parentRef of a child names.
-func parentRoute(child store.Key, ref gwv1.ParentReference) (key store.Key, isRoute bool) {
+func parentRoute(child manifest.Key, ref gwv1.ParentReference) (key manifest.Key, isRoute bool) {
 	if ref.Kind == nil || *ref.Kind != "HTTPRoute" {
 		return key, false
 	}
-	key = store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: child.Namespace, Name: string(ref.Name)}
+	key = manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: child.Namespace, Name: string(ref.Name)}
 	if ref.Namespace != nil {
 		key.Namespace = string(*ref.Namespace)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Report is an Answer as commands and pages give it: with places, reasons in
@@ -49,8 +50,8 @@ type Report struct {
 	// Problems are those of the objects on the way of the request and of rules that might
 	// have taken it, the most likely cause first, at most 20. MoreProblems counts the
 	// others that routes of the same virtual host have.
-	Problems     []store.Problem `json:"problems,omitempty"`
-	MoreProblems int             `json:"moreProblems,omitempty"`
+	Problems     []manifest.Problem `json:"problems,omitempty"`
+	MoreProblems int                `json:"moreProblems,omitempty"`
 }
 
 // Kind is the sort of an outcome.
@@ -97,7 +98,7 @@ type ListenerReport struct {
 
 // CertificateReport is the certificate of one Secret.
 type CertificateReport struct {
-	Object store.Key `json:"object"`
+	Object manifest.Key `json:"object"`
 	// Names are the DNS names and IP addresses that it is for.
 	Names    []string  `json:"names,omitempty"`
 	NotAfter time.Time `json:"notAfter,omitzero"`
@@ -121,7 +122,7 @@ type RouteReport struct {
 
 // HopReport is one match of a rule, on the way from the root to the winner.
 type HopReport struct {
-	Object store.Key `json:"object"`
+	Object manifest.Key `json:"object"`
 	// Rule and Match count from 0; RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
@@ -186,28 +187,28 @@ type ReceivesReport struct {
 
 // LostReport is a rule that came near, and why it does not serve.
 type LostReport struct {
-	Object store.Key `json:"object"`
-	Rule   int       `json:"rule"`
-	Match  string    `json:"match"`
-	Reason string    `json:"reason"`
-	At     Source    `json:"at"`
+	Object manifest.Key `json:"object"`
+	Rule   int          `json:"rule"`
+	Match  string       `json:"match"`
+	Reason string       `json:"reason"`
+	At     Source       `json:"at"`
 }
 
 // RefusedReport is a route that a parent route does not use, or not whole, in
 // the words of its status.
 type RefusedReport struct {
-	Object  store.Key `json:"object"`
-	Parent  store.Key `json:"parent"`
-	Reason  string    `json:"reason"`
-	Message string    `json:"message"`
-	At      Source    `json:"at"`
+	Object  manifest.Key `json:"object"`
+	Parent  manifest.Key `json:"parent"`
+	Reason  string       `json:"reason"`
+	Message string       `json:"message"`
+	At      Source       `json:"at"`
 }
 
 // Source is a field of an object and where it is written. Line is 0 when that is
 // not known.
 type Source struct {
-	Object store.Key `json:"object"`
-	Field  string    `json:"field,omitempty"`
+	Object manifest.Key `json:"object"`
+	Field  string       `json:"field,omitempty"`
 	store.Place
 }
 
@@ -261,11 +262,11 @@ func (r *Report) way() []*Source {
 }
 
 // locate fills in the places of every Source.
-func (r *Report) locate(places func([]store.Field) []store.Place) {
+func (r *Report) locate(places func([]manifest.Field) []store.Place) {
 	sources := r.sources()
-	fields := make([]store.Field, len(sources))
+	fields := make([]manifest.Field, len(sources))
 	for i, s := range sources {
-		fields[i] = store.Field{Object: s.Object, Path: s.Field}
+		fields[i] = manifest.Field{Object: s.Object, Path: s.Field}
 	}
 	for i, place := range places(fields) {
 		sources[i].Place = place

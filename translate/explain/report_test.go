@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func routeKey(name string) store.Key {
-	return store.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "n", Name: name}
+func routeKey(name string) manifest.Key {
+	return manifest.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "n", Name: name}
 }
 
 // prefixed is a rule that forwards to the cluster c.
@@ -35,7 +35,7 @@ func viewWith(host string, rules ...*ir.Rule) *ir.View {
 	}
 	port := ir.PortView{Port: &ir.Port{Name: "n/g/http-80", Gateway: "n/g", Port: 80, Listeners: listeners}, Hosts: hosts}
 	cluster := &ir.Cluster{
-		Name: "c", Objects: []store.Key{{Kind: "Service", Namespace: "n", Name: "c"}},
+		Name: "c", Objects: []manifest.Key{{Kind: "Service", Namespace: "n", Name: "c"}},
 		Endpoints: []ir.Endpoint{{Host: "::1", Port: 81}, {Host: "10.0.0.1", Port: 81, Draining: true}},
 	}
 	return &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{port}}}, Clusters: map[string]*ir.Cluster{"c": cluster}}
@@ -120,11 +120,11 @@ func TestListenerIsTheMostSpecificOne(t *testing.T) {
 
 // Where nothing listens, no route is the reason.
 func TestProblemsWhereNothingListens(t *testing.T) {
-	facts := explain.Facts{View: viewWith("a.test", prefixed("won", 0, "/a")), Problems: []store.Problem{
-		{Code: "2 file", Severity: store.Error},
-		{Code: "no", Object: routeKey("won"), Severity: store.Error},
-		{Code: "no", Object: routeKey("nowhere"), Severity: store.Error},
-		{Code: "1 Gateway", Object: store.Key{Kind: "Gateway", Namespace: "n", Name: "other"}, Severity: store.Error},
+	facts := explain.Facts{View: viewWith("a.test", prefixed("won", 0, "/a")), Problems: []manifest.Problem{
+		{Code: "2 file", Severity: manifest.Error},
+		{Code: "no", Object: routeKey("won"), Severity: manifest.Error},
+		{Code: "no", Object: routeKey("nowhere"), Severity: manifest.Error},
+		{Code: "1 Gateway", Object: manifest.Key{Kind: "Gateway", Namespace: "n", Name: "other"}, Severity: manifest.Error},
 	}}
 	var got []string
 	for _, p := range ask(t, facts, "http://a.test:81/a").Problems {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -65,7 +65,7 @@ func TestServicesThatCannotBeAsked(t *testing.T) {
 			rule := prefixed("r", 0, "/")
 			rule.Action.Extras = &c.extras
 			use := c.extras.Extensions()[0]
-			rule.Action.Parts = []ir.Part{{Kind: api.KindTrafficPolicy + " " + use.Field, Object: store.Key{Kind: api.KindTrafficPolicy, Namespace: "n", Name: "p"}, Field: "spec." + use.Field}}
+			rule.Action.Parts = []ir.Part{{Kind: api.KindTrafficPolicy + " " + use.Field, Object: manifest.Key{Kind: api.KindTrafficPolicy, Namespace: "n", Name: "p"}, Field: "spec." + use.Field}}
 			view := viewWith("a.test", rule)
 			view.Clusters["sso"] = cluster
 			report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: "POST", Headers: c.headers})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -24,11 +24,11 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 		return node
 	}
 	key := stream.Route.Origin.Key
-	at := node.child(RouteNode, store.Field{Object: key})
+	at := node.child(RouteNode, manifest.Field{Object: key})
 	at.Name = key.String()
-	at.child(RuleNode, store.Field{Object: key, Path: "spec.rules[0]"}).Name = "→ " + handedTo(stream.Route)
+	at.child(RuleNode, manifest.Field{Object: key, Path: "spec.rules[0]"}).Name = "→ " + handedTo(stream.Route)
 	for _, rival := range stream.Behind {
-		lost := at.child(RefusedNode, store.Field{Object: rival.Route, Path: "spec.parentRefs"})
+		lost := at.child(RefusedNode, manifest.Field{Object: rival.Route, Path: "spec.parentRefs"})
 		lost.Name = rival.Route.String() + ": goes behind " + key.String() + ", by age or else by name"
 	}
 	return node

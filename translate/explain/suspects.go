@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -28,7 +28,7 @@ const (
 
 // suspect is a problem with how it bears on the answer.
 type suspect struct {
-	store.Problem
+	manifest.Problem
 	rank int
 	fit  int // of an overlapping rule: how much of the path it covers
 }
@@ -37,8 +37,8 @@ func compareSuspects(a, b suspect) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.fit, a.fit), cmp.Compare(severe(a.Problem), severe(b.Problem)))
 }
 
-func severe(p store.Problem) int {
-	if p.Severity == store.Error {
+func severe(p manifest.Problem) int {
+	if p.Severity == manifest.Error {
 		return 0
 	}
 	return 1
@@ -49,7 +49,7 @@ func severe(p store.Problem) int {
 func (b *reporter) problems() {
 	s := b.suspects()
 	var listed []suspect
-	var rest []store.Problem
+	var rest []manifest.Problem
 	for _, p := range b.facts.Problems {
 		rank, fit := s.rank(p)
 		switch rank {
@@ -74,7 +74,7 @@ func (b *reporter) problems() {
 
 // mentions picks those of the rest whose object a listed problem speaks of: what is wrong
 // with a backend that "does not exist" is said under the backend.
-func mentions(listed []suspect, rest []store.Problem) (out []suspect) {
+func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
 		text.WriteString(p.Message + " \n")
@@ -91,9 +91,9 @@ func mentions(listed []suspect, rest []store.Problem) (out []suspect) {
 // suspects know what is on the way of a request, and what might have been.
 type suspects struct {
 	rule  *ir.Rule
-	way   map[store.Key]bool   // objects on the way
-	rules map[store.Field]bool // rules on the way
-	near  map[store.Field]bool // rules whose path fits
+	way   map[manifest.Key]bool   // objects on the way
+	rules map[manifest.Field]bool // rules on the way
+	near  map[manifest.Field]bool // rules whose path fits
 	*overlaps
 	// least is how much of the path a rule must cover to go before the one that answers.
 	least int
@@ -105,7 +105,7 @@ type suspects struct {
 
 func (b *reporter) suspects() *suspects {
 	s := &suspects{
-		rule: b.answer.Rule, way: b.way(), rules: map[store.Field]bool{}, near: map[store.Field]bool{}, overlaps: b.overlaps(),
+		rule: b.answer.Rule, way: b.way(), rules: map[manifest.Field]bool{}, near: map[manifest.Field]bool{}, overlaps: b.overlaps(),
 		unheard: b.report.Outcome == NoListener, lost: b.answer.Rule == nil, least: 1,
 	}
 	if s.rule != nil && s.rule.Action.Respond == nil && s.rule.Match.Path.Kind == ir.PathPrefix {
@@ -113,17 +113,17 @@ func (b *reporter) suspects() *suspects {
 	}
 	if b.report.Route != nil {
 		for _, hop := range b.report.Route.Hops {
-			s.rules[store.Field{Object: hop.Object, Path: hop.RuleAt.Field}] = true
+			s.rules[manifest.Field{Object: hop.Object, Path: hop.RuleAt.Field}] = true
 		}
 	}
 	if b.report.Delegation != nil {
 		s.way[b.report.Delegation.Object] = true
-		s.rules[store.Field{Object: b.report.Delegation.Object, Path: b.report.Delegation.At.Field}] = true
+		s.rules[manifest.Field{Object: b.report.Delegation.Object, Path: b.report.Delegation.At.Field}] = true
 	}
 	for _, miss := range b.answer.Considered {
-		s.near[store.Field{Object: miss.Rule.Source.Key, Path: fmt.Sprintf("spec.rules[%d]", ruleIndex(miss.Rule))}] = true
+		s.near[manifest.Field{Object: miss.Rule.Source.Key, Path: fmt.Sprintf("spec.rules[%d]", ruleIndex(miss.Rule))}] = true
 	}
-	var routes []store.Key
+	var routes []manifest.Key
 	for _, p := range b.facts.Problems {
 		if _, isRoute := route.KindOf(p.Object); isRoute && !s.unheard {
 			routes = append(routes, p.Object)
@@ -134,8 +134,8 @@ func (b *reporter) suspects() *suspects {
 }
 
 // way are the objects that lead to the answer.
-func (b *reporter) way() map[store.Key]bool {
-	way := map[store.Key]bool{}
+func (b *reporter) way() map[manifest.Key]bool {
+	way := map[manifest.Key]bool{}
 	for _, source := range b.report.way() {
 		way[source.Object] = true
 	}
@@ -160,7 +160,7 @@ func (b *reporter) overlaps() *overlaps {
 		return b.over
 	}
 	b.over = &overlaps{
-		path: b.answer.Path, host: hostname(b.query.Host), routes: map[store.Key]bool{}, outlines: map[store.Key]outline{}, fits: map[matchAt]int{},
+		path: b.answer.Path, host: hostname(b.query.Host), routes: map[manifest.Key]bool{}, outlines: map[manifest.Key]outline{}, fits: map[matchAt]int{},
 	}
 	if b.answer.Port != nil {
 		b.over.gateway = b.answer.Port.Gateway
@@ -177,11 +177,11 @@ func (b *reporter) overlaps() *overlaps {
 }
 
 // rank says how a problem bears on the answer, and how much of the path its rule covers.
-func (s *suspects) rank(p store.Problem) (rank, fit int) {
+func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 	_, isRoute := route.KindOf(p.Object)
 	switch {
 	case p.Object.IsZero():
-		if (s.lost || s.unheard) && p.Severity == store.Error {
+		if (s.lost || s.unheard) && p.Severity == manifest.Error {
 			return unreadable, 0
 		}
 		return unrelated, 0
@@ -201,9 +201,9 @@ func (s *suspects) rank(p store.Problem) (rank, fit int) {
 
 // rankRoute looks at the rule that a problem of a route is about: another rule of a route
 // on the way has nothing to do with the answer, unless it might have taken the request.
-func (s *suspects) rankRoute(p store.Problem) (rank, fit int) {
+func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	rule, index, match := ruleField(p.Field)
-	at := store.Field{Object: p.Object, Path: rule}
+	at := manifest.Field{Object: p.Object, Path: rule}
 	fit = s.fit(p.Object, index, match)
 	switch {
 	case s.rules[at]:

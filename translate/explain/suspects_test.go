@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // outlined returns outlines of routes by name; other routes have none.
-func outlined(routes map[string]store.Outline) func([]store.Key) []store.Outline {
-	return func(keys []store.Key) []store.Outline {
+func outlined(routes map[string]store.Outline) func([]manifest.Key) []store.Outline {
+	return func(keys []manifest.Key) []store.Outline {
 		var out []store.Outline
 		for _, key := range keys {
 			outline, found := routes[key.Name]
@@ -32,11 +33,11 @@ func paths(paths ...string) store.Outline {
 	return out
 }
 
-func errorOf(code string, object store.Key, field string) store.Problem {
-	return store.Problem{Code: code, Object: object, Field: field, Severity: store.Error, Message: "wrong"}
+func errorOf(code string, object manifest.Key, field string) manifest.Problem {
+	return manifest.Problem{Code: code, Object: object, Field: field, Severity: manifest.Error, Message: "wrong"}
 }
 
-func codes(problems []store.Problem) string {
+func codes(problems []manifest.Problem) string {
 	var out []string
 	for _, p := range problems {
 		out = append(out, p.Code)
@@ -53,14 +54,14 @@ func TestProblemsOnTheWay(t *testing.T) {
 	hosts := paths("/a/b/c")
 	hosts.Hosts = []string{"b.test"}
 	elsewhere := paths("/a/b/c")
-	elsewhere.Parents = []store.Key{ir.GatewayKey("n/other")}
+	elsewhere.Parents = []manifest.Key{ir.GatewayKey("n/other")}
 	facts := explain.Facts{
 		View: viewWith("a.test", won, near),
 		Outlines: outlined(map[string]store.Outline{
 			"won": paths("/", "/a/b"), "near": paths("/x"), "broken": paths("/z", "/a/b/c"), "wide": paths("/a"),
 			"other": hosts, "elsewhere": elsewhere,
 		}),
-		Problems: []store.Problem{
+		Problems: []manifest.Problem{
 			errorOf("folded: another rule of the winner", routeKey("won"), "spec.rules[0].backendRefs[0]"),
 			errorOf("folded: another path", routeKey("near"), "spec.rules[0].timeouts"),
 			errorOf("folded: a wider path than the winner's", routeKey("wide"), "spec.rules[0].x"),
@@ -68,11 +69,11 @@ func TestProblemsOnTheWay(t *testing.T) {
 			errorOf("no: another host", routeKey("other"), "spec.rules[0].x"),
 			errorOf("no: another Gateway", routeKey("elsewhere"), "spec.rules[0].x"),
 			errorOf("no: unknown", routeKey("nowhere"), "spec.rules[0].x"),
-			errorOf("no: a backend of others", store.Key{Kind: "Service", Namespace: "n", Name: "other"}, "spec"),
-			errorOf("no: a file", store.Key{}, ""),
+			errorOf("no: a backend of others", manifest.Key{Kind: "Service", Namespace: "n", Name: "other"}, "spec"),
+			errorOf("no: a file", manifest.Key{}, ""),
 			errorOf("5 overlaps", routeKey("broken"), "spec.rules[1].x"),
-			errorOf("4 a backend that a problem names", store.Key{Kind: "Service", Namespace: "n", Name: "gone"}, "spec"),
-			errorOf("3 backend", store.Key{Kind: "Service", Namespace: "n", Name: "c"}, "spec"),
+			errorOf("4 a backend that a problem names", manifest.Key{Kind: "Service", Namespace: "n", Name: "gone"}, "spec"),
+			errorOf("3 backend", manifest.Key{Kind: "Service", Namespace: "n", Name: "c"}, "spec"),
 			errorOf("2 the route", routeKey("won"), "spec.parentRefs[0]"),
 			missing,
 		},
@@ -95,14 +96,14 @@ func TestProblemsOnTheWay(t *testing.T) {
 func TestTheMostLikelyProblemOfA404StandsFirst(t *testing.T) {
 	pattern := store.Outline{Rules: []store.RuleOutline{{Paths: []store.PathOutline{{Type: "RegularExpression", Value: "/c/(x"}}}}}
 	relative := paths("/typo")
-	relative.Parents = []store.Key{routeKey("root")}
+	relative.Parents = []manifest.Key{routeKey("root")}
 	facts := explain.Facts{
 		View: viewWith("a.test", prefixed("root", 0, "/r")),
 		Outlines: outlined(map[string]store.Outline{
 			"any": {Rules: []store.RuleOutline{{}}}, "a": paths("/a"), "typo": paths("/a/typo"), "pattern": pattern, "relative": relative, "b": paths("/b"),
 		}),
-		Problems: []store.Problem{
-			errorOf("5 file", store.Key{}, ""), errorOf("no", routeKey("b"), "spec.x"), errorOf("4 any path", routeKey("any"), "spec.x"),
+		Problems: []manifest.Problem{
+			errorOf("5 file", manifest.Key{}, ""), errorOf("no", routeKey("b"), "spec.x"), errorOf("4 any path", routeKey("any"), "spec.x"),
 			errorOf("3 /a", routeKey("a"), "spec.x"), errorOf("1 /a/typo", routeKey("typo"), "spec.rules[0].match"),
 			errorOf("2 below", routeKey("relative"), "spec.x"), errorOf("no: begins elsewhere", routeKey("pattern"), "spec.x"),
 		},
@@ -121,7 +122,7 @@ func TestA404NamesTheDelegation(t *testing.T) {
 	good, deep, other := prefixed("good", 0, "/a/good"), prefixed("deep", 0, "/a/x/y"), prefixed("typo", 0, "/typo")
 	good.Chain, deep.Chain = chain, append(slices.Clone(chain), ir.Hop{Route: routeKey("mid"), Included: true})
 	root := paths("/b", "/a")
-	root.Rules[1].Children = []store.Key{{Kind: "HTTPRoute", Namespace: "team", Name: "*"}, routeKey("mid"), {Kind: "label", Namespace: "m", Name: "x"}}
+	root.Rules[1].Children = []manifest.Key{{Kind: "HTTPRoute", Namespace: "team", Name: "*"}, routeKey("mid"), {Kind: "label", Namespace: "m", Name: "x"}}
 	facts := explain.Facts{
 		View:     viewWith("a.test", other, deep, good),
 		Outlines: outlined(map[string]store.Outline{"root": root, "mid": paths("/a/x")}),

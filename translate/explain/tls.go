@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -45,7 +45,7 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, key := range tls.Authorities {
 		r.TLS.Authorities = append(r.TLS.Authorities, Source{Object: key})
 	}
-	if tls.Client != (store.Key{}) {
+	if tls.Client != (manifest.Key{}) {
 		r.TLS.Client = &Source{Object: tls.Client}
 	}
 }

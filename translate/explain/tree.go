@@ -9,6 +9,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -21,7 +22,7 @@ type TreeNode struct {
 	At    store.Place `json:"at,omitzero"`
 	Below []*TreeNode `json:"below,omitempty"`
 
-	field store.Field
+	field manifest.Field
 	order []int // among nodes of one kind
 	index map[childKey]*TreeNode
 }
@@ -29,7 +30,7 @@ type TreeNode struct {
 // childKey finds a node among those below another one.
 type childKey struct {
 	kind  TreeKind
-	field store.Field
+	field manifest.Field
 }
 
 // maxRefusedShown bounds the refused routes below one route of a tree.
@@ -51,12 +52,12 @@ const (
 // Tree lays out what serves: each virtual host with its routes, each delegating
 // rule with the routes below it, and the routes that were refused there.
 // statuses are those of all objects.
-func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []store.Place) []*TreeNode {
+func Tree(view *ir.View, statuses []status.Update, places func([]manifest.Field) []store.Place) []*TreeNode {
 	refused := refusedChildren(statuses)
 	var out []*TreeNode
 	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {
-			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: store.Field{Object: ir.GatewayKey(gateway.Name)}}
+			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: manifest.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
 				node.Below = append(node.Below, hostTree(port.Port, host, refused))
 			}
@@ -72,11 +73,11 @@ func Tree(view *ir.View, statuses []status.Update, places func([]store.Field) []
 
 // hostTree names the ListenerSet that a host comes from; what comes from no set is the
 // Gateway's.
-func hostTree(port *ir.Port, host ir.HostView, refused map[store.Key][]*TreeNode) *TreeNode {
+func hostTree(port *ir.Port, host ir.HostView, refused map[manifest.Key][]*TreeNode) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: host.Domain}
 	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && own.Object.Kind == "ListenerSet" {
 		node.Name += fmt.Sprintf(" (listener %s of %s)", own.Name, own.Object)
-		node.field = store.Field{Object: own.Object, Path: listenerField(own)}
+		node.field = manifest.Field{Object: own.Object, Path: listenerField(own)}
 	}
 	for rule := range host.Rules {
 		node.insert(rule, refused)
@@ -86,7 +87,7 @@ func hostTree(port *ir.Port, host ir.HostView, refused map[store.Key][]*TreeNode
 }
 
 // insert puts a rule below its chain.
-func (n *TreeNode) insert(rule *ir.Rule, refused map[store.Key][]*TreeNode) {
+func (n *TreeNode) insert(rule *ir.Rule, refused map[manifest.Key][]*TreeNode) {
 	at := n
 	for _, hop := range rule.Chain {
 		at = at.route(hop.Route, refused).child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
@@ -104,9 +105,9 @@ func (n *TreeNode) insert(rule *ir.Rule, refused map[store.Key][]*TreeNode) {
 }
 
 // route gives the node of a route below n, with the routes it was refused by n.
-func (n *TreeNode) route(key store.Key, refused map[store.Key][]*TreeNode) *TreeNode {
+func (n *TreeNode) route(key manifest.Key, refused map[manifest.Key][]*TreeNode) *TreeNode {
 	before := len(n.Below)
-	node := n.child(RouteNode, store.Field{Object: key})
+	node := n.child(RouteNode, manifest.Field{Object: key})
 	if len(n.Below) > before {
 		node.Name = key.String()
 		node.Below = shownRefused(refused[key])
@@ -124,12 +125,12 @@ func shownRefused(all []*TreeNode) []*TreeNode {
 	return out
 }
 
-func matchField(key store.Key, rule, match int) store.Field {
-	return store.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
+func matchField(key manifest.Key, rule, match int) manifest.Field {
+	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
 // child gives the node below n for a field, new when it is not there yet.
-func (n *TreeNode) child(kind TreeKind, field store.Field, order ...int) *TreeNode {
+func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
 	key := childKey{kind, field}
 	if c := n.index[key]; c != nil {
 		return c
@@ -147,7 +148,7 @@ func (n *TreeNode) child(kind TreeKind, field store.Field, order ...int) *TreeNo
 func (n *TreeNode) sort() {
 	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
 		return cmp.Or(cmp.Compare(b2i(len(a.order) == 0), b2i(len(b.order) == 0)), slices.Compare(a.order, b.order),
-			store.CompareKeys(a.field.Object, b.field.Object), cmp.Compare(a.Name, b.Name))
+			manifest.CompareKeys(a.field.Object, b.field.Object), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range n.Below {
 		c.sort()
@@ -182,8 +183,8 @@ func leadsTo(a *ir.Action) string {
 
 // refusedChildren gives by parent the routes that it does not use, and why, as
 // their statuses say.
-func refusedChildren(statuses []status.Update) map[store.Key][]*TreeNode {
-	out := map[store.Key][]*TreeNode{}
+func refusedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
+	out := map[manifest.Key][]*TreeNode{}
 	for _, update := range statuses {
 		route, ok := update.Status.(*gwv1.RouteStatus)
 		if !ok {
@@ -195,7 +196,7 @@ func refusedChildren(statuses []status.Update) map[store.Key][]*TreeNode {
 			if !isRoute || why == "" {
 				continue
 			}
-			out[key] = append(out[key], &TreeNode{Kind: RefusedNode, Name: update.Key.String() + ": " + why, field: store.Field{Object: update.Key}})
+			out[key] = append(out[key], &TreeNode{Kind: RefusedNode, Name: update.Key.String() + ": " + why, field: manifest.Field{Object: update.Key}})
 		}
 	}
 	return out
@@ -214,7 +215,7 @@ func notUsed(parent gwv1.RouteParentStatus) string {
 }
 
 // locateTree adds the places, of all nodes at once.
-func locateTree(nodes []*TreeNode, places func([]store.Field) []store.Place) {
+func locateTree(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	var all []*TreeNode
 	var walk func([]*TreeNode)
 	walk = func(nodes []*TreeNode) {
@@ -224,7 +225,7 @@ func locateTree(nodes []*TreeNode, places func([]store.Field) []store.Place) {
 		}
 	}
 	walk(nodes)
-	fields := make([]store.Field, len(all))
+	fields := make([]manifest.Field, len(all))
 	for i, n := range all {
 		fields[i] = n.field
 	}

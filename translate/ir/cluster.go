@@ -1,6 +1,8 @@
 package ir
 
-import "github.com/gatefold/gatefold/store"
+import (
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // Discovery says where a cluster's endpoints come from.
 type Discovery uint8
@@ -30,7 +32,7 @@ type Cluster struct {
 	// Objects are those it is made from: the Service or Backend first, then the
 	// EndpointSlices that give it endpoints, then the policies in force, and their
 	// certificates.
-	Objects []store.Key
+	Objects []manifest.Key
 }
 
 // Endpoint is one address of a cluster.

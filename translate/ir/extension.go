@@ -3,7 +3,7 @@ package ir
 import (
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Extension is a gRPC service that Envoy asks about requests: exactly one of
@@ -90,7 +90,7 @@ type ExtensionUse struct {
 	// Field is that of the policy, such as "extAuth".
 	Field string
 	// Key is the GatewayExtension.
-	Key store.Key
+	Key manifest.Key
 	// Extension is nil until the rules have looked it up; a route never has a nil one.
 	Extension *Extension
 }

@@ -10,7 +10,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Port is one Envoy listener: all that a Gateway serves on one port.
@@ -38,9 +38,9 @@ type Port struct {
 }
 
 // GatewayKey gives the key of the Gateway "namespace/name".
-func GatewayKey(name string) store.Key {
+func GatewayKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
-	return store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
+	return manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
 }
 
 // Settings are what holds for a whole port.
@@ -83,7 +83,7 @@ type Listener struct {
 	Hostname string // "shop.example.com", "*.example.com", "" for every host
 	// Object is the Gateway or ListenerSet that it is written in, and Index its place
 	// in spec.listeners there.
-	Object store.Key
+	Object manifest.Key
 	Index  int
 }
 
@@ -98,12 +98,12 @@ func (l Listener) ID() string {
 
 // SplitListenerID returns the ListenerSet that a listener with this ID is written in, and
 // its name there; inSet is false for a listener of the Gateway itself.
-func SplitListenerID(id string) (set store.Key, name string, inSet bool) {
+func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	parts := strings.Split(id, " ")
 	if len(parts) != 3 {
 		return set, id, false
 	}
-	set = store.Key{Group: gwv1.GroupName, Kind: parts[0]}
+	set = manifest.Key{Group: gwv1.GroupName, Kind: parts[0]}
 	set.Namespace, set.Name, _ = strings.Cut(parts[1], "/")
 	return set, parts[2], true
 }
@@ -152,7 +152,7 @@ type Rejection struct {
 
 // Hop is one match of a delegating rule, on the way from the root to a rule.
 type Hop struct {
-	Route   store.Key
+	Route   manifest.Key
 	Created time.Time // as in Origin
 	// Ref is the index of the backendRef of the hop above that leads to Route, as in Rule.
 	Ref         int
@@ -167,7 +167,7 @@ type Hop struct {
 
 // Origin says who a route is and how old, for ties.
 type Origin struct {
-	Key store.Key
+	Key manifest.Key
 	// Created is metadata.creationTimestamp as written, zero when not: written
 	// ones come first (docs/design/inputs.md).
 	Created time.Time
@@ -227,7 +227,7 @@ type Part struct {
 	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry"; or
 	// PartClosed.
 	Kind   string
-	Object store.Key
+	Object manifest.Key
 	// Field is the path inside the object, such as "spec.rules[0].filters[1]".
 	Field string
 }

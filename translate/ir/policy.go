@@ -1,10 +1,12 @@
 package ir
 
-import "github.com/gatefold/gatefold/store"
+import (
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // Policy is a policy object of any kind, valid or not, as explain looks it up.
 type Policy struct {
-	Key store.Key
+	Key manifest.Key
 	// Targets are those that it names, and those that it selects by labels.
 	Targets []PolicyTarget
 	// Fields are those that a TrafficPolicy sets, as paths below spec.
@@ -17,7 +19,7 @@ type Policy struct {
 type PolicyTarget struct {
 	// Object has no name where the target is every object of its kind and namespace that
 	// has Labels.
-	Object  store.Key
+	Object  manifest.Key
 	Labels  map[string]string
 	Section string // "" for the whole object
 	// Lost says why the policy is not in force there, "" where the target exists.

@@ -3,7 +3,7 @@ package ir
 import (
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Stream is what becomes of connections to a listener of protocol TCP or TLS, or of
@@ -37,7 +37,7 @@ func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 
 // Rival is a route that lost domains of a Stream.
 type Rival struct {
-	Route   store.Key
+	Route   manifest.Key
 	Domains []string // as in Stream
 }
 

@@ -3,7 +3,7 @@ package ir
 import (
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Secure tells whether the port speaks TLS.
@@ -48,11 +48,11 @@ type Clients struct {
 }
 
 // SecretName names a Secret on the wire.
-func SecretName(key store.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
+func SecretName(key manifest.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
 
 // Certificate is what may be shown of a certificate in use.
 type Certificate struct {
-	Secret store.Key
+	Secret manifest.Key
 	// Sum begins the hex SHA-256 of the certificate.
 	Sum string
 	// Names are the DNS names and IP addresses that it is for.
@@ -62,7 +62,7 @@ type Certificate struct {
 
 // Authorities is what may be shown of the certificates of authorities in one object.
 type Authorities struct {
-	Object store.Key
+	Object manifest.Key
 	// NotAfter is when the last of them ends.
 	NotAfter time.Time
 }
@@ -70,7 +70,7 @@ type Authorities struct {
 // UpstreamTLS is how Envoy speaks TLS to the endpoints of a Cluster.
 type UpstreamTLS struct {
 	// Policy is the BackendTLSPolicy that says so.
-	Policy store.Key
+	Policy manifest.Key
 	// Hostname is what the handshake asks for (SNI).
 	Hostname string
 	// Names are those of which the certificate of an endpoint must have one; never empty.
@@ -80,11 +80,11 @@ type UpstreamTLS struct {
 	Trust string
 	// Authorities are the objects that Trust is read from; none stands for those of the
 	// system that Envoy runs on.
-	Authorities []store.Key
+	Authorities []manifest.Key
 	// Version13 refuses endpoints that speak TLS 1.2 at most.
 	Version13 bool
 	// Client is the Secret of the certificate that endpoints are shown, zero for none.
-	Client store.Key
+	Client manifest.Key
 }
 
 // PeerName is a name in a certificate (subject alternative name).

@@ -3,7 +3,7 @@ package ir
 import (
 	"iter"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // View is all that is served, as explain looks it up. It shares the tables of
@@ -44,5 +44,5 @@ type HostView struct {
 	Len   int
 	// Attached returns the TrafficPolicies that attach to the way of one of the rules: to
 	// its route, to routes above it and to its listener. It may be nil.
-	Attached func(*Rule) []store.Key
+	Attached func(*Rule) []manifest.Key
 }

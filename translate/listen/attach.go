@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -53,7 +52,7 @@ type Place struct {
 // Attachment is what one parentRef to a Gateway comes to.
 type Attachment struct {
 	// Refused is zero when the route attached.
-	Refused Verdict[gwv1.RouteConditionReason]
+	Refused manifest.Verdict[gwv1.RouteConditionReason]
 	Hint    string
 	// Listeners are the IDs of those the route is attached to.
 	Listeners []string
@@ -64,17 +63,17 @@ type Attachment struct {
 }
 
 func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
-	return Attachment{Refused: Verdict[gwv1.RouteConditionReason]{reason, message}, Hint: hint}
+	return Attachment{Refused: manifest.Because(reason, message), Hint: hint}
 }
 
 // NoParent is the attachment to a Gateway or ListenerSet that does not exist; hint says
 // what to do.
-func NoParent(key store.Key, hint string) Attachment {
+func NoParent(key manifest.Key, hint string) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
 
 // InvalidParent is the attachment to a Gateway or ListenerSet that its schema refuses.
-func InvalidParent(key store.Key) Attachment {
+func InvalidParent(key manifest.Key) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "mend it first; its status says what is wrong with it")
 }
 
@@ -91,7 +90,7 @@ const maxOwned = 4
 // object of ref: the Gateway, or one of its ListenerSets; no other one's listeners
 // are meant. owner gives the ID of the listener that serves a domain of a port; it is
 // asked where hosts are shared.
-func (p *Part) Attach(parent store.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
+func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
 		return refuse(gwv1.RouteReasonNoMatchingParent,
@@ -143,7 +142,7 @@ func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) st
 
 // notAllowed says which condition none of the listeners meets: protocol, kind or
 // namespace.
-func notAllowed(parent store.Key, named []*Listener, r Route) Attachment {
+func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 	reason := gwv1.RouteReasonNotAllowedByListeners
 	kind := func(l *Listener) bool { return l.admitsKind(r) }
 	if !slices.ContainsFunc(named, func(l *Listener) bool { return l.speaks(r.Kind) }) {
@@ -207,7 +206,7 @@ func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	for _, l := range own {
 		names = append(names, l.Name)
 	}
-	if like := schema.Nearest(string(*ref.SectionName), names); like != "" && like != string(*ref.SectionName) {
+	if like := manifest.Nearest(string(*ref.SectionName), names); like != "" && like != string(*ref.SectionName) {
 		return fmt.Sprintf("did you mean %q? ", like)
 	}
 	return ""

@@ -5,7 +5,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -16,7 +16,7 @@ const HostnameNotAllowed = "HostnameNotAllowed"
 
 // Bound is what hosts a namespace may serve (tenancy.AnnotationHosts).
 type Bound struct {
-	Namespace store.Key
+	Namespace manifest.Key
 	// Hosts are every host without the annotation, and none where it cannot be read.
 	Hosts ir.Hosts
 }
@@ -42,8 +42,8 @@ func (b Bound) Hint(first string) string {
 }
 
 // Cause is where the bound is written.
-func (b Bound) Cause() store.Field {
-	return store.Field{Object: b.Namespace, Path: "metadata.annotations[" + tenancy.AnnotationHosts + "]"}
+func (b Bound) Cause() manifest.Field {
+	return manifest.Field{Object: b.Namespace, Path: "metadata.annotations[" + tenancy.AnnotationHosts + "]"}
 }
 
 // NoHost is the attachment of a route of which the bound of its namespace leaves nothing.
@@ -62,7 +62,7 @@ func (g *Gateway) judgeHostname(field string, l *Listener) {
 	if l.Hostname == "" {
 		message = fmt.Sprintf("the listener has no hostname, and does not serve every host: %s", g.bound)
 	}
-	l.Accepted = Verdict[gwv1.ListenerConditionReason]{HostnameNotAllowed, message}
+	l.Accepted = manifest.Because[gwv1.ListenerConditionReason](HostnameNotAllowed, message)
 	g.problemOf(l, HostnameNotAllowed, field+".hostname", message, g.bound.Hint("write a listener for each of them, with its hostname"))
 	g.Problems[len(g.Problems)-1].Cause = g.bound.Cause()
 }

@@ -8,7 +8,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // resolveConflicts marks listeners that cannot be told apart (Envoy Gateway's translator design,
@@ -40,7 +40,7 @@ type standing struct {
 	hosts map[Place]*Listener
 }
 
-func (s standing) conflict(l *Listener) Verdict[gwv1.ListenerConditionReason] {
+func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	for _, before := range []*Listener{s.ports[l.socket()], s.hosts[l.claim()]} {
 		if before == nil {
 			continue
@@ -49,7 +49,7 @@ func (s standing) conflict(l *Listener) Verdict[gwv1.ListenerConditionReason] {
 			return v
 		}
 	}
-	return Verdict[gwv1.ListenerConditionReason]{}
+	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
 func (s standing) add(own []*Listener) {
@@ -84,7 +84,7 @@ func resolveWithin(own []*Listener) {
 
 // worse prefers a conflict of protocols to one of hostnames, and the later to the
 // earlier of its kind among protocols.
-func worse(a, b Verdict[gwv1.ListenerConditionReason]) Verdict[gwv1.ListenerConditionReason] {
+func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict[gwv1.ListenerConditionReason] {
 	if b.Reason == gwv1.ListenerReasonProtocolConflict {
 		return b
 	}
@@ -92,7 +92,7 @@ func worse(a, b Verdict[gwv1.ListenerConditionReason]) Verdict[gwv1.ListenerCond
 }
 
 // conflict says why a listener cannot be told apart from another one.
-func conflict(l, other *Listener) Verdict[gwv1.ListenerConditionReason] {
+func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	name := "listener " + other.Name
 	if l.Owner != other.Owner {
 		name += " of " + other.Owner.String()
@@ -102,20 +102,20 @@ func conflict(l, other *Listener) Verdict[gwv1.ListenerConditionReason] {
 	case l.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol || other.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol:
 		// A protocol that nobody serves takes no port: a slip in it hurts its own listener alone.
 	case family(l.Protocol) != family(other.Protocol):
-		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonProtocolConflict,
-			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port)}
+		return manifest.Because(gwv1.ListenerReasonProtocolConflict,
+			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port))
 	case l.Hostname == other.Hostname && l.Protocol != other.Protocol:
-		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
-			fmt.Sprintf("%s, of protocol %s, has the same port %d and hostname %q", name, other.Protocol, other.Port, cmp.Or(other.Hostname, "*"))}
+		return manifest.Because(gwv1.ListenerReasonHostnameConflict,
+			fmt.Sprintf("%s, of protocol %s, has the same port %d and hostname %q", name, other.Protocol, other.Port, cmp.Or(other.Hostname, "*")))
 	case l.Hostname == other.Hostname:
-		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonHostnameConflict,
-			fmt.Sprintf("%s has the same port %d, protocol and hostname %q", name, other.Port, cmp.Or(other.Hostname, "*"))}
+		return manifest.Because(gwv1.ListenerReasonHostnameConflict,
+			fmt.Sprintf("%s has the same port %d, protocol and hostname %q", name, other.Port, cmp.Or(other.Hostname, "*")))
 	}
 	if l.Owner == other.Owner && l.Name == other.Name {
-		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerConditionReason(gwv1.ListenerEntryReasonListenerConflict),
-			"another listener here has the name " + l.Name}
+		return manifest.Because(gwv1.ListenerConditionReason(gwv1.ListenerEntryReasonListenerConflict),
+			"another listener here has the name "+l.Name)
 	}
-	return Verdict[gwv1.ListenerConditionReason]{}
+	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
 // family names protocols that share a port where the hostnames differ: HTTPS and TLS
@@ -160,7 +160,7 @@ func (g *Gateway) reportConflicts() {
 
 // portOf is a port in the listeners of one object.
 type portOf struct {
-	owner store.Key
+	owner manifest.Key
 	Socket
 }
 

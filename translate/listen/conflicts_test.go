@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // TestConflictsBetweenObjects compares, on random objects, with the rule by itself: a
@@ -21,7 +21,7 @@ func TestConflictsBetweenObjects(t *testing.T) {
 		for o := range 1 + r.IntN(4) {
 			for i := range 1 + r.IntN(4) {
 				l := &Listener{
-					Owner: store.Key{Kind: "ListenerSet", Name: fmt.Sprint(o)}, Index: i, Name: fmt.Sprint("l", r.IntN(6)), Port: 80 + r.Int32N(2),
+					Owner: manifest.Key{Kind: "ListenerSet", Name: fmt.Sprint(o)}, Index: i, Name: fmt.Sprint("l", r.IntN(6)), Port: 80 + r.Int32N(2),
 					Protocol: [...]gwv1.ProtocolType{"HTTP", "HTTP", "HTTPS", "TLS", "UDP"}[r.IntN(5)], Hostname: [...]string{"", "a", "b"}[r.IntN(3)],
 				}
 				if r.IntN(5) == 0 {
@@ -32,7 +32,7 @@ func TestConflictsBetweenObjects(t *testing.T) {
 		}
 		resolveConflicts(all)
 		for i, l := range all {
-			want := Verdict[gwv1.ListenerConditionReason]{}
+			want := manifest.Verdict[gwv1.ListenerConditionReason]{}
 			for _, before := range all[:i] {
 				if before.Owner != l.Owner && before.Accepted.Good() && before.Conflicted.Good() && want.Good() {
 					want = conflict(l, before)
@@ -56,7 +56,7 @@ func TestConflictsBetweenObjects(t *testing.T) {
 
 // within says what of its own object a listener conflicts with, of what did not lose
 // to an earlier object.
-func within(all []*Listener, l *Listener) (want Verdict[gwv1.ListenerConditionReason]) {
+func within(all []*Listener, l *Listener) (want manifest.Verdict[gwv1.ListenerConditionReason]) {
 	for _, other := range all {
 		lost := false
 		for _, before := range all {

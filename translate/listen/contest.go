@@ -3,7 +3,7 @@ package listen
 import (
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -15,7 +15,7 @@ type Contender struct {
 
 // Loss says who holds a host that a route asks for.
 type Loss struct {
-	By store.Key
+	By manifest.Key
 	// Domain is the host that both ask for, the narrower of their two.
 	Domain string
 }
@@ -24,8 +24,8 @@ type Loss struct {
 // GRPCRoute with a host in common the first is taken, and the other is not
 // (Gateway API, GRPCRouteSpec.hostnames). all are those of both kinds, in the order
 // of ties. A route that is not taken keeps nobody out.
-func Contest(all []*Contender) map[store.Key]Loss {
-	lost := map[store.Key]Loss{}
+func Contest(all []*Contender) map[manifest.Key]Loss {
+	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind
 	for _, c := range all {
 		if loss, lose := beaten(c, taken); lose {

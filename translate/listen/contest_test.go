@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -34,7 +34,7 @@ func TestHoldingsMeetWhereHostsDo(t *testing.T) {
 // The older of two routes is taken; one that is refused refuses nobody.
 func TestContestTakesExactlyOneOfTwo(t *testing.T) {
 	route := func(kind string, age int, domains ...string) *Contender {
-		key := store.Key{Kind: kind, Name: fmt.Sprint(kind, age)}
+		key := manifest.Key{Kind: kind, Name: fmt.Sprint(kind, age)}
 		return &Contender{Origin: &ir.Origin{Key: key, Created: time.Unix(int64(age), 0)}, Domains: domains}
 	}
 	h1, g2, h3, g4 := route("HTTPRoute", 1, "a.com"), route("GRPCRoute", 2, "a.com", "b.com"), route("HTTPRoute", 3, "b.com"), route("GRPCRoute", 4, "*")

@@ -6,7 +6,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -22,7 +22,7 @@ type References struct {
 // is for.
 type validation struct {
 	clients            *ir.Clients // nil where there is no need, and where none can
-	accepted, resolved Verdict[gwv1.ListenerConditionReason]
+	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
 // frontend is what a Gateway's spec.tls.frontend says of clients, by port and for the
@@ -73,7 +73,7 @@ func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, fol
 	}
 	insecure := from.Mode == gwv1.AllowInsecureFallback
 	g.Insecure = g.Insecure || insecure
-	var found []store.Key
+	var found []manifest.Key
 	for i, ref := range from.CACertificateRefs {
 		a := follow.Authority(ref)
 		switch {
@@ -85,7 +85,7 @@ func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, fol
 		}
 	}
 	if len(found) == 0 {
-		v.accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonNoValidCACertificate, v.resolved.Message}
+		v.accepted = manifest.Because(gwv1.ListenerReasonNoValidCACertificate, v.resolved.Message)
 		return v
 	}
 	v.clients = &ir.Clients{Trust: TrustName(found), Insecure: insecure}
@@ -103,7 +103,7 @@ func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if c.Refused.Good() {
 		return
 	}
-	g.Client.Refused = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonInvalidClientCertificateRef, c.Refused.Message}
+	g.Client.Refused = manifest.Because(gwv1.GatewayReasonInvalidClientCertificateRef, c.Refused.Message)
 	if c.Refused.Reason == gwv1.ListenerReasonRefNotPermitted {
 		g.Client.Refused.Reason = gwv1.GatewayReasonRefNotPermitted
 	}
@@ -112,16 +112,16 @@ func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 
 // Client is the certificate that a Gateway shows to back ends.
 type Client struct {
-	Secret store.Key
+	Secret manifest.Key
 	// Refused is zero when it can be used.
-	Refused Verdict[gwv1.GatewayConditionReason]
+	Refused manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
 // Shows gives the Secret of the certificate that back ends are shown; ok is false for
 // none.
-func (g *Gateway) Shows() (secret store.Key, ok bool) {
+func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Refused.Good() {
-		return store.Key{}, false
+		return manifest.Key{}, false
 	}
 	return g.Client.Secret, true
 }

@@ -3,7 +3,6 @@
 package listen
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -12,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -31,7 +29,7 @@ type Gateway struct {
 	// precedence.
 	Listeners []*Listener
 	// What index and indexHosts note.
-	spans  map[store.Key]span
+	spans  map[manifest.Key]span
 	hosts  map[Place]*Listener
 	shared map[Place]bool
 	// allowsSets tells that it takes ListenerSets of any namespace.
@@ -48,38 +46,15 @@ type Gateway struct {
 	Client *Client
 	// Unusable says why nothing can be served: the addresses cannot be used, or what it
 	// asks for is not known. Its zero value says that all is well.
-	Unusable Verdict[gwv1.GatewayConditionReason]
-	Problems []store.Problem
-}
-
-// Verdict is the reason and words of a condition that is not as one would wish;
-// the zero Verdict is a good one.
-type Verdict[R ~string] struct {
-	Reason  R
-	Message string
-}
-
-// Good tells whether there is nothing to complain of.
-func (v Verdict[R]) Good() bool { return v.Reason == "" }
-
-// And joins what else there is to say: the reason is that of the first with one,
-// the message names both.
-func (v Verdict[R]) And(more Verdict[R]) Verdict[R] {
-	out := Verdict[R]{Reason: cmp.Or(v.Reason, more.Reason), Message: v.Message}
-	switch {
-	case v.Message == "":
-		out.Message = more.Message
-	case more.Message != "":
-		out.Message += "; " + more.Message
-	}
-	return out
+	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
+	Problems []manifest.Problem
 }
 
 // Listener is one listener of a Gateway or a ListenerSet.
 type Listener struct {
 	// Owner is the object that it is written in, and Index its place in there. Name
 	// is unique in that object.
-	Owner    store.Key
+	Owner    manifest.Key
 	Index    int
 	Name     string
 	Hostname string // "" is every host
@@ -93,19 +68,19 @@ type Listener struct {
 	// Kinds are the kinds of route that may attach.
 	Kinds []gwv1.RouteGroupKind
 	// Certificates are the Secrets of an HTTPS listener that can be used.
-	Certificates []store.Key
+	Certificates []manifest.Key
 	// TLS is what its options say.
 	TLS ir.TLS
 	// From and Selector say from which namespaces.
 	From     gwv1.FromNamespaces
 	Selector *metav1.LabelSelector
 
-	Accepted   Verdict[gwv1.ListenerConditionReason]
-	Conflicted Verdict[gwv1.ListenerConditionReason]
-	Resolved   Verdict[gwv1.ListenerConditionReason]
+	Accepted   manifest.Verdict[gwv1.ListenerConditionReason]
+	Conflicted manifest.Verdict[gwv1.ListenerConditionReason]
+	Resolved   manifest.Verdict[gwv1.ListenerConditionReason]
 	// Taken says why the port cannot be bound: another Gateway holds it, or the
 	// Gateway has no address that can be used.
-	Taken Verdict[gwv1.ListenerConditionReason]
+	Taken manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
 // Serves tells whether the listener can be programmed.
@@ -116,8 +91,8 @@ func (l *Listener) Serves() bool {
 // Read judges the listeners of a Gateway. given are the addresses for what it
 // leaves open: its own of the pool, or all interfaces. follow leads to what it refers
 // to. Join must follow.
-func Read(object *store.Object, given []string, follow References) *Gateway {
-	gateway, _ := store.As[*gwv1.Gateway](object)
+func Read(object *manifest.Object, given []string, follow References) *Gateway {
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	g := &Gateway{
 		Origin:     route.OriginOf(object),
 		Name:       object.Key.Namespace + "/" + object.Key.Name,
@@ -137,8 +112,8 @@ func Read(object *store.Object, given []string, follow References) *Gateway {
 }
 
 func (g *Gateway) problem(code, field, message, hint string) {
-	g.Problems = append(g.Problems, store.Problem{
-		Code: code, Severity: store.Error, Object: g.Origin.Key, Field: field, Message: message, Hint: hint,
+	g.Problems = append(g.Problems, manifest.Problem{
+		Code: code, Severity: manifest.Error, Object: g.Origin.Key, Field: field, Message: message, Hint: hint,
 	})
 }
 
@@ -193,14 +168,14 @@ func (g *Gateway) refuseLease() {
 	message := "no address of --address-pool is left"
 	g.problem(string(gwv1.GatewayReasonAddressNotAssigned), "spec.addresses", message, "give gatefold a larger pool, or name an address here")
 	if g.Unusable.Good() {
-		g.Unusable = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonAddressNotAssigned, message}
+		g.Unusable = manifest.Because(gwv1.GatewayReasonAddressNotAssigned, message)
 	}
 }
 
 func (g *Gateway) refuseAddress(field, message string) {
 	g.problem("UnsupportedAddress", field, message, "use type IPAddress with an address of the machine that Envoy runs on")
 	if g.Unusable.Good() {
-		g.Unusable = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonUnsupportedAddress, message}
+		g.Unusable = manifest.Because(gwv1.GatewayReasonUnsupportedAddress, message)
 	}
 }
 
@@ -213,17 +188,17 @@ func (g *Gateway) readParameters(from *gwv1.GatewayInfrastructure) {
 	message := fmt.Sprintf("parameters of kind %s of group %q are not supported", from.ParametersRef.Kind, from.ParametersRef.Group)
 	g.problem(string(gwv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", message, "remove it: gatefold takes no parameters; annotations of the Gateway set what there is")
 	if g.Unusable.Good() {
-		g.Unusable = Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonInvalidParameters, message}
+		g.Unusable = manifest.Because(gwv1.GatewayReasonInvalidParameters, message)
 	}
 }
 
 // unusable says of a listener that its Gateway cannot be served at all, mostly as it
 // has no address that can be used.
-func (g *Gateway) unusable() Verdict[gwv1.ListenerConditionReason] {
+func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
-		return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalid, g.Unusable.Message}
+		return manifest.Because(gwv1.ListenerReasonInvalid, g.Unusable.Message)
 	}
-	return Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable, g.Unusable.Message}
+	return manifest.Because(gwv1.ListenerReasonPortUnavailable, g.Unusable.Message)
 }
 
 // listener runs the validators over one listener.
@@ -258,9 +233,9 @@ func (g *Gateway) judgeProtocol(field string, l *Listener) {
 		return
 	}
 	message := fmt.Sprintf("protocol %s is not supported", l.Protocol)
-	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedProtocol, message}
+	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedProtocol, message)
 	hint := "use HTTP, HTTPS, TLS, TCP or UDP; the other listeners of the Gateway are served"
-	if like := schema.Nearest(string(l.Protocol), []string{"HTTP", "HTTPS", "TLS", "TCP", "UDP"}); like != "" {
+	if like := manifest.Nearest(string(l.Protocol), []string{"HTTP", "HTTPS", "TLS", "TCP", "UDP"}); like != "" {
 		hint = "did you mean " + like + "? The other listeners of the Gateway are served"
 	}
 	g.problem("UnsupportedProtocol", field+".protocol", message, hint)
@@ -284,7 +259,7 @@ func (g *Gateway) judgeKinds(field string, l *Listener, allowed *gwv1.AllowedRou
 			continue
 		}
 		message := fmt.Sprintf("kind %s cannot attach to a listener of protocol %s", kindName(kind), l.Protocol)
-		l.Resolved = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalidRouteKinds, message}
+		l.Resolved = manifest.Because(gwv1.ListenerReasonInvalidRouteKinds, message)
 		g.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use "+kindNames(route.KindsOf(l.Protocol))+", or leave kinds out")
 	}
 	l.Kinds = kinds
@@ -321,7 +296,7 @@ func (g *Gateway) readNamespaces(field string, l *Listener, from *gwv1.RouteName
 	}
 	if _, err := metav1.LabelSelectorAsSelector(from.Selector); err != nil {
 		message := "the selector cannot be read: " + err.Error()
-		l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, message}
+		l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 		g.problem("InvalidValue", field+".allowedRoutes.namespaces.selector", message, "correct its matchLabels and matchExpressions")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -12,7 +13,7 @@ func InvalidGateway(from *store.Invalid) *Gateway {
 	return &Gateway{
 		Origin: &ir.Origin{Key: from.Key}, Name: from.Key.Namespace + "/" + from.Key.Name, Generation: from.Generation,
 		Listeners: InvalidListeners(from),
-		Unusable:  Verdict[gwv1.GatewayConditionReason]{gwv1.GatewayReasonInvalid, from.Message()},
+		Unusable:  manifest.Because(gwv1.GatewayReasonInvalid, from.Message()),
 	}
 }
 
@@ -20,7 +21,7 @@ func InvalidGateway(from *store.Invalid) *Gateway {
 func InvalidSet(from *store.Invalid) *Set {
 	return &Set{
 		Origin: &ir.Origin{Key: from.Key}, Generation: from.Generation, Listeners: InvalidListeners(from),
-		Refused: Verdict[gwv1.ListenerSetConditionReason]{gwv1.ListenerSetReasonInvalid, from.Message()},
+		Refused: manifest.Because(gwv1.ListenerSetReasonInvalid, from.Message()),
 	}
 }
 
@@ -29,9 +30,9 @@ func InvalidSet(from *store.Invalid) *Set {
 func InvalidListeners(from *store.Invalid) []*Listener {
 	var out []*Listener
 	for _, l := range from.Listeners {
-		bad := Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonInvalid, "the " + from.Key.Kind + " is not valid: " + from.Message()}
+		bad := manifest.Because(gwv1.ListenerReasonInvalid, "the "+from.Key.Kind+" is not valid: "+from.Message())
 		if l.Mistake != (store.Mistake{}) {
-			bad = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, l.Mistake.String()}
+			bad = manifest.Because(gwv1.ListenerReasonUnsupportedValue, l.Mistake.String())
 		}
 		out = append(out, &Listener{Owner: from.Key, Name: l.Name, Accepted: bad})
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -21,9 +21,9 @@ type Set struct {
 	// Gateway is that of its parentRef, "namespace/name".
 	Gateway string
 	// Refused says why the Gateway does not take the set; its zero value that it does.
-	Refused   Verdict[gwv1.ListenerSetConditionReason]
+	Refused   manifest.Verdict[gwv1.ListenerSetConditionReason]
 	Listeners []*Listener
-	Problems  []store.Problem
+	Problems  []manifest.Problem
 }
 
 // CompareSets orders sets as their listeners follow each other: older first, then
@@ -31,10 +31,10 @@ type Set struct {
 func CompareSets(a, b *Set) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
 // ParentOf names the object that a ListenerSet hangs on.
-func ParentOf(object *store.Object) store.Key {
-	set, _ := store.As[*gwv1.ListenerSet](object)
+func ParentOf(object *manifest.Object) manifest.Key {
+	set, _ := manifest.As[*gwv1.ListenerSet](object)
 	ref := set.Spec.ParentRef
-	key := store.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: object.Key.Namespace, Name: string(ref.Name)}
+	key := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: object.Key.Namespace, Name: string(ref.Name)}
 	if ref.Group != nil {
 		key.Group = string(*ref.Group)
 	}
@@ -54,15 +54,15 @@ type SetReferences struct {
 	// Labels gives those of its own namespace.
 	Labels func() map[string]string
 	// Absent says what to do about a Gateway that does not exist.
-	Absent func(gateway store.Key) string
+	Absent func(gateway manifest.Key) string
 	// Certificate follows a reference to a Secret.
 	Certificate func(gwv1.SecretObjectReference) Certificate
 }
 
 // ReadSet judges a ListenerSet. gateway is the Gateway that it names, nil when there
 // is none.
-func ReadSet(object, gateway *store.Object, refs SetReferences) *Set {
-	from, _ := store.As[*gwv1.ListenerSet](object)
+func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
+	from, _ := manifest.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
 	reader := &Gateway{Origin: route.OriginOf(object), bound: refs.Bound}
 	for i, entry := range from.Spec.Listeners {
@@ -86,9 +86,9 @@ func ReadSet(object, gateway *store.Object, refs SetReferences) *Set {
 }
 
 func (s *Set) refuse(reason gwv1.ListenerSetConditionReason, message, hint string) {
-	s.Refused = Verdict[gwv1.ListenerSetConditionReason]{reason, message}
-	s.Problems = append(s.Problems, store.Problem{
-		Code: string(reason), Severity: store.Error, Object: s.Origin.Key, Field: "spec.parentRef", Message: message, Hint: hint,
+	s.Refused = manifest.Because(reason, message)
+	s.Problems = append(s.Problems, manifest.Problem{
+		Code: string(reason), Severity: manifest.Error, Object: s.Origin.Key, Field: "spec.parentRef", Message: message, Hint: hint,
 	})
 }
 
@@ -115,8 +115,8 @@ func (g *Gateway) readAllowedListeners(gateway *gwv1.Gateway) {
 	}
 }
 
-func allows(object *store.Object, namespace string, labelsOf func() map[string]string) bool {
-	gateway, _ := store.As[*gwv1.Gateway](object)
+func allows(object *manifest.Object, namespace string, labelsOf func() map[string]string) bool {
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	switch from, by := allowedFrom(gateway); from {
 	case gwv1.NamespacesFromAll:
 		return true
@@ -150,7 +150,7 @@ func (g *Gateway) Join(sets []*Set) {
 
 // ListenersOf gives those of one object: of the Gateway, or of a ListenerSet. They must
 // not be changed.
-func (g *Gateway) ListenersOf(owner store.Key) []*Listener {
+func (g *Gateway) ListenersOf(owner manifest.Key) []*Listener {
 	span := g.spans[owner]
 	return g.Listeners[span.begin:span.end:span.end]
 }
@@ -158,7 +158,7 @@ func (g *Gateway) ListenersOf(owner store.Key) []*Listener {
 // AttachedSets counts the ListenerSets of which at least one listener serves, when
 // the Gateway allows any (Gateway API, GatewayStatus.attachedListenerSets).
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
-	seen := map[store.Key]bool{g.Origin.Key: true}
+	seen := map[manifest.Key]bool{g.Origin.Key: true}
 	for _, l := range g.Listeners {
 		if l.Serves() && !seen[l.Owner] {
 			seen[l.Owner] = true

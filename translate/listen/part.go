@@ -6,7 +6,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Part is one object's share of a Gateway: the listeners of the Gateway itself or of one
@@ -17,7 +17,7 @@ type Part struct {
 	// Gateway is "namespace/name".
 	Gateway string
 	// Unusable is Gateway.Unusable.
-	Unusable Verdict[gwv1.GatewayConditionReason]
+	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	// Listeners are in the order of the object. They must not be changed.
 	Listeners []*Listener
 	// Shared tells of each listener that another one of its port serves some of its hosts.
@@ -25,7 +25,7 @@ type Part struct {
 }
 
 // Part gives the listeners of one object: of the Gateway, or of a ListenerSet.
-func (g *Gateway) Part(owner store.Key) *Part {
+func (g *Gateway) Part(owner manifest.Key) *Part {
 	out := &Part{Gateway: g.Name, Unusable: g.Unusable, Listeners: g.ListenersOf(owner)}
 	out.Shared = make([]bool, len(out.Listeners))
 	for i, l := range out.Listeners {
@@ -61,7 +61,7 @@ type span struct{ begin, end int }
 
 // index notes where each object's listeners stand.
 func (g *Gateway) index() {
-	g.spans = make(map[store.Key]span, len(g.Listeners))
+	g.spans = make(map[manifest.Key]span, len(g.Listeners))
 	for i, l := range g.Listeners {
 		at, known := g.spans[l.Owner]
 		if !known {

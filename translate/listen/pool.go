@@ -9,7 +9,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -25,8 +25,8 @@ type Wish struct {
 }
 
 // WishOf gives what a Gateway asks of the pool.
-func WishOf(object *store.Object) *Wish {
-	gateway, _ := store.As[*gwv1.Gateway](object)
+func WishOf(object *manifest.Object) *Wish {
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	w := &Wish{Origin: route.OriginOf(object)}
 	for _, address := range gateway.Spec.Addresses {
 		if isOpen(address) {
@@ -68,7 +68,7 @@ func CheckPool(pool netip.Prefix) error {
 // first by the rule of ties has it, and the other the next free one. Under path policies
 // a Gateway from outside of the cluster paths takes no address from any other: two of them
 // may have the same one, as no two namespaces have the same port.
-func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[store.Key][]string {
+func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[manifest.Key][]string {
 	l := leasing{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
 		l.first = 0
@@ -78,7 +78,7 @@ func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[store.Key][]string {
 			l.take(ip, w)
 		}
 	}
-	out := map[store.Key][]string{}
+	out := map[manifest.Key][]string{}
 	for w := range wishes {
 		for i := range w.Open {
 			if ip, ok := l.next(fmt.Sprintf("%s/%s#%d", w.Origin.Key.Namespace, w.Origin.Key.Name, i)); ok {

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 func wish(name string, open int, static ...string) *Wish {
-	w := &Wish{Origin: &ir.Origin{Key: store.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
+	w := &Wish{Origin: &ir.Origin{Key: manifest.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
 	for _, address := range static {
 		w.Static = append(w.Static, netip.MustParseAddr(address))
 	}
 	return w
 }
 
-func lease(pool string, wishes ...*Wish) map[store.Key][]string {
+func lease(pool string, wishes ...*Wish) map[manifest.Key][]string {
 	slices.SortFunc(wishes, CompareWishes)
 	return Lease(netip.MustParsePrefix(pool), slices.Values(wishes))
 }

@@ -9,6 +9,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -111,8 +112,8 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	for _, l := range g.Listeners {
 		if by := holder(l.socket()); l.Serves() && by != "" {
 			copied := *l
-			copied.Taken = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonPortUnavailable,
-				fmt.Sprintf("port %d is held by Gateway %s", l.Port, by)}
+			copied.Taken = manifest.Because(gwv1.ListenerReasonPortUnavailable,
+				fmt.Sprintf("port %d is held by Gateway %s", l.Port, by))
 			out.problemOf(l, "AddressNotUsable", l.field()+".port", copied.Taken.Message,
 				"take another port, or another address in spec.addresses")
 			l = &copied

@@ -3,8 +3,8 @@ package listen
 import (
 	"fmt"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -26,5 +26,5 @@ func (g *Gateway) readSettings(annotations map[string]string) {
 
 func (g *Gateway) strangeAnnotation(name, value, hint string) {
 	g.problem("InvalidValue", "metadata.annotations["+name+"]", fmt.Sprintf("%s: %q means nothing and is as if it were not there", name, value), hint)
-	g.Problems[len(g.Problems)-1].Severity = store.Warning
+	g.Problems[len(g.Problems)-1].Severity = manifest.Warning
 }

@@ -9,15 +9,15 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Certificate is what a reference of an HTTPS listener leads to.
 type Certificate struct {
-	Secret store.Key
+	Secret manifest.Key
 	// Refused is zero when the Secret can be used.
-	Refused Verdict[gwv1.ListenerConditionReason]
+	Refused manifest.Verdict[gwv1.ListenerConditionReason]
 	Hint    string
 }
 
@@ -56,7 +56,7 @@ func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfi
 func (g *Gateway) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
 	g.problem(string(reason), field, message, hint)
 	if l.Resolved.Good() {
-		l.Resolved = Verdict[gwv1.ListenerConditionReason]{reason, message}
+		l.Resolved = manifest.Because(reason, message)
 	}
 }
 
@@ -80,7 +80,7 @@ func (g *Gateway) readOption(field string, l *Listener, name, value string) {
 		message, hint = fmt.Sprintf("%s is %q", name, value), "write h2,http/1.1, or one of them"
 	}
 	g.problem("UnsupportedValue", field+".options["+name+"]", message, hint)
-	l.Accepted = Verdict[gwv1.ListenerConditionReason]{gwv1.ListenerReasonUnsupportedValue, message}
+	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
 // Serving gives the listeners that serve; none of a nil Gateway.

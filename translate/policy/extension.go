@@ -1,15 +1,15 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // LowerExtension returns what a GatewayExtension comes to, without the cluster of its
 // service, and the service. Problems name fields, the caller adds the object. With an error
 // among them the extension must not be used.
-func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.GRPCService, []store.Problem) {
+func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.GRPCService, []manifest.Problem) {
 	switch {
 	case spec.ExtAuth != nil:
 		return lowerAuthService(spec.ExtAuth), &spec.ExtAuth.GRPCService, nil
@@ -42,8 +42,8 @@ func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	return &ir.Extension{Service: grpcService(&from.GRPCService), Processor: to}
 }
 
-func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService, []store.Problem) {
-	var problems []store.Problem
+func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService, []manifest.Problem) {
+	var problems []manifest.Problem
 	if from.GRPCService.RequestTimeout != nil {
 		problems = append(problems, warning("spec.rateLimit.grpcService.requestTimeout",
 			"a rate limit does not heed requestTimeout", "set spec.rateLimit.timeout"))

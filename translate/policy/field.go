@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -15,7 +15,7 @@ type Field interface {
 	// tells what into holds then. Parts are shared, never changed.
 	Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome
 	// Lower puts the field into extras. Problems name fields, not the object.
-	Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store.Problem
+	Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem
 }
 
 // Outcome is what a field holds after Merge.
@@ -52,7 +52,7 @@ type single[T any] struct {
 	name  string
 	get   func(*api.TrafficPolicySpec) *T
 	put   func(*api.TrafficPolicySpec, *T)
-	lower func(*T, *ir.Extras) []store.Problem
+	lower func(*T, *ir.Extras) []manifest.Problem
 }
 
 func (f single[T]) Name() string { return f.name }
@@ -66,7 +66,7 @@ func (f single[T]) Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome 
 	return Taken
 }
 
-func (f single[T]) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store.Problem {
+func (f single[T]) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	value := f.get(spec)
 	if value == nil {
 		return nil
@@ -75,15 +75,15 @@ func (f single[T]) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store
 }
 
 // notServed is about what kgateway has and gatefold does not serve.
-func notServed(field, what, hint string) store.Problem {
-	return store.Problem{
-		Code: schema.NotServed, Severity: store.Error, Field: field,
+func notServed(field, what, hint string) manifest.Problem {
+	return manifest.Problem{
+		Code: schema.NotServed, Severity: manifest.Error, Field: field,
 		Message: "kgateway has " + what + "; gatefold does not serve it", Hint: hint,
 	}
 }
 
-func warning(field, message, hint string) store.Problem {
-	return store.Problem{Code: "NoEffect", Severity: store.Warning, Field: field, Message: message, Hint: hint}
+func warning(field, message, hint string) manifest.Problem {
+	return manifest.Problem{Code: "NoEffect", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
 func number(p *int32, unset uint32) uint32 {

@@ -7,8 +7,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -21,18 +21,18 @@ func cors() Field {
 	}
 }
 
-func lowerCORS(from *api.CORS, extras *ir.Extras) []store.Problem {
+func lowerCORS(from *api.CORS, extras *ir.Extras) []manifest.Problem {
 	if from.Disable != nil {
 		return nil
 	}
-	var problems []store.Problem
+	var problems []manifest.Problem
 	extras.CORS, problems = CORS("spec.cors", from.Filter())
 	return problems
 }
 
 // CORS reads the Gateway API's filter, which stands at a field. Problems name
 // fields, not the object.
-func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []store.Problem) {
+func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),
 		Methods: texts(from.AllowMethods), Headers: texts(from.AllowHeaders), Show: texts(from.ExposeHeaders),
@@ -44,7 +44,7 @@ func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []store.Problem) {
 	// star; of answers it cannot know (Fetch standard: with credentials a star is
 	// no wildcard).
 	if to.Credentials && slices.Contains(to.Show, "*") {
-		return to, []store.Problem{warning(at+".exposeHeaders",
+		return to, []manifest.Problem{warning(at+".exposeHeaders",
 			`browsers take "*" for a header of that name when allowCredentials is true`, "list the headers")}
 	}
 	return to, nil

@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -17,7 +17,7 @@ func csrf() Field {
 
 // lowerCSRF protects every request unless a percentage says otherwise; a policy
 // that is shadowed refuses none.
-func lowerCSRF(from *api.CSRF, extras *ir.Extras) []store.Problem {
+func lowerCSRF(from *api.CSRF, extras *ir.Extras) []manifest.Problem {
 	to := &ir.CSRF{Enabled: number(from.PercentageEnabled, 100)}
 	if from.PercentageShadowed != nil {
 		to.Enabled, to.Shadowed = 0, uint32(*from.PercentageShadowed)

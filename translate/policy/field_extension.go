@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -11,7 +11,7 @@ func extAuth() Field {
 		name: "extAuth",
 		get:  func(s *api.TrafficPolicySpec) *api.ExtAuth { return s.ExtAuth },
 		put:  func(s *api.TrafficPolicySpec, auth *api.ExtAuth) { s.ExtAuth = auth },
-		lower: func(from *api.ExtAuth, extras *ir.Extras) []store.Problem {
+		lower: func(from *api.ExtAuth, extras *ir.Extras) []manifest.Problem {
 			if from.ExtensionRef != nil {
 				extras.ExtAuth = &ir.ExtAuth{
 					ExtensionUse: extensionUse("extAuth", from.ExtensionRef),
@@ -28,7 +28,7 @@ func extProc() Field {
 		name: "extProc",
 		get:  func(s *api.TrafficPolicySpec) *api.ExtProc { return s.ExtProc },
 		put:  func(s *api.TrafficPolicySpec, proc *api.ExtProc) { s.ExtProc = proc },
-		lower: func(from *api.ExtProc, extras *ir.Extras) []store.Problem {
+		lower: func(from *api.ExtProc, extras *ir.Extras) []manifest.Problem {
 			if from.ExtensionRef != nil {
 				extras.ExtProc = &ir.ExtProc{
 					ExtensionUse: extensionUse("extProc", from.ExtensionRef), Mode: processingMode(from.ProcessingMode),
@@ -41,7 +41,7 @@ func extProc() Field {
 
 // extensionUse wants a reference of a policy from WithNamespace.
 func extensionUse(field string, ref *api.ExtensionRef) ir.ExtensionUse {
-	return ir.ExtensionUse{Field: field, Key: store.Key{
+	return ir.ExtensionUse{Field: field, Key: manifest.Key{
 		Group: api.Group, Kind: api.KindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
 	}}
 }

@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -20,7 +20,7 @@ func hashPolicies() Field {
 	}
 }
 
-func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []store.Problem {
+func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []manifest.Problem {
 	for _, source := range *from {
 		hash := ir.Hash{SourceIP: source.SourceIP != nil, Terminal: isTrue(source.Terminal)}
 		if source.Header != nil {

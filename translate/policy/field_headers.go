@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -11,7 +11,7 @@ func headerModifiers() Field {
 		name: "headerModifiers",
 		get:  func(s *api.TrafficPolicySpec) *api.HeaderModifiers { return s.HeaderModifiers },
 		put:  func(s *api.TrafficPolicySpec, mods *api.HeaderModifiers) { s.HeaderModifiers = mods },
-		lower: func(from *api.HeaderModifiers, extras *ir.Extras) []store.Problem {
+		lower: func(from *api.HeaderModifiers, extras *ir.Extras) []manifest.Problem {
 			extras.RequestHeaders = headerMods(from.Request)
 			extras.ResponseHeaders = headerMods(from.Response)
 			return nil

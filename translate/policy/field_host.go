@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -11,7 +11,7 @@ func autoHostRewrite() Field {
 		name: "autoHostRewrite",
 		get:  func(s *api.TrafficPolicySpec) *bool { return s.AutoHostRewrite },
 		put:  func(s *api.TrafficPolicySpec, auto *bool) { s.AutoHostRewrite = auto },
-		lower: func(from *bool, extras *ir.Extras) []store.Problem {
+		lower: func(from *bool, extras *ir.Extras) []manifest.Problem {
 			extras.AutoHost = *from
 			return nil
 		},

@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -19,7 +19,7 @@ const globalLimit = "rateLimit.global"
 
 // partOfRateLimit is a field that counts apart from other parts of rateLimit
 // (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
-func partOfRateLimit[T any](name string, part func(*api.RateLimit) **T, lower func(*T, *ir.Extras) []store.Problem) Field {
+func partOfRateLimit[T any](name string, part func(*api.RateLimit) **T, lower func(*T, *ir.Extras) []manifest.Problem) Field {
 	return single[T]{
 		name: name,
 		get: func(s *api.TrafficPolicySpec) *T {
@@ -42,7 +42,7 @@ func partOfRateLimit[T any](name string, part func(*api.RateLimit) **T, lower fu
 
 // lowerLocalRateLimit gives no limit without a bucket: so a route below lifts
 // the limit of one above.
-func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []store.Problem {
+func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []manifest.Problem {
 	bucket := from.TokenBucket
 	if bucket == nil {
 		return nil
@@ -54,7 +54,7 @@ func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []store.Pr
 	return nil
 }
 
-func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []store.Problem {
+func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []manifest.Problem {
 	to := &ir.GlobalLimit{ExtensionUse: extensionUse(globalLimit, &from.ExtensionRef)}
 	for _, descriptor := range from.Descriptors {
 		var entries []ir.LimitEntry

@@ -3,8 +3,8 @@ package policy
 import (
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -18,7 +18,7 @@ func retry() Field {
 }
 
 // lowerRetry retries on what is written and on nothing else.
-func lowerRetry(from *api.Retry, extras *ir.Extras) []store.Problem {
+func lowerRetry(from *api.Retry, extras *ir.Extras) []manifest.Problem {
 	to := &ir.Retry{On: slices.Clone(from.RetryOn), Attempts: number(from.Attempts, 1)}
 	slices.Sort(to.On)
 	to.On = slices.Compact(to.On)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -69,18 +69,18 @@ func writes(list []api.HeaderTemplate, name string) bool {
 	return slices.ContainsFunc(list, func(h api.HeaderTemplate) bool { return strings.EqualFold(h.Name, name) })
 }
 
-func (transformation) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []store.Problem {
+func (transformation) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if spec.Transformation == nil {
 		return nil
 	}
-	var request, response []store.Problem
+	var request, response []manifest.Problem
 	extras.Request, request = headerChanges("spec.transformation.request", spec.Transformation.Request)
 	extras.Response, response = headerChanges("spec.transformation.response", spec.Transformation.Response)
 	return append(request, response...)
 }
 
 // headerChanges gives the steps in their order: set, add, remove.
-func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []store.Problem) {
+func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil
 	}

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // The policies of a Gateway and its listeners are no level of delegation: they
@@ -31,8 +31,8 @@ func (r *Resolved) Only(keep func(field string) bool) Resolved {
 // Under fills the fields that r leaves open with those of its virtual host.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
-	from := func(origins []FieldOrigin) map[string][]store.Key {
-		byField := map[string][]store.Key{}
+	from := func(origins []FieldOrigin) map[string][]manifest.Key {
+		byField := map[string][]manifest.Key{}
 		for _, o := range origins {
 			byField[o.Field] = o.From
 		}
@@ -45,7 +45,7 @@ func (r *Resolved) Under(host *Resolved) Resolved {
 }
 
 // inOrder lists origins as Fields does.
-func inOrder(origins map[string][]store.Key) []FieldOrigin {
+func inOrder(origins map[string][]manifest.Key) []FieldOrigin {
 	var out []FieldOrigin
 	for _, field := range Fields() {
 		if from := origins[field.Name()]; len(from) > 0 {

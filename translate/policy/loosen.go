@@ -3,14 +3,14 @@ package policy
 import (
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Loosening is a protecting field of a policy that one of a route below takes out of force.
 type Loosening struct {
 	Field         string
-	Parent, Child store.Key // the policies
+	Parent, Child manifest.Key // the policies
 	// Off tells that nothing stands in the place of the parent's field.
 	Off bool
 }
@@ -67,7 +67,7 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 
 // protector finds the outermost policy that asks for the protection, and which levels
 // are below it.
-func (p protection) protector(levels []Level) (policy store.Key, below int) {
+func (p protection) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
 			if !p.set(a.Spec) {
@@ -83,7 +83,7 @@ func (p protection) protector(levels []Level) (policy store.Key, below int) {
 }
 
 // setter gives the policy of one of the levels whose field is in force.
-func (p protection) setter(levels []Level, inForce []store.Key) (policy store.Key, found bool) {
+func (p protection) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {
 			if p.set(a.Spec) && slices.Contains(inForce, a.Origin.Key) {

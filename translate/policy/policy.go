@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -86,7 +86,7 @@ func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) in
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
 		return cmp.Or(cmp.Compare(a.Standing, b.Standing), cmp.Compare(b.Weight, a.Weight), tie(a.Origin, b.Origin))
 	})
-	seen := map[store.Key]bool{}
+	seen := map[manifest.Key]bool{}
 	specs = slices.DeleteFunc(specs, func(a *Attached) bool {
 		again := seen[a.Origin.Key]
 		seen[a.Origin.Key] = true
@@ -121,12 +121,12 @@ type Resolved struct {
 // were merged deeply, the preferred one last.
 type FieldOrigin struct {
 	Field string // "cors", "rateLimit.local"
-	From  []store.Key
+	From  []manifest.Key
 }
 
 // Use says what became of one policy.
 type Use struct {
-	Policy store.Key
+	Policy manifest.Key
 	Fate   Fate
 }
 
@@ -142,7 +142,7 @@ const (
 
 // Resolve merges the levels: the root's first, the leaf's last.
 func Resolve(levels []Level) Resolved {
-	m := &merging{origins: map[string][]store.Key{}, set: map[store.Key]int{}}
+	m := &merging{origins: map[string][]manifest.Key{}, set: map[manifest.Key]int{}}
 	for i, level := range slices.Backward(levels) {
 		if i == len(levels)-1 {
 			m.spec, m.origins = m.augment(level)
@@ -157,23 +157,23 @@ func Resolve(levels []Level) Resolved {
 // merging is a Resolve on its way.
 type merging struct {
 	spec    api.TrafficPolicySpec
-	origins map[string][]store.Key // by field
-	order   []store.Key
-	set     map[store.Key]int // how many fields each policy sets
+	origins map[string][]manifest.Key // by field
+	order   []manifest.Key
+	set     map[manifest.Key]int // how many fields each policy sets
 }
 
 // augment gives a level's own result: a lower policy fills what is open.
-func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[string][]store.Key) {
+func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[string][]manifest.Key) {
 	var spec api.TrafficPolicySpec
-	origins := map[string][]store.Key{}
+	origins := map[string][]manifest.Key{}
 	for _, policy := range level.Specs {
 		key := policy.Origin.Key
 		if _, known := m.set[key]; !known {
 			m.order = append(m.order, key)
 		}
-		own := map[string][]store.Key{}
+		own := map[string][]manifest.Key{}
 		for _, field := range SetFields(policy.Spec) {
-			own[field] = []store.Key{key}
+			own[field] = []manifest.Key{key}
 		}
 		m.set[key] = max(m.set[key], len(own))
 		merge(&spec, origins, policy.Spec, own, ShallowMergePreferChild)
@@ -192,7 +192,7 @@ func SetFields(spec *api.TrafficPolicySpec) (out []string) {
 }
 
 // merge joins from, which stands above, into into, and their origins alike.
-func merge(into *api.TrafficPolicySpec, origins map[string][]store.Key, from *api.TrafficPolicySpec, theirs map[string][]store.Key, s Strategy) {
+func merge(into *api.TrafficPolicySpec, origins map[string][]manifest.Key, from *api.TrafficPolicySpec, theirs map[string][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name()
 		switch field.Merge(into, from, s) {
@@ -209,8 +209,8 @@ func merge(into *api.TrafficPolicySpec, origins map[string][]store.Key, from *ap
 }
 
 // unique keeps the last of equal keys: the preferred ones come last.
-func unique(keys []store.Key) []store.Key {
-	var out []store.Key
+func unique(keys []manifest.Key) []manifest.Key {
+	var out []manifest.Key
 	for i, key := range keys {
 		if !slices.Contains(keys[i+1:], key) {
 			out = append(out, key)
@@ -221,7 +221,7 @@ func unique(keys []store.Key) []store.Key {
 
 func (m *merging) resolved() Resolved {
 	out := Resolved{Spec: m.spec, Origins: inOrder(m.origins)}
-	used, shared := map[store.Key]int{}, map[store.Key]bool{}
+	used, shared := map[manifest.Key]int{}, map[manifest.Key]bool{}
 	for _, origin := range out.Origins {
 		for _, key := range origin.From {
 			used[key]++
@@ -254,9 +254,9 @@ func (r Resolved) Extras() *ir.Extras {
 // Lower gives what a spec comes to, and what is wrong with it: problems name
 // fields, the caller adds the object. With an error among them the policy must
 // not be used.
-func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []store.Problem) {
+func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []manifest.Problem) {
 	extras := &ir.Extras{}
-	var problems []store.Problem
+	var problems []manifest.Problem
 	for _, field := range Fields() {
 		problems = append(problems, field.Lower(spec, extras)...)
 	}

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 func byName(a, b *ir.Origin) int { return cmp.Compare(a.Key.Name, b.Key.Name) }
 
 func attached(name string, spec api.TrafficPolicySpec) *Attached {
-	return &Attached{Origin: &ir.Origin{Key: store.Key{Kind: "TrafficPolicy", Name: name}}, Standing: ByObject, Spec: &spec}
+	return &Attached{Origin: &ir.Origin{Key: manifest.Key{Kind: "TrafficPolicy", Name: name}}, Standing: ByObject, Spec: &spec}
 }
 
 // source is a policy that sets the response header source, and a rate limit.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -28,7 +28,7 @@ var readable = regexp.MustCompile(`^:?[A-Za-z0-9._-]+$`)
 var tokens = regexp.MustCompile(`\s*(?:([A-Za-z_]\w*)|"((?:[^"\\]|\\["\\])*)"|'((?:[^'\\]|\\['\\])*)'|([(),]))\s*`)
 
 // parseTemplate reads text with expressions in {{ }}. A fault names no field.
-func parseTemplate(value string) (ir.Template, *store.Problem) {
+func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	var out ir.Template
 	for value != "" {
 		plain, rest, found := strings.Cut(value, "{{")
@@ -55,9 +55,9 @@ func parseTemplate(value string) (ir.Template, *store.Problem) {
 	return out, nil
 }
 
-func templateFault(what string) *store.Problem {
-	return &store.Problem{
-		Code: "UnsupportedValue", Severity: store.Error,
+func templateFault(what string) *manifest.Problem {
+	return &manifest.Problem{
+		Code: "UnsupportedValue", Severity: manifest.Error,
 		Message: what + " in a template is not supported yet", Hint: templateHint,
 	}
 }
@@ -68,7 +68,7 @@ type parser struct {
 	rest   [][]string
 }
 
-func parseExpr(source string) (ir.Expr, *store.Problem) {
+func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 	p := &parser{source: strings.TrimSpace(source), rest: tokens.FindAllStringSubmatch(source, -1)}
 	length := 0
 	for _, token := range p.rest {

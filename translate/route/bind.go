@@ -6,8 +6,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // weightAnnotation is EP-11466's.
@@ -22,14 +22,14 @@ func (b *builder) readWeight(weighted bool) {
 	}
 	field := "metadata.annotations[" + weightAnnotation + "]"
 	if !weighted {
-		b.problem(store.Warning, "RouteWeightIgnored", field, "route weights are off: the annotation has no effect",
+		b.problem(manifest.Warning, "RouteWeightIgnored", field, "route weights are off: the annotation has no effect",
 			"start gatefold with --weighted-route-precedence, or KGW_WEIGHTED_ROUTE_PRECEDENCE=true")
 		return
 	}
 	weight, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		message := fmt.Sprintf("the route weight %q is not a whole number of 32 bits; it counts as 0", text)
-		b.problem(store.Error, "InvalidValue", field, message, "write a number from -2147483648 to 2147483647, in quotes")
+		b.problem(manifest.Error, "InvalidValue", field, message, "write a number from -2147483648 to 2147483647, in quotes")
 		b.flat.Unserved(field + ": " + message)
 		return
 	}
@@ -40,7 +40,7 @@ func (b *builder) readWeight(weighted bool) {
 // (EP-11466, Non-Goals).
 func (b *builder) ignoreWeight() {
 	if _, ok := b.object.Value.GetAnnotations()[weightAnnotation]; ok {
-		b.problem(store.Warning, "RouteWeightIgnored", "metadata.annotations["+weightAnnotation+"]",
+		b.problem(manifest.Warning, "RouteWeightIgnored", "metadata.annotations["+weightAnnotation+"]",
 			"weights order HTTPRoutes alone: the annotation has no effect", "take it out")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -26,8 +26,8 @@ type Breadth struct {
 }
 
 // BreadthOf returns the Breadth of one candidate that is found by a property of the form.
-func BreadthOf(candidate *store.Object, form SelectorForm) Breadth {
-	route, ok := store.As[*api.HTTPRoute](candidate)
+func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
+	route, ok := manifest.As[*api.HTTPRoute](candidate)
 	if !ok {
 		return Breadth{}
 	}
@@ -62,7 +62,7 @@ const (
 // Fanout returns how many routes the children of a node can come to, at most:
 // the sum over all candidates of the matches that each can place under the node's
 // Points. It makes none of them. offered returns the Breadth of a property.
-func Fanout(route store.Key, points []*Point, offered func(Property) Breadth) int {
+func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
 		total = min(maxFanout, total+fanout(under, offered(property)))
@@ -72,7 +72,7 @@ func Fanout(route store.Key, points []*Point, offered func(Property) Breadth) in
 
 // Spread returns the same for the children of each namespace. offered returns the Breadth of
 // a property by namespace.
-func Spread(route store.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
+func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
 		for namespace, b := range offered(property) {
@@ -98,7 +98,7 @@ func saturating(a, b int) int {
 }
 
 // byProperty groups Points by what they look for.
-func byProperty(route store.Key, points []*Point) map[Property][]*Point {
+func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	out := map[Property][]*Point{}
 	for _, p := range points {
 		for _, property := range Wants(route, []*Point{p}) {

@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -53,7 +53,7 @@ func TestFanout(t *testing.T) {
 		{"more than an int holds", anyone(apart...), route.Breadth{Routes: 1, Joined: math.MaxInt}, math.MaxInt32},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			key := store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "infra", Name: "root"}
+			key := manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "infra", Name: "root"}
 			if got := route.Fanout(key, test.points, func(route.Property) route.Breadth { return test.offered }); got != test.want {
 				t.Errorf("Fanout is %d, not %d", got, test.want)
 			}

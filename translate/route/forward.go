@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -51,7 +51,7 @@ func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	if a.grpc {
 		answer = "the rule answers UNAVAILABLE"
 	}
-	a.problem(store.Warning, codeWeightZero, at+".backendRefs", weightless+": "+answer, hintWeight)
+	a.problem(manifest.Warning, codeWeightZero, at+".backendRefs", weightless+": "+answer, hintWeight)
 }
 
 // codeWeightZero is the code of that warning.
@@ -110,7 +110,7 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)
 		return resolution.Cluster, resolution.DNSName
 	}
-	a.problem(store.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
+	a.problem(manifest.Error, string(resolution.Reason), field, resolution.Message, resolution.Hint)
 	a.flat.Unresolved.Reason = cmp.Or(a.flat.Unresolved.Reason, resolution.Reason)
 	if !slices.Contains(a.unresolved, resolution.Message) {
 		a.unresolved = append(a.unresolved, resolution.Message)

@@ -10,8 +10,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -26,7 +26,7 @@ type Flat struct {
 	// Backends are the back ends that Rules send to, sorted and unique.
 	Backends []*backend.Key
 	// Problems name fields of the object.
-	Problems []store.Problem
+	Problems []manifest.Problem
 	// Unresolved is the first reference that leads nowhere, with the words of all;
 	// its Reason is empty when all are resolved.
 	Unresolved Unresolved
@@ -80,7 +80,7 @@ type Setting struct {
 
 // Flatten gives the rules of an HTTPRoute, a root or one node of a delegation
 // tree, or of a GRPCRoute, which is always a root.
-func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
+func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
 		b.origin = OriginOf(object)
@@ -114,7 +114,7 @@ func Flatten(object *store.Object, setting Setting, resolve Resolver) *Flat {
 
 // builder gathers the Flat of one object.
 type builder struct {
-	object   *store.Object
+	object   *manifest.Object
 	origin   *ir.Origin
 	port     uint32
 	wildcard string
@@ -131,8 +131,8 @@ type builder struct {
 }
 
 // problem notes a mistake at a field of the object.
-func (b *builder) problem(severity store.Severity, code, field, message, hint string) {
-	b.flat.Problems = append(b.flat.Problems, store.Problem{
+func (b *builder) problem(severity manifest.Severity, code, field, message, hint string) {
+	b.flat.Problems = append(b.flat.Problems, manifest.Problem{
 		Code: code, Severity: severity, Object: b.origin.Key, Field: field, Message: message, Hint: hint,
 	})
 }
@@ -140,7 +140,7 @@ func (b *builder) problem(severity store.Severity, code, field, message, hint st
 // unsupported notes something that is valid and not done.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
-	b.problem(store.Error, "UnsupportedValue", field, message, "the rule answers 500 until it is taken out")
+	b.problem(manifest.Error, "UnsupportedValue", field, message, "the rule answers 500 until it is taken out")
 	b.flat.Unserved(field + ": " + message)
 }
 
@@ -153,7 +153,7 @@ func (f *Flat) Unserved(what string) {
 
 // Rules gives the rules of a route that stands in tables, without the matches of
 // a GRPCRoute; they are not to be changed.
-func Rules(object *store.Object) []api.HTTPRouteRule {
+func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
 		return route.Spec.Rules
@@ -167,7 +167,7 @@ func Rules(object *store.Object) []api.HTTPRouteRule {
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
-		b.problem(store.Warning, "UnsupportedValue", at+".sessionPersistence",
+		b.problem(manifest.Warning, "UnsupportedValue", at+".sessionPersistence",
 			"sessionPersistence is not supported yet; requests are spread as if it were not there", "take it out")
 	}
 	var ok bool
@@ -280,7 +280,7 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 		if b.grpc {
 			message, hint = "the rule has no backendRefs: it answers UNAVAILABLE", "add backendRefs"
 		}
-		a.problem(store.Warning, "NoBackends", at, message, hint)
+		a.problem(manifest.Warning, "NoBackends", at, message, hint)
 	}
 	a.forward(at, rule.BackendRefs)
 	return a.action, true

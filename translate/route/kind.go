@@ -6,8 +6,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -21,7 +21,7 @@ type Kind struct {
 	Tables bool
 	// Hosts tells that its routes serve hostnames; others serve a port.
 	Hosts bool
-	read  func(*store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
+	read  func(*manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
 }
 
 // Kinds is the table of them. A kind joins it when it is served.
@@ -36,34 +36,34 @@ func Kinds() []Kind {
 	}
 }
 
-func readHTTP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
-	from, _ := store.As[*api.HTTPRoute](o)
+func readHTTP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := manifest.As[*api.HTTPRoute](o)
 	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
 }
 
-func readGRPC(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
-	from, _ := store.As[*gwv1.GRPCRoute](o)
+func readGRPC(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := manifest.As[*gwv1.GRPCRoute](o)
 	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
 }
 
-func readTLS(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
-	from, _ := store.As[*gwv1.TLSRoute](o)
+func readTLS(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := manifest.As[*gwv1.TLSRoute](o)
 	return from.Spec.CommonRouteSpec, from.Spec.Hostnames
 }
 
-func readTCP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
-	from, _ := store.As[*gwv1.TCPRoute](o)
+func readTCP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := manifest.As[*gwv1.TCPRoute](o)
 	return from.Spec.CommonRouteSpec, nil
 }
 
-func readUDP(o *store.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
-	from, _ := store.As[*gwv1.UDPRoute](o)
+func readUDP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
+	from, _ := manifest.As[*gwv1.UDPRoute](o)
 	return from.Spec.CommonRouteSpec, nil
 }
 
 // KindOf finds a kind by the name that objects of it have; ok is false for one
 // that is not served.
-func KindOf(key store.Key) (kind Kind, ok bool) {
+func KindOf(key manifest.Key) (kind Kind, ok bool) {
 	all := Kinds()
 	i := slices.IndexFunc(all, func(k Kind) bool { return key.Group == gwv1.GroupName && key.Kind == k.Name })
 	if i < 0 {
@@ -88,7 +88,7 @@ func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
 // Common is what all kinds of route have.
 type Common struct {
 	Kind       Kind
-	Key        store.Key
+	Key        manifest.Key
 	Generation int64
 	Parents    []gwv1.ParentReference
 	// Hostnames are those of spec.hostnames, as written but in lower case, and Hosts what
@@ -100,7 +100,7 @@ type Common struct {
 
 // Read gives what an object has in common with routes of other kinds. An object
 // that is none of Kinds is a mistake of ours, and a panic.
-func Read(o *store.Object) Common {
+func Read(o *manifest.Object) Common {
 	kind, ok := KindOf(o.Key)
 	if !ok {
 		panic("route: not a kind of route that is served: " + o.Key.String())
@@ -118,7 +118,7 @@ func Read(o *store.Object) Common {
 
 // Matches counts the matches of a route; a rule without one has one, and so has a
 // route of streams.
-func Matches(object *store.Object) (matches int) {
+func Matches(object *manifest.Object) (matches int) {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
 		for i := range route.Spec.Rules {

@@ -5,7 +5,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -20,7 +20,7 @@ type Level struct {
 }
 
 // prefersParent reads the annotation: two of the four values prefer the parent.
-func prefersParent(object *store.Object) bool {
+func prefersParent(object *manifest.Object) bool {
 	value := object.Value.GetAnnotations()[policyPriority]
 	return value == "ShallowMergePreferParent" || value == "DeepMergePreferParent"
 }

@@ -9,9 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -97,20 +96,20 @@ const (
 
 // ParentRoute is a parentRef of kind HTTPRoute.
 type ParentRoute struct {
-	Key     store.Key
+	Key     manifest.Key
 	Section string // "" is every rule
 	Index   int    // in parentRefs
 }
 
 // parentRoutes gives the parentRefs that name routes. Kind must be written
 // (GEP-1058, 3.1); a missing namespace is the child's.
-func parentRoutes(key store.Key, route *api.HTTPRoute) []ParentRoute {
+func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	var out []ParentRoute
 	for i, ref := range route.Spec.ParentRefs {
 		if !ToRoute(key, ref) {
 			continue
 		}
-		p := ParentRoute{Key: store.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace, Name: string(ref.Name)}, Index: i}
+		p := ParentRoute{Key: manifest.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace, Name: string(ref.Name)}, Index: i}
 		if ref.Namespace != nil {
 			p.Key.Namespace = string(*ref.Namespace)
 		}
@@ -124,13 +123,13 @@ func parentRoutes(key store.Key, route *api.HTTPRoute) []ParentRoute {
 
 // ToRoute tells whether a parentRef of the child names a route above it: only
 // HTTPRoutes stand under each other (EP-10943; GEP-1058: of the same type).
-func ToRoute(child store.Key, ref gwv1.ParentReference) bool {
+func ToRoute(child manifest.Key, ref gwv1.ParentReference) bool {
 	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
 
 // ParentRoutes gives the parentRefs of an object that name routes.
-func ParentRoutes(object *store.Object) []ParentRoute {
-	route, _ := store.As[*api.HTTPRoute](object)
+func ParentRoutes(object *manifest.Object) []ParentRoute {
+	route, _ := manifest.As[*api.HTTPRoute](object)
 	return parentRoutes(object.Key, route)
 }
 
@@ -183,8 +182,8 @@ const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
 // LinkTo links a candidate to the Points of parent that select or admit it.
 // labels are those of the candidate's namespace.
-func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[string]string) Linked {
-	route, _ := store.As[*api.HTTPRoute](child)
+func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
+	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
 	consents := Consents(parent, child)
 	out := Linked{}
@@ -215,8 +214,8 @@ func LinkTo(parent store.Key, points []*Point, child *store.Object, labels map[s
 
 // Consents reports whether a route may be delegated to by the parent: it has no
 // parentRefs, or one that names the parent (docs/design/routes.md).
-func Consents(parent store.Key, child *store.Object) bool {
-	route, _ := store.As[*api.HTTPRoute](child)
+func Consents(parent manifest.Key, child *manifest.Object) bool {
+	route, _ := manifest.As[*api.HTTPRoute](child)
 	return len(route.Spec.ParentRefs) == 0 ||
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
@@ -231,7 +230,7 @@ func (l *Linked) refuse(point *Point, why Refusal) {
 
 // unmet refuses what the candidate's parentRefs ask for and no rule grants: each
 // rule that they name, and the parent when nothing at all came of them.
-func (l *Linked) unmet(parent store.Key, points []*Point, refs []ParentRoute, child *store.Object) {
+func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
 		if has || slices.ContainsFunc(l.Refused, func(r Refusal) bool { return r.Concerns(ref.Section) }) {
@@ -242,7 +241,7 @@ func (l *Linked) unmet(parent store.Key, points []*Point, refs []ParentRoute, ch
 }
 
 // NotAllowed refuses a route whose parent leads nowhere near it.
-func NotAllowed(parent store.Key) Refusal {
+func NotAllowed(parent manifest.Key) Refusal {
 	return Refusal{Reason: ReasonNotAllowedByParent,
 		Message: fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
@@ -250,7 +249,7 @@ func NotAllowed(parent store.Key) Refusal {
 
 // notAdmitted says which rules with allowedRoutes were looked at in vain for a
 // parentRef.
-func notAdmitted(parent store.Key, points []*Point, ref ParentRoute, child *store.Object) Refusal {
+func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) Refusal {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
 	var all, meant, names []string
@@ -274,7 +273,7 @@ func notAdmitted(parent store.Key, points []*Point, ref ParentRoute, child *stor
 	case len(all) > 0:
 		out.Message += fmt.Sprintf("; none with allowedRoutes is named %s: they are %s", ref.Section, strings.Join(all, ", "))
 		out.Hint = "correct the sectionName of the parentRef, or the name of the rule"
-		if near := schema.Nearest(ref.Section, names); near != "" {
+		if near := manifest.Nearest(ref.Section, names); near != "" {
 			out.Hint = fmt.Sprintf("did you mean sectionName: %s?", near)
 		}
 	}
@@ -308,7 +307,7 @@ func (l Linked) Sections(live map[string]bool) []string {
 
 // selects returns the first reference of the rule that selects the route; ok is false
 // for none.
-func (p *Point) selects(child *store.Object) (by Selector, ok bool) {
+func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {
 		here := s.Namespace == child.Key.Namespace
@@ -328,7 +327,7 @@ func (p *Point) selects(child *store.Object) (by Selector, ok bool) {
 
 // admits tells whether the rule's allowedRoutes admit one of the child's
 // parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
-func (p *Point) admits(refs []ParentRoute, child *store.Object, namespace string, set map[string]string) bool {
+func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
 	if p.Allowed == nil || !p.meantBy(refs) {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // checkHTTPHeaders warns of header matches of the i-th rule that no request can meet.
@@ -33,7 +33,7 @@ func (b *builder) checkHeader(rule, match, header int, name string) {
 	if !strings.Contains(name, "_") {
 		return
 	}
-	b.problem(store.Warning, "NeverMatches", fmt.Sprintf("spec.rules[%d].matches[%d].headers[%d].name", rule, match, header),
+	b.problem(manifest.Warning, "NeverMatches", fmt.Sprintf("spec.rules[%d].matches[%d].headers[%d].name", rule, match, header),
 		fmt.Sprintf("this match never matches: Envoy drops request headers with \"_\" in their name, such as %s", name),
 		fmt.Sprintf("let clients send another header, such as %s, and match that one", strings.ReplaceAll(name, "_", "-")))
 }

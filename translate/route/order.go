@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -127,14 +127,14 @@ func CompareOrigins(a, b *ir.Origin) int {
 		ir.TrueFirst(!a.Created.IsZero(), !b.Created.IsZero()),
 		a.Created.Compare(b.Created),
 		cmp.Compare(a.Key.Namespace+"/"+a.Key.Name, b.Key.Namespace+"/"+b.Key.Name),
-		store.CompareKeys(a.Key, b.Key),
+		manifest.CompareKeys(a.Key, b.Key),
 	)
 }
 
 // OriginOf returns the origin of an object. Under path policies, a creationTimestamp counts
 // in files of cluster paths alone: anybody can write one.
-func OriginOf(o *store.Object) *ir.Origin {
-	if o.Source == store.OtherFile {
+func OriginOf(o *manifest.Object) *ir.Origin {
+	if o.Source == manifest.OtherFile {
 		return &ir.Origin{Key: o.Key, Outside: true}
 	}
 	created := o.Value.GetCreationTimestamp()

@@ -6,8 +6,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -39,7 +39,7 @@ func (b *builder) appendRoot(out []place, own place) []place {
 		return append(out, own)
 	}
 	if b.port != 0 {
-		b.problem(store.Error, "UnsupportedValue", fmt.Sprintf("spec.rules[%d].matches[%d].path.type", own.rule, own.match),
+		b.problem(manifest.Error, "UnsupportedValue", fmt.Sprintf("spec.rules[%d].matches[%d].path.type", own.rule, own.match),
 			"PathPostfix has a meaning below a parent route only", "use PathPrefix or RegularExpression, or attach the route to an HTTPRoute with allowedRoutes")
 	}
 	return out
@@ -92,7 +92,7 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 	parent := link.Point.Matcher
 	warn := func(field string) {
-		b.problem(store.Warning, "ParentMatchWins", fmt.Sprintf("spec.rules[%d].matches[%d].%s", own.rule, own.match, field),
+		b.problem(manifest.Warning, "ParentMatchWins", fmt.Sprintf("spec.rules[%d].matches[%d].%s", own.rule, own.match, field),
 			"the match of the parent differs, and wins", "take it out, or write what the parent has")
 	}
 	if parent.Method != "" && own.matcher.Method != "" && parent.Method != own.matcher.Method {
@@ -226,7 +226,7 @@ func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 // ignored warns of what has no meaning on a reference to routes.
 func (b *builder) ignored(at string, ref gwv1.HTTPBackendRef) {
 	warn := func(field string) {
-		b.problem(store.Warning, "DelegatedRefField", at+"."+field, field+" has no effect on a reference to routes", "take it out")
+		b.problem(manifest.Warning, "DelegatedRefField", at+"."+field, field+" has no effect on a reference to routes", "take it out")
 	}
 	if ref.Weight != nil && *ref.Weight != 1 { // 1 is what the schema fills in
 		warn("weight")

@@ -5,8 +5,8 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Property is what a parent and a child have in common when they may be linked.
@@ -30,15 +30,15 @@ func (p Property) In(namespace string) Property {
 }
 
 // Named gives the route that a property is the name of; ok is false for others.
-func (p Property) Named() (key store.Key, ok bool) {
+func (p Property) Named() (key manifest.Key, ok bool) {
 	if p.Form != ByName {
 		return key, false
 	}
-	return store.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
+	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
 // Wants gives the properties of the routes that the Points of a route look for.
-func Wants(route store.Key, points []*Point) []Property {
+func Wants(route manifest.Key, points []*Point) []Property {
 	var out []Property
 	for _, p := range points {
 		for _, s := range p.Selectors {
@@ -54,8 +54,8 @@ func Wants(route store.Key, points []*Point) []Property {
 // Offers gives the properties of a route by which parents may find it. A route
 // with parentRefs that name no route is a root: only its name finds it, and
 // then says why it is refused. Routes of other kinds are not found.
-func Offers(object *store.Object) []Property {
-	route, ok := store.As[*api.HTTPRoute](object)
+func Offers(object *manifest.Object) []Property {
+	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -18,13 +18,13 @@ type StreamFlat struct {
 	// Backends are those that can be sent to, sorted and unique; of a UDPRoute the one
 	// that stands for all of them.
 	Backends []*backend.Key
-	Problems []store.Problem
+	Problems []manifest.Problem
 	// Unresolved is as in Flat.
 	Unresolved Unresolved
 }
 
 // IsStream tells whether a route's connections or datagrams are handed on as they are.
-func IsStream(key store.Key) bool {
+func IsStream(key manifest.Key) bool {
 	kind, served := KindOf(key)
 	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)
 }
@@ -32,7 +32,7 @@ func IsStream(key store.Key) bool {
 // Stream reads the one rule of such a route; the schema admits no more. The share of a
 // reference that cannot be resolved is closed, or dropped (Gateway API,
 // TCPRouteRule.backendRefs).
-func Stream(object *store.Object, resolve Resolver) *StreamFlat {
+func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	out := &StreamFlat{Route: &ir.StreamRoute{Origin: OriginOf(object)}}
 	section, refs := streamRule(object)
 	if section != nil {
@@ -49,8 +49,8 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 			target.Cluster = r.Cluster
 			out.Backends = append(out.Backends, r.Key)
 		default:
-			out.Problems = append(out.Problems, store.Problem{
-				Code: string(r.Reason), Severity: store.Error, Object: object.Key, Field: target.Field, Message: r.Message, Hint: r.Hint,
+			out.Problems = append(out.Problems, manifest.Problem{
+				Code: string(r.Reason), Severity: manifest.Error, Object: object.Key, Field: target.Field, Message: r.Message, Hint: r.Hint,
 			})
 			out.Unresolved.Reason = cmp.Or(out.Unresolved.Reason, r.Reason)
 			if !slices.Contains(words, r.Message) {
@@ -70,7 +70,7 @@ func Stream(object *store.Object, resolve Resolver) *StreamFlat {
 }
 
 // weigh warns of a route of which all backends have weight 0.
-func (f *StreamFlat) weigh(key store.Key) {
+func (f *StreamFlat) weigh(key manifest.Key) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(f.Route.Backends) == 0 || slices.ContainsFunc(f.Route.Backends, weighs) {
 		return
@@ -79,20 +79,20 @@ func (f *StreamFlat) weigh(key store.Key) {
 	if key.Kind == "UDPRoute" {
 		answer = "Envoy drops every datagram"
 	}
-	f.Problems = append(f.Problems, store.Problem{
-		Code: codeWeightZero, Severity: store.Warning, Object: key, Field: "spec.rules[0].backendRefs",
+	f.Problems = append(f.Problems, manifest.Problem{
+		Code: codeWeightZero, Severity: manifest.Warning, Object: key, Field: "spec.rules[0].backendRefs",
 		Message: weightless + ": " + answer, Hint: hintWeight,
 	})
 }
 
-func streamRule(object *store.Object) (name *gwv1.SectionName, refs []gwv1.BackendRef) {
-	if tcp, ok := store.As[*gwv1.TCPRoute](object); ok && len(tcp.Spec.Rules) > 0 {
+func streamRule(object *manifest.Object) (name *gwv1.SectionName, refs []gwv1.BackendRef) {
+	if tcp, ok := manifest.As[*gwv1.TCPRoute](object); ok && len(tcp.Spec.Rules) > 0 {
 		return tcp.Spec.Rules[0].Name, tcp.Spec.Rules[0].BackendRefs
 	}
-	if tls, ok := store.As[*gwv1.TLSRoute](object); ok && len(tls.Spec.Rules) > 0 {
+	if tls, ok := manifest.As[*gwv1.TLSRoute](object); ok && len(tls.Spec.Rules) > 0 {
 		return tls.Spec.Rules[0].Name, tls.Spec.Rules[0].BackendRefs
 	}
-	if udp, ok := store.As[*gwv1.UDPRoute](object); ok && len(udp.Spec.Rules) > 0 {
+	if udp, ok := manifest.As[*gwv1.UDPRoute](object); ok && len(udp.Spec.Rules) > 0 {
 		return udp.Spec.Rules[0].Name, udp.Spec.Rules[0].BackendRefs
 	}
 	return nil, nil

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -12,7 +12,7 @@ import (
 // Each criterion of Compare has its words, which speak of that one alone.
 func TestWhyNamesTheCriterionThatDecides(t *testing.T) {
 	origin := func(name string, year int) *ir.Origin {
-		o := &ir.Origin{Key: store.Key{Kind: "HTTPRoute", Namespace: "n", Name: name}}
+		o := &ir.Origin{Key: manifest.Key{Kind: "HTTPRoute", Namespace: "n", Name: name}}
 		if year > 0 {
 			o.Created = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		}

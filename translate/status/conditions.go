@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
@@ -16,7 +17,7 @@ const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
 // condition builds one condition: bad is a reason against it, else it holds for
 // the reason good.
-func condition[T, R ~string](kind T, generation int64, good R, bad listen.Verdict[R]) metav1.Condition {
+func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verdict[R]) metav1.Condition {
 	c := metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, Reason: string(good), ObservedGeneration: generation,
 	}
@@ -27,7 +28,7 @@ func condition[T, R ~string](kind T, generation int64, good R, bad listen.Verdic
 }
 
 // ClassAccepted is a GatewayClass's Accepted.
-func ClassAccepted(generation int64, bad listen.Verdict[gwv1.GatewayClassConditionReason]) metav1.Condition {
+func ClassAccepted(generation int64, bad manifest.Verdict[gwv1.GatewayClassConditionReason]) metav1.Condition {
 	return condition(gwv1.GatewayClassConditionStatusAccepted, generation, gwv1.GatewayClassReasonAccepted, bad)
 }
 
@@ -36,11 +37,11 @@ func ClassAccepted(generation int64, bad listen.Verdict[gwv1.GatewayClassConditi
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
 	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // which is a reason of Programmed alone
-		bad = listen.Verdict[gwv1.GatewayConditionReason]{}
+		bad = manifest.Verdict[gwv1.GatewayConditionReason]{}
 	}
 	sound, unsound := listenerNames(g.ListenersOf(g.Origin.Key))
 	if bad.Good() && len(unsound) > 0 && len(sound) == 0 && len(g.Ports()) == 0 {
-		bad = listen.Verdict[gwv1.GatewayConditionReason]{
+		bad = manifest.Verdict[gwv1.GatewayConditionReason]{
 			Reason: gwv1.GatewayReasonListenersNotValid, Message: "none of the listeners can be served"}
 	}
 	c := condition(gwv1.GatewayConditionAccepted, g.Generation, gwv1.GatewayReasonAccepted, bad)
@@ -83,7 +84,7 @@ func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 }
 
 func programmed[T, R ~string](kind T, generation int64, reason R, message string) metav1.Condition {
-	return condition(kind, generation, reason, listen.Verdict[R]{Reason: reason, Message: message})
+	return condition(kind, generation, reason, manifest.Verdict[R]{Reason: reason, Message: message})
 }
 
 // pending says that only Envoy's answer is missing.
@@ -134,7 +135,7 @@ func listenerAccepted(l *listen.Listener, generation int64) metav1.Condition {
 }
 
 // refusal says why a listener does not serve; it is good when it does.
-func refusal(l *listen.Listener) listen.Verdict[gwv1.ListenerConditionReason] {
+func refusal(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	return cmp.Or(l.Accepted, l.Conflicted, l.Taken)
 }
 
@@ -157,7 +158,7 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 
 // RouteAccepted is a route's Accepted for one parent. A message without a reason
 // against it tells of ways to the parent that do not lead to the route.
-func RouteAccepted(generation int64, verdict listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
+func RouteAccepted(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
 	c.Message = verdict.Message
 	return c
@@ -165,7 +166,7 @@ func RouteAccepted(generation int64, verdict listen.Verdict[gwv1.RouteConditionR
 
 // RouteResolvedRefs is a route's ResolvedRefs for one parent. A message without
 // a reason against it tells of routes that it hands nothing to.
-func RouteResolvedRefs(generation int64, verdict listen.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
+func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, verdict)
 	c.Message = verdict.Message
 	return c

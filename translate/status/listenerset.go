@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
@@ -39,7 +40,7 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 }
 
 // setRefusal says why a ListenerSet serves nothing, or what of it is not served.
-func setRefusal(set *listen.Set, in *listen.Part) (bad listen.Verdict[gwv1.ListenerSetConditionReason], but string) {
+func setRefusal(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Refused.Good():
 		return set.Refused, ""
@@ -48,14 +49,14 @@ func setRefusal(set *listen.Set, in *listen.Part) (bad listen.Verdict[gwv1.Liste
 		if in != nil {
 			message += ": " + in.Unusable.Message
 		}
-		return listen.Verdict[gwv1.ListenerSetConditionReason]{Reason: gwv1.ListenerSetReasonParentNotAccepted, Message: message}, ""
+		return manifest.Verdict[gwv1.ListenerSetConditionReason]{Reason: gwv1.ListenerSetReasonParentNotAccepted, Message: message}, ""
 	}
 	sound, unsound := listenerNames(in.Listeners)
 	switch {
 	case len(unsound) == 0:
 		return bad, ""
 	case len(sound) == 0:
-		return listen.Verdict[gwv1.ListenerSetConditionReason]{
+		return manifest.Verdict[gwv1.ListenerSetConditionReason]{
 			Reason: gwv1.ListenerSetReasonListenersNotValid, Message: "none of the listeners can be served"}, ""
 	}
 	return bad, fmt.Sprintf("not served: %s; served: %s", strings.Join(unsound, ", "), strings.Join(sound, ", "))

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
@@ -18,13 +18,13 @@ func PolicyAncestor(ref gwv1.ParentReference, conditions ...metav1.Condition) gw
 }
 
 // PolicyAccepted is a policy's Accepted for one ancestor.
-func PolicyAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
+func PolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
 }
 
 // ExtensionAccepted is a GatewayExtension's Accepted, with kgateway's reasons: it
 // holds when policies can use it.
-func ExtensionAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
+func ExtensionAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 

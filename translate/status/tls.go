@@ -4,17 +4,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
 // TLSPolicyAccepted is a BackendTLSPolicy's Accepted for one ancestor.
-func TLSPolicyAccepted(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
+func TLSPolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 
 // TLSPolicyResolvedRefs is a BackendTLSPolicy's ResolvedRefs: it holds when all of its
 // authorities can be used.
-func TLSPolicyResolvedRefs(generation int64, bad listen.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
+func TLSPolicyResolvedRefs(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.BackendTLSPolicyConditionResolvedRefs, generation, gwv1.BackendTLSPolicyReasonResolvedRefs, bad)
 }
 
@@ -37,7 +38,7 @@ func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	bad := g.Client.Refused
 	for _, l := range g.Listeners {
 		if !l.Resolved.Good() {
-			bad = bad.And(listen.Verdict[gwv1.GatewayConditionReason]{Reason: gwv1.GatewayReasonListenersNotResolved, Message: "listener " + l.ID() + ": " + l.Resolved.Message})
+			bad = bad.And(manifest.Verdict[gwv1.GatewayConditionReason]{Reason: gwv1.GatewayReasonListenersNotResolved, Message: "listener " + l.ID() + ": " + l.Resolved.Message})
 		}
 	}
 	return append(out, condition(gwv1.GatewayConditionResolvedRefs, g.Generation, gwv1.GatewayReasonResolvedRefs, bad))

@@ -2,11 +2,13 @@
 // constructor, and the words are those of the Gateway API.
 package status
 
-import "github.com/gatefold/gatefold/store"
+import (
+	"github.com/gatefold/gatefold/store/manifest"
+)
 
 // Update is the new status of one object.
 type Update struct {
-	Key        store.Key
+	Key        manifest.Key
 	Generation int64
 	// Gateway is "namespace/name" of that whose Envoys decide whether it is programmed;
 	// "" for none.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -28,10 +28,10 @@ const (
 // refuse the whole table, so that nothing may get by.
 type checker struct {
 	rule     *ir.Rule
-	problems []store.Problem
+	problems []manifest.Problem
 }
 
-func check(rule *ir.Rule) []store.Problem {
+func check(rule *ir.Rule) []manifest.Problem {
 	c := checker{rule: rule}
 	c.match(&rule.Match)
 	c.action(&rule.Action)
@@ -53,15 +53,15 @@ func (c *checker) place(inMatch bool, field string) string {
 }
 
 func (c *checker) refuse(field, message, hint string) {
-	c.problems = append(c.problems, store.Problem{
-		Code: refusedCode, Severity: store.Error, Object: c.rule.Source.Key,
+	c.problems = append(c.problems, manifest.Problem{
+		Code: refusedCode, Severity: manifest.Error, Object: c.rule.Source.Key,
 		Field: field, Message: message, Hint: hint,
 	})
 }
 
 // refused tells of a rule that passed check and yet breaks a constraint of the
 // message.
-func refused(rule *ir.Rule, err error) store.Problem {
+func refused(rule *ir.Rule, err error) manifest.Problem {
 	c := checker{rule: rule}
 	c.refuse(strings.TrimSuffix(c.place(false, ""), "."),
 		"Envoy does not accept this rule: "+strings.ReplaceAll(err.Error(), "\n", "; "),
@@ -74,7 +74,7 @@ const RejectedCode = "RejectedByEnvoy"
 
 // Rejected tells of a rule that an Envoy rejected, in its words; match tells that
 // it rejects the match whatever the answer, so that there is no place for one.
-func Rejected(rule *ir.Rule, match bool, words string) store.Problem {
+func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
 	c := checker{rule: rule}
 	does := "it answers 500"
 	if match {

@@ -8,13 +8,13 @@ import (
 
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // CheckExtension tells what Envoy would refuse of a GatewayExtension by itself;
 // problems name its fields.
-func CheckExtension(key store.Key, e *ir.Extension) []store.Problem {
+func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	use := ir.ExtensionUse{Extension: e}
 	extras := &ir.Extras{}

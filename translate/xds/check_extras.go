@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // CheckExtras tells what Envoy would refuse of a policy by itself; problems name
 // fields of the policy. Policies that pass may be merged: that makes nothing new.
-func CheckExtras(policy store.Key, extras *ir.Extras) []store.Problem {
+func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	c.changes("spec.transformation.request", extras.Request)
 	c.changes("spec.transformation.response", extras.Response)

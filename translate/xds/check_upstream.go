@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // CheckUpstream tells what Envoy would refuse of a policy for back ends; problems
 // name fields of the policy. That a check by gRPC needs a back end that speaks
 // HTTP/2 is not of the policy alone: package backend looks at it.
-func CheckUpstream(policy store.Key, upstream *ir.Upstream) []store.Problem {
+func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {
 		path := check.HTTP.Path

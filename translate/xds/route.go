@@ -10,20 +10,20 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Route encodes a rule as one envoy.config.route.v3.Route, named as the rule.
 // A rule that Envoy would refuse gives its problems and no bytes: serve Closed
 // in its place. Equal rules give equal bytes.
-func Route(rule *ir.Rule) ([]byte, []store.Problem) {
+func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	if problems := check(rule); len(problems) > 0 {
 		return nil, problems
 	}
 	route := newRoute(rule)
 	if err := route.ValidateAll(); err != nil {
-		return nil, []store.Problem{refused(rule, err)}
+		return nil, []manifest.Problem{refused(rule, err)}
 	}
 	return marshal(route), nil
 }

@@ -1,4 +1,4 @@
-package store
+package manifest
 
 import (
 	"cmp"
@@ -57,4 +57,11 @@ func compareProblems(a, b Problem) int {
 		return c
 	}
 	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+}
+
+// Field names a field of an object; without a Path it is the object itself.
+type Field struct {
+	Object Key
+	// Path is as in Problem.Field: spec.rules[0].matches[1].
+	Path string
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite the wanted texts in testdata")
@@ -93,9 +95,9 @@ func TestExcerpt(t *testing.T) {
 // Whoever may write a file shall not steer the terminal of who validates it.
 func TestTextSteersNoTerminal(t *testing.T) {
 	const escape = "\x1b[2J\r\n"
-	problem := Problem{
+	problem := manifest.Problem{
 		File: "a" + escape, Line: 1, Code: "C", Message: "m" + escape, Field: "f" + escape, Hint: "h" + escape,
-		Object: Key{Kind: "Service", Name: "n" + escape},
+		Object: manifest.Key{Kind: "Service", Name: "n" + escape},
 	}
 	if text := problem.Text(false); strings.ContainsAny(text, "\x1b\r") || strings.Count(text, "\n") != 3 {
 		t.Errorf("%q", text)
@@ -103,7 +105,7 @@ func TestTextSteersNoTerminal(t *testing.T) {
 }
 
 func TestTextInColor(t *testing.T) {
-	p := Problem{Code: "C", Severity: Warning, File: "f.yaml", Line: 1, Column: 2, Message: "m", Hint: "h", Excerpt: "ab\n ^"}
+	p := manifest.Problem{Code: "C", Severity: manifest.Warning, File: "f.yaml", Line: 1, Column: 2, Message: "m", Hint: "h", Excerpt: "ab\n ^"}
 	want := "\x1b[1mf.yaml:1:2\x1b[0m: \x1b[1;33mwarning\x1b[0m: \x1b[1mC: m\x1b[0m\n" +
 		"\x1b[34m  |\x1b[0m\n\x1b[34m1 |\x1b[0m ab\n\x1b[34m  |\x1b[0m \x1b[1;33m ^\x1b[0m\n \x1b[34m =\x1b[0m help: h\n"
 	if got := p.Text(true); got != want {

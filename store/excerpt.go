@@ -1,0 +1,83 @@
+package store
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// excerptWidth is how many characters of a line an excerpt shows.
+const excerptWidth = 100
+
+// excerpt gives the line of a place and below it carets that mark the place.
+// Of a long line it shows the part around the place.
+func excerpt(text []byte, at place) string {
+	line, column := window(lineOf(text, at.line), at.column)
+	var shown, marks strings.Builder
+	n := 0
+	for _, r := range line {
+		blank := ' '
+		switch {
+		case r == '\t':
+			blank = r
+		case !unicode.IsPrint(r):
+			r = unicode.ReplacementChar
+		}
+		shown.WriteRune(r)
+		if n++; n < column {
+			marks.WriteRune(blank)
+		}
+	}
+	rest := n - column + 1
+	if strings.HasSuffix(line, "…") {
+		rest--
+	}
+	marks.WriteString(strings.Repeat("^", max(1, min(at.width, rest))))
+	return shown.String() + "\n" + marks.String()
+}
+
+// window gives the part of a line that is shown of it, and the column in it;
+// what is left out becomes "…".
+func window(line []byte, column int) (part string, at int) {
+	count := utf8.RuneCount(line)
+	column = min(max(column, 1), count+1)
+	from := 0
+	if column > excerptWidth*3/4 {
+		from = column - excerptWidth/2
+	}
+	start := skipRunes(line, from)
+	end := start + skipRunes(line[start:], excerptWidth)
+	part, at = string(line[start:end]), column-from
+	if end < len(line) {
+		part += "…"
+	}
+	if from > 0 {
+		part, at = "…"+part, at+1
+	}
+	return part, at
+}
+
+// skipRunes gives the offset behind n characters.
+func skipRunes(line []byte, n int) int {
+	at := 0
+	for ; n > 0 && at < len(line); n-- {
+		_, size := utf8.DecodeRune(line[at:])
+		at += size
+	}
+	return at
+}
+
+// lineOf gives a line of the text, counted from 1, without its end; nil when
+// there is none.
+func lineOf(text []byte, number int) []byte {
+	for ; number > 1; number-- {
+		_, after, found := bytes.Cut(text, []byte{'\n'})
+		if !found {
+			return nil
+		}
+		text = after
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	return bytes.TrimSuffix(line, []byte{'\r'})
+}

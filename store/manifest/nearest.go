@@ -1,0 +1,52 @@
+package manifest
+
+import "strings"
+
+// longestMisspelt is the longest text that Nearest looks for.
+const longestMisspelt = 60
+
+// Nearest returns the candidate with the smallest Distance to name in lower case. It is ""
+// when all differ in more than a third of the letters.
+func Nearest(name string, candidates []string) string {
+	if len(name) > longestMisspelt {
+		return ""
+	}
+	best, least := "", 0
+	name = strings.ToLower(name)
+	for _, candidate := range candidates {
+		d := Distance(name, strings.ToLower(candidate))
+		if d <= max(1, min(len(name), len(candidate))/3) && (best == "" || d < least) {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// Distance counts the letters to insert, remove, replace or swap with their
+// neighbour to make b of a; it is 100 for texts longer than that.
+func Distance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 100
+	}
+	var before []int // the row before the last
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
