@@ -23,7 +23,7 @@ type TLS struct {
 	CertSecret, CASecret string
 }
 
-// Secrets gives the content of the files CertSecret and CASecret: what Envoy calls
+// Secrets returns the content of the files CertSecret and CASecret: what Envoy calls
 // file-based SDS, a resource each.
 func (t TLS) Secrets() (certificate, authority []byte) {
 	return secretFile("certificate", "tls_certificate", map[string]any{
@@ -64,7 +64,7 @@ func (t TLS) check(xds address) error {
 	return errors.Join(errs...)
 }
 
-// context gives the transport socket's configuration, tls.v3.UpstreamTlsContext.
+// context returns the transport socket's configuration, tls.v3.UpstreamTlsContext.
 // Envoy's clients stop at TLS 1.2 unless told otherwise, and gatefold asks for 1.3.
 func (t TLS) context(xds address) map[string]any {
 	name := t.ServerName
@@ -97,7 +97,7 @@ func (t TLS) context(xds address) map[string]any {
 	return context
 }
 
-// nameKind gives Envoy's type of a name in a certificate.
+// nameKind returns Envoy's type of a name in a certificate.
 func nameKind(name string) string {
 	_, err := netip.ParseAddr(name)
 	switch {

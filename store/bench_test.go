@@ -75,7 +75,7 @@ func BenchmarkCold(b *testing.B) {
 }
 
 // readOnce reads and validates each document of the Tree once, keeps the results
-// as a Store does, and gives the CPU time that it took.
+// as a Store does, and returns the CPU time that it took.
 func readOnce(b *testing.B, tree watcher.Tree) time.Duration {
 	r := newStore(b, Options{}).reader
 	var parts []part

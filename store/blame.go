@@ -23,7 +23,7 @@ type blamer struct {
 	budget int
 }
 
-// blame gives the offset in the text at which the mistake shows.
+// blame returns the offset in the text at which the mistake shows.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {
 		return lineStart(text, lineIn(err))
@@ -63,14 +63,14 @@ func (b *blamer) within(begin, end int) int {
 	return at
 }
 
-// consumed gives how much of the text the parser looks at before it refuses it.
+// consumed returns how much of the text the parser looks at before it refuses it.
 func (b *blamer) consumed() int {
 	s := &slowReader{rest: b.text}
 	_, _ = parseYAML(s) // it fails as before; what counts is how far it came
 	return len(b.text) - len(s.rest)
 }
 
-// refused tells whether the first n bytes are refused for the same reason. When
+// refused reports whether the first n bytes are refused for the same reason. When
 // the budget is spent nothing is, so that searches end.
 func (b *blamer) refused(n int) bool {
 	b.budget -= n
@@ -109,7 +109,7 @@ func lineIn(err error) int {
 	return line
 }
 
-// lineStart gives the offset at which a line begins, of the last when there
+// lineStart returns the offset at which a line begins, of the last when there
 // are fewer.
 func lineStart(text []byte, line int) int {
 	start := 0

@@ -50,7 +50,7 @@ func (m *mistake) unclosed(open bracket) {
 	m.say(message, "close it with "+closer+"; if it is text, put it in quotes")
 }
 
-// openBracket gives the innermost bracket that the text opens and does not close.
+// openBracket returns the innermost bracket that the text opens and does not close.
 // Quotes, comments and block scalars hold no brackets.
 func openBracket(text []byte) (innermost bracket, found bool) {
 	s := bracketScanner{}

@@ -81,14 +81,14 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }
 
-// plainText tells whether the canonical text of an object says all that its typed value
+// plainText reports whether the canonical text of an object says all that its typed value
 // says: encoding/json leaves out empty lists and objects, where it may.
 func plainText(canonical []byte) bool {
 	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain tells whether the document says nothing beside one sound object that plainText
+// isPlain reports whether the document says nothing beside one sound object that plainText
 // tells well.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&

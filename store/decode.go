@@ -25,7 +25,7 @@ const (
 // behind a line break that is one to YAML alone.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
-// parseYAML gives the root of one document, nil for an empty one. Its nodes
+// parseYAML returns the root of one document, nil for an empty one. Its nodes
 // are checked by the decoder: the parser lets duplicate keys and alias bombs
 // pass. The parser's panics come back as errors.
 func parseYAML(text io.Reader) (root *yaml.Node, err error) {
@@ -49,7 +49,7 @@ func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	return document.Content[0], nil
 }
 
-// estimateNodes gives about the number of nodes that a document's text makes,
+// estimateNodes returns about the number of nodes that a document's text makes,
 // from the characters that begin nodes.
 func estimateNodes(text []byte) int {
 	n := 0
@@ -72,7 +72,7 @@ type decoder struct {
 	loose    bool                // see readLoosely
 }
 
-// decodeYAML gives the value of a document's root. When it returns problems,
+// decodeYAML returns the value of a document's root. When it returns problems,
 // the value lacks what they are about; what stands under a name that is there already has
 // that name with repeated behind it. Their lines are those of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
@@ -230,7 +230,7 @@ func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	}
 }
 
-// isMerge tells whether the key is the << of a merge.
+// isMerge reports whether the key is the << of a merge.
 func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
 }
@@ -267,7 +267,7 @@ func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 	last.Message, last.other = strings.ReplaceAll(last.Message, "%", "%%")+", first in line %d", first.Line
 }
 
-// key gives the name that a key has in JSON.
+// key returns the name that a key has in JSON.
 func (d *decoder) key(n *yaml.Node) (string, bool) {
 	name, err := keyName(n)
 	if err == nil {
@@ -281,7 +281,7 @@ func (d *decoder) key(n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// keyName gives the text of a key: numbers and booleans become text as in
+// keyName returns the text of a key: numbers and booleans become text as in
 // sigs.k8s.io/yaml.
 func keyName(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
@@ -307,7 +307,7 @@ func keyName(n *yaml.Node) (string, error) {
 	return "", errors.New(quote(n.Value) + " cannot be a key")
 }
 
-// scalar gives the value of a scalar as it is in JSON.
+// scalar returns the value of a scalar as it is in JSON.
 func (d *decoder) scalar(n *yaml.Node) any {
 	if d.loose && n.Tag != "!!binary" {
 		if n.Style == 0 && resolvePlain(n.Value) == nil {

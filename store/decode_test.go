@@ -9,7 +9,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// asKubectl gives what the API server gets when kubectl applies the text.
+// asKubectl returns what the API server gets when kubectl applies the text.
 func asKubectl(text string) (value any, err error) {
 	asJSON, err := sigsyaml.YAMLToJSON([]byte(text))
 	if err != nil {

@@ -35,7 +35,7 @@ type reader struct {
 	sharer  *sharer
 }
 
-// read gives what one document says. It never fails: what is wrong is in the
+// read returns what one document says. It never fails: what is wrong is in the
 // result's problems.
 func (r reader) read(text []byte) *result {
 	said, _ := r.timed(text)
@@ -76,7 +76,7 @@ type documentReader struct {
 	raw  any // the value of root as it is written, once loosely was asked for it
 }
 
-// decode gives the document's value; ok is false when there is none to look at.
+// decode returns the document's value; ok is false when there is none to look at.
 func (d *documentReader) decode() (value any, ok bool) {
 	if p, unfit := unfitText(d.text); unfit {
 		d.fail(finding{Problem: p})
@@ -134,7 +134,7 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows tells whether lines of an object may be shown: it is known to be no
+// shows reports whether lines of an object may be shown: it is known to be no
 // Secret and alone in its document, or nothing there looks like a Secret.
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
@@ -235,7 +235,7 @@ func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
 
-// identify gives the object's kind, if it is one of the table. Otherwise the
+// identify returns the object's kind, if it is one of the table. Otherwise the
 // object goes no further.
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
@@ -326,7 +326,7 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// keyOf gives the key of an object as far as it can be read; zero when it has
+// keyOf returns the key of an object as far as it can be read; zero when it has
 // no kind of the table, no name, or one longer than any object's: no problem
 // should carry megabytes of it.
 func keyOf(object map[string]any) manifest.Key {
@@ -369,7 +369,7 @@ func describe(value any) string {
 	return "a number"
 }
 
-// secretive tells whether the text may be a Secret's. It is asked where the
+// secretive reports whether the text may be a Secret's. It is asked where the
 // document's kind is not known, and errs on the side of silence.
 func secretive(text []byte) bool {
 	for _, word := range []string{"ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword"} {

@@ -10,7 +10,7 @@ import (
 // excerptWidth is how many characters of a line an excerpt shows.
 const excerptWidth = 100
 
-// excerpt gives the line of a place and below it carets that mark the place.
+// excerpt returns the line of a place and below it carets that mark the place.
 // Of a long line it shows the part around the place.
 func excerpt(text []byte, at place) string {
 	line, column := window(lineOf(text, at.line), at.column)
@@ -37,7 +37,7 @@ func excerpt(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window gives the part of a line that is shown of it, and the column in it;
+// window returns the part of a line that is shown of it, and the column in it;
 // what is left out becomes "…".
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
@@ -58,7 +58,7 @@ func window(line []byte, column int) (part string, at int) {
 	return part, at
 }
 
-// skipRunes gives the offset behind n characters.
+// skipRunes returns the offset behind n characters.
 func skipRunes(line []byte, n int) int {
 	at := 0
 	for ; n > 0 && at < len(line); n-- {
@@ -68,7 +68,7 @@ func skipRunes(line []byte, n int) int {
 	return at
 }
 
-// lineOf gives a line of the text, counted from 1, without its end; nil when
+// lineOf returns a line of the text, counted from 1, without its end; nil when
 // there is none.
 func lineOf(text []byte, number int) []byte {
 	for ; number > 1; number-- {

@@ -36,7 +36,7 @@ func grantOf(o *manifest.Object) tenancy.Grant {
 	return grant
 }
 
-// sourceOf says whether objects of a file come from cluster paths.
+// sourceOf reports whether objects of a file come from cluster paths.
 func (s *Store) sourceOf(file string) manifest.Source {
 	switch {
 	case !s.policy.InForce():

@@ -35,7 +35,7 @@ func fenced(t testing.TB) *Store {
 // files are contents by path.
 type files map[string]string
 
-// with gives the files and others; those without content are gone.
+// with returns the files and others; those without content are gone.
 func (f files) with(others files) files {
 	all := files{}
 	for _, some := range []files{f, others} {

@@ -15,7 +15,7 @@ const (
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// holdForPolicies says whether the path policies cannot be known, so that taking the Tree
+// holdForPolicies reports whether the path policies cannot be known, so that taking the Tree
 // could open what is meant to be shut, or shut everything.
 func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.policy.InForce() {
@@ -38,7 +38,7 @@ func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p manife
 	return manifest.Problem{}, false
 }
 
-// holdForFlag says whether the operator forgot --cluster-paths: a Namespace asks for path
+// holdForFlag reports whether the operator forgot --cluster-paths: a Namespace asks for path
 // policies and nothing serves yet, or the state of an earlier run has that Namespace. At
 // any other time the Namespace alone is refused, as any file could define one.
 func (s *Store) holdForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {

@@ -35,7 +35,7 @@ type oddities struct {
 	foreign  []foreign
 }
 
-// oddities gives what there is of the file beside its definitions.
+// oddities returns what there is of the file beside its definitions.
 func (f *file) oddities() oddities {
 	if f.beside == nil {
 		return oddities{}
@@ -145,7 +145,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree) ([]edit, Stats) {
 	return edits, stats
 }
 
-// compare finds the files that differ, and gives the contents of those to read.
+// compare finds the files that differ, and returns the contents of those to read.
 func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
 	contents = map[string][]byte{}
 	changed, gone := tree.Files.Since(s.taken.Files)
@@ -328,13 +328,13 @@ func (d *document) explain(thoroughly bool) finding {
 	return nameSyntax(d.remarks().syntax)
 }
 
-// flawed tells whether the file adds to the problems.
+// flawed reports whether the file adds to the problems.
 func (f *file) flawed() bool {
 	all := f.oddities()
 	return len(all.problems)+len(all.foreign) > 0
 }
 
-// fileProblems gives the problems of files, unsorted.
+// fileProblems returns the problems of files, unsorted.
 func fileProblems(flawed map[string]*file) []manifest.Problem {
 	var all []manifest.Problem
 	for _, f := range flawed {

@@ -54,7 +54,7 @@ type InvalidListener struct {
 	Mistake Mistake
 }
 
-// String gives field and message.
+// String returns field and message.
 func (m Mistake) String() string {
 	if m.Field == "" {
 		return m.Message
@@ -157,7 +157,7 @@ func (i *Invalid) readSpec(spec map[string]any) bool {
 	return true
 }
 
-// unblamed gives the text of a field in which there is no mistake, else "".
+// unblamed returns the text of a field in which there is no mistake, else "".
 func (i *Invalid) unblamed(field string, value any) string {
 	if slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return m.Field == field }) {
 		return ""
@@ -205,7 +205,7 @@ func (i *Invalid) readRefs(list []any) {
 	}
 }
 
-// named gives a field that is text and no longer than any name.
+// named returns a field that is text and no longer than any name.
 func named[T ~string](fields map[string]any, field string) *T {
 	value, ok := fields[field].(string)
 	if !ok || len(value) > validation.DNS1123SubdomainMaxLength {
@@ -292,7 +292,7 @@ func (s *Store) replaceRefusals(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// refusalOf gives what is told of a key under which nothing serves: of several
+// refusalOf returns what is told of a key under which nothing serves: of several
 // definitions, the first path's first; nil for none that the fence lets speak.
 func (s *Store) refusalOf(key manifest.Key) *refusal {
 	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
@@ -356,7 +356,7 @@ func (s *Store) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// placeOfInvalid gives the place of an object that is told of as Invalid, zero for
+// placeOfInvalid returns the place of an object that is told of as Invalid, zero for
 // others.
 func (s *Store) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {

@@ -76,7 +76,7 @@ func TestInvalidIsToldWhereNothingServes(t *testing.T) {
 	}
 }
 
-// invalidOf gives what is told of the one object of a text.
+// invalidOf returns what is told of the one object of a text.
 func invalidOf(t *testing.T, text string) *Invalid {
 	t.Helper()
 	c := newStore(t, Options{}).Apply(treeOf(map[string]string{"x.yaml": text}))

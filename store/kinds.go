@@ -59,7 +59,7 @@ func (k *kind) apiVersions() []string {
 	return all
 }
 
-// kindOf gives the line of the table for a kind; nil when there is none.
+// kindOf returns the line of the table for a kind; nil when there is none.
 func kindOf(gk k8sschema.GroupKind) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.group == gk.Group && k.name == gk.Kind })
 	if i < 0 {

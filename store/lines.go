@@ -34,7 +34,7 @@ func hasOddBreak(text []byte) bool {
 		bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
 }
 
-// yamlLine gives the length of the text's first line, as YAML sees it.
+// yamlLine returns the length of the text's first line, as YAML sees it.
 func yamlLine(text []byte) int {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])

@@ -16,7 +16,7 @@ type place struct {
 	line, column, width int
 }
 
-// find gives the place of the value that path leads to. Where it leads to
+// find returns the place of the value that path leads to. Where it leads to
 // nothing, it is the place of the last key or item on the way that is there.
 func find(root *yaml.Node, path fieldPath) place {
 	at, value := descend(root, path)
@@ -26,13 +26,13 @@ func find(root *yaml.Node, path fieldPath) place {
 	return placeOf(at)
 }
 
-// findKey gives the place of the last key or item on the path that is there.
+// findKey returns the place of the last key or item on the path that is there.
 func findKey(root *yaml.Node, path fieldPath) place {
 	at, _ := descend(root, path)
 	return placeOf(at)
 }
 
-// descend gives the last key or item on the path that is there, and the value that the
+// descend returns the last key or item on the path that is there, and the value that the
 // path leads to, nil for none.
 func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	at, value = root, root
@@ -46,7 +46,7 @@ func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	return at, value
 }
 
-// child gives the value that the step leads to, and its key; an item of a list
+// child returns the value that the step leads to, and its key; an item of a list
 // is its own key.
 func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
@@ -159,7 +159,7 @@ func (d *definition) locate(field string) (p manifest.Problem) {
 	return p
 }
 
-// shows tells whether lines of the definition's text may be shown.
+// shows reports whether lines of the definition's text may be shown.
 func (d *definition) shows() bool {
 	return d.object.Key.Kind != "Secret" && (len(d.at()) == 0 || !secretive(d.document.text))
 }

@@ -82,7 +82,7 @@ func isPlainKey(key string) bool {
 // maxQuoted is how many bytes of the user's own text a message repeats.
 const maxQuoted = 80
 
-// quote gives the user's own text for a message: in quotes, cut, and without
+// quote returns the user's own text for a message: in quotes, cut, and without
 // control characters.
 func quote(text string) string { return strconv.Quote(cut(text)) }
 

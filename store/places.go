@@ -57,7 +57,7 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// find gives the place of a field in the document that root is of.
+// find returns the place of a field in the document that root is of.
 func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place

@@ -5,7 +5,7 @@ import "sync"
 // progressStep is how many documents are read between two calls of Options.Progress.
 const progressStep = 100
 
-// counting gives what is to be called whenever one of so many documents is read.
+// counting returns what is to be called whenever one of so many documents is read.
 func (s *Store) counting(of int) func() {
 	if s.options.Progress == nil {
 		return func() {}

@@ -25,7 +25,7 @@ type remarks struct {
 	unparsed bool  // the text has no value: its file looks for policies in it (reader.salvageText)
 }
 
-// remarks gives what the document says beside its items.
+// remarks returns what the document says beside its items.
 func (r *result) remarks() remarks {
 	if r.beside == nil {
 		return remarks{}

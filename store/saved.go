@@ -43,7 +43,7 @@ func (d *definition) saved() []byte {
 	return d.document.text
 }
 
-// alone gives the text to be saved of a checked object where its document
+// alone returns the text to be saved of a checked object where its document
 // cannot be: that is a list, or may hold Secrets beside it, in comments too.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
@@ -63,7 +63,7 @@ func (s *Store) changed(key manifest.Key) {
 	}
 }
 
-// Unsaved gives what came to serve, or ceased to, since it was last called,
+// Unsaved returns what came to serve, or ceased to, since it was last called,
 // sorted by key; nothing without Options.Save.
 func (s *Store) Unsaved() []Saved {
 	var all []Saved
@@ -74,7 +74,7 @@ func (s *Store) Unsaved() []Saved {
 	return all
 }
 
-// Saved gives all that serves, sorted by key: what Unsaved has ever given, and
+// Saved returns all that serves, sorted by key: what Unsaved has ever given, and
 // what it would give, added up.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.served)+len(s.absent))
@@ -231,7 +231,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects gives Restored once: Envoys that run would lose a listener with its
+// restoredObjects returns Restored once: Envoys that run would lose a listener with its
 // Secret, which they have as long as they are told nothing.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
@@ -251,7 +251,7 @@ func (s *Store) Restored() []*manifest.Object {
 	return s.objects()
 }
 
-// Told gives all that Changes have told of, added up: the Change that brings whoever
+// Told returns all that Changes have told of, added up: the Change that brings whoever
 // lost them to the present. Its Problems and Stats are empty.
 func (s *Store) Told() (all Change) {
 	if s.restored {
@@ -262,7 +262,7 @@ func (s *Store) Told() (all Change) {
 	return all
 }
 
-// objects gives what serves, sorted.
+// objects returns what serves, sorted.
 func (s *Store) objects() []*manifest.Object {
 	objects := make([]*manifest.Object, 0, len(s.served))
 	for _, at := range s.served {

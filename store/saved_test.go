@@ -28,7 +28,7 @@ func (l ledger) take(s *Store) {
 	}
 }
 
-// restart gives a new Store that begins with what was saved.
+// restart returns a new Store that begins with what was saved.
 func (l ledger) restart(t testing.TB, options Options) *Store {
 	t.Helper()
 	s := newStore(t, options)

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// resolve gives a scalar's value by the rules of YAML 1.1 that kubectl
+// resolve returns a scalar's value by the rules of YAML 1.1 that kubectl
 // follows: string, bool, int64, uint64 above its range, float64 or nil. Quoted
 // and block scalars are strings unless a tag says otherwise.
 func resolve(n *yaml.Node) (any, error) {
@@ -38,7 +38,7 @@ func resolve(n *yaml.Node) (any, error) {
 	return n.Value, nil
 }
 
-// resolveTagged gives the value of a scalar that names its own type.
+// resolveTagged returns the value of a scalar that names its own type.
 func resolveTagged(tag, text string) (any, error) {
 	value := resolvePlain(text)
 	got := ""
@@ -78,7 +78,7 @@ var words = map[string]any{
 
 var decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// resolvePlain gives the value of a plain scalar.
+// resolvePlain returns the value of a plain scalar.
 func resolvePlain(text string) any {
 	if value, ok := words[text]; ok {
 		return value
@@ -96,7 +96,7 @@ func resolvePlain(text string) any {
 	return text
 }
 
-// resolveNumber gives the number that text writes in decimal, 0x, 0o, 0b or,
+// resolveNumber returns the number that text writes in decimal, 0x, 0o, 0b or,
 // with a leading zero, in octal; nil when it writes none.
 func resolveNumber(text string) any {
 	digits := strings.ReplaceAll(text, "_", "")
@@ -115,7 +115,7 @@ func resolveNumber(text string) any {
 	return nil
 }
 
-// jsonValue gives what is left of a value after being written as JSON and read
+// jsonValue returns what is left of a value after being written as JSON and read
 // as Kubernetes reads it: a number without fraction or exponent is an int64
 // where it fits, so that 1.0 and 1e3 are integers.
 func jsonValue(value any) (any, error) {

@@ -39,7 +39,7 @@ func (s served) path() string {
 	return ""
 }
 
-// twins tells whether the object has twins: no sound version is known.
+// twins reports whether the object has twins: no sound version is known.
 func (s served) twins() bool {
 	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }
@@ -233,7 +233,7 @@ func first(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose gives the definition that serves: that of the file which serves
+// choose returns the definition that serves: that of the file which serves
 // already, and in it the unchanged one; else the first.
 func choose(definitions []*definition, before served) *definition {
 	own := definitions

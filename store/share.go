@@ -23,7 +23,7 @@ const maxShared = 64
 
 func newSharer() *sharer { return &sharer{seed: maphash.MakeSeed()} }
 
-// word gives a text that is equal to this one, and nothing else: neither may be changed.
+// word returns a text that is equal to this one, and nothing else: neither may be changed.
 func (s *sharer) word(text string) *string {
 	place := &s.words[maphash.String(s.seed, text)%uint64(len(s.words))]
 	if known := place.Load(); known != nil && *known == text {
@@ -64,7 +64,7 @@ func (s *sharer) share(v reflect.Value) {
 	}
 }
 
-// object has an object that nobody knows yet share its words, and gives it. A nil sharer
+// object has an object that nobody knows yet share its words, and returns it. A nil sharer
 // shares nothing.
 func (s *sharer) object(o *manifest.Object) *manifest.Object {
 	if s == nil {

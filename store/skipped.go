@@ -33,7 +33,7 @@ func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below 
 	return watcher.Skip{}, false
 }
 
-// elsewhere gives the files of the Store that were not among the files of the Tree
+// elsewhere returns the files of the Store that were not among the files of the Tree
 // before: they were skipped there, or the Store was restored and there was none.
 func (s *Store) elsewhere() (paths []string) {
 	if s.taken.Files.Len() == 0 {

@@ -92,13 +92,13 @@ func (s *splitter) cut() {
 	s.text, s.content, s.directives = nil, false, false
 }
 
-// hasMarker tells whether the line is the marker, alone or before a blank.
+// hasMarker reports whether the line is the marker, alone or before a blank.
 func hasMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank tells whether the line holds nothing but blanks and a comment.
+// isBlank reports whether the line holds nothing but blanks and a comment.
 func isBlank(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) == 0 || line[0] == '#'

@@ -39,7 +39,7 @@ func (s *Store) doubt(key manifest.Key) {
 	}
 }
 
-// problems gives all that stands, sorted. It is the list of before where nothing in it
+// problems returns all that stands, sorted. It is the list of before where nothing in it
 // changed.
 func (s *Store) problems() []manifest.Problem {
 	if s.standing.sure {

@@ -161,7 +161,7 @@ const (
 	revisionInvalid = "RevisionInvalid"
 )
 
-// hold says whether the Tree must not be taken, and why.
+// hold reports whether the Tree must not be taken, and why.
 func (s *Store) hold(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.served)
@@ -204,7 +204,7 @@ func frozen(why manifest.Problem) string {
 	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
 }
 
-// problemsHeld gives the problems that stand while a Tree is held: those of
+// problemsHeld returns the problems that stand while a Tree is held: those of
 // the Tree where it was its documents that are at fault, else those before.
 func (s *Store) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {

@@ -42,7 +42,7 @@ func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	return manifest.Problem{}, false
 }
 
-// allowedInYAML tells whether YAML lets the character stand in a text.
+// allowedInYAML reports whether YAML lets the character stand in a text.
 func allowedInYAML(r rune) bool {
 	switch {
 	case r < ' ':
@@ -96,7 +96,7 @@ func notUTF8(text []byte, at int) manifest.Problem {
 	}
 }
 
-// placeAt gives the place of a byte of the text.
+// placeAt returns the place of a byte of the text.
 func placeAt(text []byte, at int) place {
 	before := text[:at]
 	start := bytes.LastIndexByte(before, '\n') + 1
@@ -258,7 +258,7 @@ func (m *mistake) strayColon() {
 	}
 }
 
-// lineAbove gives the next line above the mistake's that says something.
+// lineAbove returns the next line above the mistake's that says something.
 func (m *mistake) lineAbove() (number int, line string) {
 	above := m.text[:m.at-len(m.before)]
 	for number = bytes.Count(above, []byte{'\n'}); number > 0; number-- {

@@ -22,7 +22,7 @@ func twinRules() []string {
 	}
 }
 
-// onlyTwins tells whether twins are all that is wrong with an object.
+// onlyTwins reports whether twins are all that is wrong with an object.
 func onlyTwins(key manifest.Key, findings []schema.Finding) bool {
 	found := false
 	for _, f := range findings {
@@ -72,7 +72,7 @@ func sound(definitions []*definition) []*definition {
 	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return d.twins })
 }
 
-// candidates gives the definitions of a key that may serve: sound ones; else, where
+// candidates returns the definitions of a key that may serve: sound ones; else, where
 // none serves or is kept, those with twins.
 func (s *Store) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := sound(inside)

@@ -67,7 +67,7 @@ type entry struct {
 	sub *node
 }
 
-// isLink tells whether another name may lead to the same.
+// isLink reports whether another name may lead to the same.
 func (e *entry) isLink() bool { return e.link != identity{} || e.sig.shared }
 
 func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }

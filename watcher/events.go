@@ -84,7 +84,7 @@ func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 	return e, nil
 }
 
-// blind tells whether changes may come without events.
+// blind reports whether changes may come without events.
 func (e *events) blind() bool { return e.fs == nil || e.failed }
 
 // limited notes that a directory has no events, for want of watches or instances.
@@ -267,7 +267,7 @@ func (e *events) enter(dir string, id identity) {
 	e.tell()
 }
 
-// silent tells whether the file system of dir may change without events. Each
+// silent reports whether the file system of dir may change without events. Each
 // one is tried once, by what needs no writing into the user's folder.
 func (e *events) silent(dir string, dev uint64) bool {
 	m, known := e.mounts[dev]

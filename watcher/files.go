@@ -24,7 +24,7 @@ type Files struct {
 // chunk is a piece of the list. It is never changed.
 type chunk struct{ files []File }
 
-// FilesOf gives files, sorted; of two with one path, the last counts.
+// FilesOf returns files, sorted; of two with one path, the last counts.
 func FilesOf(files ...File) Files {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -65,7 +65,7 @@ func (f Files) Len() int { return f.len }
 // Bytes is how many bytes the files have together.
 func (f Files) Bytes() int64 { return f.bytes }
 
-// All gives the files in order of their paths.
+// All returns the files in order of their paths.
 func (f Files) All() iter.Seq[File] {
 	return func(yield func(File) bool) {
 		for _, c := range f.chunks {
@@ -78,7 +78,7 @@ func (f Files) All() iter.Seq[File] {
 	}
 }
 
-// Get gives the file of a path.
+// Get returns the file of a path.
 func (f Files) Get(path string) (File, bool) {
 	c := f.chunkOf(path)
 	if c < 0 {
@@ -92,7 +92,7 @@ func (f Files) Get(path string) (File, bool) {
 	return files[i], true
 }
 
-// chunkOf gives the chunk in which a path lies or would lie; -1 without chunks.
+// chunkOf returns the chunk in which a path lies or would lie; -1 without chunks.
 func (f Files) chunkOf(path string) int {
 	after := sort.Search(len(f.chunks), func(i int) bool { return f.chunks[i].files[0].Path > path })
 	return min(max(after-1, 0), len(f.chunks)-1)
@@ -102,7 +102,7 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With gives the files with those of set, in the place of files with their
+// With returns the files with those of set, in the place of files with their
 // paths, and without those of gone. No path may be in both.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
@@ -136,7 +136,7 @@ type edit struct {
 	file *File
 }
 
-// edited gives a copy of files with edits.
+// edited returns a copy of files with edits.
 func edited(files []File, edits []edit) []File {
 	files = append(make([]File, 0, len(files)+len(edits)), files...)
 	for _, e := range edits {
@@ -170,7 +170,7 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since gives the files that before does not have with that content, and the
+// Since returns the files that before does not have with that content, and the
 // paths that it has and f has not; both are sorted. What both share is not
 // looked at.
 func (f Files) Since(before Files) (changed []File, gone []string) {
@@ -218,7 +218,7 @@ func (c *cursor) next() {
 	}
 }
 
-// Same tells whether both Trees say the same of the folder; when and how they
+// Same reports whether both Trees say the same of the folder; when and how they
 // were read does not count.
 func (t *Tree) Same(other *Tree) bool {
 	if t.Missing != other.Missing || t.Revision != other.Revision || !slices.Equal(t.Skipped, other.Skipped) {

@@ -38,7 +38,7 @@ func TestFilesAreASortedList(t *testing.T) {
 	}
 }
 
-// randomFiles gives files to set and paths to remove, n together.
+// randomFiles returns files to set and paths to remove, n together.
 func randomFiles(rnd *rand.Rand, n int) (set []File, gone []string) {
 	seen := map[string]bool{}
 	for range n {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// gitLocked tells whether git is changing the files of dir, a path without links: it holds
+// gitLocked reports whether git is changing the files of dir, a path without links: it holds
 // index.lock meanwhile. As git does, it looks for .git in dir and upwards. Where .git is a
 // file, as in worktrees and submodules, it says where git's folder is.
 //
@@ -43,7 +43,7 @@ func trusted(user, owner uint32) bool {
 // maxGitFile bounds what is read of a file .git: it holds one path.
 const maxGitFile = 8 << 10
 
-// gitFolder gives git's folder for what is at the path of .git.
+// gitFolder returns git's folder for what is at the path of .git.
 func gitFolder(path string, info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
 		return path

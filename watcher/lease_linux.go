@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// openForWriting tells whether a process has the file f open for writing, as far as the
+// openForWriting reports whether a process has the file f open for writing, as far as the
 // system says so: to the file's owner, and to who has CAP_LEASE.
 //
 // The kernel gives a read lease only where nobody has the file open for writing

@@ -32,7 +32,7 @@ var errOpen = errors.New("a program writes the file")
 // older one that is still open is as complete as it will be for now.
 const recently = time.Minute
 
-// recent tells whether somebody may be writing the file. It spares the question for most
+// recent reports whether somebody may be writing the file. It spares the question for most
 // files of a start.
 func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently

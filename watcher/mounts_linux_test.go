@@ -15,7 +15,7 @@ import (
 )
 
 // isolated runs the test anew in namespaces of its own, as their root: mounts
-// and limits reach nobody else. It tells whether this is that run.
+// and limits reach nobody else. It reports whether this is that run.
 func isolated(t *testing.T) bool {
 	t.Helper()
 	const mark = "GATEFOLD_ISOLATED_TEST"

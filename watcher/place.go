@@ -28,7 +28,7 @@ type place struct {
 	via []string
 }
 
-// same tells whether both are one directory, reached by the same real path.
+// same reports whether both are one directory, reached by the same real path.
 func (p place) same(q place) bool { return p.path == q.path && p.id == q.id }
 
 // openRoot resolves name once and opens what it leads to. On an error the

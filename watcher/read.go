@@ -171,7 +171,7 @@ func (r *reader) refuse(err error) []change {
 	return []change{{"", written}}
 }
 
-// missing tells whether err means that the root is not there or no directory.
+// missing reports whether err means that the root is not there or no directory.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir)
 }

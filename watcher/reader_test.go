@@ -139,7 +139,7 @@ type looked struct {
 	root *os.Root
 }
 
-// listed gives it with the path of a.yaml, which was 1 and is 22.
+// listed returns it with the path of a.yaml, which was 1 and is 22.
 func listed(t *testing.T) (l looked, path string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -42,7 +42,7 @@ func (s *scan) revisit(top *node, dirs where) error {
 	return nil
 }
 
-// down gives the directory at a path below n, and those above it; nil when it
+// down returns the directory at a path below n, and those above it; nil when it
 // is not known.
 func (n *node) down(dir string) (found *node, up []identity) {
 	for at := 0; at < len(dir); {
@@ -57,7 +57,7 @@ func (n *node) down(dir string) (found *node, up []identity) {
 	return n, up
 }
 
-// find gives the entry of a file below n; nil when it has none.
+// find returns the entry of a file below n; nil when it has none.
 func (n *node) find(path string) *entry {
 	if n, _ = n.down(path[:strings.LastIndexByte(path, '/')+1]); n == nil {
 		return nil
@@ -68,7 +68,7 @@ func (n *node) find(path string) *entry {
 	return nil
 }
 
-// index gives the place of a path among n's entries.
+// index returns the place of a path among n's entries.
 func (n *node) index(path string) (int, bool) {
 	return sort.Find(len(n.entries), func(i int) int { return strings.Compare(path, n.entries[i].path) })
 }
@@ -127,7 +127,7 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 	return nil
 }
 
-// named gives the entries of a name, be it a file or a directory.
+// named returns the entries of a name, be it a file or a directory.
 func (n *node) named(path string) (named []*entry) {
 	for _, path := range []string{path, path + "/"} {
 		if i, known := n.index(path); known {

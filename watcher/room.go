@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// leaveOut gives the files for which the limits have no room, and says why. Each directory
+// leaveOut returns the files for which the limits have no room, and says why. Each directory
 // has room for its share, as the type shares says. Of those of one directory, one has the
 // words: the others are the same problem.
 func (l *loader) leaveOut(all []reached) map[*entry]string {
@@ -31,7 +31,7 @@ func (l *loader) leaveOut(all []reached) map[*entry]string {
 	return left
 }
 
-// fitting gives the files that fit into a limit.
+// fitting returns the files that fit into a limit.
 func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]bool {
 	var queue shares[*entry]
 	for _, r := range files {

@@ -56,7 +56,7 @@ type ways struct {
 	names int
 }
 
-// all gives the paths, none for a directory that is not known.
+// all returns the paths, none for a directory that is not known.
 func (w *ways) all() []string {
 	if w == nil {
 		return nil

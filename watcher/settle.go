@@ -33,7 +33,7 @@ type change struct {
 	kind kind
 }
 
-// genuine gives those of the changes that the folder made.
+// genuine returns those of the changes that the folder made.
 func genuine(changes []change) []change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
@@ -146,7 +146,7 @@ func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	return true
 }
 
-// idle tells whether nothing is pending.
+// idle reports whether nothing is pending.
 func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
 
 // noticed returns when the first pending change was seen, or now.
@@ -207,7 +207,7 @@ func (s *settle) limit(p pending) time.Time {
 	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
 }
 
-// unfinished tells whether the file at path is being written at now: half of
+// unfinished reports whether the file at path is being written at now: half of
 // it may be valid YAML. It is loaded as it was, until it comes to rest or has
 // been written for as long as removals wait.
 func (s *settle) unfinished(now time.Time, path string) bool {

@@ -71,7 +71,7 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath gives the path of name in l without links, where it has one.
+// plainPath returns the path of name in l without links, where it has one.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -160,7 +160,7 @@ func (s *scan) admit(v *visit) error {
 	return nil
 }
 
-// elsewhere tells whether another path than dir leads to the directory id.
+// elsewhere reports whether another path than dir leads to the directory id.
 func (s *scan) elsewhere(dir string, id identity) bool {
 	w := s.ways[id]
 	return w != nil && slices.ContainsFunc(w.paths, func(path string) bool { return path != dir })
@@ -204,7 +204,7 @@ func (s *scan) count(v *visit, n *node, names int) error {
 	return nil
 }
 
-// counts gives the count that a directory belongs to. Each has the limits for itself, so
+// counts returns the count that a directory belongs to. Each has the limits for itself, so
 // that what is reached without a link leaves room for the rest.
 func (s *scan) counts(links []string) *tally {
 	if len(links) == 0 {
@@ -270,7 +270,7 @@ func (s *scan) leaveOut() {
 // othersFault is the group of ways that other groups explain.
 const othersFault = "/"
 
-// group gives what v is one problem with: the directory above, or the one that holds the
+// group returns what v is one problem with: the directory above, or the one that holds the
 // first link on the way. Where a link further on is itself the beginning of ways that are
 // left out, the fault is there.
 func (v *excess) group(first map[string]bool) string {

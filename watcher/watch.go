@@ -286,7 +286,7 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide gives a Tree if it is time, and returns when to pass again.
+// decide returns a Tree if it is time, and returns when to pass again.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
@@ -361,7 +361,7 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 	}
 }
 
-// stands tells whether the root's name still leads to at.
+// stands reports whether the root's name still leads to at.
 func (w *watch) stands(at place) bool {
 	root, now, err := openRoot(w.opt.Root)
 	if err != nil {
@@ -385,7 +385,7 @@ func (w *watch) confess() {
 	w.unannounced = nil
 }
 
-// patient tells whether a folder that moved while it was read may be waited
+// patient reports whether a folder that moved while it was read may be waited
 // for, as long as for additions. The first Tree has no pending change that
 // would set a cap.
 func (w *watch) patient(now time.Time) bool {

@@ -13,13 +13,13 @@ type writers struct {
 	next    time.Time // when to look again
 }
 
-// waits tells whether the file may wait for its writer at now.
+// waits reports whether the file may wait for its writer at now.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest
 }
 
-// due tells whether it is time to look at the files again.
+// due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
 // note takes over which files wait at now.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// leases skips nothing: it tells whether this system says who has a file open.
+// leases skips nothing: it reports whether this system says who has a file open.
 func leases(t *testing.T) bool {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "x"))

@@ -41,7 +41,7 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Issue gives a certificate for a server or client with these names: IP
+// Issue returns a certificate for a server or client with these names: IP
 // addresses, URIs or DNS names. Certificate and key are PEM.
 func (a *Authority) Issue(names ...string) (certificate, key []byte) {
 	a.t.Helper()
@@ -81,7 +81,7 @@ func (a *Authority) Pair(names ...string) tls.Certificate {
 	return pair
 }
 
-// Pool gives a pool that holds the authority alone.
+// Pool returns a pool that holds the authority alone.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -138,5 +138,5 @@ func Replace(t testing.TB, path string, text []byte) {
 	}
 }
 
-// PEM gives a certificate as Issue gave it.
+// PEM returns a certificate as Issue gave it.
 func PEM(certificate *x509.Certificate) []byte { return encode("CERTIFICATE", certificate.Raw) }

@@ -8,7 +8,7 @@ type Client struct {
 	kept map[string]*conn // by address
 }
 
-// NewClient gives a Client without connections.
+// NewClient returns a Client without connections.
 func NewClient() *Client { return &Client{kept: map[string]*conn{}} }
 
 // Do sends a request that is safe to send twice, and returns the whole response.

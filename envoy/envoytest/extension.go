@@ -99,7 +99,7 @@ func (e *Extension) Check(_ context.Context, r *authv3.CheckRequest) (*authv3.Ch
 	}, nil
 }
 
-// count gives how often it was called with the key.
+// count returns how often it was called with the key.
 func (e *Extension) count(key string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// FixedAuthority gives the authority of a name, the same at every call and on every
+// FixedAuthority returns the authority of a name, the same at every call and on every
 // machine: its certificate may stand in test data. Its key is made of the name, so that
 // nobody may trust it but tests.
 func FixedAuthority(t testing.TB, name string) *Authority {

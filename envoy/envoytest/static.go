@@ -46,7 +46,7 @@ func (s *Static) AddCluster(t testing.TB, cluster []byte) {
 	s.resources.Clusters = append(s.resources.Clusters, message)
 }
 
-// Config gives the configuration for Options.Config.
+// Config returns the configuration for Options.Config.
 func (s *Static) Config(t testing.TB) []byte {
 	t.Helper()
 	config, err := protojson.Marshal(&bootstrapv3.Bootstrap{

@@ -95,7 +95,7 @@ var words = map[Reason]string{
 	Discovered:    "discovery says that it is unhealthy",
 }
 
-// Reasons gives every reason there is, sorted.
+// Reasons returns every reason there is, sorted.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(words)) }
 
 // portOf is the part after the name in a Service's cluster name (backend.Key); 0 where there is none.
@@ -115,7 +115,7 @@ func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	return policies
 }
 
-// Wrong tells whether someone should look at the back end: it has no endpoint, or one
+// Wrong reports whether someone should look at the back end: it has no endpoint, or one
 // is unhealthy for another reason than that it was told to drain.
 func (b *Backend) Wrong() bool {
 	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {
@@ -126,7 +126,7 @@ func (b *Backend) Wrong() bool {
 // Unlisted counts the endpoints that are unhealthy and not in Unhealthy.
 func (b *Backend) Unlisted() int { return b.Endpoints - b.Healthy - b.NotChecked - len(b.Unhealthy) }
 
-// IsLocal tells whether a peer is on this host.
+// IsLocal reports whether a peer is on this host.
 func IsLocal(peer net.Addr) bool {
 	switch a := peer.(type) {
 	case *net.UnixAddr:

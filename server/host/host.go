@@ -103,7 +103,7 @@ func (h *Host) Apply(updates []ir.InfraUpdate) {
 	}
 }
 
-// next gives the Gateways that are to have an Envoy, and whether that is known.
+// next returns the Gateways that are to have an Envoy, and whether that is known.
 func (h *Host) next() (map[string]*ir.Infra, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +111,7 @@ func (h *Host) next() (map[string]*ir.Infra, bool) {
 }
 
 // Run starts, adopts and ends Envoys until ctx ends; then it ends all of them, drained,
-// unless the cause is ErrKeep. It may be called once, and gives no error.
+// unless the cause is ErrKeep. It may be called once, and returns no error.
 //
 // A panic here ends the process: which supervisors there are is known to this goroutine alone,
 // and a second crew beside them would start a second Envoy for each Gateway. The Envoys

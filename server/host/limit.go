@@ -13,7 +13,7 @@ import (
 // MaxEnvoys is how many Envoys run on a machine unless Options say otherwise.
 const MaxEnvoys = 16
 
-// admit gives the Gateways of wanted that have an Envoy, at most limit. Those that have one
+// admit returns the Gateways of wanted that have an Envoy, at most limit. Those that have one
 // already, by running, keep it: an Envoy that serves is not ended for a Gateway that
 // comes later. The others follow in the order in which Gateways claim a port. left are
 // the Gateways without an Envoy.

@@ -61,7 +61,7 @@ func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log 
 	}
 }
 
-// last gives the last lines, once run has come to its end.
+// last returns the last lines, once run has come to its end.
 func (t *tail) last() []string {
 	<-t.done
 	return t.kept

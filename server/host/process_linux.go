@@ -35,7 +35,7 @@ func startTime(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[begin], 10, 64)
 }
 
-// commandLine gives the arguments of a process, each after a zero byte and before one.
+// commandLine returns the arguments of a process, each after a zero byte and before one.
 func commandLine(pid int) []byte {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {

@@ -56,7 +56,7 @@ func (h *Host) told() {
 	}
 }
 
-// States gives the states of all Envoys, sorted by Gateway.
+// States returns the states of all Envoys, sorted by Gateway.
 func (h *Host) States() []State {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()

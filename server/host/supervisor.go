@@ -176,7 +176,7 @@ func (s *supervisor) failed(p *process) {
 	s.set(Waiting, nil, message)
 }
 
-// backoff gives the wait before the next start.
+// backoff returns the wait before the next start.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.wait
 	s.wait = min(2*s.wait, longestWait)

@@ -36,7 +36,7 @@ func ParseGrants(texts []string) (Grants, error) {
 	return grants, nil
 }
 
-// isGateway tells whether text is two names with one "/" between them.
+// isGateway reports whether text is two names with one "/" between them.
 func isGateway(text string) bool {
 	namespace, name, found := strings.Cut(text, "/")
 	return found && namespace != "" && name != "" && !strings.ContainsAny(name, "/*") && !strings.Contains(namespace, "*")
@@ -81,14 +81,14 @@ func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	return who
 }
 
-// ownGateway gives the Gateway that a SPIFFE ID names by itself.
+// ownGateway returns the Gateway that a SPIFFE ID names by itself.
 func ownGateway(uri *url.URL) (string, bool) {
 	gateway, found := strings.CutPrefix(uri.EscapedPath(), "/gateway/")
 	plain := uri.Scheme == "spiffe" && uri.RawQuery == "" && uri.Fragment == "" && uri.User == nil
 	return gateway, found && plain && isGateway(gateway) && !strings.Contains(gateway, "%")
 }
 
-// May tells whether this identity may have a node.cluster: "namespace/name" is
+// May reports whether this identity may have a node.cluster: "namespace/name" is
 // that Gateway, a name without "/" all of them (docs/design/gateways.md). Nothing else
 // decides what an Envoy is given.
 func (i Identity) May(cluster string) bool {

@@ -30,7 +30,7 @@ type Files struct {
 	ClientCA string // the authorities that sign clients' certificates
 }
 
-// Any tells whether a file is named.
+// Any reports whether a file is named.
 func (f Files) Any() bool { return f != Files{} }
 
 // State is what is known of the files now.

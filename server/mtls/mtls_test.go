@@ -74,7 +74,7 @@ func (f *fixture) serves(client *tls.Config) (string, error) {
 	return conn.ConnectionState().PeerCertificates[0].DNSNames[0], nil
 }
 
-// shake gives the client's side, and whom the server sees, by which the client
+// shake returns the client's side, and whom the server sees, by which the client
 // knows that it was let in.
 func (f *fixture) shake(client *tls.Config) (*tls.Conn, string, error) {
 	here, there := net.Pipe()

@@ -71,7 +71,7 @@ func Read(certificates, key []byte) (*Pair, *Fault) {
 	return pair, nil
 }
 
-// Leaf gives the first certificate of PEM, nil when there is none. Nothing of a key is
+// Leaf returns the first certificate of PEM, nil when there is none. Nothing of a key is
 // read.
 func Leaf(certificates []byte) *Pair {
 	pair, fault := readChain(certificates)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// must gives a value that cannot fail to be made.
+// must returns a value that cannot fail to be made.
 func must[V any](value V, err error) V {
 	if err != nil {
 		panic(err)
@@ -28,7 +28,7 @@ func must[V any](value V, err error) V {
 func ecKey(curve elliptic.Curve) crypto.Signer { return must(ecdsa.GenerateKey(curve, rand.Reader)) }
 func rsaKey(bits int) crypto.Signer            { return must(rsa.GenerateKey(rand.Reader, bits)) }
 
-// certify gives a certificate of a key, signed by itself, in PEM.
+// certify returns a certificate of a key, signed by itself, in PEM.
 func certify(key crypto.Signer, name string, until time.Time) string {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: until}
 	return encode("CERTIFICATE", must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// alternative gives the candidate that means what name means: its singular or plural, or
+// alternative returns the candidate that means what name means: its singular or plural, or
 // what words has for it. It gives "" when there is none, and never a name that is not
 // among the candidates.
 func alternative(name string, candidates []string, words map[string][]string) string {

@@ -29,7 +29,7 @@ type rule struct {
 	field   string // where it points below the node; "" is the node
 }
 
-// compileRules gives n the rules of s.
+// compileRules compiles the rules of s for n.
 func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (err error) {
 	if len(s.XValidations) == 0 {
 		return nil

@@ -17,7 +17,7 @@ func doc(apiVersion, kind, rest string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n%s\n", apiVersion, kind, rest)
 }
 
-// checked gives the checked object and what was found.
+// checked returns the checked object and what was found.
 func checked(t testing.TB, text string) (map[string]any, []Finding) {
 	t.Helper()
 	object := documents(t, []byte(text))[0]

@@ -116,7 +116,7 @@ func secretRules(w *walk, object map[string]any) {
 	}
 }
 
-// decoded gives what an entry of data stands for; that it is base64 was checked.
+// decoded returns what an entry of data stands for; that it is base64 was checked.
 func decoded(object map[string]any, key keypair.Part) []byte {
 	text, _ := entries(object, "data")[string(key)].(string)
 	content, _ := base64.StdEncoding.DecodeString(text)
@@ -179,7 +179,7 @@ func addressHint(text string) string {
 	return ""
 }
 
-// entries gives the free map in a field; nil when it is not there.
+// entries returns the free map in a field; nil when it is not there.
 func entries(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)
 	return m

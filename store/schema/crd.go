@@ -27,7 +27,7 @@ func parseCRD(file string) *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// readCRD gives the versions of the CRD in an embedded file.
+// readCRD returns the versions of the CRD in an embedded file.
 func readCRD(file string) map[string]version {
 	versions := map[string]version{}
 	for _, v := range parseCRD(file).Spec.Versions {
@@ -36,7 +36,7 @@ func readCRD(file string) map[string]version {
 	return versions
 }
 
-// internalSchema gives the schema of a version in the form that it is compiled
+// internalSchema returns the schema of a version in the form that it is compiled
 // from, a copy. Status is left out: nobody writes it in a file, and its rules
 // would be compiled in vain.
 func internalSchema(v version) *apiextensions.JSONSchemaProps {

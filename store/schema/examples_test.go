@@ -33,7 +33,7 @@ func kinds(t testing.TB) *Set {
 	return set
 }
 
-// moduleFiles gives the YAML files below a folder of gateway-api's module, by
+// moduleFiles returns the YAML files below a folder of gateway-api's module, by
 // their path in that folder.
 func moduleFiles(t testing.TB, folder string) map[string][]byte {
 	t.Helper()

@@ -42,7 +42,7 @@ func (f Finding) OfKey() bool {
 	return f.Code == UnknownField || f.Code == NotServed && strings.HasPrefix(f.Message, fieldNotServed)
 }
 
-// blocks tells whether the API server would skip the CEL rules of an object
+// blocks reports whether the API server would skip the CEL rules of an object
 // with such a finding, since they may rely on what is broken. What is not served is
 // reported once, and not again by the rule that misses it.
 func blocks(code string) bool {

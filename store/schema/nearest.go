@@ -61,7 +61,7 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces gives the at most two places that share most with here; of
+// closestPlaces returns the at most two places that share most with here; of
 // equals the shorter.
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)

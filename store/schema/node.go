@@ -127,7 +127,7 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
-// child gives the node of a field, or nil when it is unknown.
+// child returns the node of a field, or nil when it is unknown.
 func (n *node) child(name string) *node {
 	if field := n.fields[name]; field != nil {
 		return field
@@ -135,7 +135,7 @@ func (n *node) child(name string) *node {
 	return n.values
 }
 
-// at gives the node at a path such as spec.ports[].port, which must exist.
+// at returns the node at a path such as spec.ports[].port, which must exist.
 func (n *node) at(path string) *node {
 	for name := range strings.SplitSeq(path, ".") {
 		name, list := strings.CutSuffix(name, "[]")

@@ -34,7 +34,7 @@ type Set struct {
 // loaded is the set of the program: it is made of embedded files alone, and never changes.
 var loaded = sync.OnceValues(load)
 
-// Load gives the set, the same to all. It costs next to nothing: a kind's schema is read
+// Load returns the set, the same to all. It costs next to nothing: a kind's schema is read
 // and compiled when the kind is first checked, once in the life of the program. The error
 // says that the embedded files do not fit the table of kinds.
 func Load() (*Set, error) { return loaded() }
@@ -55,10 +55,10 @@ func load() (*Set, error) {
 	return s, nil
 }
 
-// Has tells whether the kind is known.
+// Has reports whether the kind is known.
 func (s *Set) Has(gk schema.GroupKind) bool { return s.kinds[gk] != nil }
 
-// Versions gives the versions of a kind that are served, the storage version
+// Versions returns the versions of a kind that are served, the storage version
 // first, and nil for an unknown kind. The versions of one kind have the same
 // fields with the same types (a test proves it), so an object that passed the
 // Check of any of them may be read as the storage version; only what a version
@@ -70,7 +70,7 @@ func (s *Set) Versions(gk schema.GroupKind) []string {
 	return nil
 }
 
-// Namespaced tells whether objects of the kind live in a namespace; false for
+// Namespaced reports whether objects of the kind live in a namespace; false for
 // an unknown kind.
 func (s *Set) Namespaced(gk schema.GroupKind) bool {
 	k := s.kinds[gk]
@@ -78,7 +78,7 @@ func (s *Set) Namespaced(gk schema.GroupKind) bool {
 }
 
 // Check prunes, defaults and validates object in place against the version it
-// is written in, and gives all findings, sorted by field; none for a sound
+// is written in, and returns all findings, sorted by field; none for a sound
 // object. With an error finding, object is of no further use.
 //
 // object is decoded JSON: maps, slices, strings, bools, nil and numbers as

@@ -72,7 +72,7 @@ func TestVersionsHaveTheSameFields(t *testing.T) {
 	}
 }
 
-// shape gives the type at every path below n.
+// shape returns the type at every path below n.
 func shape(n *node, at string, into map[string]string) map[string]string {
 	into[at] = n.typ
 	for name, child := range n.fields {

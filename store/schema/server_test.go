@@ -49,7 +49,7 @@ func newAPIServer(t testing.TB, k *kind, name string) *apiServer {
 	return s
 }
 
-// check gives what is wrong, as "field" for values and "field: message" for
+// check returns what is wrong, as "field" for values and "field: message" for
 // rules, sorted and without repetition.
 func (s *apiServer) check(t testing.TB, object map[string]any) []string {
 	var wrong []string
@@ -171,7 +171,7 @@ func withoutForms(want, got []string) ([]string, []string) {
 	return even(want), even(got)
 }
 
-// exampleObjects gives gateway-api's examples, sound or not, of kinds that
+// exampleObjects returns gateway-api's examples, sound or not, of kinds that
 // have a CRD.
 func exampleObjects(t *testing.T) []map[string]any {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
-// integral gives a float64 without fraction as an int64: decoders that know no
+// integral returns a float64 without fraction as an int64: decoders that know no
 // schema read every JSON number as a float64.
 func integral(v any) (int64, bool) {
 	f, isFloat := v.(float64)
@@ -18,7 +18,7 @@ func integral(v any) (int64, bool) {
 	return int64(f), true
 }
 
-// takes tells whether v has the type that n wants.
+// takes reports whether v has the type that n wants.
 func (n *node) takes(v any) bool {
 	switch v.(type) {
 	case map[string]any:
@@ -88,7 +88,7 @@ func (w *walk) scalar(n *node, v any) {
 	}
 }
 
-// allows tells whether v, a scalar, is in n's enum.
+// allows reports whether v, a scalar, is in n's enum.
 func (n *node) allows(v any) bool {
 	for _, allowed := range n.limits.Enum {
 		if allowed.Object == v {

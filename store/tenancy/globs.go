@@ -47,7 +47,7 @@ func check(glob string) error {
 	return nil
 }
 
-// Match tells whether one of the patterns fits the whole path.
+// Match reports whether one of the patterns fits the whole path.
 func (g Globs) Match(file string) bool {
 	parts := strings.Split(file, "/")
 	return slices.ContainsFunc(g, func(glob string) bool { return fits(strings.Split(glob, "/"), parts) })
@@ -102,5 +102,5 @@ func fitsPart(glob, part string) bool {
 	return fits && err == nil
 }
 
-// String gives the patterns as they may be written.
+// String returns the patterns as they may be written.
 func (g Globs) String() string { return strings.Join(g, ", ") }

@@ -32,7 +32,7 @@ func metadata() []Endpoints {
 	return list
 }
 
-// addressOf gives the address that a host is, in every form that a resolver takes
+// addressOf returns the address that a host is, in every form that a resolver takes
 // for one: localhost, and numbers as inet_aton reads them, too.
 func addressOf(host string) (netip.Addr, bool) {
 	host = canonical(host)
@@ -45,7 +45,7 @@ func addressOf(host string) (netip.Addr, bool) {
 	return numeric(host)
 }
 
-// isLocal tells whether the name is one that systems write for loopback into /etc/hosts.
+// isLocal reports whether the name is one that systems write for loopback into /etc/hosts.
 func isLocal(name string) bool {
 	if strings.HasSuffix("."+name, ".localhost") { // with all names below (RFC 6761)
 		return true
@@ -58,7 +58,7 @@ func isLocal(name string) bool {
 	return false
 }
 
-// readings gives the address, and the IPv4 addresses that it stands for where a translator or
+// readings returns the address, and the IPv4 addresses that it stands for where a translator or
 // a tunnel takes packets: IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765),
 // 6to4 (RFC 3056), Teredo (RFC 4380) and ISATAP (RFC 5214).
 func readings(a netip.Addr) []netip.Addr {

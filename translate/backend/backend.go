@@ -90,7 +90,7 @@ type Resolution struct {
 	Hint    string
 }
 
-// OK tells whether requests can be sent there.
+// OK reports whether requests can be sent there.
 func (r Resolution) OK() bool { return r.Reason == "" }
 
 // To is the Resolution of what leads to a back end.
@@ -102,7 +102,7 @@ func Unique(keys []*Key) []*Key {
 	return slices.CompactFunc(keys, func(a, b *Key) bool { return *a == *b })
 }
 
-// Changed gives copies of keys, each changed by change.
+// Changed returns copies of keys, each changed by change.
 func Changed(keys []*Key, change func(*Key)) []*Key {
 	out := make([]*Key, len(keys))
 	for i, key := range keys {
@@ -149,7 +149,7 @@ func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
 	return r
 }
 
-// String gives "HTTPRoute of shop → Service shop/cart:80".
+// String returns "HTTPRoute of shop → Service shop/cart:80".
 func (r Reference) String() string {
 	out := r.From.Kind + " of " + r.From.Namespace + " → " + r.To.String()
 	if r.Port != 0 {
@@ -158,16 +158,16 @@ func (r Reference) String() string {
 	return out
 }
 
-// Known tells whether the reference's kind can be a back end.
+// Known reports whether the reference's kind can be a back end.
 func (r Reference) Known() bool { return r.IsService() || r.IsBackend() }
 
-// IsService tells whether the reference is to a Service.
+// IsService reports whether the reference is to a Service.
 func (r Reference) IsService() bool { return r.To.Group == "" && r.To.Kind == "Service" }
 
-// IsBackend tells whether the reference is to a Backend object.
+// IsBackend reports whether the reference is to a Backend object.
 func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == api.KindBackend }
 
-// Granted tells whether one of the ReferenceGrants of the target's namespace
+// Granted reports whether one of the ReferenceGrants of the target's namespace
 // lets the reference cross namespaces (Gateway API, ReferenceGrant).
 func (r Reference) Granted(grants []*gwv1.ReferenceGrant) bool {
 	for _, grant := range grants {
@@ -298,7 +298,7 @@ func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
-// Named gives the Resolution with the DNS name of a Backend's endpoints.
+// Named returns the Resolution with the DNS name of a Backend's endpoints.
 func (r Resolution) Named(b *api.Backend) Resolution {
 	if b == nil || b.Spec.Static == nil {
 		return r
@@ -313,7 +313,7 @@ func (r Resolution) Named(b *api.Backend) Resolution {
 	return r
 }
 
-// FromBackend gives the cluster of a Backend object.
+// FromBackend returns the cluster of a Backend object.
 func FromBackend(key Key, b *api.Backend) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static, Objects: []manifest.Key{key.Object}}
 	if b.Spec.Static == nil {

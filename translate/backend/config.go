@@ -133,7 +133,7 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}}
 }
 
-// Lower gives what a spec comes to, and what is wrong with it: problems name
+// Lower returns what a spec comes to, and what is wrong with it: problems name
 // fields, the caller adds the object. With an error among them the policy must
 // not be used.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
@@ -245,7 +245,7 @@ func number(n *int32) *uint32 {
 	return &out
 }
 
-// zero gives the value, or the zero value when there is none.
+// zero returns the value, or the zero value when there is none.
 func zero[T any](p *T) (value T) {
 	if p != nil {
 		value = *p

@@ -60,7 +60,7 @@ func ParseEndpoints(text string) (Endpoints, error) {
 	return e, nil
 }
 
-// Sift takes the endpoints out of a cluster that must not be used, and gives them.
+// Sift takes the endpoints out of a cluster that must not be used, and returns them.
 func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
@@ -98,10 +98,10 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 	return at
 }
 
-// among tells whether the list names the endpoint.
+// among reports whether the list names the endpoint.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of tells whether the endpoint is one of e. One port of this machine is the same
+// of reports whether the endpoint is one of e. One port of this machine is the same
 // at every address that leads back to it.
 func (s spot) of(e Endpoints) bool {
 	switch {
@@ -115,7 +115,7 @@ func (s spot) of(e Endpoints) bool {
 	})
 }
 
-// own tells whether the address leads back to the machine itself.
+// own reports whether the address leads back to the machine itself.
 func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 
 // canonical is a DNS name without what makes no difference.

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// FromService gives the cluster of one port of a Service: by DNS for
+// FromService returns the cluster of one port of a Service: by DNS for
 // ExternalName and for EndpointSlices with host names, which Envoy does not take
 // by EDS, else from its EndpointSlices by EDS. Slices belong to a Service by their
 // label kubernetes.io/service-name (docs/design/inputs.md).
@@ -49,7 +49,7 @@ func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	return corev1.ServicePort{}
 }
 
-// sliceEndpoints gives the endpoints of a slice for the Service port of that
+// sliceEndpoints returns the endpoints of a slice for the Service port of that
 // name. Conditions: an endpoint that is ready takes requests; one that
 // terminates but still serves drains; others are left out.
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
@@ -80,7 +80,7 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	return ready && !terminating, serving && terminating
 }
 
-// carries tells whether a port is of TCP, or of UDP: a Service may have the same number,
+// carries reports whether a port is of TCP, or of UDP: a Service may have the same number,
 // and a slice the same name, for both. TCP is the default.
 func carries(p corev1.Protocol, udp bool) bool {
 	if udp {

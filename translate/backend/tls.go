@@ -30,7 +30,7 @@ type TLSTarget struct {
 	Ports map[string]*TLSPolicy
 }
 
-// Of gives the policy of a port, nil for none.
+// Of returns the policy of a port, nil for none.
 func (t *TLSTarget) Of(port string) *TLSPolicy {
 	if t.All != nil && t.All.Invalid {
 		return t.All
@@ -41,7 +41,7 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In gives the policy that is in force for a target with this sectionName; ""
+// In returns the policy that is in force for a target with this sectionName; ""
 // is the object as a whole.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
@@ -56,7 +56,7 @@ type Claim struct {
 	Section string
 }
 
-// Contest gives each section to the first policy by tie, the rule of ties; whether
+// Contest assigns each section to the first policy by tie, the conflict resolution order; whether
 // it can be used makes no difference. The policy of a port goes before that of all
 // (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
@@ -110,7 +110,7 @@ func closeCluster(cluster *ir.Cluster, why string) {
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }
 
-// LowerTLS gives what a spec asks for, but for the authorities.
+// LowerTLS returns what a spec asks for, but for the authorities.
 func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 	hostname := strings.ToLower(string(spec.Validation.Hostname))
 	out := &ir.UpstreamTLS{Hostname: hostname}

@@ -15,7 +15,7 @@ func (t *Tree[T, L]) settle() {
 	}
 }
 
-// settled gives the node below up; fresh tells that it is not the one that it was.
+// settled returns the node below up; fresh tells that it is not the one that it was.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -50,7 +50,7 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	return n, true
 }
 
-// below gives what is above the children of n: the same as before, where it is.
+// below returns what is above the children of n: the same as before, where it is.
 func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	switch old := n.settlement.below; {
 	case n.children == nil || len(n.items) == 0:
@@ -89,7 +89,7 @@ func (n *node[T, L]) choose() (isKey []bool) {
 	return isKey
 }
 
-// leaf gives the leaf of a key: the one that it has, where its list is the same, and
+// leaf returns the leaf of a key: the one that it has, where its list is the same, and
 // none where nothing is left for it.
 func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	own := c.own(nil)
@@ -140,5 +140,5 @@ func shared[T any](lists [][]item[T], known int) string {
 	return key
 }
 
-// same tells whether two slices, which nobody changes, are one.
+// same reports whether two slices, which nobody changes, are one.
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

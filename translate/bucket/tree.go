@@ -118,7 +118,7 @@ func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	return t
 }
 
-// Edit gives the tree without the items of gone, which are in it, and with those of come.
+// Edit returns the tree without the items of gone, which are in it, and with those of come.
 func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	edited := *t
 	for _, it := range t.items(gone) {
@@ -139,7 +139,7 @@ func (t *Tree[T, L]) items(values []T) []item[T] {
 	return items
 }
 
-// Leaves gives the values of all keys, in an order that depends on the set alone.
+// Leaves returns the values of all keys, in an order that depends on the set alone.
 func (t *Tree[T, L]) Leaves() []L {
 	leaves := make([]L, 0, 1+t.root.keys)
 	if t.root.leaf != nil {
@@ -161,7 +161,7 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds gives the items of each prefix that has more than most of them, in the order of
+// Crowds returns the items of each prefix that has more than most of them, in the order of
 // the list; most is at least Full. It visits no prefix that does not lead to one.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
@@ -221,7 +221,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick gives those of which is holds, whose number is known.
+// pick returns those of which is holds, whose number is known.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil
@@ -275,7 +275,7 @@ func (t *Tree[T, L]) remove(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	return n
 }
 
-// unsettled gives a copy that may be changed.
+// unsettled returns a copy that may be changed.
 func (n *node[T, L]) unsettled() *node[T, L] {
 	out := *n
 	out.children, out.settlement.above = slices.Clone(n.children), nil

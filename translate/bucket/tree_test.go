@@ -37,7 +37,7 @@ func (r rule) matches(path, has string) bool {
 	return ok && (r.prefix == "/" || rest == "" || rest[0] == '/')
 }
 
-// same tells whether two rules match the same.
+// same reports whether two rules match the same.
 func (r rule) same(other rule) bool {
 	other.place, other.single = r.place, r.single
 	return r == other

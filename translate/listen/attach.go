@@ -132,7 +132,7 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 	return out
 }
 
-// ownerOf gives the ID of the listener that serves a domain of a listener that serves.
+// ownerOf returns the ID of the listener that serves a domain of a listener that serves.
 func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) string) string {
 	if !p.Shared[slices.Index(p.Listeners, l)] {
 		return l.ID()
@@ -161,7 +161,7 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
 }
 
-// speaks tells whether routes of a kind may attach to listeners of the protocol.
+// speaks reports whether routes of a kind may attach to listeners of the protocol.
 func (l *Listener) speaks(kind route.Kind) bool { return slices.Contains(kind.Protocols, l.Protocol) }
 
 // protocolWords names the protocols of listeners that a kind may attach to.
@@ -173,7 +173,7 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy gives the listeners of its object that a parentRef means: all, or those
+// namedBy returns the listeners of its object that a parentRef means: all, or those
 // of its sectionName and port.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
@@ -241,7 +241,7 @@ func (l *Listener) admitsNamespace(r Route) bool {
 	return false
 }
 
-// intersect gives the hosts that a listener and a route have in common, the
+// intersect returns the hosts that a listener and a route have in common, the
 // more specific of each pair, sorted and unique.
 func intersect(listener string, hosts ir.Hosts) []string {
 	if hosts.Every() {
@@ -267,7 +267,7 @@ func domain(hostname string) string {
 	return hostname
 }
 
-// covers tells whether every host of b is a host of a. A wildcard covers one
+// covers reports whether every host of b is a host of a. A wildcard covers one
 // label or more before its suffix (Gateway API, Listener.hostname).
 func covers(a, b string) bool {
 	suffix, wild := strings.CutPrefix(a, "*")
@@ -279,7 +279,7 @@ func (l *Listener) place(domain string) Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
-// Places gives the virtual hosts that exist even when no route attaches: a host
+// Places returns the virtual hosts that exist even when no route attaches: a host
 // that a listener claims answers 404, and no other listener's routes.
 func (g *Gateway) Places() []Place {
 	var out []Place

@@ -20,7 +20,7 @@ type Loss struct {
 	Domain string
 }
 
-// Contest gives the routes that a listener does not take: of an HTTPRoute and a
+// Contest returns the routes that a listener does not take: of an HTTPRoute and a
 // GRPCRoute with a host in common the first is taken, and the other is not
 // (Gateway API, GRPCRouteSpec.hostnames). all are those of both kinds, in the order
 // of ties. A route that is not taken keeps nobody out.
@@ -75,7 +75,7 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder gives a route with a host in common with domain.
+// holder returns a route with a host in common with domain.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {

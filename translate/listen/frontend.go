@@ -117,7 +117,7 @@ type Client struct {
 	Refused manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
-// Shows gives the Secret of the certificate that back ends are shown; ok is false for
+// Shows returns the Secret of the certificate that back ends are shown; ok is false for
 // none.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Refused.Good() {

@@ -83,7 +83,7 @@ type Listener struct {
 	Taken manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// Serves tells whether the listener can be programmed.
+// Serves reports whether the listener can be programmed.
 func (l *Listener) Serves() bool {
 	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
@@ -241,7 +241,7 @@ func (g *Gateway) judgeProtocol(field string, l *Listener) {
 	g.problem("UnsupportedProtocol", field+".protocol", message, hint)
 }
 
-// speaksHTTP tells whether requests are served, and not connections or datagrams.
+// speaksHTTP reports whether requests are served, and not connections or datagrams.
 func (l *Listener) speaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
 }

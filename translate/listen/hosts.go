@@ -24,12 +24,12 @@ func Covers(hosts ir.Hosts, domain string) bool {
 	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
 }
 
-// Spans tells whether hosts leave all of the places: they narrow nothing.
+// Spans reports whether hosts leave all of the places: they narrow nothing.
 func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within gives the places of a route of which some hosts are left, and the
+// Within returns the places of a route of which some hosts are left, and the
 // narrower places that are left. A host that another listener of the port owns is not
 // among them (listener isolation).
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {

@@ -148,7 +148,7 @@ func (g *Gateway) Join(sets []*Set) {
 	g.reportConflicts()
 }
 
-// ListenersOf gives those of one object: of the Gateway, or of a ListenerSet. They must
+// ListenersOf returns those of one object: of the Gateway, or of a ListenerSet. They must
 // not be changed.
 func (g *Gateway) ListenersOf(owner manifest.Key) []*Listener {
 	span := g.spans[owner]

@@ -24,7 +24,7 @@ type Part struct {
 	Shared []bool
 }
 
-// Part gives the listeners of one object: of the Gateway, or of a ListenerSet.
+// Part returns the listeners of one object: of the Gateway, or of a ListenerSet.
 func (g *Gateway) Part(owner manifest.Key) *Part {
 	out := &Part{Gateway: g.Name, Unusable: g.Unusable, Listeners: g.ListenersOf(owner)}
 	out.Shared = make([]bool, len(out.Listeners))
@@ -34,7 +34,7 @@ func (g *Gateway) Part(owner manifest.Key) *Part {
 	return out
 }
 
-// Named gives the listeners by name, the first of each: status has one entry for a name.
+// Named returns the listeners by name, the first of each: status has one entry for a name.
 func (p *Part) Named() []*Listener {
 	var out []*Listener
 	for _, l := range p.Listeners {
@@ -88,7 +88,7 @@ func (g *Gateway) indexHosts() {
 	}
 }
 
-// Same tells whether two Gateways mean the same. What is indexed follows from the
+// Same reports whether two Gateways mean the same. What is indexed follows from the
 // rest.
 func Same(a, b *Gateway) bool {
 	if a == nil || b == nil {
@@ -101,7 +101,7 @@ func Same(a, b *Gateway) bool {
 	return reflect.DeepEqual(left, right)
 }
 
-// owner gives the listener of a port that serves a domain: the most specific
+// owner returns the listener of a port that serves a domain: the most specific
 // one (Gateway API, listener isolation).
 func (g *Gateway) owner(at Socket, domain string) *Listener {
 	for _, host := range append([]string{domain}, wildcards(domain)...) {
@@ -112,7 +112,7 @@ func (g *Gateway) owner(at Socket, domain string) *Listener {
 	return nil
 }
 
-// OwnerName gives the ID of the listener that serves a domain on a port, "" for none.
+// OwnerName returns the ID of the listener that serves a domain on a port, "" for none.
 func (g *Gateway) OwnerName(at Socket, domain string) string {
 	if l := g.owner(at, domain); l != nil {
 		return l.ID()

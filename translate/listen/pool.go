@@ -24,7 +24,7 @@ type Wish struct {
 	Open int
 }
 
-// WishOf gives what a Gateway asks of the pool.
+// WishOf returns what a Gateway asks of the pool.
 func WishOf(object *manifest.Object) *Wish {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	w := &Wish{Origin: route.OriginOf(object)}
@@ -44,7 +44,7 @@ func WishOf(object *manifest.Object) *Wish {
 // CompareWishes orders wishes by the rule of ties.
 func CompareWishes(a, b *Wish) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-// isOpen tells whether an entry of spec.addresses leaves the address to us.
+// isOpen reports whether an entry of spec.addresses leaves the address to us.
 func isOpen(a gwv1.GatewaySpecAddress) bool {
 	return a.Value == "" && (a.Type == nil || *a.Type == gwv1.IPAddressType)
 }
@@ -60,7 +60,7 @@ func CheckPool(pool netip.Prefix) error {
 	return nil
 }
 
-// Lease gives addresses of the pool by the key of each Gateway that asks for some:
+// Lease returns addresses of the pool by the key of each Gateway that asks for some:
 // fewer than it asks for when none is left. wishes come by the rule of ties.
 //
 // An address is that which the name of the Gateway leads to, so that Gateways that
@@ -131,7 +131,7 @@ func (l *leasing) next(name string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// at gives the n-th address that can be given away.
+// at returns the n-th address that can be given away.
 func (l *leasing) at(n uint64) netip.Addr {
 	bytes := l.pool.Addr().As16()
 	low := bytes[8:]

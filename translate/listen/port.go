@@ -40,7 +40,7 @@ func (s Socket) String() string {
 // socket is what the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims gives what a Gateway wants to bind, by port. A ListenerSet that comes later
+// Claims returns what a Gateway wants to bind, by port. A ListenerSet that comes later
 // than another Gateway takes no port from that, however old its own Gateway is.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
@@ -74,7 +74,7 @@ type bindings struct {
 	all, first string
 }
 
-// holder gives a Gateway that binds one of the addresses, "" when none does.
+// holder returns a Gateway that binds one of the addresses, "" when none does.
 func (b *bindings) holder(addresses []string) string {
 	for _, address := range addresses {
 		by := cmp.Or(b.all, b.byAddress[address])
@@ -103,7 +103,7 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders gives the Gateway after other Gateways have taken some of its
+// WithHolders returns the Gateway after other Gateways have taken some of its
 // ports: holder tells which one holds a port.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
@@ -124,7 +124,7 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	return &out
 }
 
-// Ports gives the Envoy listeners of the Gateway, by port: one for all its
+// Ports returns the Envoy listeners of the Gateway, by port: one for all its
 // listeners that serve there.
 func (g *Gateway) Ports() []*ir.Port {
 	var ports []*ir.Port

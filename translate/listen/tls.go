@@ -83,7 +83,7 @@ func (g *Gateway) readOption(field string, l *Listener, name, value string) {
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
-// Serving gives the listeners that serve; none of a nil Gateway.
+// Serving returns the listeners that serve; none of a nil Gateway.
 func (g *Gateway) Serving() iter.Seq[*Listener] {
 	return func(yield func(*Listener) bool) {
 		if g == nil {
@@ -97,12 +97,12 @@ func (g *Gateway) Serving() iter.Seq[*Listener] {
 	}
 }
 
-// endsTLS tells whether clients speak TLS with the listener.
+// endsTLS reports whether clients speak TLS with the listener.
 func (l *Listener) endsTLS() bool {
 	return l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType && !l.Passthrough
 }
 
-// Certified tells whether the listener needs no certificate or has one.
+// Certified reports whether the listener needs no certificate or has one.
 func (l *Listener) Certified() bool {
 	return !l.endsTLS() || len(l.Certificates) > 0
 }
@@ -116,7 +116,7 @@ func (l *Listener) chain() string {
 	return domain(l.Hostname)
 }
 
-// terminate gives how the listener ends TLS, nil when it does not.
+// terminate returns how the listener ends TLS, nil when it does not.
 func (l *Listener) terminate() *ir.TLS {
 	if !l.endsTLS() {
 		return nil
@@ -128,7 +128,7 @@ func (l *Listener) terminate() *ir.TLS {
 	return &out
 }
 
-// Misdirected gives the hosts of other listeners of a port, which answer 421 on a
+// Misdirected returns the hosts of other listeners of a port, which answer 421 on a
 // connection that was opened for the chain: HTTP/2 clients send requests for all
 // hosts of a certificate over one connection, and each listener serves its own
 // alone (Gateway API, ListenerTLSConfig and GatewayHTTPSListenerDetectMisdirectedRequests).

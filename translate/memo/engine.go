@@ -33,7 +33,7 @@ type family interface {
 	flush() bool
 }
 
-// New gives an engine without families. With trace, Flush tells which rules ran.
+// New returns an engine without families. With trace, Flush tells which rules ran.
 func New(trace bool) *Engine { return &Engine{keys: map[reflect.Type]any{}, trace: trace} }
 
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
@@ -76,7 +76,7 @@ func (e *Engine) check() {
 }
 
 // settleFirst settles the first family that is dirty, in the order of
-// declaration, and tells whether there was one. What is declared behind it waits
+// declaration, and reports whether there was one. What is declared behind it waits
 // until it is quiet, also when it hears of changes through a later family: so
 // nothing is made of half a change, only to be made again.
 func (e *Engine) settleFirst() bool {
@@ -208,7 +208,7 @@ func (c *Ctx) record(n *node) {
 	}
 }
 
-// has tells whether the run has read n.
+// has reports whether the run has read n.
 func (c *Ctx) has(n *node) bool {
 	if c.many == nil {
 		return slices.Contains(c.reads, n)

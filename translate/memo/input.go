@@ -74,7 +74,7 @@ func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	return cell.value, cell.present
 }
 
-// Peek gives the value of key to whoever owns the engine; a rule reads by Get.
+// Peek returns the value of key to whoever owns the engine; a rule reads by Get.
 func (in *Input[K, V]) Peek(key K) (value V, ok bool) {
 	if cell, there := in.cells.get(key); there {
 		return cell.value, cell.present

@@ -69,7 +69,7 @@ func TestJoinPairsWhatSharesAProperty(t *testing.T) {
 	}
 }
 
-// someOf gives each of a list or not.
+// someOf returns each of a list or not.
 func someOf(r *rand.Rand, all ...string) []string {
 	return slices.DeleteFunc(all, func(string) bool { return r.IntN(2) == 0 })
 }

@@ -17,7 +17,7 @@ type branch[T any] struct {
 	height, len int32
 }
 
-// NewOrdered gives an empty set in the order of compare, a strict total order:
+// NewOrdered returns an empty set in the order of compare, a strict total order:
 // items that compare as 0 are the same item.
 func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 	return Ordered[T]{compare: compare}

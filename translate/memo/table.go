@@ -44,7 +44,7 @@ func newKeys[K comparable]() *keys[K] {
 	return &keys[K]{seed: maphash.MakeSeed(), byHash: map[uint64]*row[K]{}}
 }
 
-// keysOf gives the engine's keys of a type.
+// keysOf returns the engine's keys of a type.
 func keysOf[K comparable](e *Engine) *keys[K] {
 	kind := reflect.TypeFor[K]()
 	if e.keys[kind] == nil {
@@ -53,7 +53,7 @@ func keysOf[K comparable](e *Engine) *keys[K] {
 	return e.keys[kind].(*keys[K])
 }
 
-// row gives the row of a key, nil where there is none.
+// row returns the row of a key, nil where there is none.
 func (k *keys[K]) row(key K) *row[K] {
 	r := k.byHash[maphash.Comparable(k.seed, key)]
 	if r == nil || r.key != key {
@@ -62,7 +62,7 @@ func (k *keys[K]) row(key K) *row[K] {
 	return r
 }
 
-// add gives the row of a key, a new one where there is none.
+// add returns the row of a key, a new one where there is none.
 func (k *keys[K]) add(key K) *row[K] {
 	if r := k.row(key); r != nil {
 		return r
