@@ -99,7 +99,7 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.K
 	for _, use := range extras.Extensions() {
 		found := n.extension.Get(c, use.Key)
 		problem := manifest.Problem{
-			Code: "ExtensionNotUsable", Severity: manifest.Error, Field: "spec." + use.Field + ".extensionRef",
+			Code: "ExtensionNotUsable", Severity: manifest.Error, Field: use.Field.Path() + ".extensionRef",
 			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: closedUntil + found.Hint,
 		}
 		switch {
@@ -110,7 +110,7 @@ func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.K
 		case found.Extension == nil:
 		case found.Extension.Field() != use.Field:
 			problem.Message = fmt.Sprintf("%s cannot be used: it is for %s", use.Key, found.Extension.Field())
-			problem.Hint = closedUntil + "name one for " + use.Field
+			problem.Hint = closedUntil + "name one for " + string(use.Field)
 		default:
 			use.Extension = found.Extension
 			if found.Backend != nil {

@@ -5,11 +5,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -38,7 +36,7 @@ type hostDemand struct {
 	// Own are the fields that a virtual host cannot hold.
 	Own policy.Resolved
 	// Held names those that it holds.
-	Held   []string
+	Held   []ir.Field
 	Closed *closing
 }
 
@@ -145,7 +143,7 @@ func (n *network) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
 	if all.Closed != nil {
 		return &hostDemand{Closed: all.Closed}
 	}
-	out := &hostDemand{Own: all.Only(func(field string) bool { return !xds.HeldByHost(field) })}
+	out := &hostDemand{Own: all.Only(func(field ir.Field) bool { return !xds.HeldByHost(field) })}
 	for _, origin := range all.Origins {
 		if xds.HeldByHost(origin.Field) {
 			out.Held = append(out.Held, origin.Field)
@@ -254,7 +252,7 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)
 	}
-	var replaced []string
+	var replaced []ir.Field
 	for _, field := range d.Held {
 		if e.sets(field) {
 			replaced = append(replaced, field)
@@ -287,28 +285,26 @@ func (e *entry) closed(by *closing) *entry {
 	return &entry{Rule: rule, Encoded: encoded}
 }
 
-// sets tells whether the route has its own of a field, by policy or by filter.
-func (e *entry) sets(field string) bool {
-	return e.Own != nil && e.Own.Sets(field) || field == fieldCORS && e.Rule.Action.CORS != nil
+// sets reports whether the route has a value of its own for a field: by a policy or, of a
+// field that its virtual host would hold for it, by a filter.
+func (e *entry) sets(field ir.Field) bool {
+	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// fieldCORS is a field that a filter of the route can set, too.
-const fieldCORS = "cors"
-
-// under gives the entry's rule with the fields of its host that are open. connected
+// under returns the entry's rule with the fields of its host that are open. connected
 // are the host's extras, with the services that they name.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {
 		own = &policy.Resolved{}
 	}
-	open := host.Only(func(field string) bool { return !e.sets(field) })
+	open := host.Only(func(field ir.Field) bool { return !e.sets(field) })
 	merged := own.Under(&open)
 	rule.Action.Extras = merged.Extras()
 	connect(rule.Action.Extras, e.Rule.Action.Extras, connected)
 	parts := policyParts(open.Origins)
 	for _, part := range extensionParts(rule.Action.Extras) {
-		if open.Sets(strings.TrimPrefix(part.Kind, api.KindTrafficPolicy+" ")) {
+		if field, ok := part.PolicyField(); ok && open.Sets(field) {
 			parts = append(parts, part)
 		}
 	}

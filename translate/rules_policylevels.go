@@ -110,7 +110,7 @@ func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		problem := manifest.Problem{
-			Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: "spec." + l.Field,
+			Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: l.Field.Path(),
 			Message: fmt.Sprintf("this replaces %s of %s, which is for a route above: requests are not checked as it asks for", l.Field, l.Parent),
 			Hint: fmt.Sprintf("if this is not meant, remove the field here, or let policies above win: annotation %s: %s on the route that delegates",
 				api.AnnotationPolicyPriority, policy.ShallowMergePreferParent),
@@ -129,7 +129,7 @@ func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	var parts []ir.Part
 	for _, origin := range origins {
 		for _, key := range origin.From {
-			parts = append(parts, ir.Part{Kind: api.KindTrafficPolicy + " " + origin.Field, Object: key, Field: "spec." + origin.Field})
+			parts = append(parts, ir.Part{Kind: origin.Field.PartKind(), Object: key, Field: origin.Field.Path()})
 		}
 	}
 	return parts
@@ -142,7 +142,7 @@ func extensionParts(extras *ir.Extras) []ir.Part {
 	}
 	var parts []ir.Part
 	for _, use := range extras.Extensions() {
-		parts = append(parts, ir.Part{Kind: api.KindTrafficPolicy + " " + use.Field, Object: use.Key, Field: use.Extension.Path()})
+		parts = append(parts, ir.Part{Kind: use.Field.PartKind(), Object: use.Key, Field: use.Extension.Path()})
 	}
 	return parts
 }

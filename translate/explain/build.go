@@ -11,7 +11,6 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
@@ -181,7 +180,7 @@ func (b *reporter) route() {
 // unaskedWords says of a part of the rule whose service cannot be asked why not, "" for others.
 func (b *reporter) unaskedWords(kind string) string {
 	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
-		if reason := unasked(b.facts.View.Clusters, use.Extension); kind == api.KindTrafficPolicy+" "+use.Field && reason != "" {
+		if reason := unasked(b.facts.View.Clusters, use.Extension); kind == use.Field.PartKind() && reason != "" {
 			return ", as now: " + reason
 		}
 	}

@@ -47,7 +47,7 @@ func FuzzExplain(f *testing.F) {
 // everyAction has a rule for each kind of action, with and without all that policies add.
 func everyAction() *ir.View {
 	limit := time.Second
-	service := func(field string) ir.ExtensionUse {
+	service := func(field ir.Field) ir.ExtensionUse {
 		return ir.ExtensionUse{Field: field, Extension: &ir.Extension{
 			Service: ir.Service{Cluster: "c"}, Auth: &ir.AuthService{Percent: 100}, Processor: &ir.ProcessorService{}, Limiter: &ir.LimitService{},
 		}}

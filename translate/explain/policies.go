@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // PolicyReport is a policy on the way of the request.
@@ -187,14 +188,14 @@ func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 	}
 	for _, field := range p.Fields {
 		own := false
-		if saysItself(action, field) {
+		if policy.RouteHas(action, field) {
 			by(b.answer.Rule.Source.Key)
-			out.Overridden = append(out.Overridden, field)
+			out.Overridden = append(out.Overridden, string(field))
 			continue
 		}
 		for _, part := range action.Parts {
 			switch {
-			case part.Kind != api.KindTrafficPolicy+" "+field || part.Object.Kind != api.KindTrafficPolicy:
+			case part.Kind != field.PartKind() || part.Object.Kind != api.KindTrafficPolicy:
 			case part.Object == p.Key:
 				own = true
 			default:
@@ -202,9 +203,9 @@ func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 			}
 		}
 		if own {
-			out.Fields = append(out.Fields, field)
+			out.Fields = append(out.Fields, string(field))
 		} else {
-			out.Overridden = append(out.Overridden, field)
+			out.Overridden = append(out.Overridden, string(field))
 		}
 	}
 	switch {
@@ -215,21 +216,6 @@ func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 	default:
 		out.State = ir.InForce
 	}
-}
-
-// saysItself reports whether the route sets a field that a policy could set: ir.Extras.
-func saysItself(a *ir.Action, field string) bool {
-	switch field {
-	case "cors":
-		return a.CORS != nil
-	case "retry":
-		return a.Retry != nil
-	case "timeouts":
-		return a.RequestTimeout != nil && (a.Extras == nil || a.Extras.IdleTimeout == nil)
-	case "autoHostRewrite":
-		return a.Rewrite != nil && a.Rewrite.Hostname != ""
-	}
-	return false
 }
 
 // clusters are those of the backends, and of the services that policies of the rule ask.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -23,7 +22,7 @@ func unasked(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 // outage is the answer in place of a service that cannot be asked.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
-		use.Extension.Service.Cluster, partsOf(action, api.KindTrafficPolicy+" "+use.Field), reason)}
+		use.Extension.Service.Cluster, partsOf(action, use.Field.PartKind()), reason)}
 }
 
 // authGate asks a service whether the request may pass.

@@ -65,7 +65,7 @@ func TestServicesThatCannotBeAsked(t *testing.T) {
 			rule := prefixed("r", 0, "/")
 			rule.Action.Extras = &c.extras
 			use := c.extras.Extensions()[0]
-			rule.Action.Parts = []ir.Part{{Kind: api.KindTrafficPolicy + " " + use.Field, Object: manifest.Key{Kind: api.KindTrafficPolicy, Namespace: "n", Name: "p"}, Field: "spec." + use.Field}}
+			rule.Action.Parts = []ir.Part{{Kind: use.Field.PartKind(), Object: manifest.Key{Kind: api.KindTrafficPolicy, Namespace: "n", Name: "p"}, Field: use.Field.Path()}}
 			view := viewWith("a.test", rule)
 			view.Clusters["sso"] = cluster
 			report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: "POST", Headers: c.headers})

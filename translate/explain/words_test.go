@@ -35,7 +35,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 		}
 	}
 	for _, field := range policy.Fields() {
-		rule.Action.Parts = append(rule.Action.Parts, ir.Part{Kind: api.KindTrafficPolicy + " " + field.Name(), Object: manifest.Key{Kind: api.KindTrafficPolicy, Name: "p"}})
+		rule.Action.Parts = append(rule.Action.Parts, ir.Part{Kind: field.Name.PartKind(), Object: manifest.Key{Kind: api.KindTrafficPolicy, Name: "p"}})
 	}
 	words := map[string]string{}
 	for _, action := range ask(t, explain.Facts{View: viewWith("a.test", rule)}, "http://a.test/").Actions {

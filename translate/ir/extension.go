@@ -88,7 +88,7 @@ type LimitService struct {
 // ExtensionUse is a field of a policy that needs an Extension.
 type ExtensionUse struct {
 	// Field is that of the policy, such as "extAuth".
-	Field string
+	Field Field
 	// Key is the GatewayExtension.
 	Key manifest.Key
 	// Extension is nil until the rules have looked it up; a route never has a nil one.
@@ -144,21 +144,21 @@ func (e *Extras) Extensions() []*ExtensionUse {
 	return out
 }
 
-// Field names the one that is set, as policies do.
-func (e *Extension) Field() string {
+// Field returns the field of TrafficPolicies that the Extension is for.
+func (e *Extension) Field() Field {
 	switch {
 	case e.Auth != nil:
-		return "extAuth"
+		return FieldExtAuth
 	case e.Processor != nil:
-		return "extProc"
+		return FieldExtProc
 	}
-	return "rateLimit.global"
+	return FieldGlobalRateLimit
 }
 
-// Path is that of the one that is set in its GatewayExtension.
+// Path returns the path of the service's settings inside the GatewayExtension.
 func (e *Extension) Path() string {
 	if e.Limiter != nil {
 		return "spec.rateLimit"
 	}
-	return "spec." + e.Field()
+	return e.Field().Path()
 }

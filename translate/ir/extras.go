@@ -1,6 +1,46 @@
 package ir
 
-import "time"
+import (
+	"strings"
+	"time"
+)
+
+// Field names a field of TrafficPolicies by its path below spec.
+type Field string
+
+// The fields of TrafficPolicies. Each has a row in policy.Fields (how it is merged), in
+// package xds (what Envoy is sent) and in package explain (what is said of it).
+const (
+	FieldTransformation  Field = "transformation"
+	FieldExtAuth         Field = "extAuth"
+	FieldExtProc         Field = "extProc"
+	FieldLocalRateLimit  Field = "rateLimit.local"
+	FieldGlobalRateLimit Field = "rateLimit.global"
+	FieldCORS            Field = "cors"
+	FieldCSRF            Field = "csrf"
+	FieldBuffer          Field = "buffer"
+	FieldHeaderModifiers Field = "headerModifiers"
+	FieldAutoHostRewrite Field = "autoHostRewrite"
+	FieldTimeouts        Field = "timeouts"
+	FieldRetry           Field = "retry"
+	FieldHashPolicies    Field = "hashPolicies"
+)
+
+// partOfPolicy begins the Kind of each Part that is a field of a TrafficPolicy.
+const partOfPolicy = "TrafficPolicy "
+
+// Path returns the field's path inside a TrafficPolicy.
+func (f Field) Path() string { return "spec." + string(f) }
+
+// PartKind returns the Kind of a Part that is the field of a TrafficPolicy.
+func (f Field) PartKind() string { return partOfPolicy + string(f) }
+
+// PolicyField returns the field of a TrafficPolicy that the Part is; ok is false for other
+// Parts.
+func (p Part) PolicyField() (field Field, ok bool) {
+	name, ok := strings.CutPrefix(p.Kind, partOfPolicy)
+	return Field(name), ok
+}
 
 // Extras is what policies add to an Action. What the route itself says (its
 // timeouts, retry, header changes, host) is in the Action and goes before. The
@@ -34,7 +74,7 @@ type Extras struct {
 
 	// Replaced are the fields of the virtual host's policies that those of the
 	// route stand for, also where nothing is left of them.
-	Replaced []string
+	Replaced []Field
 }
 
 // OrNone returns the extras, empty ones for nil.

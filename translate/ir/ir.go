@@ -224,8 +224,8 @@ const PartClosed = "closed"
 
 // Part is the place in the user's objects that a part of an Action was read from.
 type Part struct {
-	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry"; or
-	// PartClosed.
+	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry"; or the
+	// PartKind of a Field, or PartClosed.
 	Kind   string
 	Object manifest.Key
 	// Field is the path inside the object, such as "spec.rules[0].filters[1]".

@@ -10,7 +10,7 @@ type Policy struct {
 	// Targets are those that it names, and those that it selects by labels.
 	Targets []PolicyTarget
 	// Fields are those that a TrafficPolicy sets, as paths below spec.
-	Fields []string
+	Fields []Field
 	// Unusable says why the policy closes its targets, "" where it can be used.
 	Unusable string
 }

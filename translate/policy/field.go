@@ -1,24 +1,126 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field is one field of a TrafficPolicy: merged and lowered apart from others.
-type Field interface {
-	// Name is the path below spec.
-	Name() string
-	// Merge joins what from, which stands above, says of the field into into, and
-	// tells what into holds then. Parts are shared, never changed.
-	Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome
-	// Lower puts the field into extras. Problems name fields, not the object.
-	Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem
+// Field is how one field of TrafficPolicies is read and merged. Each field is merged apart
+// from the others.
+type Field struct {
+	Name ir.Field
+	// has reports whether a spec sets the field. All other functions are called for specs
+	// that do.
+	has func(*api.TrafficPolicySpec) bool
+	// take gives into the value of from, which is shared, never changed.
+	take func(into, from *api.TrafficPolicySpec)
+	// lower writes the value into extras. Problems name fields, not the object.
+	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
+	// join gives into the values of first and last together, last being preferred. It is
+	// for the strategies that merge deeply; nil where one side's value is in force alone.
+	join func(into, first, last *api.TrafficPolicySpec)
+	// protects is set where the field keeps requests away from backends: then a route below
+	// that takes it out of force is reported (Loosened).
+	protects protection
+	// inNamespace fills in the namespace of references that have none, on a copy of the
+	// value; nil without references.
+	inNamespace func(spec *api.TrafficPolicySpec, namespace string)
+	// routeHas reports whether the route itself says what the field says, by a filter or a
+	// field of its rule, which goes before every policy; nil where a route cannot.
+	routeHas func(*ir.Action) bool
 }
 
-// Outcome is what a field holds after Merge.
+// Fields returns a row for each field, in the order in which fields are shown.
+func Fields() []Field {
+	return []Field{
+		{
+			Name: ir.FieldTransformation, lower: lowerTransformation, join: joinTransformations,
+			has:  func(s *api.TrafficPolicySpec) bool { return s.Transformation != nil },
+			take: func(into, from *api.TrafficPolicySpec) { into.Transformation = from.Transformation },
+		},
+		{
+			Name: ir.FieldExtAuth, lower: lowerExtAuth, inNamespace: extAuthIn,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.ExtAuth != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.ExtAuth = from.ExtAuth },
+			protects: protection{off: extAuthOff, replaced: true},
+		},
+		{
+			Name: ir.FieldExtProc, lower: lowerExtProc, inNamespace: extProcIn,
+			has:  func(s *api.TrafficPolicySpec) bool { return s.ExtProc != nil },
+			take: func(into, from *api.TrafficPolicySpec) { into.ExtProc = from.ExtProc },
+		},
+		{
+			Name: ir.FieldLocalRateLimit, lower: lowerLocalRateLimit,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Local != nil },
+			take:     takeLocalRateLimit,
+			protects: protection{off: localRateLimitOff},
+		},
+		{
+			Name: ir.FieldGlobalRateLimit, lower: lowerGlobalRateLimit, inNamespace: globalRateLimitIn,
+			has:  func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Global != nil },
+			take: takeGlobalRateLimit,
+		},
+		{
+			Name: ir.FieldCORS, lower: lowerCORS,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.CORS != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.CORS = from.CORS },
+			routeHas: func(a *ir.Action) bool { return a.CORS != nil },
+		},
+		{
+			Name: ir.FieldCSRF, lower: lowerCSRF,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.CSRF != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.CSRF = from.CSRF },
+			protects: protection{off: csrfOff, replaced: true},
+		},
+		{
+			Name: ir.FieldBuffer, lower: lowerBuffer,
+			has:  func(s *api.TrafficPolicySpec) bool { return s.Buffer != nil },
+			take: func(into, from *api.TrafficPolicySpec) { into.Buffer = from.Buffer },
+		},
+		{
+			Name: ir.FieldHeaderModifiers, lower: lowerHeaderModifiers,
+			has:  func(s *api.TrafficPolicySpec) bool { return s.HeaderModifiers != nil },
+			take: func(into, from *api.TrafficPolicySpec) { into.HeaderModifiers = from.HeaderModifiers },
+		},
+		{
+			Name: ir.FieldAutoHostRewrite, lower: lowerAutoHostRewrite,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.AutoHostRewrite != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.AutoHostRewrite = from.AutoHostRewrite },
+			routeHas: func(a *ir.Action) bool { return a.Rewrite != nil && a.Rewrite.Hostname != "" },
+		},
+		{
+			Name: ir.FieldTimeouts, lower: lowerTimeouts,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.Timeouts != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.Timeouts = from.Timeouts },
+			routeHas: func(a *ir.Action) bool { return a.RequestTimeout != nil && a.Extras.OrNone().IdleTimeout == nil },
+		},
+		{
+			Name: ir.FieldRetry, lower: lowerRetry,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.Retry != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.Retry = from.Retry },
+			routeHas: func(a *ir.Action) bool { return a.Retry != nil },
+		},
+		{
+			Name: ir.FieldHashPolicies, lower: lowerHashPolicies,
+			has:  func(s *api.TrafficPolicySpec) bool { return len(s.HashPolicies) > 0 },
+			take: func(into, from *api.TrafficPolicySpec) { into.HashPolicies = from.HashPolicies },
+		},
+	}
+}
+
+// RouteHas reports whether the route of an action itself says what the field says. That
+// goes before every policy.
+func RouteHas(action *ir.Action, name ir.Field) bool {
+	return slices.ContainsFunc(Fields(), func(f Field) bool {
+		return f.Name == name && f.routeHas != nil && f.routeHas(action)
+	})
+}
+
+// Outcome is what a field holds after a merge.
 type Outcome uint8
 
 // The outcomes.
@@ -28,53 +130,42 @@ const (
 	Joined                // parts of both
 )
 
-// Fields is the list of fields, in the order in which they are shown.
-func Fields() []Field {
-	return []Field{
-		transformation{},
-		extAuth(),
-		extProc(),
-		localRateLimit(),
-		globalRateLimit(),
-		cors(),
-		csrf(),
-		buffer(),
-		headerModifiers(),
-		autoHostRewrite(),
-		timeouts(),
-		retry(),
-		hashPolicies(),
-	}
-}
-
-// single is a field that is not merged deeply: one side's value is in force.
-type single[T any] struct {
-	name  string
-	get   func(*api.TrafficPolicySpec) *T
-	put   func(*api.TrafficPolicySpec, *T)
-	lower func(*T, *ir.Extras) []manifest.Problem
-}
-
-func (f single[T]) Name() string { return f.name }
-
-func (f single[T]) Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
-	theirs := f.get(from)
-	if theirs == nil || f.get(into) != nil && !s.prefersParent() {
+// merge merges the field of from, which is above, into that of into, and returns what into
+// holds then.
+func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
+	switch {
+	case !f.has(from), f.has(into) && !s.prefersParent() && (f.join == nil || !s.deep()):
 		return Kept
+	case !f.has(into), f.join == nil, !s.deep():
+		f.take(into, from)
+		return Taken
+	case s.prefersParent():
+		f.join(into, into, from)
+	default:
+		f.join(into, from, into)
 	}
-	f.put(into, theirs)
-	return Taken
+	return Joined
 }
 
-func (f single[T]) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
-	value := f.get(spec)
-	if value == nil {
-		return nil
+func lowerBuffer(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	if size := from.Buffer.MaxRequestSize; size != nil { // from 1 to 4 GiB - 1, by the schema
+		extras.BufferBytes = uint32(size.Value())
 	}
-	return f.lower(value, extras)
+	return nil
 }
 
-// notServed is about what kgateway has and gatefold does not serve.
+func lowerAutoHostRewrite(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	extras.AutoHost = *from.AutoHostRewrite
+	return nil
+}
+
+func lowerTimeouts(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	extras.RequestTimeout = api.ParseDuration(from.Timeouts.Request)
+	extras.IdleTimeout = api.ParseDuration(from.Timeouts.StreamIdle)
+	return nil
+}
+
+// notServed returns the problem of a field that kgateway has and gatefold does not serve.
 func notServed(field, what, hint string) manifest.Problem {
 	return manifest.Problem{
 		Code: schema.NotServed, Severity: manifest.Error, Field: field,

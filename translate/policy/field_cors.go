@@ -12,26 +12,17 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func cors() Field {
-	return single[api.CORS]{
-		name:  "cors",
-		get:   func(s *api.TrafficPolicySpec) *api.CORS { return s.CORS },
-		put:   func(s *api.TrafficPolicySpec, cors *api.CORS) { s.CORS = cors },
-		lower: lowerCORS,
-	}
-}
-
-func lowerCORS(from *api.CORS, extras *ir.Extras) []manifest.Problem {
-	if from.Disable != nil {
+func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	if from.CORS.Disable != nil {
 		return nil
 	}
 	var problems []manifest.Problem
-	extras.CORS, problems = CORS("spec.cors", from.Filter())
+	extras.CORS, problems = CORS(ir.FieldCORS.Path(), from.CORS.Filter())
 	return problems
 }
 
-// CORS reads the Gateway API's filter, which stands at a field. Problems name
-// fields, not the object.
+// CORS returns what the Gateway API's filter comes to that is written at a path. Problems
+// name fields, not the object.
 func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),

@@ -6,18 +6,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func csrf() Field {
-	return single[api.CSRF]{
-		name:  "csrf",
-		get:   func(s *api.TrafficPolicySpec) *api.CSRF { return s.CSRF },
-		put:   func(s *api.TrafficPolicySpec, csrf *api.CSRF) { s.CSRF = csrf },
-		lower: lowerCSRF,
-	}
-}
+// csrfOff reports whether the field has no request rejected.
+func csrfOff(s *api.TrafficPolicySpec) bool { return number(s.CSRF.PercentageEnabled, 0) == 0 }
 
-// lowerCSRF protects every request unless a percentage says otherwise; a policy
-// that is shadowed refuses none.
-func lowerCSRF(from *api.CSRF, extras *ir.Extras) []manifest.Problem {
+// lowerCSRF protects every request unless a percentage says otherwise. With
+// percentageShadowed, Envoy rejects none.
+func lowerCSRF(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	from := spec.CSRF
 	to := &ir.CSRF{Enabled: number(from.PercentageEnabled, 100)}
 	if from.PercentageShadowed != nil {
 		to.Enabled, to.Shadowed = 0, uint32(*from.PercentageShadowed)
@@ -29,7 +24,7 @@ func lowerCSRF(from *api.CSRF, extras *ir.Extras) []manifest.Problem {
 	return nil
 }
 
-// stringMatch takes the one way that the schema has let through.
+// stringMatch reads the one way to compare that is set: the schema lets only one through.
 func stringMatch(from api.StringMatch) ir.StringMatch {
 	to := ir.StringMatch{IgnoreCase: isTrue(from.IgnoreCase)}
 	for kind, value := range []*string{

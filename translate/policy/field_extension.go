@@ -6,41 +6,49 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func extAuth() Field {
-	return single[api.ExtAuth]{
-		name: "extAuth",
-		get:  func(s *api.TrafficPolicySpec) *api.ExtAuth { return s.ExtAuth },
-		put:  func(s *api.TrafficPolicySpec, auth *api.ExtAuth) { s.ExtAuth = auth },
-		lower: func(from *api.ExtAuth, extras *ir.Extras) []manifest.Problem {
-			if from.ExtensionRef != nil {
-				extras.ExtAuth = &ir.ExtAuth{
-					ExtensionUse: extensionUse("extAuth", from.ExtensionRef),
-					Body:         requestBody(from.WithRequestBody), Context: from.ContextExtensions,
-				}
-			}
-			return nil
-		},
+// extAuthOff reports whether the field turns authorization off.
+func extAuthOff(s *api.TrafficPolicySpec) bool { return s.ExtAuth.Disable != nil }
+
+// extAuthIn is Field.inNamespace for extAuth.
+func extAuthIn(spec *api.TrafficPolicySpec, namespace string) {
+	auth := *spec.ExtAuth
+	if auth.ExtensionRef != nil {
+		auth.ExtensionRef = auth.ExtensionRef.In(namespace)
 	}
+	spec.ExtAuth = &auth
 }
 
-func extProc() Field {
-	return single[api.ExtProc]{
-		name: "extProc",
-		get:  func(s *api.TrafficPolicySpec) *api.ExtProc { return s.ExtProc },
-		put:  func(s *api.TrafficPolicySpec, proc *api.ExtProc) { s.ExtProc = proc },
-		lower: func(from *api.ExtProc, extras *ir.Extras) []manifest.Problem {
-			if from.ExtensionRef != nil {
-				extras.ExtProc = &ir.ExtProc{
-					ExtensionUse: extensionUse("extProc", from.ExtensionRef), Mode: processingMode(from.ProcessingMode),
-				}
-			}
-			return nil
-		},
+func lowerExtAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	if auth := from.ExtAuth; auth.ExtensionRef != nil {
+		extras.ExtAuth = &ir.ExtAuth{
+			ExtensionUse: extensionUse(ir.FieldExtAuth, auth.ExtensionRef),
+			Body:         requestBody(auth.WithRequestBody), Context: auth.ContextExtensions,
+		}
 	}
+	return nil
 }
 
-// extensionUse wants a reference of a policy from WithNamespace.
-func extensionUse(field string, ref *api.ExtensionRef) ir.ExtensionUse {
+// extProcIn is Field.inNamespace for extProc.
+func extProcIn(spec *api.TrafficPolicySpec, namespace string) {
+	proc := *spec.ExtProc
+	if proc.ExtensionRef != nil {
+		proc.ExtensionRef = proc.ExtensionRef.In(namespace)
+	}
+	spec.ExtProc = &proc
+}
+
+func lowerExtProc(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	if proc := from.ExtProc; proc.ExtensionRef != nil {
+		extras.ExtProc = &ir.ExtProc{
+			ExtensionUse: extensionUse(ir.FieldExtProc, proc.ExtensionRef), Mode: processingMode(proc.ProcessingMode),
+		}
+	}
+	return nil
+}
+
+// extensionUse returns the use of the GatewayExtension that a field names, of a spec from
+// WithNamespace.
+func extensionUse(field ir.Field, ref *api.ExtensionRef) ir.ExtensionUse {
 	return ir.ExtensionUse{Field: field, Key: manifest.Key{
 		Group: api.Group, Kind: api.KindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
 	}}
@@ -64,24 +72,14 @@ func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 	}
 }
 
-// WithNamespace fills in the policy's namespace where references to GatewayExtensions
-// have none: a merge takes them out of their policy.
+// WithNamespace returns a spec with the policy's namespace in references to
+// GatewayExtensions that have none: a merge takes them out of their policy.
 func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
 	spec := *from
-	if from.ExtAuth != nil && from.ExtAuth.ExtensionRef != nil {
-		auth := *from.ExtAuth
-		auth.ExtensionRef = auth.ExtensionRef.In(namespace)
-		spec.ExtAuth = &auth
-	}
-	if from.ExtProc != nil && from.ExtProc.ExtensionRef != nil {
-		proc := *from.ExtProc
-		proc.ExtensionRef = proc.ExtensionRef.In(namespace)
-		spec.ExtProc = &proc
-	}
-	if from.RateLimit != nil && from.RateLimit.Global != nil {
-		global := *from.RateLimit.Global
-		global.ExtensionRef = *global.ExtensionRef.In(namespace)
-		spec.RateLimit = &api.RateLimit{Local: from.RateLimit.Local, Global: &global}
+	for _, field := range Fields() {
+		if field.inNamespace != nil && field.has(&spec) {
+			field.inNamespace(&spec, namespace)
+		}
 	}
 	return &spec
 }

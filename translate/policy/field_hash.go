@@ -6,22 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func hashPolicies() Field {
-	return single[[]api.HashPolicy]{
-		name: "hashPolicies",
-		get: func(s *api.TrafficPolicySpec) *[]api.HashPolicy {
-			if len(s.HashPolicies) == 0 {
-				return nil
-			}
-			return &s.HashPolicies
-		},
-		put:   func(s *api.TrafficPolicySpec, list *[]api.HashPolicy) { s.HashPolicies = *list },
-		lower: lowerHashPolicies,
-	}
-}
-
-func lowerHashPolicies(from *[]api.HashPolicy, extras *ir.Extras) []manifest.Problem {
-	for _, source := range *from {
+func lowerHashPolicies(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	for _, source := range from.HashPolicies {
 		hash := ir.Hash{SourceIP: source.SourceIP != nil, Terminal: isTrue(source.Terminal)}
 		if source.Header != nil {
 			hash.Header = source.Header.Name

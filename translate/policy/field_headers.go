@@ -6,17 +6,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func headerModifiers() Field {
-	return single[api.HeaderModifiers]{
-		name: "headerModifiers",
-		get:  func(s *api.TrafficPolicySpec) *api.HeaderModifiers { return s.HeaderModifiers },
-		put:  func(s *api.TrafficPolicySpec, mods *api.HeaderModifiers) { s.HeaderModifiers = mods },
-		lower: func(from *api.HeaderModifiers, extras *ir.Extras) []manifest.Problem {
-			extras.RequestHeaders = headerMods(from.Request)
-			extras.ResponseHeaders = headerMods(from.Response)
-			return nil
-		},
-	}
+func lowerHeaderModifiers(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	extras.RequestHeaders = headerMods(from.HeaderModifiers.Request)
+	extras.ResponseHeaders = headerMods(from.HeaderModifiers.Response)
+	return nil
 }
 
 func headerMods(from *api.HeaderFilter) ir.HeaderMods {

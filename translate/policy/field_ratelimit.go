@@ -6,47 +6,38 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func localRateLimit() Field {
-	return partOfRateLimit("rateLimit.local", func(r *api.RateLimit) **api.LocalRateLimit { return &r.Local }, lowerLocalRateLimit)
-}
-
-func globalRateLimit() Field {
-	return partOfRateLimit(globalLimit, func(r *api.RateLimit) **api.GlobalRateLimit { return &r.Global }, lowerGlobalRateLimit)
-}
-
-// globalLimit is the name of the field.
-const globalLimit = "rateLimit.global"
-
-// partOfRateLimit is a field that counts apart from other parts of rateLimit
+// The two parts of rateLimit are fields of their own
 // (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
-func partOfRateLimit[T any](name string, part func(*api.RateLimit) **T, lower func(*T, *ir.Extras) []manifest.Problem) Field {
-	return single[T]{
-		name: name,
-		get: func(s *api.TrafficPolicySpec) *T {
-			if s.RateLimit == nil {
-				return nil
-			}
-			return *part(s.RateLimit)
-		},
-		put: func(s *api.TrafficPolicySpec, value *T) {
-			var copied api.RateLimit
-			if s.RateLimit != nil {
-				copied = *s.RateLimit
-			}
-			*part(&copied) = value
-			s.RateLimit = &copied
-		},
-		lower: lower,
-	}
+
+func takeLocalRateLimit(into, from *api.TrafficPolicySpec) {
+	limits := rateLimits(into)
+	limits.Local = from.RateLimit.Local
+	into.RateLimit = &limits
 }
 
-// lowerLocalRateLimit gives no limit without a bucket: so a route below lifts
-// the limit of one above.
-func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []manifest.Problem {
-	bucket := from.TokenBucket
-	if bucket == nil {
+func takeGlobalRateLimit(into, from *api.TrafficPolicySpec) {
+	limits := rateLimits(into)
+	limits.Global = from.RateLimit.Global
+	into.RateLimit = &limits
+}
+
+// rateLimits returns a copy of a spec's rateLimit, empty where it has none.
+func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
+	if spec.RateLimit == nil {
+		return api.RateLimit{}
+	}
+	return *spec.RateLimit
+}
+
+// localRateLimitOff reports whether the field has no limit: a route below lifts the limit of
+// one above by it.
+func localRateLimitOff(s *api.TrafficPolicySpec) bool { return s.RateLimit.Local.TokenBucket == nil }
+
+func lowerLocalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	if localRateLimitOff(spec) {
 		return nil
 	}
+	from, bucket := spec.RateLimit.Local, spec.RateLimit.Local.TokenBucket
 	extras.RateLimit = &ir.RateLimit{
 		Max: uint32(bucket.MaxTokens), Fill: number(bucket.TokensPerFill, 1), Interval: *api.ParseDuration(&bucket.FillInterval),
 		Enabled: number(from.PercentEnabled, 100), Enforced: number(from.PercentEnforced, 100),
@@ -54,8 +45,17 @@ func lowerLocalRateLimit(from *api.LocalRateLimit, extras *ir.Extras) []manifest
 	return nil
 }
 
-func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []manifest.Problem {
-	to := &ir.GlobalLimit{ExtensionUse: extensionUse(globalLimit, &from.ExtensionRef)}
+// globalRateLimitIn is Field.inNamespace for rateLimit.global.
+func globalRateLimitIn(spec *api.TrafficPolicySpec, namespace string) {
+	limits, global := rateLimits(spec), *spec.RateLimit.Global
+	global.ExtensionRef = *global.ExtensionRef.In(namespace)
+	limits.Global = &global
+	spec.RateLimit = &limits
+}
+
+func lowerGlobalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	from := spec.RateLimit.Global
+	to := &ir.GlobalLimit{ExtensionUse: extensionUse(ir.FieldGlobalRateLimit, &from.ExtensionRef)}
 	for _, descriptor := range from.Descriptors {
 		var entries []ir.LimitEntry
 		for _, entry := range descriptor.Entries {
@@ -67,7 +67,8 @@ func lowerGlobalRateLimit(from *api.GlobalRateLimit, extras *ir.Extras) []manife
 	return nil
 }
 
-// limitEntry takes the keys of kgateway, so that its services find their limits.
+// limitEntry returns an entry with the key that kgateway gives it, so that services for
+// kgateway find their limits.
 func limitEntry(from api.RateLimitEntry) ir.LimitEntry {
 	switch from.Type {
 	case api.EntryGeneric:

@@ -8,17 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func retry() Field {
-	return single[api.Retry]{
-		name:  "retry",
-		get:   func(s *api.TrafficPolicySpec) *api.Retry { return s.Retry },
-		put:   func(s *api.TrafficPolicySpec, retry *api.Retry) { s.Retry = retry },
-		lower: lowerRetry,
-	}
-}
-
 // lowerRetry retries on what is written and on nothing else.
-func lowerRetry(from *api.Retry, extras *ir.Extras) []manifest.Problem {
+func lowerRetry(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	from := spec.Retry
 	to := &ir.Retry{On: slices.Clone(from.RetryOn), Attempts: number(from.Attempts, 1)}
 	slices.Sort(to.On)
 	to.On = slices.Compact(to.On)

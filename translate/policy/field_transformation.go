@@ -10,36 +10,17 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transformation changes headers by template. It is the field that is merged
-// deeply: the lists are joined, those of the preferred side last.
-type transformation struct{}
-
-func (transformation) Name() string { return "transformation" }
-
-func (transformation) Merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
-	ours, theirs := into.Transformation, from.Transformation
-	switch {
-	case theirs == nil:
-		return Kept
-	case ours == nil, !s.deep() && s.prefersParent():
-		into.Transformation = theirs
-		return Taken
-	case !s.deep():
-		return Kept
-	}
-	first, last := theirs, ours
-	if s.prefersParent() {
-		first, last = ours, theirs
-	}
+// joinTransformations is the only deep merge: the lists are joined, those of the preferred
+// side last.
+func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
-		Request:  join(first.Request, last.Request),
-		Response: join(first.Response, last.Response),
+		Request:  join(first.Transformation.Request, last.Transformation.Request),
+		Response: join(first.Transformation.Response, last.Transformation.Response),
 	}
-	return Joined
 }
 
-// join gives one change that does what first and last do, last being preferred:
-// what it sets is not added to, and what it writes is not removed, by first.
+// join returns the changes of first and then those of last, which is preferred: first adds
+// to no header that last sets, and removes none that last sets or adds.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {
@@ -69,17 +50,14 @@ func writes(list []api.HeaderTemplate, name string) bool {
 	return slices.ContainsFunc(list, func(h api.HeaderTemplate) bool { return strings.EqualFold(h.Name, name) })
 }
 
-func (transformation) Lower(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
-	if spec.Transformation == nil {
-		return nil
-	}
+func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	var request, response []manifest.Problem
-	extras.Request, request = headerChanges("spec.transformation.request", spec.Transformation.Request)
-	extras.Response, response = headerChanges("spec.transformation.response", spec.Transformation.Response)
+	extras.Request, request = headerChanges(ir.FieldTransformation.Path()+".request", spec.Transformation.Request)
+	extras.Response, response = headerChanges(ir.FieldTransformation.Path()+".response", spec.Transformation.Response)
 	return append(request, response...)
 }
 
-// headerChanges gives the steps in their order: set, add, remove.
+// headerChanges returns the steps in their order: set, add, remove.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

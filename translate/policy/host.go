@@ -4,35 +4,36 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // The policies of a Gateway and its listeners are no level of delegation: they
 // hold for every route of a virtual host, field by field, where no policy of the
 // route says anything (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
-// Sets tells whether a policy sets the field, if only to take back what others
+// Sets reports whether a policy sets the field, if only to take back what others
 // say.
-func (r *Resolved) Sets(field string) bool {
+func (r *Resolved) Sets(field ir.Field) bool {
 	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
 }
 
-// Only gives the fields that keep names.
-func (r *Resolved) Only(keep func(field string) bool) Resolved {
+// Only returns the fields for which keep is true.
+func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	out := Resolved{}
 	for _, field := range Fields() {
-		if r.Sets(field.Name()) && keep(field.Name()) {
-			field.Merge(&out.Spec, &r.Spec, ShallowMergePreferChild)
+		if r.Sets(field.Name) && keep(field.Name) {
+			field.merge(&out.Spec, &r.Spec, ShallowMergePreferChild)
 		}
 	}
 	out.Origins = slices.DeleteFunc(slices.Clone(r.Origins), func(o FieldOrigin) bool { return !keep(o.Field) })
 	return out
 }
 
-// Under fills the fields that r leaves open with those of its virtual host.
+// Under returns r with the fields that it leaves open taken from those of its virtual host.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
-	from := func(origins []FieldOrigin) map[string][]manifest.Key {
-		byField := map[string][]manifest.Key{}
+	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {
+		byField := map[ir.Field][]manifest.Key{}
 		for _, o := range origins {
 			byField[o.Field] = o.From
 		}
@@ -45,11 +46,11 @@ func (r *Resolved) Under(host *Resolved) Resolved {
 }
 
 // inOrder lists origins as Fields does.
-func inOrder(origins map[string][]manifest.Key) []FieldOrigin {
+func inOrder(origins map[ir.Field][]manifest.Key) []FieldOrigin {
 	var out []FieldOrigin
 	for _, field := range Fields() {
-		if from := origins[field.Name()]; len(from) > 0 {
-			out = append(out, FieldOrigin{Field: field.Name(), From: from})
+		if from := origins[field.Name]; len(from) > 0 {
+			out = append(out, FieldOrigin{Field: field.Name, From: from})
 		}
 	}
 	return out

@@ -120,7 +120,7 @@ type Resolved struct {
 // FieldOrigin names the policies whose field is in force: several where they
 // were merged deeply, the preferred one last.
 type FieldOrigin struct {
-	Field string // "cors", "rateLimit.local"
+	Field ir.Field
 	From  []manifest.Key
 }
 
@@ -142,7 +142,7 @@ const (
 
 // Resolve merges the levels: the root's first, the leaf's last.
 func Resolve(levels []Level) Resolved {
-	m := &merging{origins: map[string][]manifest.Key{}, set: map[manifest.Key]int{}}
+	m := &merging{origins: map[ir.Field][]manifest.Key{}, set: map[manifest.Key]int{}}
 	for i, level := range slices.Backward(levels) {
 		if i == len(levels)-1 {
 			m.spec, m.origins = m.augment(level)
@@ -157,21 +157,21 @@ func Resolve(levels []Level) Resolved {
 // merging is a Resolve on its way.
 type merging struct {
 	spec    api.TrafficPolicySpec
-	origins map[string][]manifest.Key // by field
+	origins map[ir.Field][]manifest.Key
 	order   []manifest.Key
 	set     map[manifest.Key]int // how many fields each policy sets
 }
 
 // augment gives a level's own result: a lower policy fills what is open.
-func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[string][]manifest.Key) {
+func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
 	var spec api.TrafficPolicySpec
-	origins := map[string][]manifest.Key{}
+	origins := map[ir.Field][]manifest.Key{}
 	for _, policy := range level.Specs {
 		key := policy.Origin.Key
 		if _, known := m.set[key]; !known {
 			m.order = append(m.order, key)
 		}
-		own := map[string][]manifest.Key{}
+		own := map[ir.Field][]manifest.Key{}
 		for _, field := range SetFields(policy.Spec) {
 			own[field] = []manifest.Key{key}
 		}
@@ -182,20 +182,20 @@ func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[string][]mani
 }
 
 // SetFields returns the names of the fields that a spec sets, in the order of Fields.
-func SetFields(spec *api.TrafficPolicySpec) (out []string) {
+func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	for _, field := range Fields() {
-		if field.Merge(&api.TrafficPolicySpec{}, spec, ShallowMergePreferParent) == Taken {
-			out = append(out, field.Name())
+		if field.has(spec) {
+			out = append(out, field.Name)
 		}
 	}
 	return out
 }
 
 // merge joins from, which stands above, into into, and their origins alike.
-func merge(into *api.TrafficPolicySpec, origins map[string][]manifest.Key, from *api.TrafficPolicySpec, theirs map[string][]manifest.Key, s Strategy) {
+func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
-		name := field.Name()
-		switch field.Merge(into, from, s) {
+		name := field.Name
+		switch field.merge(into, from, s) {
 		case Taken:
 			origins[name] = theirs[name]
 		case Joined:
@@ -251,14 +251,16 @@ func (r Resolved) Extras() *ir.Extras {
 	return extras
 }
 
-// Lower gives what a spec comes to, and what is wrong with it: problems name
+// Lower returns what a spec comes to, and what is wrong with it: problems name
 // fields, the caller adds the object. With an error among them the policy must
 // not be used.
 func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []manifest.Problem) {
 	extras := &ir.Extras{}
 	var problems []manifest.Problem
 	for _, field := range Fields() {
-		problems = append(problems, field.Lower(spec, extras)...)
+		if field.has(spec) {
+			problems = append(problems, field.lower(spec, extras)...)
+		}
 	}
 	return extras, problems
 }

@@ -64,7 +64,7 @@ func cell(r Resolved) string {
 		set = append(set, change.Value[0].Text)
 	}
 	limit := string("?gpc"[extras.RateLimit.Max])
-	told := map[string]string{}
+	told := map[ir.Field]string{}
 	for _, origin := range r.Origins {
 		var names []string
 		for _, key := range origin.From {

@@ -26,9 +26,9 @@ import (
 type HTTPFilter interface {
 	// Name is that in the chain and in the routes.
 	Name() string
-	// Field is the field of TrafficPolicy that the filter is for (policy.Field), "" for a
+	// Field is the field of TrafficPolicies that the filter is for, "" for a
 	// filter of the routes' own.
-	Field() string
+	Field() ir.Field
 	// Chain is the configuration in the listener, which does nothing.
 	Chain() message
 	// Route is the configuration for a route or host with these extras; nil when
@@ -39,9 +39,9 @@ type HTTPFilter interface {
 // onHost names the filter's second place in the chain.
 func onHost(filter HTTPFilter) string { return filter.Name() + "/host" }
 
-// HeldByHost tells whether a virtual host can hold a field of its policies for
+// HeldByHost reports whether a virtual host can hold a field of its policies for
 // all of its routes. The other fields are those of a route's action.
-func HeldByHost(field string) bool {
+func HeldByHost(field ir.Field) bool {
 	return slices.ContainsFunc(httpFilters(), func(filter HTTPFilter) bool { return filter.Field() == field })
 }
 
@@ -82,8 +82,8 @@ func upgradeFilterChain() []*hcmv3.HttpFilter {
 	var filters []HTTPFilter
 	for _, filter := range httpFilters() {
 		switch filter.Field() {
-		case bufferFilter{}.Field():
-		case extProcFilter().Field():
+		case ir.FieldBuffer:
+		case ir.FieldExtProc:
 			filters = append(filters, extProcUpgradeFilter())
 		default:
 			filters = append(filters, filter)

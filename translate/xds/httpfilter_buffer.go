@@ -11,7 +11,7 @@ type bufferFilter struct{}
 
 func (bufferFilter) Name() string { return "envoy.filters.http.buffer" }
 
-func (bufferFilter) Field() string { return "buffer" }
+func (bufferFilter) Field() ir.Field { return ir.FieldBuffer }
 
 func (bufferFilter) Chain() message { return bufferOf(1) }
 

@@ -14,7 +14,7 @@ type corsFilter struct{}
 
 func (corsFilter) Name() string { return "envoy.filters.http.cors" }
 
-func (corsFilter) Field() string { return "cors" }
+func (corsFilter) Field() ir.Field { return ir.FieldCORS }
 
 func (corsFilter) Chain() message { return &corsv3.Cors{} }
 

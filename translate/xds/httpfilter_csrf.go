@@ -10,7 +10,7 @@ type csrfFilter struct{}
 
 func (csrfFilter) Name() string { return "envoy.filters.http.csrf" }
 
-func (csrfFilter) Field() string { return "csrf" }
+func (csrfFilter) Field() ir.Field { return ir.FieldCSRF }
 
 func (csrfFilter) Chain() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
 

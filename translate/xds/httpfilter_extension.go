@@ -20,7 +20,7 @@ import (
 // them, belong to the filter and not to a route in Envoy: so the listener has an empty
 // chain of filters in its place, and the route brings the chain, of that one filter.
 type extensionFilter struct {
-	field string
+	field ir.Field
 	// config is that of the filter in the chain, nil for extras without the field.
 	config func(*ir.Extras) message
 	// variant tells filters of one field apart: it ends the name.
@@ -32,24 +32,26 @@ func extensionFilters() []extensionFilter {
 	return []extensionFilter{extAuthFilter(), globalLimitFilter(), extProcFilter()}
 }
 
-func extAuthFilter() extensionFilter { return extensionFilter{field: "extAuth", config: extAuthz} }
+func extAuthFilter() extensionFilter {
+	return extensionFilter{field: ir.FieldExtAuth, config: extAuthz}
+}
 
 func extProcFilter() extensionFilter {
-	return extensionFilter{field: "extProc", config: extProcessor}
+	return extensionFilter{field: ir.FieldExtProc, config: extProcessor}
 }
 
 // extProcUpgradeFilter is extProcFilter for WebSockets.
 func extProcUpgradeFilter() extensionFilter {
-	return extensionFilter{field: "extProc", config: upgradeProcessor, variant: "/upgrade"}
+	return extensionFilter{field: ir.FieldExtProc, config: upgradeProcessor, variant: "/upgrade"}
 }
 
 func globalLimitFilter() extensionFilter {
-	return extensionFilter{field: "rateLimit.global", config: globalLimit}
+	return extensionFilter{field: ir.FieldGlobalRateLimit, config: globalLimit}
 }
 
-func (f extensionFilter) Name() string { return "gatefold/" + f.field + f.variant }
+func (f extensionFilter) Name() string { return "gatefold/" + string(f.field) + f.variant }
 
-func (f extensionFilter) Field() string { return f.field }
+func (f extensionFilter) Field() ir.Field { return f.field }
 
 func (extensionFilter) Chain() message { return &chainv3.FilterChainConfig{} }
 

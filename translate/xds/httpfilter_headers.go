@@ -13,7 +13,7 @@ type headersFilter struct{}
 
 func (headersFilter) Name() string { return "envoy.filters.http.header_mutation/headerModifiers" }
 
-func (headersFilter) Field() string { return "headerModifiers" }
+func (headersFilter) Field() ir.Field { return ir.FieldHeaderModifiers }
 
 func (headersFilter) Chain() message { return &headerv3.HeaderMutation{} }
 

@@ -19,7 +19,7 @@ type locationFilter struct{}
 func (locationFilter) Name() string { return "envoy.filters.http.header_mutation/location" }
 
 // Field is that of no policy.
-func (locationFilter) Field() string { return "" }
+func (locationFilter) Field() ir.Field { return "" }
 
 func (locationFilter) Chain() message { return &headerv3.HeaderMutation{} }
 

@@ -16,7 +16,7 @@ type rateLimitFilter struct{}
 
 func (rateLimitFilter) Name() string { return "envoy.filters.http.local_ratelimit" }
 
-func (rateLimitFilter) Field() string { return "rateLimit.local" }
+func (rateLimitFilter) Field() ir.Field { return ir.FieldLocalRateLimit }
 
 func (rateLimitFilter) Chain() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
 

@@ -13,7 +13,7 @@ type transformationFilter struct{}
 
 func (transformationFilter) Name() string { return "envoy.filters.http.header_mutation" }
 
-func (transformationFilter) Field() string { return "transformation" }
+func (transformationFilter) Field() ir.Field { return ir.FieldTransformation }
 
 func (transformationFilter) Chain() message { return &headerv3.HeaderMutation{} }
 
