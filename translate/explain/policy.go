@@ -19,7 +19,7 @@ type gate struct {
 }
 
 // filtered passes a request through the filters that may answer in place of the rule, in the
-// order of Envoy's chain (xds.httpFilters). The Outcome has what they may do besides, and,
+// order of Envoy's chain (fields in package xds). The Outcome has what they may do besides, and,
 // where answers is true, the answer.
 func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	all := answerGate(rule, r)

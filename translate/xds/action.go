@@ -47,7 +47,7 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	}
 	setClusters(action, from.Forward.Backends)
 	setRewrite(action, match, from.Rewrite)
-	setExtras(action, from)
+	setExtras(action, from.Extras)
 	return action
 }
 

@@ -2,9 +2,7 @@ package xds
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 
@@ -54,29 +52,6 @@ func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
 	} {
 		if side.body == streamedBoth && side.trailers != "SEND" {
 			c.refuse(field+"."+side.name+"TrailerMode", streamedBoth+" wants the trailers too", "set "+side.name+"TrailerMode: SEND")
-		}
-	}
-}
-
-// extensions checks what a policy asks of the services that it names.
-func (c *checker) extensions(extras *ir.Extras) {
-	if auth := extras.ExtAuth; auth != nil {
-		for _, key := range slices.Sorted(maps.Keys(auth.Context)) {
-			at := "spec.extAuth.contextExtensions[" + key + "]"
-			c.text(at, key)
-			c.text(at, auth.Context[key])
-		}
-	}
-	if proc := extras.ExtProc; proc != nil {
-		c.processingMode("spec.extProc.processingMode", proc.Mode)
-	}
-	if limit := extras.GlobalLimit; limit != nil {
-		for i, descriptor := range limit.Descriptors {
-			for j, entry := range descriptor {
-				at := fmt.Sprintf("spec.rateLimit.global.descriptors[%d].entries[%d]", i, j)
-				c.text(at, entry.Key)
-				c.text(at, entry.Value)
-			}
 		}
 	}
 }

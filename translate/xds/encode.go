@@ -61,7 +61,7 @@ func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 
 // hostFrame is a virtual host without its routes.
 func hostFrame(domain string, extras *ir.Extras) []byte {
-	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, onHost)})
+	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, hostName)})
 }
 
 // RouteConfiguration joins virtual hosts to the resource of that

@@ -63,7 +63,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 func TestAnUpgradeMeetsAllFiltersButTheBuffer(t *testing.T) {
 	chain := slices.DeleteFunc(httpFilterChain(), func(f *hcmv3.HttpFilter) bool { return strings.Contains(f.Name, "buffer") })
 	for _, filter := range chain {
-		filter.Name = strings.Replace(filter.Name, extProcFilter().Name(), extProcUpgradeFilter().Name(), 1)
+		filter.Name = strings.Replace(filter.Name, extProcName, extProcName+"/upgrade", 1)
 	}
 	upgrade := upgradeFilterChain()
 	if !slices.EqualFunc(chain, upgrade, func(a, b *hcmv3.HttpFilter) bool { return proto.Equal(a, b) }) || len(upgrade) < len(httpFilters()) {

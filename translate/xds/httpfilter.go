@@ -15,76 +15,90 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// HTTPFilter is one filter of every listener's chain. It is there from the start
-// and turned off, so that a policy never touches a listener: the routes that want
+// httpFilter is one filter of every listener's chain. It is there from the start
+// and turned off, so that a policy never touches a listener: the routes that need
 // it turn it on by their own configuration.
 //
 // It is there twice, the second time for virtual hosts, whose policies hold for
 // every route without one of its own. Under one name Envoy would join what host
 // and route say: header_mutation runs both, and cors takes from the host whatever
 // the route leaves empty. So a route that sets the field turns the host's off.
-type HTTPFilter interface {
-	// Name is that in the chain and in the routes.
-	Name() string
-	// Field is the field of TrafficPolicies that the filter is for, "" for a
-	// filter of the routes' own.
-	Field() ir.Field
-	// Chain is the configuration in the listener, which does nothing.
-	Chain() message
-	// Route is the configuration for a route or host with these extras; nil when
+type httpFilter struct {
+	// name is that in the chain and in the routes.
+	name string
+	// chain returns the configuration in the listener, which does nothing.
+	chain func() message
+	// route returns the configuration for a route or host with these extras; nil when
 	// the filter has nothing to do there.
-	Route(*ir.Extras) message
+	route func(*ir.Extras) message
+	// service is for a filter that asks a service, in place of route: it returns the
+	// configuration of the filter that asks, nil for none. The settings of such a filter,
+	// the service among them, belong to the filter and not to a route in Envoy. So the
+	// listener has an empty chain of filters in its place, and the route brings the chain,
+	// of that one filter.
+	service func(*ir.Extras) message
+	// context returns the one setting of the filter that asks which Envoy takes from the
+	// route itself; nil for none.
+	context func(*ir.Extras) message
+	// noUpgrades leaves the filter out for WebSockets. upgradeService is service for them,
+	// of a filter that has a name of its own.
+	noUpgrades     bool
+	upgradeService func(*ir.Extras) message
+	// field is that of the row in fields; "" for a filter of the routes' own settings.
+	field ir.Field
 }
 
-// onHost names the filter's second place in the chain.
-func onHost(filter HTTPFilter) string { return filter.Name() + "/host" }
+// routeName and hostName return the names of the filter's two places in the chain.
+func routeName(filter httpFilter) string { return filter.name }
 
-// HeldByHost reports whether a virtual host can hold a field of its policies for
-// all of its routes. The other fields are those of a route's action.
-func HeldByHost(field ir.Field) bool {
-	return slices.ContainsFunc(httpFilters(), func(filter HTTPFilter) bool { return filter.Field() == field })
+func hostName(filter httpFilter) string { return filter.name + "/host" }
+
+// config returns the configuration for a route or host with these extras; nil when the
+// filter has nothing to do there. Filters that ask have names of their own in each place:
+// Envoy joins what route and virtual host set for one name, and neither may tell its
+// context to the other's service.
+func (f *httpFilter) config(extras *ir.Extras, name string) message {
+	if f.service == nil {
+		return f.route(extras)
+	}
+	if config := f.service(extras); config != nil {
+		return chainWith(serviceFilter(name), config)
+	}
+	return nil
 }
 
-// message is a message that can tell what Envoy would refuse of it.
+// message is a message that reports what Envoy would reject of it.
 type message interface {
 	proto.Message
 	ValidateAll() error
 }
 
-// httpFilters is the chain in its order: requests pass it from the first to the
-// last, answers the other way. CORS and CSRF read headers alone. The buffer comes before
-// everything that waits for a service: Envoy does not measure bytes that arrive during the
-// wait in a filter behind it. Requests that are refused are not counted by the rate limits
-// behind, and headers are changed when all others have seen them.
-func httpFilters() []HTTPFilter {
-	return []HTTPFilter{
-		corsFilter{},
-		csrfFilter{},
-		bufferFilter{},
-		extAuthFilter(),
-		rateLimitFilter{},
-		globalLimitFilter(),
-		extProcFilter(),
-		transformationFilter{},
-		headersFilter{},
-		locationFilter{},
+// httpFilters returns the chain in its order: those of the fields of policies, and then
+// those for the routes' own settings.
+func httpFilters() []httpFilter {
+	rows := fields()
+	filters := make([]httpFilter, 0, len(rows)+2) // and locationFilter, and one for upgrades
+	for _, f := range rows {
+		if f.filter.name != "" {
+			f.filter.field = f.name
+			filters = append(filters, f.filter)
+		}
 	}
+	return append(filters, locationFilter())
 }
 
-// httpFilterChain gives the chain of a listener: the same for all.
+// httpFilterChain returns the chain of a listener: the same for all.
 func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
 
-// upgradeFilterChain returns the chain for WebSockets. It is that of a listener without the
-// buffer filter, which would wait for the end of a request that has none, and with a
-// processor that waits for no body. All others keep their places, so that a policy which
-// refuses a request refuses its upgrade, too.
+// upgradeFilterChain returns the chain for WebSockets. All filters that are for them, too,
+// keep their places, so that a policy which rejects a request rejects its upgrade, too.
 func upgradeFilterChain() []*hcmv3.HttpFilter {
-	var filters []HTTPFilter
+	var filters []httpFilter
 	for _, filter := range httpFilters() {
-		switch filter.Field() {
-		case ir.FieldBuffer:
-		case ir.FieldExtProc:
-			filters = append(filters, extProcUpgradeFilter())
+		switch {
+		case filter.noUpgrades:
+		case filter.upgradeService != nil:
+			filters = append(filters, filter.forUpgrades())
 		default:
 			filters = append(filters, filter)
 		}
@@ -92,16 +106,31 @@ func upgradeFilterChain() []*hcmv3.HttpFilter {
 	return chainOf(filters)
 }
 
-// configurable returns the filters of both chains, which routes and hosts configure.
-func configurable() []HTTPFilter { return append(httpFilters(), extProcUpgradeFilter()) }
+// forUpgrades returns the filter with upgradeService.
+func (f *httpFilter) forUpgrades() httpFilter {
+	filter := *f
+	filter.name, filter.service = f.name+"/upgrade", f.upgradeService
+	return filter
+}
 
-func chainOf(filters []HTTPFilter) []*hcmv3.HttpFilter {
+// configurable returns the filters of both chains, which routes and hosts configure.
+func configurable() []httpFilter {
+	filters := httpFilters()
+	for _, filter := range filters {
+		if filter.upgradeService != nil {
+			filters = append(filters, filter.forUpgrades())
+		}
+	}
+	return filters
+}
+
+func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range filters {
 		for _, name := range places(filter) {
 			chain = append(chain, &hcmv3.HttpFilter{
 				Name: name, Disabled: true,
-				ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.Chain())},
+				ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.chain())},
 			})
 		}
 	}
@@ -111,44 +140,48 @@ func chainOf(filters []HTTPFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// places names a filter in the chain: once for virtual hosts, if a policy has it, and
-// once for routes.
-func places(filter HTTPFilter) []string {
-	if filter.Field() == "" {
-		return []string{filter.Name()}
+// places returns the names of a filter in the chain: one for virtual hosts, if a policy has
+// it, and one for routes.
+func places(filter httpFilter) []string {
+	if filter.field == "" {
+		return []string{routeName(filter)}
 	}
-	return []string{onHost(filter), filter.Name()}
+	return []string{hostName(filter), routeName(filter)}
 }
 
 // routeFilters turns on the filters that a route's extras need, and off those of
 // its virtual host that it replaces.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
-	configs := filters(extras, HTTPFilter.Name)
+	configs := filters(extras, routeName)
 	if extras == nil || len(extras.Replaced) == 0 {
 		return configs
 	}
 	for _, filter := range configurable() {
-		if slices.Contains(extras.Replaced, filter.Field()) {
-			configs[onHost(filter)] = pack(&routev3.FilterConfig{Disabled: true})
+		if slices.Contains(extras.Replaced, filter.field) {
+			configs[hostName(filter)] = pack(&routev3.FilterConfig{Disabled: true})
 		}
 	}
 	return configs
 }
 
-// filters gives the configurations of the filters that extras need, by name.
-func filters(extras *ir.Extras, name func(HTTPFilter) string) map[string]*anypb.Any {
+// filters returns the configurations of the filters that extras need, by the names of their
+// places.
+func filters(extras *ir.Extras, place func(httpFilter) string) map[string]*anypb.Any {
 	if extras == nil {
 		return nil
 	}
 	configs := map[string]*anypb.Any{}
 	for _, filter := range configurable() {
-		if config := filter.Route(extras); config != nil {
-			nameService(config, name(filter))
-			configs[name(filter)] = pack(config)
+		name := place(filter)
+		if config := filter.config(extras, name); config != nil {
+			configs[name] = pack(config)
 		}
-	}
-	if context := authContext(extras); context != nil {
-		configs[serviceFilter(name(extAuthFilter()))] = pack(context)
+		if filter.context == nil {
+			continue
+		}
+		if context := filter.context(extras); context != nil {
+			configs[serviceFilter(name)] = pack(context)
+		}
 	}
 	return configs
 }

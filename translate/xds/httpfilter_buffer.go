@@ -7,15 +7,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-type bufferFilter struct{}
+// bufferFilter is not for WebSockets: it would wait for the end of a request that has none.
+func bufferFilter() httpFilter {
+	return httpFilter{
+		name: "envoy.filters.http.buffer", chain: func() message { return bufferOf(1) }, route: bufferRoute,
+		noUpgrades: true,
+	}
+}
 
-func (bufferFilter) Name() string { return "envoy.filters.http.buffer" }
-
-func (bufferFilter) Field() ir.Field { return ir.FieldBuffer }
-
-func (bufferFilter) Chain() message { return bufferOf(1) }
-
-func (bufferFilter) Route(extras *ir.Extras) message {
+func bufferRoute(extras *ir.Extras) message {
 	if extras.BufferBytes == 0 {
 		return nil
 	}

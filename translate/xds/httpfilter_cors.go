@@ -10,15 +10,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-type corsFilter struct{}
+func corsFilter() httpFilter {
+	return httpFilter{name: "envoy.filters.http.cors", chain: func() message { return &corsv3.Cors{} }, route: corsPolicy}
+}
 
-func (corsFilter) Name() string { return "envoy.filters.http.cors" }
-
-func (corsFilter) Field() ir.Field { return ir.FieldCORS }
-
-func (corsFilter) Chain() message { return &corsv3.Cors{} }
-
-func (corsFilter) Route(extras *ir.Extras) message {
+func corsPolicy(extras *ir.Extras) message {
 	cors := extras.CORS
 	if cors == nil {
 		return nil

@@ -1,20 +1,20 @@
 package xds
 
 import (
+	"fmt"
+
 	csrfv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/csrf/v3"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-type csrfFilter struct{}
+func csrfFilter() httpFilter {
+	return httpFilter{name: "envoy.filters.http.csrf", chain: csrfOff, route: csrfPolicy}
+}
 
-func (csrfFilter) Name() string { return "envoy.filters.http.csrf" }
+func csrfOff() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
 
-func (csrfFilter) Field() ir.Field { return ir.FieldCSRF }
-
-func (csrfFilter) Chain() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
-
-func (csrfFilter) Route(extras *ir.Extras) message {
+func csrfPolicy(extras *ir.Extras) message {
 	csrf := extras.CSRF
 	if csrf == nil {
 		return nil
@@ -23,5 +23,22 @@ func (csrfFilter) Route(extras *ir.Extras) message {
 		FilterEnabled:     percentage(csrf.Enabled),
 		ShadowEnabled:     percentage(csrf.Shadowed),
 		AdditionalOrigins: stringMatchers(csrf.Origins),
+	}
+}
+
+func checkCSRF(c *checker, extras *ir.Extras) {
+	if extras.CSRF != nil {
+		c.matches(ir.FieldCSRF.Path()+".additionalOrigins", extras.CSRF.Origins)
+	}
+}
+
+func (c *checker) matches(at string, list []ir.StringMatch) {
+	for i, match := range list {
+		field := fmt.Sprintf("%s[%d]", at, i)
+		if match.Kind == ir.StringRegex {
+			c.regex(field+".safeRegex", match.Value)
+		} else {
+			c.text(field, match.Value)
+		}
 	}
 }

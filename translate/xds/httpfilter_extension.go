@@ -1,6 +1,10 @@
 package xds
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/config/ratelimit/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -16,66 +20,38 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// extensionFilter is a filter that asks a service. Its settings, the service among
-// them, belong to the filter and not to a route in Envoy: so the listener has an empty
-// chain of filters in its place, and the route brings the chain, of that one filter.
-type extensionFilter struct {
-	field ir.Field
-	// config is that of the filter in the chain, nil for extras without the field.
-	config func(*ir.Extras) message
-	// variant tells filters of one field apart: it ends the name.
-	variant string
+// The filters of fields that need a service have a chain of filters in their place: see
+// httpFilter.service.
+
+const (
+	extAuthName         = "gatefold/" + string(ir.FieldExtAuth)
+	extProcName         = "gatefold/" + string(ir.FieldExtProc)
+	globalRateLimitName = "gatefold/" + string(ir.FieldGlobalRateLimit)
+)
+
+func extAuthFilter() httpFilter {
+	return httpFilter{name: extAuthName, chain: emptyChain, service: extAuthz, context: authContext}
 }
 
-// extensionFilters are those of all fields that need a service.
-func extensionFilters() []extensionFilter {
-	return []extensionFilter{extAuthFilter(), globalLimitFilter(), extProcFilter()}
+func extProcFilter() httpFilter {
+	return httpFilter{name: extProcName, chain: emptyChain, service: extProcessor, upgradeService: upgradeProcessor}
 }
 
-func extAuthFilter() extensionFilter {
-	return extensionFilter{field: ir.FieldExtAuth, config: extAuthz}
+func globalRateLimitFilter() httpFilter {
+	return httpFilter{name: globalRateLimitName, chain: emptyChain, service: globalLimit}
 }
 
-func extProcFilter() extensionFilter {
-	return extensionFilter{field: ir.FieldExtProc, config: extProcessor}
-}
+func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
-// extProcUpgradeFilter is extProcFilter for WebSockets.
-func extProcUpgradeFilter() extensionFilter {
-	return extensionFilter{field: ir.FieldExtProc, config: upgradeProcessor, variant: "/upgrade"}
-}
-
-func globalLimitFilter() extensionFilter {
-	return extensionFilter{field: ir.FieldGlobalRateLimit, config: globalLimit}
-}
-
-func (f extensionFilter) Name() string { return "gatefold/" + string(f.field) + f.variant }
-
-func (f extensionFilter) Field() ir.Field { return f.field }
-
-func (extensionFilter) Chain() message { return &chainv3.FilterChainConfig{} }
-
-func (f extensionFilter) Route(extras *ir.Extras) message {
-	config := f.config(extras)
-	if config == nil {
-		return nil
-	}
+// chainWith returns a chain of one filter, of a name.
+func chainWith(name string, filter message) message {
 	return &chainv3.FilterChainConfigPerRoute{FilterChain: &chainv3.FilterChain{
-		Filters: []*corev3.TypedExtensionConfig{{Name: serviceFilter(f.Name()), TypedConfig: pack(config)}},
+		Filters: []*corev3.TypedExtensionConfig{{Name: name, TypedConfig: pack(filter)}},
 	}}
 }
 
-// serviceFilter names the one filter in the chain of the filter at a place.
-func serviceFilter(at string) string { return at + "/service" }
-
-// nameService names the filter in a chain by its place: Envoy joins what route and
-// virtual host set for one name, and neither may tell its context to the other's
-// service.
-func nameService(config message, at string) {
-	if chain, ok := config.(*chainv3.FilterChainConfigPerRoute); ok {
-		chain.FilterChain.Filters[0].Name = serviceFilter(at)
-	}
-}
+// serviceFilter returns the name of the one filter in the chain of a filter.
+func serviceFilter(filter string) string { return filter + "/service" }
 
 func extAuthz(extras *ir.Extras) message {
 	if extras.ExtAuth == nil {
@@ -265,4 +241,35 @@ func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
 		to.MaxInterval = durationpb.New(max(base, min(from.Max, longestBackoff)))
 	}
 	return to
+}
+
+func checkExtAuth(c *checker, extras *ir.Extras) {
+	if extras.ExtAuth == nil {
+		return
+	}
+	context := extras.ExtAuth.Context
+	for _, key := range slices.Sorted(maps.Keys(context)) {
+		at := fmt.Sprintf("%s.contextExtensions[%s]", ir.FieldExtAuth.Path(), key)
+		c.text(at, key)
+		c.text(at, context[key])
+	}
+}
+
+func checkExtProc(c *checker, extras *ir.Extras) {
+	if extras.ExtProc != nil {
+		c.processingMode(ir.FieldExtProc.Path()+".processingMode", extras.ExtProc.Mode)
+	}
+}
+
+func checkGlobalRateLimit(c *checker, extras *ir.Extras) {
+	if extras.GlobalLimit == nil {
+		return
+	}
+	for i, descriptor := range extras.GlobalLimit.Descriptors {
+		for j, entry := range descriptor {
+			at := fmt.Sprintf("%s.descriptors[%d].entries[%d]", ir.FieldGlobalRateLimit.Path(), i, j)
+			c.text(at, entry.Key)
+			c.text(at, entry.Value)
+		}
+	}
 }

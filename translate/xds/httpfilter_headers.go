@@ -6,18 +6,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// headersFilter changes headers by plain values. The router's own changes, which
-// are the route's, come after it on the way to the back end and before it on the
+// headerModifiersFilter changes headers by plain values. The router's own changes, which
+// are the route's, come after it on the way to the backend and before it on the
 // way back.
-type headersFilter struct{}
+func headerModifiersFilter() httpFilter {
+	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", chain: emptyMutation, route: modifiersOf}
+}
 
-func (headersFilter) Name() string { return "envoy.filters.http.header_mutation/headerModifiers" }
-
-func (headersFilter) Field() ir.Field { return ir.FieldHeaderModifiers }
-
-func (headersFilter) Chain() message { return &headerv3.HeaderMutation{} }
-
-func (headersFilter) Route(extras *ir.Extras) message {
+func modifiersOf(extras *ir.Extras) message {
 	if extras.RequestHeaders.IsZero() && extras.ResponseHeaders.IsZero() {
 		return nil
 	}
@@ -39,4 +35,9 @@ func steps(mods ir.HeaderMods) []ir.HeaderChange {
 		changes = append(changes, ir.HeaderChange{Kind: ir.AddHeader, Name: h.Name, Value: ir.Template{{Text: h.Value}}})
 	}
 	return changes
+}
+
+func checkHeaderModifiers(c *checker, extras *ir.Extras) {
+	c.headers(ir.FieldHeaderModifiers.Path()+".request", extras.RequestHeaders)
+	c.headers(ir.FieldHeaderModifiers.Path()+".response", extras.ResponseHeaders)
 }

@@ -14,16 +14,11 @@ import (
 // request's port only when the route writes another one, which it then always shows: the
 // default of the scheme, too, which "SHOULD NOT" be there (Gateway API,
 // HTTPRequestRedirectFilter.port).
-type locationFilter struct{}
+func locationFilter() httpFilter {
+	return httpFilter{name: "envoy.filters.http.header_mutation/location", chain: emptyMutation, route: portlessLocation}
+}
 
-func (locationFilter) Name() string { return "envoy.filters.http.header_mutation/location" }
-
-// Field is that of no policy.
-func (locationFilter) Field() ir.Field { return "" }
-
-func (locationFilter) Chain() message { return &headerv3.HeaderMutation{} }
-
-func (locationFilter) Route(extras *ir.Extras) message {
+func portlessLocation(extras *ir.Extras) message {
 	if extras.LocationPort == 0 {
 		return nil
 	}

@@ -12,15 +12,13 @@ import (
 // limitStat is the prefix of the filter's counters.
 const limitStat = "http_local_rate_limiter"
 
-type rateLimitFilter struct{}
+func localRateLimitFilter() httpFilter {
+	return httpFilter{name: "envoy.filters.http.local_ratelimit", chain: noLimit, route: tokenBucket}
+}
 
-func (rateLimitFilter) Name() string { return "envoy.filters.http.local_ratelimit" }
+func noLimit() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
 
-func (rateLimitFilter) Field() ir.Field { return ir.FieldLocalRateLimit }
-
-func (rateLimitFilter) Chain() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
-
-func (rateLimitFilter) Route(extras *ir.Extras) message {
+func tokenBucket(extras *ir.Extras) message {
 	limit := extras.RateLimit
 	if limit == nil {
 		return nil

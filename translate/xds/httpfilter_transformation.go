@@ -1,6 +1,9 @@
 package xds
 
 import (
+	"fmt"
+	"strings"
+
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
@@ -9,15 +12,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-type transformationFilter struct{}
+func transformationFilter() httpFilter {
+	return httpFilter{name: "envoy.filters.http.header_mutation", chain: emptyMutation, route: transformationOf}
+}
 
-func (transformationFilter) Name() string { return "envoy.filters.http.header_mutation" }
+func emptyMutation() message { return &headerv3.HeaderMutation{} }
 
-func (transformationFilter) Field() ir.Field { return ir.FieldTransformation }
-
-func (transformationFilter) Chain() message { return &headerv3.HeaderMutation{} }
-
-func (transformationFilter) Route(extras *ir.Extras) message {
+func transformationOf(extras *ir.Extras) message {
 	if len(extras.Request)+len(extras.Response) == 0 {
 		return nil
 	}
@@ -60,4 +61,41 @@ func celFormatter() *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.formatter.cel", TypedConfig: pack(&celv3.Cel{
 		CelConfig: &corev3.CelExpressionConfig{EnableStringFunctions: true, EnableStringConcat: true, EnableStringConversion: true},
 	})}
+}
+
+func checkTransformation(c *checker, extras *ir.Extras) {
+	c.changes(ir.FieldTransformation.Path()+".request", extras.Request)
+	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
+}
+
+// changes checks the steps of a transformation. The n-th of a kind is the n-th of
+// the list of that name.
+func (c *checker) changes(at string, changes []ir.HeaderChange) {
+	seen := map[ir.ChangeKind]int{}
+	for _, change := range changes {
+		field := fmt.Sprintf("%s.%s[%d]", at, [...]string{"set", "add", "remove"}[change.Kind], seen[change.Kind])
+		seen[change.Kind]++
+		name := field
+		if change.Kind != ir.RemoveHeader {
+			name += ".name"
+		}
+		if strings.HasPrefix(change.Name, ":") {
+			c.refuse(name, fmt.Sprintf("%s is not a header: a transformation cannot change it", change.Name),
+				"use the filter URLRewrite for host and path")
+			continue
+		}
+		c.changedName(name, change.Name, change.Kind == ir.RemoveHeader)
+		c.template(field+".value", change.Value)
+		if value, _ := format(change.Value, false); len(value) > maxHeaderValue {
+			c.refuse(field+".value", fmt.Sprintf("the value is %d bytes long, over the limit of %d", len(value), maxHeaderValue), "shorten it")
+		}
+	}
+}
+
+// template checks the text of a template, that inside its functions too.
+func (c *checker) template(field string, template ir.Template) {
+	for _, expr := range template {
+		c.headerValue(field, expr.Text)
+		c.template(field, expr.Args)
+	}
 }

@@ -1,50 +1,16 @@
 package xds
 
 import (
+	"fmt"
+	"strings"
+
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// withExtras completes an action by what policies say of its own fields: what
-// the route says itself goes before.
-func withExtras(action ir.Action) ir.Action {
-	bare := action.Redirect != nil && action.Redirect.PortLess
-	if action.Extras == nil && action.CORS == nil && !bare {
-		return action
-	}
-	extras := ir.Extras{}
-	if action.Extras != nil {
-		extras = *action.Extras
-	}
-	extras.CORS = action.CORSInForce()
-	if bare {
-		extras.LocationPort = action.Redirect.Port
-	}
-	if action.RequestTimeout == nil {
-		action.RequestTimeout = extras.RequestTimeout
-	}
-	if action.Retry == nil {
-		action.Retry = extras.Retry
-	}
-	action.Extras = &extras
-	return action
-}
-
-// setExtras sets the fields that only policies know.
-func setExtras(action *routev3.RouteAction, from *ir.Action) {
-	extras := from.Extras
-	if extras == nil {
-		return
-	}
-	if extras.IdleTimeout != nil {
-		action.IdleTimeout = durationpb.New(*extras.IdleTimeout)
-	}
-	if extras.AutoHost && action.HostRewriteSpecifier == nil {
-		action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
-	}
+func setHashPolicies(action *routev3.RouteAction, extras *ir.Extras) {
 	for _, hash := range extras.Hash {
 		action.HashPolicy = append(action.HashPolicy, hashPolicy(hash))
 	}
@@ -81,4 +47,21 @@ func hashCookie(from *ir.HashCookie) *routev3.RouteAction_HashPolicy_Cookie {
 	attribute("HttpOnly", "", from.HTTPOnly)
 	attribute("SameSite", from.SameSite, from.SameSite != "")
 	return cookie
+}
+
+func checkHashPolicies(c *checker, extras *ir.Extras) {
+	for i, hash := range extras.Hash {
+		if hash.Cookie != nil {
+			at := fmt.Sprintf("%s[%d].cookie", ir.FieldHashPolicies.Path(), i)
+			c.cookieText(at+".name", hash.Cookie.Name)
+			c.cookieText(at+".path", hash.Cookie.Path)
+		}
+	}
+}
+
+func (c *checker) cookieText(field, text string) {
+	c.text(field, text)
+	if strings.ContainsAny(text, ";\"") {
+		c.refuse(field, fmt.Sprintf("%q cannot be part of a cookie", shorten(text)), "leave out semicolons and quotes")
+	}
 }

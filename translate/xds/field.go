@@ -1,0 +1,156 @@
+package xds
+
+import (
+	"strings"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// field is what Envoy is sent of one field of TrafficPolicies: a filter of the chain, or
+// settings of a route's action.
+type field struct {
+	name ir.Field
+	// filter has no name for a field of the action alone.
+	filter httpFilter
+	// fill completes an action by what its route leaves open, or the extras, which are a
+	// copy, by what the route says itself. It is called for every route with extras or
+	// CORS.
+	fill func(*ir.Action, *ir.Extras)
+	// action writes settings that only policies have.
+	action func(*routev3.RouteAction, *ir.Extras)
+	// check reports what Envoy would reject of a policy, or do otherwise than it says.
+	check func(*checker, *ir.Extras)
+}
+
+// fields returns a row for each field. The filters are in the order of Envoy's chain: requests
+// pass it from the first to the last, answers the other way. CORS and CSRF read headers
+// alone. The buffer comes before everything that waits for a service: Envoy does not
+// measure bytes that arrive during the wait in a filter behind it. Requests that are
+// rejected are not counted by the rate limits behind, and headers are changed when all
+// others have seen them.
+func fields() []field {
+	return []field{
+		{name: ir.FieldCORS, filter: corsFilter(), fill: fillCORS},
+		{name: ir.FieldCSRF, filter: csrfFilter(), check: checkCSRF},
+		{name: ir.FieldBuffer, filter: bufferFilter()},
+		{name: ir.FieldExtAuth, filter: extAuthFilter(), check: checkExtAuth},
+		{name: ir.FieldLocalRateLimit, filter: localRateLimitFilter()},
+		{name: ir.FieldGlobalRateLimit, filter: globalRateLimitFilter(), check: checkGlobalRateLimit},
+		{name: ir.FieldExtProc, filter: extProcFilter(), check: checkExtProc},
+		{name: ir.FieldTransformation, filter: transformationFilter(), check: checkTransformation},
+		{name: ir.FieldHeaderModifiers, filter: headerModifiersFilter(), check: checkHeaderModifiers},
+		{name: ir.FieldAutoHostRewrite, action: setAutoHost},
+		{name: ir.FieldTimeouts, fill: fillRequestTimeout, action: setIdleTimeout},
+		{name: ir.FieldRetry, fill: fillRetry},
+		{name: ir.FieldHashPolicies, action: setHashPolicies, check: checkHashPolicies},
+	}
+}
+
+// HeldByHost reports whether a virtual host can hold a field of its policies for
+// all of its routes. The other fields are those of a route's action.
+func HeldByHost(name ir.Field) bool {
+	for _, f := range fields() {
+		if f.name == name {
+			return f.filter.name != ""
+		}
+	}
+	return false
+}
+
+// withExtras completes an action by what its policies say. What the route itself says goes
+// before.
+func withExtras(action ir.Action) ir.Action {
+	portless := action.Redirect != nil && action.Redirect.PortLess
+	if action.Extras == nil && action.CORS == nil && !portless {
+		return action
+	}
+	extras := action.Extras.OrNone()
+	if portless {
+		extras.LocationPort = action.Redirect.Port
+	}
+	for _, f := range fields() {
+		if f.fill != nil {
+			f.fill(&action, &extras)
+		}
+	}
+	action.Extras = &extras
+	return action
+}
+
+// setExtras writes the settings that only policies have.
+func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
+	if extras == nil {
+		return
+	}
+	for _, f := range fields() {
+		if f.action != nil {
+			f.action(action, extras)
+		}
+	}
+}
+
+// CheckExtras returns what Envoy would reject of a policy by itself; problems name
+// fields of the policy. Policies that pass may be merged: that makes nothing new.
+func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
+	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
+	for _, f := range fields() {
+		if f.check != nil {
+			f.check(&c, extras)
+		}
+	}
+	if len(c.problems) == 0 {
+		c.messages(extras)
+	}
+	return c.problems
+}
+
+// messages checks the constraints of the filters' messages.
+func (c *checker) messages(extras *ir.Extras) {
+	for _, filter := range configurable() {
+		c.message(filter.config(extras, filter.name))
+		if filter.service != nil {
+			c.message(filter.service(extras))
+		}
+	}
+}
+
+func (c *checker) message(config message) {
+	if config == nil {
+		return
+	}
+	if err := config.ValidateAll(); err != nil {
+		c.refuse("spec", "Envoy does not accept this object: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
+	}
+}
+
+// fillCORS has the filter of the policies do what the route's own filter says.
+func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSInForce() }
+
+func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {
+	if action.RequestTimeout == nil {
+		action.RequestTimeout = extras.RequestTimeout
+	}
+}
+
+func setIdleTimeout(action *routev3.RouteAction, extras *ir.Extras) {
+	if extras.IdleTimeout != nil {
+		action.IdleTimeout = durationpb.New(*extras.IdleTimeout)
+	}
+}
+
+func fillRetry(action *ir.Action, extras *ir.Extras) {
+	if action.Retry == nil {
+		action.Retry = extras.Retry
+	}
+}
+
+func setAutoHost(action *routev3.RouteAction, extras *ir.Extras) {
+	if extras.AutoHost && action.HostRewriteSpecifier == nil {
+		action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
+	}
+}
