@@ -170,7 +170,7 @@ func (b *reporter) route() {
 		if !known {
 			i = len(b.report.Actions)
 			byKind[part.Kind] = i
-			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part.Kind, &rule.Action) + b.unaskedWords(part.Kind)})
+			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part, &rule.Action) + b.unaskedWords(part.Kind)})
 		}
 		action := &b.report.Actions[i]
 		action.From = append(action.From, Source{Object: part.Object, Field: part.Field})

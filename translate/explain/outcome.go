@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,12 +101,11 @@ func decided(rule *ir.Rule, r *request) Outcome {
 
 // acted is what the action does where no policy answers in its place.
 func acted(rule *ir.Rule, r *request) Outcome {
-	action := &rule.Action
-	switch {
+	switch action := &rule.Action; {
 	case action.Respond != nil:
 		return Outcome{Status: action.Respond.Status, Why: action.Respond.Why}
 	case action.Redirect != nil:
-		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
+		return redirected(action.Redirect, r)
 	}
 	return forward(rule, r)
 }
@@ -118,11 +116,8 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	if len(result.Backends) == 0 {
 		return Outcome{Status: rule.Match.Path.Unresolved()}
 	}
-	if rewrite := action.Rewrite; rewrite != nil {
-		if rewrite.Hostname != "" {
-			result.Host = rewrite.Hostname
-		}
-		result.Path = changePath(rewrite.Path, r.path) + r.search
+	if action.Rewrite != nil {
+		rewritten(action.Rewrite, r, &result)
 	}
 	for i := range result.Backends {
 		b := &result.Backends[i]
@@ -224,60 +219,4 @@ func reachable(cluster *ir.Cluster) bool {
 		panics = *up.Balancer.PanicPercent > 0
 	}
 	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
-}
-
-// changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
-func changePath(change *ir.PathChange, path string) string {
-	if change == nil {
-		return path
-	}
-	if change.Full {
-		return orRoot(change.Value)
-	}
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(change.Prefix, "/"))
-	if !ok || rest != "" && rest[0] != '/' {
-		return path
-	}
-	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
-}
-
-func orRoot(path string) string {
-	if path == "" {
-		return "/"
-	}
-	return path
-}
-
-// location is the Location header as Envoy writes it. A query in the new path
-// replaces the request's.
-func location(redirect *ir.Redirect, r *request) string {
-	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
-	if redirect.Scheme != "" {
-		scheme = redirect.Scheme
-	}
-	if host == "" {
-		host = r.host(scheme, redirect.Port != 0)
-	}
-	if redirect.Port != 0 && !redirect.PortLess {
-		host += fmt.Sprintf(":%d", redirect.Port)
-	}
-	if !strings.Contains(path, "?") {
-		path += r.search
-	}
-	return scheme + "://" + host + path
-}
-
-// host is the request's host; its port goes when another one is written
-// or when it is the default of a scheme that changes.
-func (r *request) host(scheme string, newPort bool) string {
-	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
-	i := portStart(host)
-	if i < 0 {
-		return host
-	}
-	isDefault := before == "http" && host[i:] == ":80" || before == "https" && host[i:] == ":443"
-	if newPort || isDefault && scheme != before {
-		return host[:i]
-	}
-	return host
 }

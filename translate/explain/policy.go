@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -19,7 +21,7 @@ type gate struct {
 }
 
 // filtered passes a request through the filters that may answer in place of the rule, in the
-// order of Envoy's chain (fields in package xds). The Outcome has what they may do besides, and,
+// order of Envoy's chain (policyFields). The Outcome has what they may do besides, and,
 // where answers is true, the answer.
 func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	all := answerGate(rule, r)
@@ -27,18 +29,21 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 		return all.outcome(nil), true
 	}
 	var unless []string
-	for _, filter := range []func(*ir.Rule, *request) gate{corsGate, csrfGate, bufferGate, authGate, localLimitGate, globalLimitGate} {
-		own := filter(rule, r)
-		if own.status != 0 {
+	for _, field := range policyFields() {
+		if field.gate == nil {
+			continue
+		}
+		own := field.gate(rule, r)
+		switch {
+		case own.status == 0:
+			unless = append(unless, own.unless...)
+		case field.name == ir.FieldExtProc: // the processor sees no answer about itself
+			return own.outcome(unless), true
+		default:
 			return own.outcome(append(unless, all.unless...)), true
 		}
-		unless = append(unless, own.unless...)
 	}
-	last := processorGate(rule, r)
-	if last.status != 0 {
-		return last.outcome(unless), true
-	}
-	return Outcome{Unless: append(unless, last.unless...)}, false
+	return Outcome{Unless: unless}, false
 }
 
 // outcome is the answer of a filter, and what may be in its place.
@@ -60,7 +65,20 @@ func csrfGate(rule *ir.Rule, r *request) gate {
 	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {
 		return gate{unless: unlessForged(csrf, r)}
 	}
-	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, csrfPart) + ": " + forgedWords(r)}
+	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldCSRF.PartKind()) + ": " + forgedWords(r)}
+}
+
+// unlessForged returns what Envoy's CSRF filter does with a share of the requests alone. The
+// filter comes before the buffer and before all services.
+func unlessForged(csrf *ir.CSRF, r *request) []string {
+	switch {
+	case csrf == nil || !forged(csrf, r):
+	case csrf.Enabled > 0 && csrf.Enabled < 100:
+		return []string{fmt.Sprintf("csrf: it is one of the %d%% that are rejected (403): %s", csrf.Enabled, forgedWords(r))}
+	case csrf.Enabled == 0 && csrf.Shadowed > 0 && csrf.Shadowed < 100: // Envoy draws twice, and rejects where the second says no
+		return []string{fmt.Sprintf("csrf: Envoy rejects some of the requests that it only is to check where that is %d%% (403): %s", csrf.Shadowed, forgedWords(r))}
+	}
+	return nil
 }
 
 func bufferGate(rule *ir.Rule, r *request) gate {
@@ -68,7 +86,7 @@ func bufferGate(rule *ir.Rule, r *request) gate {
 	if most == 0 || r.bodyBytes() <= most || r.upgrades() {
 		return gate{}
 	}
-	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, bufferPart), most)}
+	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldBuffer.PartKind()), most)}
 }
 
 // localLimitGate knows nothing of the requests that came before.
@@ -80,22 +98,13 @@ func localLimitGate(rule *ir.Rule, _ *request) gate {
 	return gate{unless: []string{"rateLimit.local: too many requests came before (429)"}}
 }
 
-// The Kinds of the Parts of an Action that can answer a request.
-const (
-	corsFilter = "CORS"
-	corsPart   = "TrafficPolicy cors"
-	csrfPart   = "TrafficPolicy csrf"
-	bufferPart = "TrafficPolicy buffer"
-	authPart   = "TrafficPolicy extAuth"
-)
-
 // corsParts names what has the CORS settings in force: the route's own filter goes before
 // policies.
 func corsParts(action *ir.Action) string {
 	if action.CORS != nil {
-		return partsOf(action, corsFilter)
+		return partsOf(action, string(gwv1.HTTPRouteFilterCORS))
 	}
-	return partsOf(action, corsPart)
+	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
 // partsOf names the objects that an action has a Part of a kind from, and the field.
@@ -161,35 +170,6 @@ func forgedWords(r *request) string {
 		return "it has neither an Origin nor a Referer header"
 	}
 	return fmt.Sprintf("it comes from %q, which is neither its own host %q nor an additional origin", source, r.query.Host)
-}
-
-// policyWords says in short what a field of a policy does here.
-func policyWords(field string, extras *ir.Extras) string {
-	switch {
-	case field == "cors" && extras.CORS != nil:
-		return corsWords(extras.CORS)
-	case field == "rateLimit.local" && extras.RateLimit != nil:
-		limit := extras.RateLimit
-		return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
-	case field == "buffer" && extras.BufferBytes > 0:
-		return fmt.Sprintf("requests over %d bytes are answered with 413", extras.BufferBytes)
-	case field == "retry" && extras.Retry != nil:
-		return retryWords(extras.Retry)
-	case field == "headerModifiers":
-		return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
-	}
-	return extensionWords(field, extras)
-}
-
-func corsWords(cors *ir.CORS) string {
-	if cors == nil || len(cors.Origins) == 0 {
-		return "no origin is allowed"
-	}
-	var origins []string
-	for _, m := range cors.Origins {
-		origins = append(origins, m.Value)
-	}
-	return "allowed origins: " + strings.Join(origins, ", ")
 }
 
 func matchesAny(list []ir.StringMatch, text string) bool {

@@ -36,7 +36,7 @@ func authGate(rule *ir.Rule, r *request) gate {
 	large, reason := r.exceeds(auth), unasked(r.clusters, service)
 	switch {
 	case large > 0 && percent == 100:
-		return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, authPart), large)}
+		return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldExtAuth.PartKind()), large)}
 	case reason == "":
 		lines := []string{fmt.Sprintf("extAuth: %s denies it%s", name, orSilent(service.Auth.FailOpen, service.Auth.StatusOnError))}
 		return gate{unless: append(lines, overfull("extAuth", service, r)...)}

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// Every field of a TrafficPolicy that is in force is told in words.
+// Every field of a TrafficPolicy that is in force has words.
 func TestEveryPolicyFieldHasWords(t *testing.T) {
 	limit := 5 * time.Second
 	use := ir.ExtensionUse{Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Auth: &ir.AuthService{Percent: 100}, Processor: &ir.ProcessorService{}, Limiter: &ir.LimitService{}}}
@@ -31,7 +31,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 	for i := range reflect.TypeFor[ir.Extras]().NumField() {
 		field := reflect.ValueOf(*rule.Action.Extras).Field(i)
 		if name := reflect.TypeFor[ir.Extras]().Field(i).Name; field.IsZero() && !slices.Contains([]string{"ResponseHeaders", "Replaced", "LocationPort"}, name) {
-			t.Errorf("the test leaves out Extras.%s", name)
+			t.Errorf("the test leaves out ir.Extras.%s: set it", name)
 		}
 	}
 	for _, field := range policy.Fields() {
@@ -40,7 +40,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 	words := map[string]string{}
 	for _, action := range ask(t, explain.Facts{View: viewWith("a.test", rule)}, "http://a.test/").Actions {
 		if words[strings.TrimPrefix(action.Type, api.KindTrafficPolicy+" ")] = action.Does; action.Does == "" {
-			t.Errorf("%s has no words", action.Type)
+			t.Errorf("explain has no words for %s: add a row to policyFields in translate/explain/field.go (ARCHITECTURE.md, Where to add)", action.Type)
 		}
 	}
 	for field, want := range map[string]string{

@@ -218,14 +218,18 @@ func (a *Action) ClosedBy() string {
 	return a.Parts[0].Object.String()
 }
 
-// PartClosed is the Kind of the Part that makes a rule answer 500: a policy that
-// is missing, or what is wrong with one.
-const PartClosed = "closed"
+// The Kinds of Parts that are neither a filter nor a field of a policy.
+const (
+	PartTimeouts = "timeouts"
+	PartRetry    = "retry"
+	// PartClosed makes a rule answer 500: a policy that is missing, or what is wrong with one.
+	PartClosed = "closed"
+)
 
 // Part is the place in the user's objects that a part of an Action was read from.
 type Part struct {
-	// Kind is what stands in the YAML: a filter's type, "timeouts" or "retry"; or the
-	// PartKind of a Field, or PartClosed.
+	// Kind is the type of a filter, PartTimeouts, PartRetry, the PartKind of a Field or
+	// PartClosed.
 	Kind   string
 	Object manifest.Key
 	// Field is the path inside the object, such as "spec.rules[0].filters[1]".

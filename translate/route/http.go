@@ -316,12 +316,12 @@ type actionBuilder struct {
 // timeouts copies timeouts and retry, which the schema has checked.
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
-		a.part("timeouts", at+".timeouts")
+		a.part(ir.PartTimeouts, at+".timeouts")
 		a.action.RequestTimeout = api.ParseDuration(t.Request)
 		a.action.BackendTimeout = api.ParseDuration(t.BackendRequest)
 	}
 	if r := rule.Retry; r != nil {
-		a.part("retry", at+".retry")
+		a.part(ir.PartRetry, at+".retry")
 		a.action.Retry = httpRetry(r)
 	}
 }

@@ -64,11 +64,11 @@ func preferred(action, first, second ir.Action) ir.Action {
 func inForce(merged, first, second ir.Action) []ir.Part {
 	shows := func(part ir.Part) bool {
 		switch part.Kind {
-		case "retry":
+		case ir.PartRetry:
 			return first.Retry == nil
 		case string(gwv1.HTTPRouteFilterCORS):
 			return first.CORS == nil
-		case "timeouts":
+		case ir.PartTimeouts:
 			return merged.RequestTimeout != first.RequestTimeout || merged.BackendTimeout != first.BackendTimeout
 		case string(gwv1.HTTPRouteFilterURLRewrite):
 			return merged.Rewrite != nil && (first.Rewrite == nil || *merged.Rewrite != *first.Rewrite)

@@ -1,0 +1,215 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// policyField is how one field of TrafficPolicies is explained.
+type policyField struct {
+	name ir.Field
+	// words says what the field does, in short. It is called for the extras of a rule where
+	// the field of some policy is in force, if only to turn off what others ask for.
+	words func(*ir.Extras) string
+	// gate is what the field's filter does with a request; nil where it answers none.
+	gate func(*ir.Rule, *request) gate
+}
+
+// policyFields returns a row for each field. Those with a gate are in the order of Envoy's
+// chain, which fields in package xds has.
+func policyFields() []policyField {
+	return []policyField{
+		{ir.FieldCORS, policyCORSWords, corsGate},
+		{ir.FieldCSRF, csrfWords, csrfGate},
+		{ir.FieldBuffer, bufferWords, bufferGate},
+		{ir.FieldExtAuth, authWords, authGate},
+		{ir.FieldLocalRateLimit, localLimitWords, localLimitGate},
+		{ir.FieldGlobalRateLimit, globalLimitWords, globalLimitGate},
+		{ir.FieldExtProc, processorWords, processorGate},
+		{ir.FieldTransformation, transformationWords, nil},
+		{ir.FieldHeaderModifiers, modifiersWords, nil},
+		{ir.FieldAutoHostRewrite, autoHostWords, nil},
+		{ir.FieldTimeouts, policyTimeoutWords, nil},
+		{ir.FieldRetry, func(e *ir.Extras) string { return retryWords(e.Retry) }, nil},
+		{ir.FieldHashPolicies, func(e *ir.Extras) string { return hashWords(e.Hash) }, nil},
+	}
+}
+
+// policyWords says in short what a field of a policy does here.
+func policyWords(name ir.Field, extras *ir.Extras) string {
+	for _, field := range policyFields() {
+		if field.name == name {
+			return field.words(extras)
+		}
+	}
+	return ""
+}
+
+// turnedOff are the words for a field that turns off what other policies ask for.
+const turnedOff = "turned off"
+
+func policyCORSWords(extras *ir.Extras) string {
+	if extras.CORS == nil {
+		return turnedOff
+	}
+	return corsWords(extras.CORS)
+}
+
+func bufferWords(extras *ir.Extras) string {
+	if extras.BufferBytes == 0 {
+		return turnedOff
+	}
+	return fmt.Sprintf("requests over %d bytes are answered with 413", extras.BufferBytes)
+}
+
+func localLimitWords(extras *ir.Extras) string {
+	limit := extras.RateLimit
+	if limit == nil {
+		return turnedOff
+	}
+	return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
+}
+
+func modifiersWords(extras *ir.Extras) string {
+	return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
+}
+
+func autoHostWords(extras *ir.Extras) string {
+	if !extras.AutoHost {
+		return turnedOff
+	}
+	return "the host becomes the DNS name of the endpoint"
+}
+
+func policyTimeoutWords(extras *ir.Extras) string {
+	return timeoutWords(namedTimeout{"request", extras.RequestTimeout}, namedTimeout{"streamIdle", extras.IdleTimeout})
+}
+
+func processorWords(extras *ir.Extras) string {
+	if extras.ExtProc == nil {
+		return turnedOff
+	}
+	service := extras.ExtProc.Extension
+	return fmt.Sprintf("%s sees and changes requests and answers; %s", service.Service.Cluster,
+		outageWords(service.Processor.FailOpen, http.StatusInternalServerError))
+}
+
+func globalLimitWords(extras *ir.Extras) string {
+	if extras.GlobalLimit == nil {
+		return turnedOff
+	}
+	service := extras.GlobalLimit.Extension
+	return fmt.Sprintf("%s counts requests by %s; %s", service.Service.Cluster, descriptorWords(extras.GlobalLimit.Descriptors),
+		outageWords(service.Limiter.FailOpen, http.StatusInternalServerError))
+}
+
+func csrfWords(extras *ir.Extras) string {
+	csrf := extras.CSRF
+	if csrf == nil || csrf.Enabled+csrf.Shadowed == 0 {
+		return turnedOff
+	}
+	words := "requests that change something from another origin are answered with 403"
+	if len(csrf.Origins) > 0 {
+		words += ", but for " + strings.Join(matchTexts(csrf.Origins), ", ")
+	}
+	switch {
+	case csrf.Enabled == 0:
+		words = shadowWords(csrf.Shadowed)
+	case csrf.Enabled < 100:
+		words = fmt.Sprintf("for %d%% of the requests: %s", csrf.Enabled, words)
+	}
+	return words
+}
+
+// shadowWords say what Envoy does where it only is to check a share of the requests: below
+// 100% it rejects some all the same, as unless says of a request that can be one of them.
+func shadowWords(percent uint32) string {
+	if percent < 100 {
+		return fmt.Sprintf("%d%% of the requests are only to be checked, but Envoy rejects some that come from another origin (403)", percent)
+	}
+	return "all requests are checked, and none is rejected"
+}
+
+func matchTexts(matches []ir.StringMatch) (out []string) {
+	for _, m := range matches {
+		out = append(out, m.Value)
+	}
+	return out
+}
+
+func transformationWords(extras *ir.Extras) string {
+	var words []string
+	for _, side := range []struct {
+		prefix  string
+		changes []ir.HeaderChange
+	}{{"", extras.Request}, {"in answers ", extras.Response}} {
+		for _, change := range side.changes {
+			verb := map[ir.ChangeKind]string{ir.SetHeader: "set ", ir.AddHeader: "add ", ir.RemoveHeader: "remove "}[change.Kind]
+			words = append(words, side.prefix+verb+change.Name)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func hashWords(hashes []ir.Hash) string {
+	var words []string
+	for _, hash := range hashes {
+		switch {
+		case hash.Header != "":
+			words = append(words, "header "+hash.Header)
+		case hash.Cookie != nil:
+			words = append(words, "cookie "+hash.Cookie.Name)
+		case hash.SourceIP:
+			words = append(words, "client address")
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "the endpoint follows from " + strings.Join(words, ", ")
+}
+
+func authWords(extras *ir.Extras) string {
+	if extras.ExtAuth == nil {
+		return turnedOff
+	}
+	service := extras.ExtAuth.Extension
+	share := "a request"
+	if service.Auth.Percent < 100 {
+		share = fmt.Sprintf("%d%% of the requests", service.Auth.Percent)
+	}
+	return fmt.Sprintf("%s is asked whether %s may pass; %s", service.Service.Cluster, share,
+		outageWords(service.Auth.FailOpen, service.Auth.StatusOnError))
+}
+
+// outageWords say what happens while a service does not answer.
+func outageWords(open bool, status uint32) string {
+	if open {
+		return "requests pass while it does not answer"
+	}
+	return fmt.Sprintf("%d while it does not answer", status)
+}
+
+func descriptorWords(descriptors [][]ir.LimitEntry) string {
+	var all []string
+	for _, descriptor := range descriptors {
+		var entries []string
+		for _, entry := range descriptor {
+			switch {
+			case entry.Address:
+				entries = append(entries, "client address")
+			case entry.Header == ":path":
+				entries = append(entries, "path")
+			case entry.Header != "":
+				entries = append(entries, "header "+entry.Header)
+			default:
+				entries = append(entries, entry.Key+"="+entry.Value)
+			}
+		}
+		all = append(all, strings.Join(entries, " and "))
+	}
+	return strings.Join(all, ", by ")
+}

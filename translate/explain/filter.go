@@ -1,0 +1,222 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// actionWords says what the parts of a kind do together, "" for a kind that has no words of
+// its own.
+func actionWords(part ir.Part, a *ir.Action) string {
+	if field, ok := part.PolicyField(); ok && a.Extras != nil {
+		return policyWords(field, a.Extras)
+	}
+	switch part.Kind {
+	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
+		return modsWords(a.RequestHeaders.OrNone())
+	case string(gwv1.HTTPRouteFilterResponseHeaderModifier):
+		return modsWords(a.ResponseHeaders.OrNone())
+	case string(gwv1.HTTPRouteFilterRequestRedirect):
+		return redirectWords(a.Redirect)
+	case string(gwv1.HTTPRouteFilterURLRewrite):
+		return rewriteWords(a.Rewrite)
+	case string(gwv1.HTTPRouteFilterRequestMirror):
+		return mirrorWords(a.Mirrors)
+	case string(gwv1.HTTPRouteFilterCORS):
+		return corsWords(a.CORS)
+	case ir.PartTimeouts:
+		return timeoutWords(namedTimeout{"request", a.RequestTimeout}, namedTimeout{"backendRequest", a.BackendTimeout})
+	case ir.PartRetry:
+		return retryWords(a.Retry)
+	}
+	return ""
+}
+
+func modsWords(m ir.HeaderMods) string {
+	var words []string
+	for _, h := range m.Set {
+		words = append(words, fmt.Sprintf("set %s: %s", h.Name, h.Value))
+	}
+	for _, h := range m.Add {
+		words = append(words, fmt.Sprintf("add %s: %s", h.Name, h.Value))
+	}
+	for _, name := range m.Remove {
+		words = append(words, "remove "+name)
+	}
+	return strings.Join(words, ", ")
+}
+
+func redirectWords(r *ir.Redirect) string {
+	if r == nil {
+		return ""
+	}
+	words := []string{fmt.Sprint(r.Status)}
+	if r.Scheme != "" {
+		words = append(words, "scheme "+r.Scheme)
+	}
+	if r.Hostname != "" {
+		words = append(words, "host "+r.Hostname)
+	}
+	if r.Port != 0 {
+		words = append(words, fmt.Sprintf("port %d", r.Port))
+	}
+	return strings.Join(append(words, changeWords(r.Path)...), ", ")
+}
+
+// redirected is the answer of a redirect.
+func redirected(redirect *ir.Redirect, r *request) Outcome {
+	return Outcome{Status: redirect.Status, Location: location(redirect, r)}
+}
+
+// location is the Location header as Envoy writes it. A query in the new path
+// replaces the request's.
+func location(redirect *ir.Redirect, r *request) string {
+	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
+	if redirect.Scheme != "" {
+		scheme = redirect.Scheme
+	}
+	if host == "" {
+		host = r.host(scheme, redirect.Port != 0)
+	}
+	if redirect.Port != 0 && !redirect.PortLess {
+		host += fmt.Sprintf(":%d", redirect.Port)
+	}
+	if !strings.Contains(path, "?") {
+		path += r.search
+	}
+	return scheme + "://" + host + path
+}
+
+// host is the request's host; its port goes when another one is written
+// or when it is the default of a scheme that changes.
+func (r *request) host(scheme string, newPort bool) string {
+	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
+	i := portStart(host)
+	if i < 0 {
+		return host
+	}
+	isDefault := before == "http" && host[i:] == ":80" || before == "https" && host[i:] == ":443"
+	if newPort || isDefault && scheme != before {
+		return host[:i]
+	}
+	return host
+}
+
+func rewriteWords(r *ir.Rewrite) string {
+	if r == nil {
+		return ""
+	}
+	var words []string
+	if r.Hostname != "" {
+		words = append(words, "host "+r.Hostname)
+	}
+	return strings.Join(append(words, changeWords(r.Path)...), ", ")
+}
+
+func changeWords(c *ir.PathChange) []string {
+	switch {
+	case c == nil:
+		return nil
+	case c.Full:
+		return []string{"path " + orRoot(c.Value)}
+	}
+	return []string{fmt.Sprintf("path prefix %s becomes %s", orRoot(c.Prefix), orRoot(c.Value))}
+}
+
+// rewritten changes what the backends receive.
+func rewritten(rewrite *ir.Rewrite, r *request, out *Outcome) {
+	if rewrite.Hostname != "" {
+		out.Host = rewrite.Hostname
+	}
+	out.Path = changePath(rewrite.Path, r.path) + r.search
+}
+
+// changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
+func changePath(change *ir.PathChange, path string) string {
+	if change == nil {
+		return path
+	}
+	if change.Full {
+		return orRoot(change.Value)
+	}
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(change.Prefix, "/"))
+	if !ok || rest != "" && rest[0] != '/' {
+		return path
+	}
+	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+func mirrorWords(mirrors []ir.Mirror) string {
+	var words []string
+	for _, m := range mirrors {
+		share := "every request"
+		if m.Denominator != 0 && m.Numerator < m.Denominator {
+			share = fmt.Sprintf("%d of %d requests", m.Numerator, m.Denominator)
+		}
+		words = append(words, share+" to "+m.Cluster)
+	}
+	if len(words) == 0 {
+		return "nothing: the reference is not resolved"
+	}
+	return "copy " + strings.Join(words, ", ")
+}
+
+func corsWords(cors *ir.CORS) string {
+	if cors == nil || len(cors.Origins) == 0 {
+		return "no origin is allowed"
+	}
+	var origins []string
+	for _, m := range cors.Origins {
+		origins = append(origins, m.Value)
+	}
+	return "allowed origins: " + strings.Join(origins, ", ")
+}
+
+// namedTimeout is a time limit, nil for none.
+type namedTimeout struct {
+	name string
+	time *time.Duration
+}
+
+func timeoutWords(limits ...namedTimeout) string {
+	var words []string
+	for _, limit := range limits {
+		switch {
+		case limit.time == nil:
+		case *limit.time == 0:
+			words = append(words, limit.name+" without limit")
+		default:
+			words = append(words, fmt.Sprintf("%s %s", limit.name, *limit.time))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func retryWords(r *ir.Retry) string {
+	if r == nil {
+		return ""
+	}
+	words := []string{fmt.Sprintf("%d more attempts", r.Attempts)}
+	if r.Attempts == 1 {
+		words = []string{"1 more attempt"}
+	}
+	if len(r.Codes) > 0 {
+		words = append(words, "on "+strings.Trim(fmt.Sprint(r.Codes), "[]"))
+	}
+	if r.Backoff > 0 {
+		words = append(words, fmt.Sprintf("%s apart at least", r.Backoff))
+	}
+	return strings.Join(words, ", ")
+}
