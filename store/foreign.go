@@ -158,3 +158,29 @@ func isForeignList(list []any) bool {
 		return ok && !isForeign(object)
 	})
 }
+
+// maxIgnoredShown bounds the kinds that one line names.
+const maxIgnoredShown = 10
+
+// IgnoredWords returns words for a log or a summary, such as "4 Deployment.apps", "1 Pod", "2 documents without apiVersion and kind".
+func IgnoredWords(ignored []Ignored) []string {
+	var words []string
+	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {
+		if o.Kind == "" {
+			words = append(words, plural(o.Count, "document")+" without apiVersion and kind")
+		} else {
+			words = append(words, fmt.Sprintf("%d %s", o.Count, o.Kind))
+		}
+	}
+	if more := len(ignored) - len(words); more > 0 {
+		words = append(words, plural(more, "more kind"))
+	}
+	return words
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

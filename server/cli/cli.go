@@ -1,6 +1,6 @@
 // Package cli is gatefold's command line: a file per command, and scripts under
-// testdata that run them. It is the one package that knows all four steps of
-// the pipeline, and the one place where errors of the surroundings are handled.
+// testdata that run them. It reads flags, has package engine do the work, prints what comes
+// of it, and is the one place where errors of the surroundings are handled.
 package cli
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store/visible"
 )
 
@@ -77,9 +78,6 @@ func errorText(err error) string {
 	return text
 }
 
-// errInterrupted is the cause of the end by SIGINT: a person at a terminal.
-var errInterrupted = errors.New("interrupted")
-
 // hurryTime is what a command has to end after a second signal.
 const hurryTime = 5 * time.Second
 
@@ -99,7 +97,7 @@ func untilSignal() (context.Context, func()) {
 		select {
 		case s := <-signals:
 			if s == os.Interrupt {
-				cancel(errInterrupted)
+				cancel(engine.ErrInterrupted)
 			}
 			cancel(nil)
 		case <-over:

@@ -20,7 +20,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(guest{m}, map[string]func(){
 		"gatefold": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 		"measured": measured,
-		"mistaken": mistaken,
 		"page":     page,
 	})
 }

@@ -109,8 +109,8 @@ func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.R
 		return nil, err
 	}
 	return explain.Explain(explain.Facts{
-		View: read.result.View(), Problems: read.problems, Statuses: read.result.Status,
-		Places: read.places, Outlines: read.outlines, Labels: read.labels,
+		View: read.Result.View(), Problems: read.Problems, Statuses: read.Result.Status,
+		Places: read.Places, Outlines: read.Outlines, Labels: read.Labels,
 	}, query)
 }
 

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
-	"syscall"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -31,11 +30,6 @@ type folderOptions struct {
 	exclude []string
 	// prefix is put before the paths of the folder's files (pathPrefix).
 	prefix string
-
-	save, saveSecrets bool               // store.Options, of serve
-	progress          func(done, of int) // the same
-
-	translators func(translate.Options) translator // translate.New, but for tests of its mistakes
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) { groupFlags(flags, o.add) }
@@ -86,88 +80,30 @@ func (o *folderOptions) check() error {
 	return nil
 }
 
-// watched returns how the folder dir is read. Under path policies the ignore file counts
-// only where it lies in --cluster-paths: anybody else could leave out files of others by it.
-func (o *folderOptions) watched(dir string) (watcher.Options, error) {
+// folder returns how the folder dir is read; an error names the flag. Under path policies the
+// ignore file counts only where it lies in --cluster-paths: anybody else could leave out files
+// of others by it.
+func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
+	if err := o.check(); err != nil {
+		return folder, err
+	}
 	if err := watcher.CheckIgnore(o.exclude); err != nil {
-		return watcher.Options{}, fmt.Errorf("--exclude: %w", err)
+		return folder, fmt.Errorf("--exclude: %w", err)
 	}
 	clusterPaths, err := o.guard.fence()
 	if err != nil {
-		return watcher.Options{}, err
+		return folder, err
+	}
+	if o.routes.Guard, err = o.guard.guard(); err != nil {
+		return folder, err
 	}
 	ignore := watcher.Ignore{Globs: o.exclude, File: watcher.IgnoreRead}
 	if len(clusterPaths) > 0 && !clusterPaths.Match(watcher.IgnoreFile) {
 		ignore.File = watcher.IgnoreRefused
 	}
-	return watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore}, nil
+	return engine.Folder{
+		Watch:  watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore},
+		Store:  store.Options{Limits: o.store, ClusterPaths: clusterPaths, PathPrefix: o.prefix},
+		Routes: o.routes, Secrets: o.secrets,
+	}, nil
 }
-
-// steps are the two steps between a Tree and what is served.
-type steps struct {
-	store      *store.Store
-	newStore   func() (*store.Store, error)
-	secrets    *secretDir
-	translator translator
-	// translators makes a translator.
-	translators func(translate.Options) translator
-	routes      translate.Options
-	prefix      string // folderOptions.prefix
-	standing
-}
-
-func newSteps(ctx context.Context, o folderOptions, strict bool) (*steps, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	clusterPaths, err := o.guard.fence()
-	if err != nil {
-		return nil, err
-	}
-	if o.routes.Guard, err = o.guard.guard(); err != nil {
-		return nil, err
-	}
-	options := store.Options{Strict: strict, Save: o.save, SaveSecrets: o.saveSecrets, Limits: o.store, ClusterPaths: clusterPaths, Progress: o.progress, PathPrefix: o.prefix}
-	newStore := func() (*store.Store, error) { return store.New(options) }
-	objects, err := newStore()
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := openSecrets(ctx, o.secrets, o.tree)
-	if err != nil {
-		return nil, err
-	}
-	both := &steps{store: objects, newStore: newStore, secrets: secrets, routes: o.routes, prefix: o.prefix}
-	if both.translators = o.translators; both.translators == nil {
-		both.translators = func(options translate.Options) translator { return translate.New(options) }
-	}
-	both.translator = both.newTranslator()
-	return both, nil
-}
-
-// newTranslator makes a Translator for the Envoys of this machine. A Gateway
-// without addresses listens on all interfaces, of both families where IPv6 is
-// there: an address that cannot be bound would cost the whole listener.
-func (s *steps) newTranslator() translator {
-	options := s.routes
-	options.Bind = []string{"0.0.0.0"}
-	if socket, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM, 0); err == nil {
-		_ = syscall.Close(socket) // it was opened to see whether it can be
-		options.Bind = append(options.Bind, "::")
-	}
-	return s.translators(options)
-}
-
-// apply takes a Tree of the folder, and the Secrets beside it. When ctx ends first, it
-// returns its error, and nothing is taken.
-func (s *steps) apply(ctx context.Context, tree watcher.Tree) (store.Change, error) {
-	change, err := s.store.ApplyUntil(ctx, tree)
-	if err != nil {
-		return change, err
-	}
-	change.Problems = prefixed(change.Problems, s.prefix, tree.Root)
-	return s.secrets.join(change), nil
-}
-
-// all is the Change that brings a fresh Translator to what apply has told of so far.
-func (s *steps) all() store.Change { return s.secrets.overlay(s.store.Told()) }

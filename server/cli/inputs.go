@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/visible"
@@ -59,8 +60,8 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 		if err != nil {
 			return all, err
 		}
-		if read.stats.Files == 0 && len(read.problems) == 0 {
-			read.problems = []manifest.Problem{noFiles(dir)}
+		if read.Stats.Files == 0 && len(read.Problems) == 0 {
+			read.Problems = []manifest.Problem{noFiles(dir)}
 		}
 		all.add(read)
 	}
@@ -71,25 +72,25 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 		}
 		all.add(read)
 	}
-	manifest.SortProblems(all.problems)
+	manifest.SortProblems(all.Problems)
 	return all, nil
 }
 
 // add adds what another input says.
 func (r *reading) add(other reading) {
-	r.stats.Files += other.stats.Files
-	r.stats.Objects += other.stats.Objects
+	r.Stats.Files += other.Stats.Files
+	r.Stats.Objects += other.Stats.Objects
 	r.unchecked += other.unchecked
-	r.problems = append(r.problems, other.problems...)
-	for _, o := range other.ignored {
+	r.Problems = append(r.Problems, other.Problems...)
+	for _, o := range other.Ignored {
 		same := func(known store.Ignored) bool { return known.Kind == o.Kind }
-		if i := slices.IndexFunc(r.ignored, same); i >= 0 {
-			r.ignored[i].Count += o.Count
+		if i := slices.IndexFunc(r.Ignored, same); i >= 0 {
+			r.Ignored[i].Count += o.Count
 		} else {
-			r.ignored = append(r.ignored, o)
+			r.Ignored = append(r.Ignored, o)
 		}
 	}
-	slices.SortFunc(r.ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
+	slices.SortFunc(r.Ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 }
 
 // readFiles takes single files through store and translate, together. What they refer to
@@ -119,13 +120,17 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 	}
 	tree.Files = watcher.FilesOf(files...)
 	o.prefix, o.guard.clusterPaths = "", nil // where the files lie says nothing here
-	read, err := readTree(ctx, tree, o)
+	folder, err := o.folder("")
 	if err != nil {
-		return read, err
+		return reading{}, err
 	}
-	all := len(read.problems)
-	read.problems = slices.DeleteFunc(slices.Clone(read.problems), func(p manifest.Problem) bool { return hangsOnOthers(p.Code) })
-	read.unchecked = all - len(read.problems)
+	all, err := engine.ReadTree(ctx, folder, tree)
+	if err != nil {
+		return reading{}, err
+	}
+	read := reading{Reading: all}
+	read.Problems = slices.DeleteFunc(slices.Clone(all.Problems), func(p manifest.Problem) bool { return hangsOnOthers(p.Code) })
+	read.unchecked = len(all.Problems) - len(read.Problems)
 	return read, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store/visible"
 )
 
@@ -42,7 +43,7 @@ func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 
 // fieldsOrder is the order of fields on a console.
 func fieldsOrder() []string {
-	return append([]string{"object", "field", "code", "hint", "set", "removed"}, reloadFields()...)
+	return append([]string{"object", "field", "code", "hint", "set", "removed"}, engine.LogFields()...)
 }
 
 // forConsole makes a line for people: the place of a problem is one piece before the
@@ -90,6 +91,3 @@ func isTerminal(w io.Writer) bool {
 
 // useColor follows no-color.org.
 func useColor(terminal bool) bool { return terminal && os.Getenv("NO_COLOR") == "" }
-
-// milliseconds is how the log and reports give a time: to the microsecond.
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

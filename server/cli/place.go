@@ -2,11 +2,8 @@ package cli
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // pathPrefix returns what stands before the paths of a folder's files where a person or a
@@ -78,20 +75,4 @@ func emptyForDot(dir string) string {
 		return ""
 	}
 	return dir
-}
-
-// prefixed returns problems of a folder with the prefix before the paths of their files.
-// Without a prefix it returns the same list. A problem of the folder itself names root.
-func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
-	if prefix == "" {
-		return problems
-	}
-	out := make([]manifest.Problem, len(problems))
-	for i, p := range problems {
-		if p.File != "" && p.File != root {
-			p.File = path.Join(prefix, p.File)
-		}
-		out[i] = p
-	}
-	return out
 }

@@ -25,7 +25,7 @@ func (v *problemsView) write(out io.Writer, format outputFormat) error {
 	for _, p := range v.Problems {
 		fmt.Fprintln(out, p.Text(color))
 	}
-	errors, warnings := tally(v.Problems)
+	errors, warnings := manifest.Count(v.Problems)
 	_, err := fmt.Fprintf(out, "%s, %s\n", count(errors, "error"), count(warnings, "warning"))
 	return err
 }
@@ -48,7 +48,7 @@ func (p *problemList) printFolder(out io.Writer) {
 
 // wrong reports whether the folder has an error, is frozen, or is not served at all.
 func (p *problemList) wrong() bool {
-	errors, _ := tally(p.Problems)
+	errors, _ := manifest.Count(p.Problems)
 	return errors > 0 || p.Hold != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""
 }
 
@@ -60,7 +60,7 @@ func printProblems(out io.Writer, problems []manifest.Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	errors, warnings := tally(problems)
+	errors, warnings := manifest.Count(problems)
 	fmt.Fprintf(out, "\n%s, %s in the folder:\n", count(errors, "error"), count(warnings, "warning"))
 	color := useColor(isTerminal(out))
 	sorted := slices.Clone(problems)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -26,16 +27,16 @@ func translateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printTypes(cmd.OutOrStdout(), format, byType(read.result.Delta)); err != nil {
+			if err := printTypes(cmd.OutOrStdout(), format, byType(read.Result.Delta)); err != nil {
 				return err
 			}
-			if len(read.problems) == 0 {
+			if len(read.Problems) == 0 {
 				return nil
 			}
 			if err := printReport(cmd.ErrOrStderr(), formatText, read); err != nil {
 				return err
 			}
-			if errors, _ := tally(read.problems); errors > 0 {
+			if errors, _ := manifest.Count(read.Problems); errors > 0 {
 				return errFindings
 			}
 			return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
@@ -24,11 +25,11 @@ func treeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nodes := explain.Tree(read.result.View(), read.result.Status, read.places)
+			nodes := explain.Tree(read.Result.View(), read.Result.Status, read.Places)
 			if format != formatText {
 				return writeValue(cmd.OutOrStdout(), format, nodes)
 			}
-			if errors, _ := tally(read.problems); errors > 0 {
+			if errors, _ := manifest.Count(read.Problems); errors > 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(errors, "error"))
 			}
 			_, err = cmd.OutOrStdout().Write(treeText(nodes, useColor(isTerminal(cmd.OutOrStdout()))))

@@ -9,11 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/codes"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/watcher"
 )
 
 func validateCommand() *cobra.Command {
@@ -47,7 +46,7 @@ func validateCommand() *cobra.Command {
 			if err := printReport(cmd.OutOrStdout(), format, read); err != nil {
 				return err
 			}
-			errors, warnings := tally(read.problems)
+			errors, warnings := manifest.Count(read.Problems)
 			if errors > 0 || warnings > 0 && strict {
 				return errFindings
 			}
@@ -60,53 +59,21 @@ func validateCommand() *cobra.Command {
 	return cmd
 }
 
-// reading is what a folder says at a cold start.
+// reading is what the arguments of a command come to.
 type reading struct {
-	stats    store.Stats
-	ignored  []store.Ignored
-	result   translate.Result
-	problems []manifest.Problem
+	engine.Reading
 	// unchecked counts the references that single files cannot answer for.
 	unchecked int
-	// places finds where fields are written.
-	places func([]manifest.Field) []store.Place
-	// outlines reads what routes ask for.
-	outlines func([]manifest.Key) []store.Outline
-	// labels returns the labels of objects.
-	labels func([]manifest.Key) []map[string]string
 }
 
 // readFolder takes a folder through store and translate, once.
 func readFolder(ctx context.Context, dir string, o folderOptions) (reading, error) {
-	options, err := o.watched(dir)
+	folder, err := o.folder(dir)
 	if err != nil {
 		return reading{}, err
 	}
-	tree, err := watcher.Read(ctx, options)
-	if err != nil {
-		return reading{}, err
-	}
-	return readTree(ctx, tree, o)
-}
-
-// readTree takes a Tree through store and translate, once.
-func readTree(ctx context.Context, tree watcher.Tree, o folderOptions) (reading, error) {
-	both, err := newSteps(ctx, o, false)
-	if err != nil {
-		return reading{}, err
-	}
-	change, err := both.apply(ctx, tree)
-	if err != nil {
-		return reading{}, err
-	}
-	if err := both.translator.Take(ctx, change); err != nil {
-		return reading{}, err
-	}
-	result := both.translator.Apply(store.Change{})
-	return reading{
-		stats: change.Stats, ignored: change.Ignored, result: result,
-		problems: both.located(change, result), places: both.store.Places, outlines: both.store.Outlines, labels: both.store.Labels,
-	}, nil
+	read, err := engine.Read(ctx, folder)
+	return reading{Reading: read}, err
 }
 
 // noFiles is about a folder without any file to read, which is hardly the one that was meant.
@@ -134,33 +101,33 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 	switch format {
 	case formatText:
 		color := useColor(isTerminal(w))
-		for _, p := range read.problems {
+		for _, p := range read.Problems {
 			fmt.Fprintln(w, p.Text(color))
 		}
-		_, err := fmt.Fprintln(w, summary(read)+pages(read.problems))
+		_, err := fmt.Fprintln(w, summary(read)+pages(read.Problems))
 		return err
 	case formatGitHub:
-		for _, p := range read.problems {
+		for _, p := range read.Problems {
 			fmt.Fprintln(w, annotation(p))
 		}
 		return nil
 	case formatSARIF:
-		return writeValue(w, format, sarifOf(read.problems))
+		return writeValue(w, format, sarifOf(read.Problems))
 	}
-	errors, warnings := tally(read.problems)
+	errors, warnings := manifest.Count(read.Problems)
 	return writeValue(w, format, report{
-		Files: read.stats.Files, Objects: read.stats.Objects, Errors: errors, Warnings: warnings,
-		Problems: append([]manifest.Problem{}, read.problems...), Ignored: read.ignored, Unchecked: read.unchecked,
+		Files: read.Stats.Files, Objects: read.Stats.Objects, Errors: errors, Warnings: warnings,
+		Problems: append([]manifest.Problem{}, read.Problems...), Ignored: read.Ignored, Unchecked: read.unchecked,
 	})
 }
 
 // summary is "3 files, 12 objects, 0 errors, 1 warning", and what is not used, if anything.
 func summary(read reading) string {
-	errors, warnings := tally(read.problems)
-	line := fmt.Sprintf("%s, %s, %s, %s", count(read.stats.Files, "file"), count(read.stats.Objects, "object"),
+	errors, warnings := manifest.Count(read.Problems)
+	line := fmt.Sprintf("%s, %s, %s, %s", count(read.Stats.Files, "file"), count(read.Stats.Objects, "object"),
 		count(errors, "error"), count(warnings, "warning"))
-	if len(read.ignored) > 0 {
-		line += "; not used: " + strings.Join(ignoredWords(read.ignored), ", ")
+	if len(read.Ignored) > 0 {
+		line += "; not used: " + strings.Join(store.IgnoredWords(read.Ignored), ", ")
 	}
 	if read.unchecked > 0 {
 		line += "; " + count(read.unchecked, "reference") + " not checked (give the folder)"
@@ -182,23 +149,4 @@ func pages(problems []manifest.Problem) string {
 		}
 	}
 	return text
-}
-
-// maxIgnoredShown bounds the kinds that one line names.
-const maxIgnoredShown = 10
-
-// ignoredWords are "4 Deployment.apps", "1 Pod", "2 documents without apiVersion and kind".
-func ignoredWords(ignored []store.Ignored) []string {
-	var words []string
-	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {
-		if o.Kind == "" {
-			words = append(words, count(o.Count, "document")+" without apiVersion and kind")
-		} else {
-			words = append(words, fmt.Sprintf("%d %s", o.Count, o.Kind))
-		}
-	}
-	if more := len(ignored) - len(words); more > 0 {
-		words = append(words, count(more, "more kind"))
-	}
-	return words
 }

@@ -65,3 +65,13 @@ type Field struct {
 	// Path is as in Problem.Field: spec.rules[0].matches[1].
 	Path string
 }
+
+// Count returns how many problems are errors and how many are warnings.
+func Count(problems []Problem) (errors, warnings int) {
+	for _, p := range problems {
+		if p.Severity == Error {
+			errors++
+		}
+	}
+	return errors, len(problems) - errors
+}

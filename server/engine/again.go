@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gatefold/gatefold/server"
+)
+
+// again has the folder read anew and served as it is then; with allowEmpty even
+// when that removes everything. It returns what changed when that is done; or, when ctx or
+// gatefold ends first, an error: what it asked for is done all the same, unless gatefold ends.
+func (p *pipeline) again(ctx context.Context, allowEmpty bool) (server.Changes, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ending, cancel)()
+	changes := new(server.Changes)
+	if !p.mu.until(ctx) {
+		return server.Changes{}, ctx.Err()
+	}
+	p.asked = append(p.asked, changes)
+	p.retry = true
+	if allowEmpty {
+		p.store.AllowEmpty()
+		p.secrets.allowEmpty()
+	}
+	p.mu.Unlock()
+	err := p.look(ctx)
+	if err != nil {
+		go p.forgetAsked(changes) // after the run that is under way
+		return server.Changes{}, err
+	}
+	return p.forgetAsked(changes), nil
+}
+
+// forgetAsked ends the wait for the changes of a reload, and returns those so far.
+func (p *pipeline) forgetAsked(changes *server.Changes) server.Changes {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = slices.DeleteFunc(p.asked, func(other *server.Changes) bool { return other == changes })
+	return *changes
+}
+
+// look has the folder read, and returns when what it says is applied, or ctx has ended: then
+// with its error.
+func (p *pipeline) look(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case p.rescan <- done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

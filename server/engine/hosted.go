@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/host"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// Host says how Envoys run on this machine.
+type Host struct {
+	Options host.Options
+	// Keep leaves the Envoys running when the engine ends, unless a person interrupts it.
+	Keep bool
+}
+
+// start makes the host.Host, nil for a nil Host. Its Envoys end at once when hurry is closed, and
+// without learns of the Gateways that have none.
+func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
+	if o == nil {
+		return nil, nil
+	}
+	options := o.Options
+	options.Hurry, options.Steady = hurry, srv.Steady
+	options.Changed = func(states []host.State) {
+		srv.Supervised(states)
+		without.note(states)
+	}
+	envoys, err := host.New(options, log)
+	if err == nil {
+		srv.Register(hostFigures(envoys)...)
+	}
+	return envoys, err
+}
+
+// hostFigures are the metrics of host mode.
+func hostFigures(envoys *host.Host) []prometheus.Collector {
+	gauge := func(name, help string, of func(host.State) int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			total := 0
+			for _, state := range envoys.States() {
+				total += of(state)
+			}
+			return float64(total)
+		})
+	}
+	return []prometheus.Collector{
+		gauge("gatefold_host_envoys", "Envoys that --envoy is to run, one for each Gateway that --max-envoys allows.", func(s host.State) int {
+			if s.Phase == host.Refused {
+				return 0
+			}
+			return 1
+		}),
+		gauge("gatefold_host_envoys_running", "Envoys of --envoy that run.", func(s host.State) int {
+			if s.Phase != host.Running {
+				return 0
+			}
+			return 1
+		}),
+		&restartFigures{envoys, prometheus.NewDesc("gatefold_host_envoy_restarts_total",
+			"How often the Envoy of a Gateway ended and was started again since gatefold began.", []string{"gateway"}, nil)},
+	}
+}
+
+// restartFigures count how often the Envoy of each Gateway was started again.
+type restartFigures struct {
+	envoys *host.Host
+	desc   *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (f *restartFigures) Describe(to chan<- *prometheus.Desc) { to <- f.desc }
+
+// Collect implements prometheus.Collector.
+func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
+	for _, s := range f.envoys.States() {
+		to <- prometheus.MustNewConstMetric(f.desc, prometheus.CounterValue, float64(s.Restarts), s.Gateway)
+	}
+}
+
+// run runs the Envoys until ctx ends. outer knows which signal that was, if any.
+func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() {
+		if o.Keep && !errors.Is(context.Cause(outer), ErrInterrupted) {
+			cancel(host.ErrKeep)
+		}
+		cancel(nil)
+	})
+	defer stop()
+	return envoys.Run(run)
+}
+
+// hosted hands what is published to the Envoys of this machine, too.
+type hosted struct {
+	publisher
+	envoys *host.Host
+}
+
+// Publish is publisher's. The server knows a Gateway before its Envoy asks for it.
+func (h hosted) Publish(result translate.Result) {
+	h.publisher.Publish(result)
+	h.envoys.Apply(result.Infra)
+}

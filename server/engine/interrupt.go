@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// Why a run ends before it is done.
+var (
+	// errOverdue is the end of a run that takes longer than any folder should.
+	errOverdue = errors.New("the run is over its deadline")
+	// errNewer is the end of a run that a newer state of the folder waits for.
+	errNewer = errors.New("the folder has changed again")
+)
+
+// The deadlines of a translation are CPU time, so that a busy machine changes nothing.
+const (
+	// runDeadline is what the translation of any change may take; deadlinePerObject is added
+	// for each object that changes. It is some twenty times what an object usually takes.
+	runDeadline       = 30 * time.Second
+	deadlinePerObject = 2 * time.Millisecond
+	// partDeadline is in the place of runDeadline where a change is applied in parts.
+	partDeadline = 10 * time.Second
+	// yieldAfter is how long a run works before a newer state of the folder interrupts it.
+	yieldAfter = 10 * time.Second
+	// maxYields is how many runs in a row give way to a newer state of the folder. What each has done
+	// is kept, so that the next one continues; but one long rule is begun anew each time.
+	maxYields = 3
+	// checkStride is how many checks of a run pass between two looks at the clocks.
+	checkStride = 256
+)
+
+// interrupt says whether a translation has to end; it is a memo.Stop. The goroutine that
+// translates uses it, and is locked to its thread, whose CPU time is counted.
+type interrupt struct {
+	ctx    context.Context
+	used   func() time.Duration // CPU time of the thread
+	limit  time.Duration
+	newer  func() bool // whether to give way to a newer state of the folder
+	alive  func()      // called now and then
+	begun  time.Duration
+	checks int
+}
+
+// Err is memo.Stop's.
+func (i *interrupt) Err() error {
+	if err := i.ctx.Err(); err != nil {
+		return err
+	}
+	if i.checks++; i.checks%checkStride != 1 {
+		return nil
+	}
+	i.alive()
+	used := i.used()
+	if i.checks == 1 {
+		i.begun = used
+	}
+	switch spent := used - i.begun; {
+	case spent > i.limit:
+		return errOverdue
+	case spent > yieldAfter && i.newer():
+		return errNewer
+	}
+	return nil
+}
+
+// isEnd reports whether a run ended because gatefold stops.
+func isEnd(err error) bool { return errors.Is(err, context.Canceled) }
+
+// arriving notes the newest state of the folder, which waits while a run is under way.
+func (p *pipeline) arriving(tree watcher.Tree) {
+	running := p.running.Load()
+	p.newer.Store(running != nil && !tree.Same(running))
+}
+
+// yields reports whether the run is to give way to a newer state of the folder.
+func (p *pipeline) yields() bool { return p.newer.Load() && !p.searching && p.yielded < maxYields }
+
+// interrupt says when a translation has to end that may take so much CPU time.
+func (p *pipeline) interrupt(limit time.Duration) *interrupt {
+	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: p.yields, alive: p.busy.alive}
+}

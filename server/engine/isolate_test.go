@@ -1,0 +1,488 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// mistakenTranslator is a translator with a mistake: it cannot take certain objects.
+type mistakenTranslator struct {
+	translator
+	fails func(*manifest.Object) error // panics, or tells that it would take too long
+	torn  bool                         // a panic leaves it between two states
+	lost  bool
+	takes int
+}
+
+// Take fails in the middle of its work: what it has taken is to be reverted.
+func (f *mistakenTranslator) Take(stop memo.Stop, change store.Change) error {
+	f.takes++
+	if f.lost {
+		panic("used after it was torn")
+	}
+	for _, o := range change.Set {
+		if err := f.fail(o); err != nil {
+			_ = f.translator.Take(ended{err}, change)
+			return err
+		}
+	}
+	return f.translator.Take(stop, change)
+}
+
+func (f *mistakenTranslator) fail(o *manifest.Object) error {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			_ = f.translator.Take(ended{errOverdue}, store.Change{Set: []*manifest.Object{o}})
+			f.lost = f.torn
+			panic(panicked)
+		}
+	}()
+	return f.fails(o)
+}
+
+func (f *mistakenTranslator) Revert() bool { return !f.lost && f.translator.Revert() }
+
+// ended is a memo.Stop that ends at once.
+type ended struct{ error }
+
+func (e ended) Err() error { return e.error }
+
+// withMistake gives a pipeline a translator that fails for what fails says.
+func withMistake(p *pipeline, torn bool, fails func(*manifest.Object) error) *int {
+	takes := new(int)
+	p.folder.translators = func(options translate.Options) translator {
+		return &counted{&mistakenTranslator{translator: translate.New(options), fails: fails, torn: torn}, takes}
+	}
+	p.translator = p.newTranslator()
+	return takes
+}
+
+// counted counts calls over all translators of a pipeline.
+type counted struct {
+	translator
+	takes *int
+}
+
+func (c *counted) Take(stop memo.Stop, change store.Change) error {
+	*c.takes++
+	return c.translator.Take(stop, change)
+}
+
+// marked reports whether an object has the annotation that a mistakenTranslator translator fails at.
+func marked(o *manifest.Object) bool {
+	route, ok := o.Value.(*api.HTTPRoute)
+	return o.Value.GetAnnotations()["bad"] == "true" && !(ok && len(route.Spec.Rules[0].Filters) == 0)
+}
+
+func panics(o *manifest.Object) error {
+	if marked(o) {
+		panic("a mistake")
+	}
+	return nil
+}
+
+func slow(o *manifest.Object) error {
+	if marked(o) {
+		return errOverdue
+	}
+	return nil
+}
+
+// object is one document; with bad, one at which a mistakenTranslator translator fails.
+func object(kind, name string, bad bool, spec string) string {
+	group, annotations := "gateway.networking.k8s.io/v1", ""
+	if kind == "TrafficPolicy" {
+		group = "gateway.kgateway.dev/v1alpha1"
+	}
+	if bad {
+		annotations = `, annotations: {bad: "true"}`
+	}
+	return fmt.Sprintf("---\n{apiVersion: %s, kind: %s, metadata: {name: %s%s}, spec: {%s}}\n", group, kind, name, annotations, spec)
+}
+
+func routeTo(host string) string {
+	return "parentRefs: [{name: eg}], hostnames: [" + host + "], rules: [{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 301}}]}]"
+}
+
+// answers are the statuses that hosts answer with for /, by the last View.
+func answers(r *recorder) map[string]string { return answersOf(r.published[len(r.published)-1]) }
+
+func answersOf(result translate.Result) map[string]string {
+	out := map[string]string{}
+	for _, g := range result.View().Gateways {
+		for _, port := range g.Ports {
+			for _, host := range port.Hosts {
+				for rule := range host.Rules {
+					switch {
+					case rule.Action.Redirect != nil:
+						out[host.Domain] = "redirect"
+					case rule.Action.Forward != nil && len(rule.Action.Forward.Backends) == 0:
+						out[host.Domain] = "500"
+					case rule.Action.Respond != nil:
+						out[host.Domain] = fmt.Sprint(rule.Action.Respond.Status)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func internalErrors(p *pipeline) (names []string) {
+	for _, o := range p.standing.all {
+		if o.Code == store.InternalError {
+			names = append(names, fmt.Sprintf("%s %s:%d", o.Object.Name, o.File, o.Line))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A mistake in gatefold, or a run over its deadline, costs the object that causes it: a new route
+// answers 500, one that served keeps its last valid version, and all others follow their edits.
+func TestAMistakeCostsItsObject(t *testing.T) {
+	for name, fails := range map[string]func(*manifest.Object) error{"panic": panics, "deadline": slow} {
+		for _, torn := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " torn ", torn), func(t *testing.T) {
+				p, r, log := newTestPipeline(t)
+				withMistake(p, torn, fails)
+				folder := func(edit int, bad bool) string {
+					text := oneGateway + "\n"
+					for i := range 20 {
+						text += object("HTTPRoute", fmt.Sprint("r", i), bad && (i == 3 || i == 11), routeTo(fmt.Sprintf("r%d-%d.test", i, edit)))
+					}
+					return text
+				}
+				fresh := func(bad bool) string { return object("HTTPRoute", "fresh", bad, routeTo("fresh.test")) }
+				p.reload(tree(folder(1, false)))
+				p.reload(tree(folder(2, true) + fresh(true)))
+				if got := r.outcome(); got != "problems" {
+					t.Fatalf("outcome %s\n%s", got, log)
+				}
+				got := answers(r)
+				if got["r3-1.test"] != "redirect" || got["r11-1.test"] != "redirect" || got["fresh.test"] != "500" {
+					t.Errorf("the bad ones answer %v", got)
+				}
+				for i := range 20 {
+					if i != 3 && i != 11 && got[fmt.Sprintf("r%d-2.test", i)] != "redirect" {
+						t.Errorf("r%d does not follow its edit: %v", i, got)
+					}
+				}
+				if named := internalErrors(p); len(named) != 3 || !strings.HasPrefix(named[0], "fresh a.yaml:") {
+					t.Errorf("problems at %q", named)
+				}
+				if stale := r.published[1].Stale; len(stale) != 2 || stale[0].Key.Name != "r11" || stale[0].Line == 0 {
+					t.Errorf("stale: %+v", stale)
+				}
+				if c := accepted(t, r, "fresh"); c.Status != "False" || !strings.Contains(c.Message, "mistake in gatefold") {
+					t.Errorf("fresh is %+v", c)
+				}
+				p.reload(tree(folder(2, false) + fresh(false))) // they are fixed
+				if got := answers(r); got["r3-2.test"] != "redirect" || got["fresh.test"] != "redirect" || len(internalErrors(p)) > 0 {
+					t.Errorf("after the fix: %v, %q", got, internalErrors(p))
+				}
+				if c := accepted(t, r, "fresh"); c.Status != "True" {
+					t.Errorf("after the fix, fresh is %+v", c)
+				}
+			})
+		}
+	}
+}
+
+// accepted is the newest Accepted condition of a route that was published.
+func accepted(t *testing.T, r *recorder, name string) (c struct{ Status, Message string }) {
+	t.Helper()
+	for _, result := range r.published {
+		for _, u := range result.Status {
+			routes, ok := u.Status.(*gwv1.RouteStatus)
+			if !ok || u.Key.Name != name {
+				continue
+			}
+			for _, condition := range routes.Parents[0].Conditions {
+				if condition.Type == string(gwv1.RouteConditionAccepted) {
+					c.Status, c.Message = string(condition.Status), condition.Message
+				}
+			}
+		}
+	}
+	return c
+}
+
+// A policy that cannot be translated closes its targets, as any invalid one does.
+func TestAWithheldPolicyCloses(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	withMistake(p, false, panics)
+	text := oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test")) + object("HTTPRoute", "b", false, routeTo("b.test"))
+	policy := "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}], timeouts: {request: 1s}"
+	p.reload(tree(text + object("TrafficPolicy", "p", true, policy)))
+	if got := answers(r); got["a.test"] != "500" || got["b.test"] != "redirect" || len(internalErrors(p)) != 1 {
+		t.Errorf("%v, %q\n%s", got, internalErrors(p), log)
+	}
+	p.reload(tree(text + object("TrafficPolicy", "p", false, policy)))
+	if got := answers(r); got["a.test"] != "redirect" || len(internalErrors(p)) != 0 {
+		t.Errorf("fixed: %v, %q", got, internalErrors(p))
+	}
+}
+
+// However many objects cannot be translated, the number of tries is bounded. Of those that
+// take too long, not all are looked for: what was not looked at is withheld, and answers 500.
+func TestTriesAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		fails            func(*manifest.Object) error
+		tries, innocents int
+	}{{"panic", panics, maxTries, 300}, {"deadline", slow, 4*maxSlow + 600, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			p, r, _ := newTestPipeline(t)
+			takes := withMistake(p, false, c.fails)
+			p.reload(tree(oneGateway))
+			text := oneGateway + "\n"
+			for i := range 600 {
+				text += object("HTTPRoute", fmt.Sprint("r", i), i%2 == 0, routeTo(fmt.Sprintf("r%d.test", i)))
+			}
+			*takes = 0
+			p.reload(tree(text))
+			if r.outcome() != "problems" || *takes > c.tries {
+				t.Errorf("%s after %d tries", r.outcome(), *takes)
+			}
+			count := map[string]int{}
+			for _, answer := range answers(r) {
+				count[answer]++
+			}
+			if count["redirect"] < c.innocents || count["redirect"] > 300 || count["redirect"]+count["500"] != 600 {
+				t.Errorf("the hosts answer %v", count)
+			}
+		})
+	}
+}
+
+// A route without a last valid version stays closed, at the hosts that it has now, when an edit
+// leaves the mistake in.
+func TestAWithheldRouteStaysClosed(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	withMistake(p, false, panics)
+	for _, host := range []string{"one.test", "two.test"} {
+		p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo(host))))
+		if got := answers(r); len(got) != 1 || got[host] != "500" {
+			t.Errorf("%s: %v", host, got)
+		}
+		if stale := r.published[len(r.published)-1].Stale; len(stale) > 0 {
+			t.Errorf("%s: stale is %+v", host, stale)
+		}
+		if c := accepted(t, r, "a"); c.Status != "False" {
+			t.Errorf("%s: %+v", host, c)
+		}
+	}
+}
+
+// A mistake in publishing costs the object that causes it, as one in translating does: while
+// something serves, and at a start.
+func TestAPanicInPublishingCostsItsObject(t *testing.T) {
+	folder := func(edit int, third string) watcher.Tree {
+		text := oneGateway + "\n"
+		for i := range 9 {
+			host := fmt.Sprintf("r%d-%d.test", i, edit)
+			if i == 3 && third != "" {
+				host = third
+			}
+			text += object("HTTPRoute", fmt.Sprint("r", i), false, routeTo(host))
+		}
+		return tree(text)
+	}
+	for _, cold := range []bool{false, true} {
+		t.Run(fmt.Sprint("at a start ", cold), func(t *testing.T) {
+			p, r, log := newTestPipeline(t)
+			r.panicsAt = "bad.test"
+			p.rehearsal = func() publisher { return &recorder{panicsAt: r.panicsAt} }
+			third := map[string]string{"r3-1.test": "redirect"}
+			if cold {
+				third = map[string]string{"bad.test": "500"}
+			} else {
+				p.reload(folder(1, ""))
+			}
+			p.reload(folder(2, "bad.test"))
+			got := answers(r)
+			for host, want := range third {
+				if got[host] != want {
+					t.Errorf("%s answers %q", host, got[host])
+				}
+			}
+			for i := range 9 {
+				if i != 3 && got[fmt.Sprintf("r%d-2.test", i)] != "redirect" {
+					t.Errorf("r%d does not follow its edit: %v", i, got)
+				}
+			}
+			if named := internalErrors(p); len(named) != 1 || !strings.HasPrefix(named[0], "r3 a.yaml:") || r.outcome() != "problems" {
+				t.Errorf("%s, problems at %q\n%s", r.outcome(), named, log)
+			}
+			published := len(r.published)
+			p.reload(folder(3, "bad.test")) // edits of others cost no search
+			if got := answers(r); got["r4-3.test"] != "redirect" || len(r.published) != published+1 {
+				t.Errorf("the next edit: %v", got)
+			}
+			p.reload(folder(4, ""))
+			if got := answers(r); got["r3-4.test"] != "redirect" || len(got) != 9 || len(internalErrors(p)) > 0 {
+				t.Errorf("after the fix: %v, %q", got, internalErrors(p))
+			}
+		})
+	}
+}
+
+// A panic of the store in the middle of a Change loses nothing: the next Tree is taken as a whole.
+func TestAPanicOfTheStoreLosesNoChange(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	text := func(edit int) string {
+		return oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo(fmt.Sprintf("a%d.test", edit))) + object("HTTPRoute", "b", false, routeTo(fmt.Sprintf("b%d.test", edit)))
+	}
+	p.reload(tree(text(1)))
+	ctx := p.ending
+	p.ending = nil // ApplyUntil asks it, which is a panic
+	p.reload(tree(text(2) + object("HTTPRoute", "lost", false, routeTo("lost.test"))))
+	p.ending = ctx
+	if r.outcome() != "failed" || len(r.published) != 1 || !strings.Contains(log.String(), "ALARM") {
+		t.Fatalf("%s, %d published\n%s", r.outcome(), len(r.published), log)
+	}
+	p.reload(tree(text(3)))
+	if got := answers(r); r.outcome() != "ok" || len(got) != 2 || got["a3.test"] != "redirect" || got["b3.test"] != "redirect" {
+		t.Errorf("%s, %v\n%s", r.outcome(), got, log)
+	}
+}
+
+// What is withheld is tried again when a user asks for a reload.
+func TestAReloadTriesAgain(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	broken := true
+	withMistake(p, false, func(o *manifest.Object) error {
+		if broken {
+			return panics(o)
+		}
+		return nil
+	})
+	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
+	broken = false
+	p.reload(tree(oneGateway + "\n#\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
+	if got := answers(r); got["a.test"] != "500" {
+		t.Fatalf("without a reload: %v", got)
+	}
+	p.retry = true // as pipeline.again sets it
+	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
+	if got := answers(r); got["a.test"] != "redirect" || len(internalErrors(p)) > 0 {
+		t.Errorf("after a reload: %v, %q", got, internalErrors(p))
+	}
+}
+
+// A reload waits for the run that is under way no longer than its client, or gatefold, is there.
+func TestAReloadWaitsNoLongerThanItsClient(t *testing.T) {
+	for _, end := range []string{"client", "gatefold"} {
+		p, _, _ := newTestPipeline(t)
+		client, leave := context.WithCancel(t.Context())
+		ending, stop := context.WithCancel(t.Context())
+		defer leave()
+		defer stop()
+		p.ending = ending
+		p.mu.Lock() // a long run
+		if end == "client" {
+			leave()
+		} else {
+			stop()
+		}
+		if _, err := p.again(client, false); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", end, err)
+		}
+		p.mu.Unlock()
+		if _, err := p.again(client, false); !errors.Is(err, context.Canceled) { // nobody reads the folder
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+}
+
+// The end of gatefold ends the run that is under way, and publishes nothing of it.
+func TestTheEndInterruptsARun(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	p.reload(tree(oneGateway))
+	ctx, cancel := context.WithCancel(t.Context())
+	p.ending = ctx
+	withMistake(p, false, func(*manifest.Object) error { cancel(); return nil })
+	p.unsure = true
+	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
+	if len(r.published) != 1 || len(r.reloads) != 1 {
+		t.Errorf("published %d times, %+v", len(r.published), r.reloads)
+	}
+}
+
+// A newer state of the folder interrupts a long run, which continues with it: nothing is lost, and
+// after a few times a run is not interrupted any more.
+func TestANewerFolderInterruptsALongRun(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	var used time.Duration
+	p.used = func() time.Duration { used += 6 * time.Second; return used }
+	p.reload(tree(oneGateway))
+	edits := 0
+	p.folder.translators = func(options translate.Options) translator {
+		return &restless{translate.New(options), p, &edits}
+	}
+	p.translator, p.unsure = p.newTranslator(), true
+	for i := range maxYields + 1 {
+		p.reload(tree(oneGateway + "\n" + object("HTTPRoute", fmt.Sprint("r", i), false, routeTo(fmt.Sprintf("r%d.test", i)))))
+	}
+	if got := strings.Count(log.String(), "has changed again"); got != maxYields {
+		t.Errorf("%d runs gave way, want %d\n%s", got, maxYields, log)
+	}
+	if got := answers(r); len(r.published) != 2 || got[fmt.Sprintf("r%d.test", maxYields)] != "redirect" || len(got) != 1 {
+		t.Errorf("published %d times, %v", len(r.published), got)
+	}
+}
+
+// restless has another state of the folder arrive during each run, and looks at the clock often.
+type restless struct {
+	translator
+	p     *pipeline
+	edits *int
+}
+
+func (f *restless) Take(stop memo.Stop, change store.Change) error {
+	*f.edits++
+	f.p.arriving(tree(fmt.Sprint("# ", *f.edits)))
+	for range 3 * checkStride {
+		if err := stop.Err(); err != nil {
+			_ = f.translator.Take(ended{err}, change)
+			return err
+		}
+	}
+	return f.translator.Take(nil, change)
+}
+
+// A run over its deadline ends by its CPU time, however long it waits.
+func TestTheDeadlineIsCPUTime(t *testing.T) {
+	p, _, _ := newTestPipeline(t)
+	var used time.Duration
+	p.used = func() time.Duration { return used }
+	stop := p.interrupt(time.Second)
+	if err := stop.Err(); err != nil {
+		t.Fatal(err)
+	}
+	used = 2 * time.Second
+	var err error
+	for range checkStride {
+		if err = stop.Err(); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, errOverdue) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// ledger is what the server has that a fresh Translator would not know to take away: enough
+// to go on after a mistake of ours left a Change half-done.
+type ledger struct {
+	gone      map[manifest.Key]struct{} // objects that went since the last Publish
+	resources map[resourceID]bool
+	infra     map[string]bool // by Gateway
+}
+
+type resourceID struct{ gateway, typ, name string }
+
+func newLedger() ledger {
+	return ledger{map[manifest.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
+}
+
+// changed notes what the store took away.
+func (l ledger) changed(change store.Change) {
+	for _, key := range change.Gone {
+		l.gone[key] = struct{}{}
+	}
+}
+
+// published notes what the server got.
+func (l *ledger) published(result translate.Result) {
+	l.gone = map[manifest.Key]struct{}{}
+	for _, u := range result.Delta {
+		l.resources[resourceID{u.Gateway, u.Type, u.Name}] = true
+		if u.Resource == nil {
+			delete(l.resources, resourceID{u.Gateway, u.Type, u.Name})
+		}
+	}
+	for _, u := range result.Infra {
+		l.infra[u.Gateway] = true
+		if u.Infra == nil {
+			delete(l.infra, u.Gateway)
+		}
+	}
+}
+
+// complete adds to the first Result of a fresh Translator, which took in all that there
+// is, the removal of what the server has and the Result does not name. The server is told
+// of every object without a status, as any may have had one.
+func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
+	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
+	for _, o := range all.Set {
+		statuses[o.Key] = struct{}{}
+	}
+	for _, i := range all.Invalid {
+		if !i.Nameless {
+			statuses[i.Key] = struct{}{}
+		}
+	}
+	for _, u := range result.Infra {
+		delete(infra, u.Gateway)
+	}
+	for _, u := range result.Delta {
+		delete(resources, resourceID{u.Gateway, u.Type, u.Name})
+	}
+	for _, u := range result.Status {
+		delete(statuses, u.Key)
+	}
+	for id := range resources {
+		result.Delta = append(result.Delta, xds.Update{Gateway: id.gateway, Type: id.typ, Name: id.name})
+	}
+	for gateway := range infra {
+		result.Infra = append(result.Infra, ir.InfraUpdate{Gateway: gateway})
+	}
+	for key := range statuses {
+		result.Status = append(result.Status, status.Update{Key: key})
+	}
+	slices.SortFunc(result.Delta, func(a, b xds.Update) int {
+		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(result.Infra, func(a, b ir.InfraUpdate) int { return cmp.Compare(a.Gateway, b.Gateway) })
+	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
+	return result
+}

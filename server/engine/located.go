@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// standing is every problem that stands, with its place. After an edit that changed
+// none it is the same list (store.SameProblems), and neither it nor what it is made of
+// was walked.
+type standing struct {
+	all              []manifest.Problem
+	errors, warnings int
+	expiry           translate.Expiry
+
+	unhosted []manifest.Problem // of Gateways without an Envoy on this machine, as they were told last
+
+	translated, expired, placeless, mine []manifest.Problem // mine is the three before, joined
+	located, stored                      []manifest.Problem // that all is made of
+}
+
+// located gives the problems of both steps with their places, in order.
+func (s *steps) located(change store.Change, result translate.Result) []manifest.Problem {
+	l := &s.standing
+	expired := l.expiry.At(&result, time.Now())
+	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) || !store.SameProblems(l.unhosted, l.placeless) {
+		l.translated, l.expired, l.placeless, l.mine = result.Problems, expired, l.unhosted, result.Problems
+		if len(expired)+len(l.unhosted) > 0 {
+			l.mine = slices.Concat(result.Problems, expired, l.unhosted)
+		}
+	}
+	located := s.secrets.locate(prefixed(s.store.Locate(l.mine), s.folder.Store.PathPrefix, ""))
+	if !store.SameProblems(located, l.located) || !store.SameProblems(change.Problems, l.stored) {
+		l.located, l.stored = located, change.Problems
+		l.all = slices.Concat(located, change.Problems)
+		manifest.SortProblems(l.all)
+		l.errors, l.warnings = manifest.Count(l.all)
+	}
+	return l.all
+}
+
+// prefixed returns problems of a folder with the prefix before the paths of their files.
+// Without a prefix it returns the same list. A problem of the folder itself names root.
+func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
+	if prefix == "" {
+		return problems
+	}
+	out := make([]manifest.Problem, len(problems))
+	for i, p := range problems {
+		if p.File != "" && p.File != root {
+			p.File = path.Join(prefix, p.File)
+		}
+		out[i] = p
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// notifier tells the service manager how gatefold is, as sd_notify(3) says: one datagram
+// to the socket $NOTIFY_SOCKET. Without that it does nothing.
+type notifier struct {
+	socket string
+	log    zerolog.Logger
+	once   sync.Once
+	begun  chan struct{} // closed when the first snapshot is published
+}
+
+func newNotifier(log zerolog.Logger) *notifier {
+	return &notifier{socket: os.Getenv("NOTIFY_SOCKET"), log: log, begun: make(chan struct{})}
+}
+
+// send sends one message of lines NAME=VALUE. That nobody hears it is no reason to stop.
+func (n *notifier) send(lines ...string) {
+	if n.socket == "" {
+		return
+	}
+	// "@" begins a name without a file; Go reads it the same way.
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
+	if err == nil {
+		_, err = conn.Write([]byte(strings.Join(lines, "\n")))
+		_ = conn.Close()
+	}
+	if err != nil {
+		n.log.Warn().Err(err).Msg("the service manager cannot be told ($NOTIFY_SOCKET)")
+	}
+}
+
+// run tells of the start and the end, and between them that gatefold lives, twice in the
+// time after which the service manager would restart it. It does not tell that while the
+// pipeline is stuck.
+func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
+	if n.socket == "" {
+		return
+	}
+	n.send("STATUS=Waits for the folder to be loaded.")
+	var ticks <-chan time.Time
+	if interval := watchdogInterval(); interval > 0 {
+		ticker := time.NewTicker(interval / 2)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	begun := n.begun
+	for {
+		select {
+		case <-begun:
+			begun = nil
+			n.send("READY=1", "STATUS=Serves what the folder says.")
+		case <-ticks:
+			srv.Alive() // it does not come back from here when it hangs
+			if !stuck() {
+				n.send("WATCHDOG=1")
+			}
+		case <-ctx.Done():
+			n.send("STOPPING=1", "STATUS=Stops.") // not after a panic, from which it begins anew
+			return
+		}
+	}
+}
+
+// watchdogInterval is what the service manager asks for, 0 for nothing (sd_watchdog_enabled(3)).
+func watchdogInterval() time.Duration {
+	if pid := os.Getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
+		return 0
+	}
+	microseconds, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
+	if err != nil || microseconds < 2 {
+		return 0
+	}
+	return time.Duration(microseconds) * time.Microsecond
+}
+
+// reloading brackets a reload that a user asked for.
+func (n *notifier) reloading(reload reloadFunc) reloadFunc {
+	return func(ctx context.Context, allowEmpty bool) (server.Changes, error) {
+		n.send("RELOADING=1")
+		defer n.send("READY=1")
+		return reload(ctx, allowEmpty)
+	}
+}
+
+// reloadFunc is server.Options.Reload.
+type reloadFunc func(ctx context.Context, allowEmpty bool) (server.Changes, error)
+
+// announced has a notifier tell of the first snapshot and of holds.
+type announced struct {
+	publisher
+	notifier *notifier
+}
+
+func (n *notifier) ready(p publisher) publisher { return announced{p, n} }
+
+// Publish is publisher's.
+func (a announced) Publish(result translate.Result) {
+	a.publisher.Publish(result)
+	a.notifier.once.Do(func() { close(a.notifier.begun) })
+}
+
+// Reloaded is publisher's.
+func (a announced) Reloaded(r server.Reload) {
+	a.publisher.Reloaded(r)
+	switch {
+	case r.Hold != "":
+		a.notifier.send("STATUS=ALARM: the folder is frozen: " + visible.Text(r.Hold))
+	case r.OK:
+		a.notifier.send("STATUS=Serves what the folder says.")
+	}
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// part is what a Change says of one object: it is set, or gone, or invalid, or the two last.
+type part struct {
+	key     manifest.Key
+	set     *manifest.Object
+	gone    bool
+	invalid *store.Invalid
+}
+
+// partsOf divides a Change by its objects, in order.
+func partsOf(change store.Change) []part {
+	all := map[manifest.Key]part{}
+	for _, object := range change.Set {
+		all[object.Key] = part{key: object.Key, set: object}
+	}
+	for _, key := range change.Gone {
+		p := all[key]
+		p.key, p.gone = key, true
+		all[key] = p
+	}
+	for _, invalid := range change.Invalid {
+		p := all[invalid.Key]
+		p.key, p.invalid = invalid.Key, invalid
+		all[invalid.Key] = p
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) })
+}
+
+// joined is the Change of parts.
+func joined(parts []part) (change store.Change) {
+	for _, p := range parts {
+		if p.set != nil {
+			change.Set = append(change.Set, p.set)
+		}
+		if p.gone {
+			change.Gone = append(change.Gone, p.key)
+		}
+		if p.invalid != nil {
+			change.Invalid = append(change.Invalid, p.invalid)
+		}
+	}
+	return change
+}
+
+// followed is the Change that has the effect of two, one after the other. Of the first, its
+// objects alone are looked at.
+func followed(first, second store.Change) store.Change {
+	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
+		return second
+	}
+	all := map[manifest.Key]part{}
+	for _, p := range partsOf(first) {
+		all[p.key] = p
+	}
+	for _, p := range partsOf(second) {
+		if p.set == nil && p.invalid != nil {
+			p.gone = p.gone || all[p.key].gone || all[p.key].set != nil
+		}
+		all[p.key] = p
+	}
+	both := joined(slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) }))
+	second.Set, second.Gone, second.Invalid = both.Set, both.Gone, both.Invalid
+	return second
+}

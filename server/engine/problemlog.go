@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// maxProblemLines bounds how many problems one reload logs.
+const maxProblemLines = 100
+
+// problemLog writes each problem once when it appears, and once when it is gone.
+type problemLog struct {
+	last  []manifest.Problem // as they were given
+	known []manifest.Problem // the same, sorted by orderOf
+}
+
+// update takes over the problems that stand now.
+func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
+	if store.SameProblems(problems, l.last) {
+		return
+	}
+	l.last = problems
+	now := slices.SortedFunc(slices.Values(problems), orderOf)
+	fresh, fixed := without(now, l.known), without(l.known, now)
+	l.known = now
+	manifest.SortProblems(fresh)
+	manifest.SortProblems(fixed)
+	for _, p := range fresh[:min(len(fresh), maxProblemLines)] {
+		level := zerolog.WarnLevel
+		if p.Severity == manifest.Error {
+			level = zerolog.ErrorLevel
+		}
+		line := describe(log.WithLevel(level), p)
+		if p.Hint != "" {
+			line = line.Str("hint", p.Hint)
+		}
+		line.Msg(p.Message)
+	}
+	for _, p := range fixed[:min(len(fixed), maxProblemLines)] {
+		if words := fixedWords(p, l.known); words != "" {
+			describe(log.Info(), p).Msg("fixed: " + words)
+		}
+	}
+	if more := max(0, len(fresh)-maxProblemLines) + max(0, len(fixed)-maxProblemLines); more > 0 {
+		log.Warn().Int("more", more).Msg("more problems appeared or were fixed; gatefold status --problems shows all that are left")
+	}
+}
+
+// fixedWords says what is fixed: the problem's own message, unless that speaks of what
+// gatefold did meanwhile. It is "" where that goes on with other objects.
+func fixedWords(p manifest.Problem, known []manifest.Problem) string {
+	switch p.Code {
+	case "LastGoodKept":
+		if slices.ContainsFunc(known, func(o manifest.Problem) bool { return o.Code == p.Code && o.File == p.File }) {
+			return ""
+		}
+		return "no object of the file is stale"
+	case "FolderEmptied", "FolderMissing", "TooManyObjects", "RevisionInvalid":
+		return "gatefold follows the folder again"
+	}
+	return p.Message
+}
+
+// describe names the place. The excerpt is left out: a log is one line a
+// problem, and is kept longer and read by more people than the folder.
+func describe(line *zerolog.Event, p manifest.Problem) *zerolog.Event {
+	line = line.Str("code", p.Code)
+	if p.File != "" {
+		line = line.Str("file", p.File)
+	}
+	if p.Line > 0 {
+		line = line.Int("line", p.Line).Int("column", p.Column)
+	}
+	if !p.Object.IsZero() {
+		line = line.Stringer("object", p.Object)
+	}
+	if p.Field != "" {
+		line = line.Str("field", p.Field)
+	}
+	return line
+}
+
+// without gives the problems that are not among others; both are sorted by
+// orderOf.
+func without(problems, others []manifest.Problem) []manifest.Problem {
+	var rest []manifest.Problem
+	for _, p := range problems {
+		if _, found := slices.BinarySearchFunc(others, p, orderOf); !found {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// orderOf compares problems by what they are about and say, not by line: a
+// problem that only moved is the same one.
+func orderOf(a, b manifest.Problem) int {
+	return cmp.Or(
+		cmp.Compare(a.File, b.File), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),
+		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+}

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// progressEvery is the time between two lines about a folder that takes long to read.
+const progressEvery = 3 * time.Second
+
+// progress tells how far the reading of many documents has come, and that routes are
+// made of them, which takes a while, too. What is read sooner than the first line is due
+// is not told of.
+type progress struct {
+	log  zerolog.Logger
+	now  func() time.Time
+	next time.Time // when a line is due; zero while nothing is read
+	told bool      // a line was due
+}
+
+// note is store.Options.Progress.
+func (p *progress) note(done, of int) {
+	now := p.now()
+	switch {
+	case done == of:
+		if p.told {
+			p.log.Info().Int("documents", of).Msg("read; making routes of them")
+		}
+		p.next, p.told = time.Time{}, false
+	case p.next.IsZero():
+		p.next = now.Add(progressEvery)
+	case !now.Before(p.next):
+		p.next, p.told = now.Add(progressEvery), true
+		p.log.Info().Int("documents", done).Int("of", of).Msg("reading")
+	}
+}

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/journal"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// statePatience is how long the end waits for the disk.
+const statePatience = 5 * time.Second
+
+// state is what is kept on disk of what serves. A nil state keeps nothing.
+type state struct {
+	options journal.Options
+	log     zerolog.Logger
+	journal *journal.Journal // nil while it cannot be used
+	failed  error            // why
+	damaged bool             // some of what was there could not be used
+	objects int              // restored
+	saved   []store.Saved    // what was found
+	keeper  *journal.Keeper  // set by begin
+}
+
+// State says what is kept on disk of what serves, for the next start.
+type State struct {
+	Dir     string // "" is nothing
+	Named   bool   // a user named Dir, which must be usable
+	Secrets bool   // it may hold the content of Secrets
+}
+
+// open takes the state of the folder and has the store go on from it. What is
+// wrong with it is logged; an error says that another gatefold uses it.
+func (o State) open(folder string, both *steps, log zerolog.Logger) (*state, error) {
+	if o.Dir == "" {
+		return nil, nil //nolint:nilnil // a nil state keeps nothing
+	}
+	root, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{options: journal.Options{Dir: o.Dir, Root: root, Fingerprint: fingerprint()}, log: log}
+	opened, content, err := journal.Open(s.options)
+	switch {
+	case err != nil && !o.Named:
+		log.Warn().Err(err).Msg("no state is kept: a restart beside a broken or missing folder will not know what served; choose a folder by --state-dir")
+		return nil, nil //nolint:nilnil // a nil state keeps nothing
+	case errors.Is(err, journal.ErrInUse):
+		return nil, fmt.Errorf("%w; choose another by --state-dir", err)
+	}
+	s.journal, s.failed = opened, err
+	s.restore(both, content, o.Secrets)
+	return s, nil
+}
+
+// fingerprint begins to find out schema.Fingerprint, and gives what waits for it.
+func fingerprint() func() string {
+	found := make(chan string, 1)
+	go func() { found <- schema.Fingerprint() }()
+	return sync.OnceValue(func() string { return <-found })
+}
+
+// restore has the store go on from what was found.
+func (s *state) restore(both *steps, content journal.Content, secrets bool) {
+	unusable, err := restored(both.store, content.Saved, content.Sound)
+	if err != nil {
+		unusable = s.setAside(both, content.Saved, err)
+	}
+	s.saved = content.Saved
+	s.objects = len(content.Saved) - len(unusable)
+	s.damaged = s.damaged || content.Problem != "" || len(unusable) > 0
+	if content.Problem != "" {
+		s.log.Error().Str("state", s.options.Dir).Str("problem", content.Problem).
+			Msg("the saved state cannot be used in whole; what is damaged is left out, and saved anew")
+	}
+	for _, key := range unusable[:min(len(unusable), maxProblemLines)] {
+		s.log.Warn().Str("state", s.options.Dir).Stringer("object", key).Msg("what is saved of an object cannot be used, and is left out")
+	}
+	if holdsSecret(content.Saved) && !secrets && s.journal != nil {
+		s.journal.Forget() // also what is outdated there
+	}
+	if s.objects > 0 {
+		s.log.Info().Str("state", s.options.Dir).Int("objects", s.objects).Msg("going on from the saved state")
+	}
+}
+
+// restored has a fresh Store go on from what is saved. An error is a mistake in gatefold.
+func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = newMistake(panicked, debug.Stack())
+		}
+	}()
+	return objects.Restore(saved, sound), nil
+}
+
+// setAside keeps a state that cannot be applied for diagnosis, and has a new Store go on
+// from the texts in it, which are checked like those of the folder; or, where that fails too, from
+// nothing. It returns what cannot be used.
+func (s *state) setAside(both *steps, saved []store.Saved, cause error) (unusable []manifest.Key) {
+	s.damaged = true
+	path, err := journal.SetAside(s.options.Dir, time.Now())
+	line := s.log.Error().Str("state", s.options.Dir).Str("kept", path).AnErr("rename", err)
+	var m *mistake
+	if errors.As(cause, &m) {
+		line = line.Str("panic", m.said).Bytes("stack", m.stack)
+	}
+	line.Msg("a mistake in gatefold: the saved state cannot be applied; gatefold sets it aside and reads everything again; please report it")
+	texts := slices.Clone(saved)
+	for i := range texts {
+		texts[i].Checked = nil
+	}
+	if both.store, err = both.newStore(); err == nil {
+		if unusable, err = restored(both.store, texts, false); err == nil {
+			return unusable
+		}
+		both.store, err = both.newStore()
+	}
+	if err != nil { // New has succeeded before
+		panic(err)
+	}
+	for _, one := range saved {
+		unusable = append(unusable, one.Key)
+	}
+	return unusable
+}
+
+// holdsSecret tells whether the content of a Secret was saved.
+func holdsSecret(all []store.Saved) bool {
+	return slices.ContainsFunc(all, func(one store.Saved) bool { return one.Key.Kind == "Secret" && one.Text != nil })
+}
+
+// restored tells whether there is something to serve without the folder.
+func (s *state) restored() bool { return s != nil && s.objects > 0 }
+
+// begin keeps what serves from now on.
+func (s *state) begin(p *pipeline, srv *server.Server) {
+	if s == nil {
+		return
+	}
+	all := func() []store.Saved {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.store.Saved()
+	}
+	s.keeper = journal.Start(s.options, s.journal, s.failed, all, func(err error) {
+		if err == nil {
+			srv.StateFailed("")
+			s.log.Info().Str("state", s.options.Dir).Msg("the state is saved again")
+			return
+		}
+		srv.StateFailed(err.Error())
+		s.log.Error().Err(err).Str("state", s.options.Dir).
+			Msg("ALARM: what serves cannot be saved; it goes on serving, but a restart would know only what was saved before")
+	})
+	saved := s.saved
+	s.saved = nil
+	p.beginAnew = func(cause error) { s.setAside(p.steps, saved, cause) }
+	p.save = func() { s.keeper.Save(p.store.Unsaved()) }
+	srv.Register(s.figures()...)
+}
+
+// figures are the metrics of the state.
+func (s *state) figures() []prometheus.Collector {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	flag := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	return []prometheus.Collector{
+		gauge("gatefold_state_saved", "1 while what serves can be saved in the state folder, else 0.", func() float64 { return flag(!s.keeper.Failing()) }),
+		gauge("gatefold_state_damaged", "1 when some of what the state folder held at the start could not be used, else 0.", func() float64 { return flag(s.damaged) }),
+		gauge("gatefold_state_bytes", "Length of the journal in the state folder.", func() float64 { return float64(s.keeper.Size()) }),
+	}
+}
+
+// close saves what waits, and lets others have the state.
+func (s *state) close() {
+	switch {
+	case s == nil:
+	case s.keeper != nil:
+		if err := s.keeper.Close(statePatience); err != nil {
+			s.log.Error().Err(err).Str("state", s.options.Dir).Msg("gatefold ends all the same")
+		}
+	case s.journal != nil:
+		s.journal.Close()
+	}
+}

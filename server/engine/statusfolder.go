@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// statusMark is the first line of every file of --status-dir. A file without it is
+// somebody else's.
+const statusMark = "# Written by gatefold, which replaces and removes this file.\n"
+
+// spareFile is what is written before it is renamed to what it is to be.
+const spareFile = ".gatefold.tmp"
+
+// maxStatusBytes bounds what is read of a file to see whether it is to change.
+const maxStatusBytes = 16 << 20
+
+var (
+	errNoSpare = errors.New("no file can be written")
+	errForeign = errors.New("it is not gatefold's, and in the place of a file that is; move it away")
+)
+
+// statusFile is an object's file in --status-dir. The Gateway API's names are the
+// names of files, but for the longest: these end in a digest, behind a character
+// that no name has.
+func statusFile(key manifest.Key) string {
+	const longest = 255 - len(".yaml") // that a file's name may be
+	name := key.Name
+	if len(name) > longest {
+		sum := sha256.Sum256([]byte(name))
+		digest := "~" + hex.EncodeToString(sum[:8])
+		name = name[:longest-len(digest)] + digest
+	}
+	return path.Join(cmp.Or(key.Group, "core"), key.Kind, cmp.Or(key.Namespace, "_cluster"), name+".yaml")
+}
+
+// statusFolder is --status-dir. No name leads out of it.
+type statusFolder struct {
+	dir  string
+	root *os.Root // nil before the first open
+}
+
+// open finds the folder, or makes it. It tells whether it is another than at the last
+// call: the first, or one in the place of one that was removed or mounted over.
+func (f *statusFolder) open() (anew bool, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("status folder %s: %w", f.dir, rootCause(err))
+		}
+	}()
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return false, err
+	}
+	now, err := os.Stat(f.dir)
+	if err != nil {
+		return false, err
+	}
+	if f.root != nil {
+		if before, err := f.root.Stat("."); err == nil && os.SameFile(before, now) {
+			return false, nil
+		}
+		f.close()
+	}
+	f.root, err = os.OpenRoot(f.dir)
+	return err == nil, err
+}
+
+func (f *statusFolder) close() {
+	if f.root != nil {
+		f.root.Close()
+		f.root = nil
+	}
+}
+
+// files are those that stand where an object's would, whoever wrote them.
+func (f *statusFolder) files() []string {
+	found, err := fs.Glob(f.root.FS(), "*/*/*/*.yaml")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	return found
+}
+
+// put has a file hold text behind the mark. One that does is not touched.
+func (f *statusFolder) put(file string, text []byte) error {
+	text = append([]byte(statusMark), text...)
+	before, err := f.read(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return f.failed(file, err)
+	case bytes.Equal(before, text):
+		return nil
+	case len(before) > 0 && !isOurs(before): // a crash may leave an empty one
+		return f.failed(file, errForeign)
+	}
+	if err := f.spare(text); err != nil {
+		return fmt.Errorf("%w: %w", errNoSpare, f.failed(spareFile, err))
+	}
+	if err := f.root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return f.failed(file, err)
+	}
+	if err := f.root.Rename(spareFile, file); err != nil {
+		return f.failed(file, err)
+	}
+	return nil
+}
+
+// spare writes the spare file.
+func (f *statusFolder) spare(text []byte) error {
+	if err := f.root.Remove(spareFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := f.root.OpenFile(spareFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// remove takes a file of gatefold's away, and the folders that it was the last in.
+func (f *statusFolder) remove(file string) error {
+	before, err := f.read(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, errForeign):
+		return nil
+	case err != nil:
+		return f.failed(file, err)
+	case !isOurs(before):
+		return nil
+	}
+	if err := f.root.Remove(file); err != nil {
+		return f.failed(file, err)
+	}
+	for dir := path.Dir(file); dir != "." && f.removeEmpty(dir); dir = path.Dir(dir) {
+		continue
+	}
+	return nil
+}
+
+// removeEmpty takes a folder away, and tells whether it did; a link to one is
+// somebody else's.
+func (f *statusFolder) removeEmpty(dir string) bool {
+	info, err := f.root.Lstat(dir)
+	return err == nil && info.IsDir() && f.root.Remove(dir) == nil
+}
+
+// read gives what a file holds; what is no file is not gatefold's.
+func (f *statusFolder) read(file string) ([]byte, error) {
+	info, err := f.root.Lstat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errForeign
+	}
+	opened, err := f.root.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	return io.ReadAll(io.LimitReader(opened, maxStatusBytes))
+}
+
+func isOurs(content []byte) bool { return bytes.HasPrefix(content, []byte(statusMark)) }
+
+func (f *statusFolder) failed(file string, err error) error {
+	return fmt.Errorf("status file %s: %w", path.Join(f.dir, file), rootCause(err))
+}
+
+// rootCause returns the last error of a chain: the caller has named the path.
+func rootCause(err error) error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/server/host"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// tooManyEnvoys is the code of a Gateway that has no Envoy on this machine for --max-envoys.
+const tooManyEnvoys = "TooManyEnvoys"
+
+// unhosted knows the Gateways that --max-envoys leaves without an Envoy, as problems.
+type unhosted struct {
+	changed chan struct{} // capacity 1: problems is another list than before
+
+	mu       sync.Mutex
+	problems []manifest.Problem
+}
+
+func newUnhosted() *unhosted { return &unhosted{changed: make(chan struct{}, 1)} }
+
+// note takes over the states of all Envoys of this machine. It never waits for the pipeline.
+func (u *unhosted) note(states []host.State) {
+	var problems []manifest.Problem
+	for _, s := range states {
+		if s.Phase == host.Refused {
+			problems = append(problems, unhostedProblem(s.Gateway))
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if slices.Equal(problems, u.problems) {
+		return
+	}
+	u.problems = problems
+	select {
+	case u.changed <- struct{}{}:
+	default:
+	}
+}
+
+// unhostedProblem is the problem of a Gateway, "namespace/name".
+func unhostedProblem(gateway string) manifest.Problem {
+	namespace, name, _ := strings.Cut(gateway, "/")
+	return manifest.Problem{
+		Code: tooManyEnvoys, Severity: manifest.Error,
+		Object: manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}, Field: "metadata.name",
+		Message: "this Gateway has no Envoy and serves nothing: as many Envoys run on this machine as --max-envoys allows",
+		Hint:    "remove another Gateway, or raise --max-envoys",
+	}
+}
+
+// run hands the problems on whenever they change, until ctx ends.
+func (u *unhosted) run(ctx context.Context, take func([]manifest.Problem)) {
+	for {
+		select {
+		case <-u.changed:
+			u.mu.Lock()
+			problems := u.problems
+			u.mu.Unlock()
+			take(problems)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
