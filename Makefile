@@ -7,6 +7,8 @@ GO       ?= go
 FUZZTIME ?= 5000x
 # How many times as much as in `make test` the random tests do in `make random`.
 TIMES    ?= 4
+# The first seed of `make differ`.
+SEED     ?= 1
 # Built from source through Go's own checksums: nothing else needs to be installed.
 GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Writes the CRDs of our kinds. Its version goes with that of k8s.io/apimachinery in go.mod:
@@ -79,10 +81,11 @@ fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 fuzz-long: ## Run each fuzz test on a million inputs: a night's work
 	@.ci/fuzz 1000000x
 
-differ: envoy ## Compare explain with a real Envoy on 200,000 random requests; GATEFOLD_SEED makes others
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=20 $(GO) test -count=1 -v -timeout 3h -run TestExplainIsWhatEnvoyDoes ./server/differ
+differ: envoy ## Compare explain with a real Envoy on 200,000 random requests: 10 seeds from SEED (1) on
+	export GATEFOLD_ENVOY="$$(envoy/get-envoy)"; for n in 0 1 2 3 4 5 6 7 8 9; do \
+	  GATEFOLD_SEED=$$(($(SEED) + n)) $(GO) test -count=1 -v -timeout 1h -run TestExplainIsWhatEnvoyDoes ./server/differ || exit 1; done
 
-hostile: ## Put 2,000 random attacks beside an innocent team; GATEFOLD_SEED makes others
+hostile: ## Put 4,000 random attacks beside an innocent team; GATEFOLD_SEED makes others
 	GATEFOLD_TIMES=200 $(GO) test -count=1 -v -timeout 3h -run "TestHostileFolders|TestHostileKinds" ./translate
 
 hostile-streams: envoy ## Serve hostile xDS clients beside a real Envoy for about an hour
