@@ -1,6 +1,7 @@
 // Package testsize says how much the random tests do. By default it is little, and the same
 // in each run. GATEFOLD_TIMES=N has them do N times as much, as `make random` and its sisters
-// do, and GATEFOLD_SEED=N makes other folders, edits and requests.
+// do, -short a quarter, as `make race` does, and GATEFOLD_SEED=N makes other folders, edits and
+// requests.
 package testsize
 
 import (
@@ -9,11 +10,15 @@ import (
 	"testing"
 )
 
-// Of returns n times GATEFOLD_TIMES. A test that fails names the seed that it ran with, see
+// Of returns n times GATEFOLD_TIMES, or with -short a quarter of it, and at least 1. A test that fails names the seed that it ran with, see
 // Seed. Call it in the body of the test itself: .ci/random finds the tests by that.
 func Of(t testing.TB, n int) int {
 	t.Helper()
-	return n * int(number(t, "GATEFOLD_TIMES"))
+	n *= int(number(t, "GATEFOLD_TIMES"))
+	if testing.Short() {
+		return max(1, n/4)
+	}
+	return n
 }
 
 // Seed returns GATEFOLD_SEED, 1 by default. A test that tries several seeds begins with it.

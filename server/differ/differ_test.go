@@ -205,7 +205,9 @@ func (a *tally) String() string {
 
 func (a *tally) check(t *testing.T, requests int) {
 	t.Helper()
-	a.coverage.check(t)
+	if !testing.Short() { // a quarter of the requests meets fewer fields
+		a.coverage.check(t)
+	}
 	differ := 0
 	for _, kind := range slices.SortedFunc(maps.Keys(a.counts), func(x, y string) int { return a.counts[y] - a.counts[x] }) {
 		differ += a.counts[kind]
