@@ -1,14 +1,12 @@
 package server
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate"
@@ -98,37 +96,6 @@ func TestEnvoyServesAllButABadRouteOfACompiledTable(t *testing.T) {
 	shop.answersTo("/g3/r9", 203)
 	if !shop.holdsTree(0) {
 		t.Error("mended, it is linear")
-	}
-}
-
-// An Envoy that refuses a tree for what no route can help is given the linear table,
-// and all after it; log and figure tell of it.
-func TestEnvoyIsGivenLinearTablesWhenItRefusesATree(t *testing.T) {
-	var log bytes.Buffer
-	shop := shopOn(startLogged(t, Options{}, zerolog.New(zerolog.SyncWriter(&log))))
-	envoytest.Start(t, envoytest.Options{XDSAddress: shop.xds.String(), NodeCluster: "shop/a"})
-	shop.serve(ir.Static)
-	for status := range uint32(3) {
-		routes, keys := largeTable(201 + status)
-		u := shop.compiledOf(keys, routes...)
-		config := tableFrom(newEntry(u.Resource))
-		for _, leaf := range config.VirtualHosts[0].Matcher.GetMatcherTree().GetPrefixMatchMap().Map {
-			leaf.KeepMatching = true // which Envoy takes in no route table
-		}
-		u.Resource.Body = encode(config)
-		shop.Publish(translate.Result{Delta: []xds.Update{u}})
-		shop.answers("/g9/r29", int(201+status))
-		if shop.holdsTree(0) {
-			t.Error("it took the tree: nothing is shown")
-		}
-	}
-	if figures := shop.get(t, "/metrics"); !strings.Contains(figures, "gatefold_xds_linear_envoys 1\n") ||
-		!strings.Contains(figures, `gatefold_xds_nacks_total{type="RouteConfiguration"} 1`) {
-		t.Error("another number of rejections, or the figure does not count it")
-	}
-	shop.stop()
-	if told := strings.Count(log.String(), "takes its linear form"); told != 1 {
-		t.Errorf("the log tells %d times", told)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -248,7 +249,7 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 			}
 			s.serve(compiled(tableOfText(c.then), "/1", "/bad"))
 			state := s.tables["r"]
-			if held := tableText(state.accepted.linear()); held != c.held || state.accepted.Linear == nil || state.treeless {
+			if held := tableText(state.accepted.linear()); held != c.held || state.accepted.Linear == nil {
 				t.Errorf("it holds\n%s\nwant\n%s\ncompiled: %t", held, c.held, state.accepted.Linear != nil)
 			}
 			if text := s.held; strings.Contains(text, "bad") {
@@ -260,46 +261,6 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 				t.Error("mended, it does not serve all")
 			}
 		})
-	}
-}
-
-// A compiled table that is refused and has no bad part is served in its linear form,
-// and so are all after it; unless that is refused as well.
-func TestAnInnocentCompiledTableIsServedLinear(t *testing.T) {
-	for _, linearToo := range []bool{false, true} {
-		s := newSearched(t)
-		s.serve(compiled(tableOfText("h: a=1"), "/1"))
-		s.says = func(e *entry) string {
-			if words := reads(e); words != "" {
-				return words
-			}
-			if e.Linear != nil || linearToo {
-				return "nothing that a part can help"
-			}
-			return ""
-		}
-		then := compiled(tableOfText("h: a=2 b=1"), "/1")
-		s.serve(then)
-		state := s.tables["r"]
-		if linearToo {
-			if state.treeless || s.ledgers[rds].rejected.of["r"].version != then.linear().Version || len(state.refused) > 0 {
-				t.Errorf("refused in both forms: treeless %t, blamed %v, rejected %v", state.treeless, state.refused, s.ledgers[rds].rejected)
-			}
-			s.says = reads
-			s.serve(compiled(tableOfText("h: a=3"), "/1"))
-			if state := s.tables["r"]; state.accepted.Linear == nil {
-				t.Error("the next table is not tried compiled")
-			}
-			continue
-		}
-		if s.held != "h: 2 1" || !state.treeless || s.current().rejections != 0 {
-			t.Errorf("it holds %q, treeless %t", s.held, state.treeless)
-		}
-		nacks := s.nacks
-		s.serve(compiled(tableOfText("h: a=3 b=~bad c=1"), "/1"))
-		if s.held != "h: 3 b 1" || s.nacks != nacks+1 {
-			t.Errorf("afterwards it holds %q, with %d rejections more", s.held, s.nacks-nacks)
-		}
 	}
 }
 
@@ -350,5 +311,17 @@ func TestStreamsShareWhatTheyMakeOfATable(t *testing.T) {
 	two.refused[u], two.amendedOf = part, nil
 	if other := two.amend(then); other == both || tableText(both.linear()) != "h: a bad" || tableText(other.linear()) != "h: bad" {
 		t.Errorf("one serves %q and the other %q", tableText(both.linear()), tableText(other.linear()))
+	}
+}
+
+// The page of what is served shows trees, with the routes in their leaves.
+func TestThePageShowsTrees(t *testing.T) {
+	r := start(t, Options{})
+	r.Publish(translate.Result{Delta: []xds.Update{updateOf(*compiled(tableOfText("h: a=1 b=2"), "/1").Resource)}})
+	page := r.get(t, "/api/v1/xds")
+	for _, word := range []string{"prefixMatchMap", "envoy.config.route.v3.RouteList", `"path": "/2"`} {
+		if !strings.Contains(page, word) {
+			t.Errorf("%s is not in %s", word, page)
+		}
 	}
 }

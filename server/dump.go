@@ -58,8 +58,6 @@ type streamDump struct {
 	// Known is false for an Envoy that asks for a Gateway with nothing to serve.
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`
-	// LinearTables tells that the Envoy does not take compiled route tables.
-	LinearTables bool `json:"linearTables,omitempty"`
 	// Types are by type: figures, and what was rejected.
 	Types map[string]ledgerDump `json:"types"`
 }
@@ -190,7 +188,7 @@ func dumpStreams(to []streamDump, c *scope) []streamDump {
 	for st := range c.streams {
 		dump := streamDump{
 			ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
-			Known: c.known, Connected: st.opened.UTC(), LinearTables: st.linear, Types: map[string]ledgerDump{},
+			Known: c.known, Connected: st.opened.UTC(), Types: map[string]ledgerDump{},
 		}
 		for typ, l := range st.ledgers {
 			dump.Types[shortType(typ)] = l.dump()

@@ -26,7 +26,6 @@ type metrics struct {
 	probes     prometheus.Counter
 	quarantine prometheus.Gauge
 	old        prometheus.Gauge
-	linear     prometheus.Gauge
 	panics     prometheus.Counter
 	// adminPanics counts pages that answered 500.
 	adminPanics prometheus.Counter
@@ -63,7 +62,7 @@ func newMetrics() *metrics {
 		acks:      counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
 		nacks:     counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
 		bytes:     counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
-		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused, by what failed: handshake, identity or limit.", "cause"),
+		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused, by what failed: handshake, identity, limit or version.", "cause"),
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
 		}),
@@ -75,8 +74,7 @@ func newMetrics() *metrics {
 			Name: "gatefold_xds_probes_total", Help: "Tables sent to find out which route an Envoy rejects.",
 		}),
 		quarantine: gauge("gatefold_xds_quarantined", "Rules that every connected Envoy rejected and that answer 500, until they change."),
-		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than gatefold supports."),
-		linear:     gauge("gatefold_xds_linear_envoys", "Connected Envoys that are given linear route tables, as they do not take compiled ones."),
+		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than those that gatefold is tested with."),
 		ends: &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
 			"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)},
 		problems: f.NewGaugeVec(prometheus.GaugeOpts{
@@ -106,7 +104,7 @@ func (m *metrics) begin() {
 			counters.WithLabelValues(shortType(typ))
 		}
 	}
-	for _, cause := range []string{"handshake", "identity", "limit"} {
+	for _, cause := range []string{"handshake", "identity", "limit", "version"} {
 		m.refused.WithLabelValues(cause)
 	}
 	for _, task := range tasks() {

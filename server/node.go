@@ -5,37 +5,42 @@ import (
 	"strings"
 )
 
-// oldestMajor and oldestMinor are of the oldest Envoy that gatefold is tested with.
-const oldestMajor, oldestMinor = 1, 40
+// release is a minor version of Envoy.
+type release struct{ major, minor int }
 
-// tooOld tells that an Envoy is older than that; one that does not tell its
-// version is given the benefit of the doubt.
-func tooOld(version string) bool { return olderThan(version, oldestMajor, oldestMinor) }
+// oldestEnvoy is the oldest Envoy that its own project still supports. An older one is refused:
+// it may read a compiled route table as an empty one without rejecting it.
+func oldestEnvoy() release { return release{1, 37} }
 
-// olderThan compares a version that an Envoy tells; false when it tells none.
-func olderThan(version string, thanMajor, thanMinor int) bool {
-	var major, minor int
-	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 {
+// testedEnvoy is the Envoy that gatefold is tested with.
+func testedEnvoy() release { return release{1, 40} }
+
+func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
+
+// after reports whether a version such as "1.36.4" is older than r; false for a version that
+// does not begin with two numbers.
+func (r release) after(version string) bool {
+	var v release
+	if n, _ := fmt.Sscanf(version, "%d.%d", &v.major, &v.minor); n < 2 {
 		return false
 	}
-	return major < thanMajor || major == thanMajor && minor < thanMinor
+	return v.major < r.major || v.major == r.major && v.minor < r.minor
 }
 
-// tellOld says that an Envoy is older than gatefold supports. It is served: what
-// it cannot do it rejects, and a route that it rejects is closed on it alone (see
-// search.go), which holds for every way in which Envoys differ, whatever they say
-// of themselves in node.extensions.
+// tooOld is the reason for which an Envoy of this version is refused.
+func tooOld(version string) string {
+	return fmt.Sprintf("Envoy %s is older than %s, the oldest version that gatefold serves; it keeps the configuration that it has: upgrade this Envoy", version, oldestEnvoy())
+}
+
+// tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
+// route that it rejects is closed on it alone (see search.go).
 func (s *Server) tellOld(st *stream) {
-	if !tooOld(st.version) {
+	if !testedEnvoy().after(st.version) {
 		return
 	}
 	s.metrics.old.Inc()
 	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
-		Msgf("an Envoy is older than %d.%d, which gatefold supports: it is served, and routes that it rejects answer 500 there", oldestMajor, oldestMinor)
-	if !readsTrees(st.version) {
-		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
-			Msgf("an Envoy older than %d.%d cannot read compiled route tables: it is given linear ones, in which it tries route by route", treesMajor, treesMinor)
-	}
+		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }
 
 // envoyVersion gives "1.40.0", or what the node calls itself.

@@ -55,7 +55,6 @@ type plan struct {
 	acquitted []*refusedPart
 	hints     func(table string) map[unit]*refusedPart
 	searches  bool
-	treeless  bool  // no table goes to it compiled: see linear.go
 	world     world // nil for the incremental protocol
 	// withheld is since when listeners wait for their shards, ahead the one that does
 	// not: see withhold.
@@ -266,7 +265,7 @@ func (p *plan) fill(l *ledger) *response {
 			later = append(later, name)
 			continue
 		}
-		e := p.shape(l.typ, name, p.target(l.typ, name))
+		e := p.shape(l.typ, name, p.scope.entry(l.typ, name))
 		does := l.decide(name, e, p.ordered)
 		alone := (does == set || does == remove) && l.goesAlone(name)
 		if alone && r.names() > 0 {

@@ -56,9 +56,6 @@ func (q *quarantine) poke() {
 
 // heed takes what an answer to a table taught.
 func (s *Server) heed(st *stream, r *response) {
-	if r.treeless {
-		s.setLinear(st, true)
-	}
 	if r.found != nil {
 		s.accuse(st, r.found)
 		if r.found.replaces != nil {
@@ -162,9 +159,8 @@ func (s *Server) forgive() {
 	defer s.mu.Unlock()
 	forget := func(c *scope) {
 		for st := range c.streams {
-			s.setLinear(st, st.treeless)
 			for name, t := range st.tables {
-				if t.hopeless == "" && len(t.refused) == 0 && !t.treeless {
+				if t.hopeless == "" && len(t.refused) == 0 {
 					continue
 				}
 				st.forgetTable(name)
@@ -240,13 +236,8 @@ func (s *Server) rejectionWords(st *stream, r *response) (words string) {
 	return words
 }
 
-// logFindings tells what an answer to a table taught: which part the Envoy does not
-// take, or that it takes the linear form alone.
+// logFindings logs which part of a table an answer showed to be bad.
 func (s *Server) logFindings(st *stream, r *response) {
-	if r.treeless {
-		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", r.set[0].Name).
-			Msg("an Envoy rejects a compiled route table and takes its linear form: it is given that from now on, in which it tries route by route")
-	}
 	if found := r.found; found != nil && !found.part.match {
 		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", found.table).Stringer("part", found.unit).
 			Str("envoy", found.part.words).Msg("an Envoy rejects a part of a table: it answers 500, the table goes on without it")

@@ -19,9 +19,7 @@ import (
 // when the table up to it is refused for a reason of its own and the table
 // before it is not. Probes never change what the Envoy serves.
 //
-// The search knows linear tables only (see linear.go); what is served in the end is
-// compiled again. When a compiled table is refused and no part of it is bad, its
-// linear form is tried: an innocent table must not stay rejected.
+// The search works on the linear form of a table; what is served in the end is compiled again.
 
 // tableState is what a stream knows of one of its tables.
 type tableState struct {
@@ -32,11 +30,6 @@ type tableState struct {
 	amended   *amended
 	amendedOf *entry
 	dropped   []*refusedPart // by amend
-	// trial is the target whose compiled form was refused and has no bad part: it is
-	// sent in its linear form. treeless tells that this was accepted, and is so sent
-	// from then on.
-	trial    *entry
-	treeless bool
 	// hopeless is the version in which no bad part could be found.
 	hopeless string
 	// interim is the table without what other Envoys rejected. It goes to an Envoy that has
@@ -195,7 +188,7 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 	if !nack {
 		for _, e := range r.set {
 			t := p.tableOf(e.Name)
-			r.treeless = t.accept(e) || r.treeless
+			t.accepted = e
 			if e == t.interim {
 				t.interim = nil
 				l.due.push(e.Name)
@@ -212,7 +205,7 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 	}
 	var found *conviction
 	t := p.tableOf(e.Name)
-	before, interim := t.trial, t.interim
+	interim := t.interim
 	switch {
 	case interim != nil:
 		t.interim = nil
@@ -229,7 +222,7 @@ func (p *plan) learn(l *ledger, r *response, nack bool, words string) *convictio
 		}
 		p.blamed[e.Name] = struct{}{}
 	}
-	p.resend(l, e.Name, found != nil || t.trial != before || t.interim != interim)
+	p.resend(l, e.Name, found != nil || t.interim != interim)
 	return found
 }
 
@@ -247,16 +240,8 @@ func (p *plan) standIn(t *tableState, e *entry) bool {
 	return true
 }
 
-// accept notes what the Envoy serves. It tells when it is found that it takes the
-// linear form of a table alone.
-func (t *tableState) accept(e *entry) (treeless bool) {
-	treeless = t.trial != nil && t.trial == e.source()
-	t.accepted, t.trial, t.treeless = e, nil, t.treeless || treeless
-	return treeless
-}
-
-// resend has a table sent that is searched, was amended or is tried in its linear
-// form. One in which nothing can be found stays rejected.
+// resend has a table sent that is searched or was amended. One in which nothing can be found
+// stays rejected.
 func (p *plan) resend(l *ledger, name string, another bool) {
 	t := p.tables[name]
 	if t.search == nil && !another {
@@ -274,7 +259,7 @@ func (p *plan) resend(l *ledger, name string, another bool) {
 func (t *tableState) begin(e *entry, words string) {
 	among := e.suspects(t.accepted)
 	if len(among.units) == 0 {
-		t.giveUp(e)
+		t.hopeless = e.Version
 		return
 	}
 	t.search = newSearch(among, words)
@@ -291,21 +276,11 @@ func (t *tableState) narrow(words string) *conviction {
 		return t.convict(s)
 	case s.all:
 		t.search = nil
-		t.giveUp(s.of)
+		t.hopeless = s.of.Version
 		return nil
 	}
 	t.search = newSearch(s.of.suspects(nil), s.words)
 	return nil
-}
-
-// giveUp is for a table that is refused though no part of it is bad. The linear
-// form is tried of one that is compiled; else it is left as it is.
-func (t *tableState) giveUp(e *entry) {
-	if e.Linear != nil {
-		t.trial = e.source()
-		return
-	}
-	t.hopeless = e.Version
 }
 
 // convict books the part that was found. The second time it is its match.
@@ -314,7 +289,7 @@ func (t *tableState) convict(s *search) *conviction {
 	part := &refusedPart{sum: sha256.Sum256(s.table.find(u)), words: s.words}
 	if before := t.refused[u]; before != nil {
 		if before.match {
-			t.giveUp(s.of)
+			t.hopeless = s.of.Version
 			return nil
 		}
 		part = &refusedPart{sum: before.sum, match: true, words: before.words}

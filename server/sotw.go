@@ -111,7 +111,7 @@ func (p *plan) recall(l *ledger, version string) map[string]string {
 	present, versions := map[string]*entry{}, map[string]string{}
 	for name := range p.scope.target[l.typ] {
 		if l.wants(name) {
-			e := p.target(l.typ, name)
+			e := p.scope.entry(l.typ, name)
 			present[name], versions[name] = e, e.Version
 		}
 	}

@@ -97,16 +97,16 @@ func (s *Server) verdict(gateway string) verdict {
 	case string(gwv1.GatewayReasonPending):
 		v.message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
 	default:
-		v.message = "Every connected Envoy accepted the configuration." + oldOnes(streams) + linearOnes(streams)
+		v.message = "Every connected Envoy accepted the configuration." + oldOnes(streams)
 	}
 	return v
 }
 
-// oldOnes tells of Envoys that are older than gatefold supports.
+// oldOnes names the Envoys that are older than those that gatefold is tested with.
 func oldOnes(streams []*stream) string {
 	var old []string
 	for _, st := range streams {
-		if tooOld(st.version) {
+		if testedEnvoy().after(st.version) {
 			old = append(old, fmt.Sprintf("%q (%s)", cmp.Or(st.node, st.peer), st.version))
 		}
 	}
@@ -114,7 +114,7 @@ func oldOnes(streams []*stream) string {
 		return ""
 	}
 	slices.Sort(old)
-	return fmt.Sprintf(" Older than Envoy %d.%d, which gatefold supports: %s.", oldestMajor, oldestMinor, strings.Join(slices.Compact(old), ", "))
+	return fmt.Sprintf(" Older than Envoy %s, which gatefold is tested with: %s.", testedEnvoy(), strings.Join(slices.Compact(old), ", "))
 }
 
 // refusals says what of gateway this stream rejected; listeners that it could not bind

@@ -41,7 +41,6 @@ type stream struct {
 	wake     chan struct{} // capacity 1
 	// unserved tells that a warning was given; it is the goroutine's own.
 	unserved bool
-	linear   bool // it is given linear tables: see linear.go
 	state    state
 	share    // of tallies
 	// early are requests that wait until the scope is known; of the state-of-the-world
@@ -184,14 +183,20 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		s.refuse("identity", refusal{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}
+	version := cut(envoyVersion(first))
+	if oldestEnvoy().after(version) {
+		reason := tooOld(version)
+		s.refuse("version", refusal{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		return nil, status.Error(codes.FailedPrecondition, reason)
+	}
 	st := &stream{
-		node: id, cluster: gateway, version: cut(envoyVersion(first)), peer: from.String(), identity: who.String(),
+		node: id, cluster: gateway, version: version, peer: from.String(), identity: who.String(),
 		address: from, claim: cut(node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue()),
 		wake: make(chan struct{}, 1),
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy", hints: s.hints, treeless: !readsTrees(envoyVersion(first)),
+			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy", hints: s.hints,
 		},
 	}
 	unknown, err := s.join(st)
@@ -226,8 +231,7 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	st.scope.streams[st] = struct{}{}
 	st.scope.tally.busy++
 	s.recount(st)
-	s.setLinear(st, st.treeless)
-	if tooOld(st.version) {
+	if testedEnvoy().after(st.version) {
 		s.restate(st.scope)
 	}
 	s.touched[st.scope] = struct{}{}
@@ -242,13 +246,12 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 // leave ends what the server knows of a stream.
 func (s *Server) leave(st *stream) {
 	s.metrics.streams.Dec()
-	if tooOld(st.version) {
+	if testedEnvoy().after(st.version) {
 		s.metrics.old.Dec()
 	}
 	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLinear(st, false)
 	delete(st.scope.streams, st)
 	for name := range st.tables {
 		st.forgetTable(name)
@@ -259,7 +262,7 @@ func (s *Server) leave(st *stream) {
 	}
 	s.withdraw(st)
 	s.release(st)
-	if tooOld(st.version) {
+	if testedEnvoy().after(st.version) {
 		s.restate(st.scope)
 	}
 	s.judgeTouched()

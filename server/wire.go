@@ -67,9 +67,6 @@ type response struct {
 	probe   bool     // it is made to be rejected: see table.probe
 	// found is what its answer told of a bad part of a table, nil for nothing.
 	found *conviction
-	// treeless tells that its answer told that the Envoy takes a table of it in its
-	// linear form alone.
-	treeless bool
 	// at is when it was sent, forgotten what of it the client forgot since.
 	at        time.Time
 	forgotten map[string]struct{}
