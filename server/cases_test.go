@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +28,7 @@ import (
 
 // TestCasesOnARealEnvoy runs the requests of every case and example through a real Envoy,
 // at the start and after each edit: traffic must be what the case says, and so
-// what explain says. With GATEFOLD_ROUTE_SHARDS=N every case is served by so many shards.
+// what explain says.
 func TestCasesOnARealEnvoy(t *testing.T) {
 	all, err := cases.Load("../translate/testdata")
 	if err != nil {
@@ -75,9 +74,6 @@ type caseRun struct {
 func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	t.Helper()
 	options := c.Options
-	if shards, err := strconv.Atoi(os.Getenv("GATEFOLD_ROUTE_SHARDS")); err == nil {
-		options.Shards = shards
-	}
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -34,12 +34,11 @@ import (
 )
 
 const (
-	cds  = resourcev3.ClusterType
-	eds  = resourcev3.EndpointType
-	lds  = resourcev3.ListenerType
-	rds  = resourcev3.RouteType
-	srds = resourcev3.ScopedRouteType
-	sds  = resourcev3.SecretType
+	cds = resourcev3.ClusterType
+	eds = resourcev3.EndpointType
+	lds = resourcev3.ListenerType
+	rds = resourcev3.RouteType
+	sds = resourcev3.SecretType
 )
 
 // patience bounds what a test waits for; it is reached only by a fault.
@@ -134,8 +133,6 @@ func resource(typ, name, content string) *xds.Resource {
 		message = &listenerv3.Listener{Name: name, StatPrefix: content}
 	case rds:
 		message = &routev3.RouteConfiguration{Name: name, RequestHeadersToRemove: []string{content}}
-	case srds:
-		message = &routev3.ScopedRouteConfiguration{Name: name, RouteConfigurationName: name}
 	case sds:
 		message = &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
 			PrivateKey: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: content}}}}}

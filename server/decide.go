@@ -35,8 +35,6 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	l.rejected.remove(name)
 	named := l.names.has(name)
 	switch {
-	case held && l.typ == resourcev3.ScopedRouteType:
-		return nothing // see shards.go
 	case held && ordered && l.typ != resourcev3.ListenerType:
 		return removeLast
 	case held, named:

@@ -173,8 +173,6 @@ func shortType(typ string) string {
 		return "Listener"
 	case resourcev3.RouteType:
 		return "RouteConfiguration"
-	case resourcev3.ScopedRouteType:
-		return "ScopedRouteConfiguration"
 	case resourcev3.SecretType:
 		return "Secret"
 	}

@@ -21,8 +21,7 @@ const wildcard = "*"
 // computed from both anew: a newer target replaces what was not sent yet.
 //
 // The order is docs/design/xds.md's: secrets, clusters and their endpoints, a
-// bounded wait for the answer to the clusters, listeners, scopes of shards, routes, and
-// removals last. Removed listeners go with the new ones, because a new listener may need
+// bounded wait for the answer to the clusters, listeners, routes, and removals last. Removed listeners go with the new ones, because a new listener may need
 // their address; Envoy removes first.
 type plan struct {
 	scope  *scope
@@ -56,17 +55,13 @@ type plan struct {
 	hints     func(table string) map[unit]*refusedPart
 	searches  bool
 	world     world // nil for the incremental protocol
-	// withheld is since when listeners wait for their shards, ahead the one that does
-	// not: see withhold.
-	withheld time.Time
-	ahead    string
 }
 
 // servedTypes gives the types that are served, in the order of sending.
 func servedTypes() []string {
 	return []string{
 		resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType,
-		resourcev3.ListenerType, resourcev3.ScopedRouteType, resourcev3.RouteType,
+		resourcev3.ListenerType, resourcev3.RouteType,
 	}
 }
 
@@ -102,11 +97,8 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 	if until := p.gate(now); !until.IsZero() {
 		return nil, until
 	}
-	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.ScopedRouteType, resourcev3.RouteType); r != nil || p.tired {
+	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.RouteType); r != nil || p.tired {
 		return r, time.Time{}
-	}
-	if until := p.waitsForShards(); !until.IsZero() {
-		return nil, until
 	}
 	return p.removals(now)
 }
@@ -241,12 +233,6 @@ func (p *plan) drain(l *ledger) *response {
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
 	spoken := map[string]struct{}{} // which a queue may name twice
-	var later []string
-	defer func() {
-		for _, name := range later {
-			l.due.push(name)
-		}
-	}()
 	for size, steps := 0, 0; size < batchBytes && r.names() < batchNames; steps++ {
 		name, ok := l.due.peek()
 		if !ok {
@@ -258,11 +244,6 @@ func (p *plan) fill(l *ledger) *response {
 		}
 		if _, twice := spoken[name]; twice || l.passes(name) {
 			l.due.pop()
-			continue
-		}
-		if l.typ == resourcev3.ListenerType && p.withhold(name) {
-			l.due.pop()
-			later = append(later, name)
 			continue
 		}
 		e := p.shape(l.typ, name, p.scope.entry(l.typ, name))

@@ -163,14 +163,7 @@ func httpRoute(name string) manifest.Key {
 // and node, the Gateway is programmed, everybody else's edits go on, and a change
 // of the rule is enough for it to serve again.
 func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
-	for _, shards := range []int{0, 4} { // the rule stands in every shard
-		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) { testQuarantine(t, shards) })
-	}
-}
-
-func testQuarantine(t *testing.T, shards int) {
 	f := startFolded(t, Options{blameRules: true})
-	f.translator = translate.New(translate.Options{Bind: []string{"127.0.0.1"}, Shards: shards})
 	f.route("other", "one.example", "")
 	f.small("edge-1")
 	f.leads("/other", "one.example")

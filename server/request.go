@@ -24,7 +24,7 @@ type asking struct {
 
 // subscribe changes what the stream asks for, and counts the tables among it. The first
 // request of a type tells what the Envoy holds from a stream before, and an empty one asks
-// for all clusters, listeners or scopes (xDS protocol, "How the client specifies what
+// for all clusters or listeners (xDS protocol, "How the client specifies what
 // resources to return"). The error says that the client is over a limit.
 func (s *Server) subscribe(st *stream, request *deltaRequest) error {
 	a := st.reads(request)

@@ -42,7 +42,7 @@ func newRefuser(t *testing.T, ofWorld bool, agent string) *refuser {
 	for i := range eachKind {
 		names = append(names, fmt.Sprint("n", i))
 	}
-	for _, typ := range []string{sds, eds, lds, srds, rds} {
+	for _, typ := range []string{sds, eds, lds, rds} {
 		request := &deltaRequest{TypeUrl: typ}
 		if !listed(typ) {
 			request.ResourceNamesSubscribe = names

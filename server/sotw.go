@@ -98,7 +98,7 @@ func (s *Server) timely(st *stream) (requests []*deltaRequest) {
 
 // listed tells whether responses of a type list all that there is.
 func listed(typ string) bool {
-	return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType || typ == resourcev3.ScopedRouteType
+	return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType
 }
 
 // recall returns the versions of the single resources that a client holds that

@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,6 +120,12 @@ func (st *stream) asks(table string) bool {
 		}
 	}
 	return false
+}
+
+// belongs reports whether a table is of an Envoy listener: its name begins with the listener's
+// (listen.RoutesName).
+func belongs(table, listener string) bool {
+	return table == listener || strings.HasPrefix(table, listener+"/")
 }
 
 // lack books that the stream does not ask for so many more of a Gateway's tables.

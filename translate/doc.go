@@ -67,10 +67,9 @@
 //	shadowed      route                ← twins                      its matches that another match leaves no request, and those of other namespaces
 //	claimed       Gateway, port, host  ← mount, gateway             whether the host is anybody's own
 //	host          Gateway, port, host  table, claimed, hostpolicy   encoded VirtualHost
-//	hosts         chain, shard         ← host, gateway              virtual hosts by domain
-//	misdirected   chain, shard         gateway                      hosts of other chains, which answer 421
-//	routeconfig   chain, shard         hosts, misdirected           RouteConfiguration
-//	scope         chain, shard                                      ScopedRouteConfiguration; none without --route-shards
+//	hosts         chain                ← host                       virtual hosts by domain
+//	misdirected   chain                gateway                      hosts of other chains, which answer 421
+//	routeconfig   chain                hosts, misdirected           RouteConfiguration
 //	listener      Gateway, port        gateway, streams             Listener
 //	infra         Gateway              gateway                      addresses and ports that its Envoy needs
 //	uses          Gateway, back end    ← mount, graft, stream       whether the Gateway needs the cluster

@@ -64,6 +64,9 @@ func (k portKey) String() string {
 	return fmt.Sprintf("%s:%s", k.Gateway, listen.Socket{Port: k.Port, UDP: k.UDP})
 }
 
+// name is the name of the chain's RouteConfiguration.
+func (k chainKey) name() string { return listen.RoutesName(k.Gateway, k.Port, k.Chain) }
+
 func (k chainKey) String() string {
 	if k.Chain == "" {
 		return k.portKey.String()
@@ -156,10 +159,9 @@ type network struct {
 	shadowed    *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
 	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand  *memo.Rule[listenerKey, *hostDemand]
-	hosts       *memo.Fold[shardKey, string, *hostOut, memo.Ordered[*hostOut]]
-	misdirected *memo.Rule[shardKey, []xds.Host]
-	routeConfig *memo.Rule[shardKey, routesOut]
-	shardScope  *memo.Rule[shardKey, xds.Resource]
+	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
+	misdirected *memo.Rule[chainKey, []xds.Host]
+	routeConfig *memo.Rule[chainKey, routesOut]
 	stream      *memo.Rule[manifest.Key, *streamOut]
 	streams     *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
 	listener    *memo.Rule[portKey, *portOut]

@@ -27,9 +27,6 @@ func TestIncrementalEqualsCold(t *testing.T) {
 			if seed%3 == 0 {
 				options.AddressPool = netip.MustParsePrefix("127.0.0.0/30")
 			}
-			if seed%4 == 1 {
-				options.Shards = 4
-			}
 			w, files := newWorldWith(t, options), map[string]string{}
 			served, refused, invalid := 0, 0, map[string]bool{}
 			for range 60 {

@@ -63,9 +63,8 @@ func (t *Translator) Quarantine(set Quarantine) {
 	routes, hosts := map[manifest.Key]refusals{}, map[refusedHost]refusals{}
 	for part, refusal := range set {
 		if part.Route == "" {
-			part.Table = xds.Unsharded(part.Table)
 			at := refusedHost{part.Table, part.Host}
-			put(hosts, at, part, join(refusal, hosts[at][part]))
+			put(hosts, at, part, refusal)
 		} else {
 			put(routes, holderOf(part.Route), part, refusal)
 		}
@@ -73,14 +72,6 @@ func (t *Translator) Quarantine(set Quarantine) {
 	replace(q.routes, q.presentRoutes, routes)
 	replace(q.hosts, q.presentHosts, hosts)
 	q.presentRoutes, q.presentHosts = routes, hosts
-}
-
-// join joins what was said of a wildcard in several shards of one table, in any order.
-func join(one, other Refusal) Refusal {
-	if other.Words == "" || other.Words > one.Words {
-		other.Words = one.Words
-	}
-	return Refusal{Match: one.Match || other.Match, Words: other.Words}
 }
 
 func put[K comparable](at map[K]refusals, key K, part RefusedPart, refusal Refusal) {

@@ -145,9 +145,6 @@ func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
 		if port.Port == uint32(key.Port) && port.UDP == key.UDP {
 			port.Exclusive = n.ExclusivePorts
 			port.TrustedHops = n.TrustedHops
-			for i, chain := range port.Chains {
-				port.Chains[i].Shards = n.shardsIn(chain.Name)
-			}
 			if len(port.Streams) > 0 {
 				claimants, _ := n.streams.Get(c, key)
 				listen.Assign(port, claimants.All())

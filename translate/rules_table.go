@@ -96,7 +96,7 @@ func (n *network) declareTables(e *memo.Engine) {
 	n.host = memo.NewRule(e, "host", n.runHost, sameHost)
 	memo.Each(n.host, n.table)
 	n.declareShadowed(e)
-	n.declareShards(e)
+	n.declareHosts(e)
 	n.misdirected = memo.NewRule(e, "misdirected", n.runMisdirected, sameHosts)
 	n.routeConfig = memo.NewRule(e, "routeconfig", n.runRouteConfig, sameRoutes)
 	memo.Each(n.routeConfig, n.hosts)
@@ -163,13 +163,21 @@ func (h *hostOut) linear() xds.Host {
 	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
+// declareHosts gathers the hosts of each chain's RouteConfiguration.
+func (n *network) declareHosts(e *memo.Engine) {
+	n.hosts = memo.NewFold[chainKey, string](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
+	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[chainKey, string], *hostOut)) {
+		if host != nil {
+			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)
+		}
+	}, identical)
+}
+
 // runMisdirected gives the hosts that answer 421 in a chain with TLS.
-func (n *network) runMisdirected(c *memo.Ctx, key shardKey) (hosts []xds.Host) {
+func (n *network) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
 	if g := n.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		for _, host := range g.Misdirected(key.Port, key.Chain) {
-			if slices.Contains(n.shardsOf(key.chainKey, host), key) {
-				hosts = append(hosts, xds.Misdirected(host))
-			}
+			hosts = append(hosts, xds.Misdirected(host))
 		}
 	}
 	return hosts
@@ -177,7 +185,7 @@ func (n *network) runMisdirected(c *memo.Ctx, key shardKey) (hosts []xds.Host) {
 
 func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
-func (n *network) runRouteConfig(c *memo.Ctx, key shardKey) routesOut {
+func (n *network) runRouteConfig(c *memo.Ctx, key chainKey) routesOut {
 	set, _ := n.hosts.Get(c, key)
 	hosts := make([]*hostOut, 0, set.Len())
 	encoded := make([]xds.Host, 0, set.Len())

@@ -53,9 +53,6 @@ type Options struct {
 	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
 	// it two Envoys of one user share the port, and each gets a part of the requests.
 	ExclusivePorts bool
-	// Shards spreads the table of each chain that may serve many hosts over so many
-	// RouteConfigurations, a power of two up to xds.MaxShards; 0 for one.
-	Shards int
 	// Trace fills Result.Rebuilt, at some cost.
 	Trace bool
 }
@@ -86,8 +83,7 @@ type Translator struct {
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
 	infra    *memo.Sink[manifest.Key, *ir.Infra]
-	routes   *memo.Sink[shardKey, routesOut]
-	scopes   *memo.Sink[shardKey, xds.Resource]
+	routes   *memo.Sink[chainKey, routesOut]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
 	trust    *memo.Sink[trustUse, *trustOut]
@@ -114,7 +110,6 @@ func New(options Options) *Translator {
 		listener: memo.NewSink(net.listener),
 		infra:    memo.NewSink(net.infra),
 		routes:   memo.NewSink(net.routeConfig),
-		scopes:   memo.NewSink(net.shardScope),
 		clusters: memo.NewSink(net.push),
 		secrets:  memo.NewSink(net.pushSecret),
 		trust:    memo.NewSink(net.pushTrust),
@@ -160,9 +155,6 @@ func (t *Translator) delta() []xds.Update {
 		out = append(out, xds.Update{
 			Gateway: key.Gateway, Type: cmp.Or(change.Old.Type, change.New.Type), Name: key.name(), Resource: optional(change.New.Resource, change.Has),
 		})
-	}
-	for key, change := range t.scopes.Drain() {
-		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
 	}
 	for key, change := range t.clusters.Drain() {
 		out = appendUpdate(out, key.Gateway, change.Old.cluster(), change.New.cluster())

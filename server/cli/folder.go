@@ -11,7 +11,6 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/listen"
-	"github.com/gatefold/gatefold/translate/xds"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -51,7 +50,6 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "maximum copies of route matches over all hosts and ports, beyond 32 for each match (default 50000)")
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
 	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
-	flags.IntVar(&o.routes.Shards, "route-shards", 0, "spread the hosts of each port or wildcard certificate over so many tables, a power of two up to 64, so that an edit of one among thousands of hosts costs Envoy less (docs/scale.md; 0 for one table)")
 	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")
 	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
 }
@@ -62,9 +60,6 @@ func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
 	if least < 0 {
 		return fmt.Errorf("%d is not a limit: the --max- flags take numbers above 0", least)
-	}
-	if shards := o.routes.Shards; shards < 0 || shards == 1 || shards > xds.MaxShards || shards&(shards-1) != 0 {
-		return fmt.Errorf("--route-shards %d: must be 0, or a power of two from 2 to %d", shards, xds.MaxShards)
 	}
 	if pool := o.routes.AddressPool; pool.IsValid() {
 		if err := listen.CheckPool(pool); err != nil {

@@ -35,7 +35,7 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 	}{
 		{translate.Options{}, 6},
 		{translate.Options{TrustedHops: 1, Weighted: true}, 2},
-		{translate.Options{Shards: 4, Weighted: true, WeightScope: translate.Siblings}, 2},
+		{translate.Options{Weighted: true, WeightScope: translate.Siblings}, 2},
 	}
 	worldsOfAll := max(10, min(300, requests/requestsPerWorld))
 	all, next := newTally(), 0

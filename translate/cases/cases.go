@@ -16,7 +16,6 @@
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N,
-//	                    route-shards N,
 //	                    address-pool CIDR in the network of back ends, system-ca AUTHORITY
 //	                    (that of the system that Envoy runs on, missing for a system
 //	                    without; only where present)
@@ -166,12 +165,6 @@ func (c *Case) readOptions() error {
 				return fmt.Errorf("options: max-depth: %w", err)
 			}
 			c.Options.MaxDepth = depth
-		case "route-shards":
-			shards, err := strconv.Atoi(value)
-			if err != nil {
-				return fmt.Errorf("options: route-shards: %w", err)
-			}
-			c.Options.Shards = shards
 		default:
 			return fmt.Errorf("options: unknown option %q", name)
 		}

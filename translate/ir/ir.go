@@ -71,10 +71,7 @@ type Chain struct {
 	Name string
 	// RouteConfig is the name of the RouteConfiguration served here.
 	RouteConfig string
-	// Shards is over how many RouteConfigurations the table is spread, a power of two;
-	// 0 for one, RouteConfig itself.
-	Shards int
-	TLS    *TLS // nil for plain HTTP
+	TLS         *TLS // nil for plain HTTP
 }
 
 // Listener is a listener of a Gateway.

@@ -69,7 +69,7 @@ func hostFrame(domain string, extras *ir.Extras) []byte {
 // not validated: their removal must never reject a table. The version is made of the
 // sums of the parts.
 func RouteConfiguration(name string, hosts []Host) Resource {
-	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings(name))
+	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
 	size := len(head) + len(tail)
 	sums := newSums("RouteConfiguration", head, tail)
 	for _, host := range hosts {
@@ -87,15 +87,11 @@ func RouteConfiguration(name string, hosts []Host) Resource {
 }
 
 // routeSettings are the fields that follow the virtual hosts on the wire.
-func routeSettings(name string) *routev3.RouteConfiguration {
-	settings := &routev3.RouteConfiguration{
+func routeSettings() *routev3.RouteConfiguration {
+	return &routev3.RouteConfiguration{
 		ValidateClusters:         wrapperspb.Bool(false),
 		IgnorePortInHostMatching: true,
 	}
-	if isShard(name) {
-		settings.RequestHeadersToRemove = []string{shardHeader}
-	}
-	return settings
 }
 
 // appendRepeated appends encoded messages as elements of a repeated field.

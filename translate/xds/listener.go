@@ -104,9 +104,6 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
 	}
-	if chain.Shards > 0 {
-		shardRoutes(manager, chain.RouteConfig, chain.Shards)
-	}
 	if port.TrustedHops == 0 {
 		manager.EarlyHeaderMutationExtensions = append(manager.EarlyHeaderMutationExtensions, dropClaims())
 	}

@@ -53,7 +53,7 @@ func decode(t *testing.T, body []byte, message interface {
 }
 
 func TestRouteConfigurationEqualsTheWholeMessage(t *testing.T) {
-	whole := routeSettings("")
+	whole := routeSettings()
 	whole.Name = "n/g/http"
 	var hosts []Host
 	for _, domain := range []string{"*", "empty.test"} {
