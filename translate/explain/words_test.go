@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -52,6 +54,34 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 	} {
 		if words[field] != want {
 			t.Errorf("%s: got %s", field, words[field])
+		}
+	}
+}
+
+// Every filter of an HTTPRoute has words, but for those that no rule is served with, and
+// ExtensionRef: the policy's fields have.
+func TestEveryFilterHasWords(t *testing.T) {
+	limit, rule := 5*time.Second, prefixed("a", 0, "/")
+	mods := &ir.HeaderMods{Remove: []string{"x"}}
+	rule.Action.RequestHeaders, rule.Action.ResponseHeaders, rule.Action.RequestTimeout = mods, mods, &limit
+	rule.Action.Redirect, rule.Action.Rewrite = &ir.Redirect{Status: 301}, &ir.Rewrite{Hostname: "b.test"}
+	rule.Action.Mirrors, rule.Action.CORS, rule.Action.Retry = []ir.Mirror{{Cluster: "m"}}, &ir.CORS{}, &ir.Retry{Attempts: 1}
+	kinds := []string{ir.PartTimeouts, ir.PartRetry}
+	for i := range reflect.TypeFor[gwv1.HTTPRouteFilter]().NumField() {
+		if name := reflect.TypeFor[gwv1.HTTPRouteFilter]().Field(i).Name; !slices.Contains([]string{"Type", "ExtensionRef", "ExternalAuth"}, name) {
+			kinds = append(kinds, name)
+		}
+	}
+	for _, kind := range kinds {
+		rule.Action.Parts = append(rule.Action.Parts, ir.Part{Kind: kind})
+	}
+	actions := ask(t, explain.Facts{View: viewWith("a.test", rule)}, "http://a.test/").Actions
+	if len(actions) != len(kinds) {
+		t.Errorf("%d actions of %v", len(actions), kinds)
+	}
+	for _, action := range actions {
+		if action.Does == "" {
+			t.Errorf("explain has no words for %s: add them to actionWords in translate/explain/filter.go (ARCHITECTURE.md, Where to add)", action.Type)
 		}
 	}
 }

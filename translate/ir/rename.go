@@ -2,31 +2,15 @@ package ir
 
 import "slices"
 
-// Renamed gives the rule with other names of the clusters that it sends to and asks;
+// Renamed returns the rule with other names of the clusters that it sends to and asks;
 // name is called for each that is not "".
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
-	rename := func(cluster *string) {
-		if *cluster != "" {
-			*cluster = name(*cluster)
-		}
-	}
-	if out.Action.Forward != nil {
-		forward := Forward{Backends: slices.Clone(out.Action.Forward.Backends)}
-		for i := range forward.Backends {
-			rename(&forward.Backends[i].Cluster)
-		}
-		out.Action.Forward = &forward
-	}
-	out.Action.Mirrors = slices.Clone(out.Action.Mirrors)
-	for i := range out.Action.Mirrors {
-		rename(&out.Action.Mirrors[i].Cluster)
-	}
-	out.Action.Extras = out.Action.Extras.Renamed(name)
+	out.Action = r.Action.renamed(name)
 	return &out
 }
 
-// Renamed is that for extras; nil stays nil.
+// Renamed is Rule.Renamed for extras; nil stays nil.
 func (e *Extras) Renamed(name func(string) string) *Extras {
 	if len(e.Extensions()) == 0 {
 		return e
@@ -41,7 +25,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
-// Renamed is that for a route of streams.
+// Renamed is Rule.Renamed for a route of streams.
 func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	out := *r
 	out.Backends = slices.Clone(r.Backends)

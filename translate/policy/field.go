@@ -134,12 +134,12 @@ const (
 // holds then.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
-	case !f.has(from), f.has(into) && !s.prefersParent() && (f.join == nil || !s.deep()):
+	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):
 		return Kept
 	case !f.has(into), f.join == nil, !s.deep():
 		f.take(into, from)
 		return Taken
-	case s.prefersParent():
+	case s.PrefersParent():
 		f.join(into, into, from)
 	default:
 		f.join(into, from, into)

@@ -46,7 +46,8 @@ func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	return ShallowMergePreferChild, !written
 }
 
-func (s Strategy) prefersParent() bool {
+// PrefersParent reports whether fields of the levels above win.
+func (s Strategy) PrefersParent() bool {
 	return s == ShallowMergePreferParent || s == DeepMergePreferParent
 }
 
@@ -200,7 +201,7 @@ func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, fro
 			origins[name] = theirs[name]
 		case Joined:
 			first, last := theirs[name], origins[name]
-			if s.prefersParent() {
+			if s.PrefersParent() {
 				first, last = last, first
 			}
 			origins[name] = unique(slices.Concat(first, last))

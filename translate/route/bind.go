@@ -90,15 +90,15 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	return ""
 }
 
-// filterConflict refuses filters that may stand once and stand on both sides,
-// and a redirect on the parent's rule (docs/design/routes.md).
+// filterConflict returns why a child that is included cannot have its filters below a level:
+// those that can be set once are set on both sides, or the parent's rule redirects
+// (docs/design/routes.md). It returns "" when it can.
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {
 		return "the parent's rule redirects, so that no request can reach a child"
 	}
 	for _, f := range filters {
-		if f.Type == gwv1.HTTPRouteFilterURLRewrite && level.Action.Rewrite != nil ||
-			f.Type == gwv1.HTTPRouteFilterCORS && level.Action.CORS != nil {
+		if row, _ := partOf(string(f.Type)); row.conflicts != nil && row.conflicts(&level.Action) {
 			return string(f.Type) + " stands on the parent's rule too"
 		}
 	}

@@ -1,68 +1,161 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// applyFilter puts one filter into the action below construction; ok is false
-// when requests must not pass without it.
-type applyFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
+// readFilter writes a filter, which is at a field, into the action; ok is false when requests
+// must not pass without it.
+type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
-// ruleFilters is the table of filters that a rule can have.
-func ruleFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
-	switch kind {
-	case gwv1.HTTPRouteFilterRequestHeaderModifier:
-		return requestHeaders
-	case gwv1.HTTPRouteFilterResponseHeaderModifier:
-		return responseHeaders
-	case gwv1.HTTPRouteFilterRequestRedirect:
-		return redirect
-	case gwv1.HTTPRouteFilterURLRewrite:
-		return rewrite
-	case gwv1.HTTPRouteFilterRequestMirror:
-		return mirror
-	case gwv1.HTTPRouteFilterCORS:
-		return cors
-	case gwv1.HTTPRouteFilterExtensionRef:
-		return extensionRef
+// part is one thing that a rule may say of its requests beside where they go: a filter, or
+// a field of the rule. It is how the API is read, and how the rules of a delegating route
+// hand it down.
+type part struct {
+	// kind is that of the ir.Part: the type of the filter.
+	kind string
+	// read is nil for fields of the rule, which actionBuilder.timeouts reads.
+	read readFilter
+	// onBackends tells that a backendRef can have the filter, too.
+	onBackends bool
+	// inherit writes into out, which is below's action at first, what both say together. It
+	// is nil where a delegating rule hands nothing down.
+	inherit func(out *ir.Action, m merge)
+	// shows reports whether a part of m.second is in force in out, which is merged; nil
+	// where it always is.
+	shows func(out *ir.Action, m merge) bool
+	// conflicts reports whether the filter of a child that is included conflicts with what
+	// its parent's rule says (docs/design/routes.md); nil where it never does.
+	conflicts func(parent *ir.Action) bool
+	// features are those of the Gateway API that the part is, each proved by a case.
+	features []features.FeatureName
+}
+
+// merge is a rule's action and that of the delegating rule above it; first is the one of both
+// that is preferred.
+type merge struct {
+	below, above  *ir.Action
+	first, second *ir.Action
+}
+
+// parts returns a row for each.
+func parts() []part {
+	return []part{
+		{
+			kind: string(gwv1.HTTPRouteFilterRequestHeaderModifier), read: requestHeaders, onBackends: true,
+			inherit: func(out *ir.Action, m merge) {
+				out.RequestHeaders = m.second.RequestHeaders.Then(m.first.RequestHeaders)
+			},
+			features: []features.FeatureName{features.SupportHTTPRouteBackendRequestHeaderModification},
+		},
+		{
+			kind: string(gwv1.HTTPRouteFilterResponseHeaderModifier), read: responseHeaders, onBackends: true,
+			inherit: func(out *ir.Action, m merge) {
+				out.ResponseHeaders = m.second.ResponseHeaders.Then(m.first.ResponseHeaders)
+			},
+			features: []features.FeatureName{features.SupportHTTPRouteResponseHeaderModification},
+		},
+		{
+			kind: string(gwv1.HTTPRouteFilterRequestRedirect), read: redirect,
+			features: []features.FeatureName{
+				features.SupportHTTPRoute303RedirectStatusCode, features.SupportHTTPRoute307RedirectStatusCode,
+				features.SupportHTTPRoute308RedirectStatusCode, features.SupportHTTPRoutePathRedirect,
+				features.SupportHTTPRoutePortRedirect, features.SupportHTTPRouteSchemeRedirect,
+			},
+		},
+		{
+			kind: string(gwv1.HTTPRouteFilterURLRewrite), read: rewrite, onBackends: true,
+			inherit: inheritRewrite, shows: showsRewrite,
+			conflicts: func(parent *ir.Action) bool { return parent.Rewrite != nil },
+			features:  []features.FeatureName{features.SupportHTTPRouteHostRewrite, features.SupportHTTPRoutePathRewrite},
+		},
+		{
+			kind: string(gwv1.HTTPRouteFilterRequestMirror), read: mirror,
+			inherit: func(out *ir.Action, m merge) { out.Mirrors = slices.Concat(m.below.Mirrors, m.above.Mirrors) },
+			features: []features.FeatureName{
+				features.SupportHTTPRouteRequestMirror, features.SupportHTTPRouteRequestMultipleMirrors,
+				features.SupportHTTPRouteRequestPercentageMirror,
+			},
+		},
+		{
+			kind: string(gwv1.HTTPRouteFilterCORS), read: cors,
+			inherit:   func(out *ir.Action, m merge) { out.CORS = cmp.Or(m.first.CORS, m.second.CORS) },
+			shows:     func(_ *ir.Action, m merge) bool { return m.first.CORS == nil },
+			conflicts: func(parent *ir.Action) bool { return parent.CORS != nil },
+			features:  []features.FeatureName{features.SupportHTTPRouteCORS},
+		},
+		{kind: string(gwv1.HTTPRouteFilterExtensionRef), read: extensionRef},
+		{
+			kind: ir.PartTimeouts, inherit: inheritTimeouts, shows: showsTimeouts,
+			features: []features.FeatureName{features.SupportHTTPRouteBackendTimeout, features.SupportHTTPRouteRequestTimeout},
+		},
+		{
+			kind:    ir.PartRetry,
+			inherit: func(out *ir.Action, m merge) { out.Retry = cmp.Or(m.first.Retry, m.second.Retry) },
+			shows:   func(_ *ir.Action, m merge) bool { return m.first.Retry == nil },
+			features: []features.FeatureName{
+				features.SupportHTTPRouteRetry, features.SupportHTTPRouteRetryBackendTimeout, features.SupportHTTPRouteRetryConnectionError,
+			},
+		},
+	}
+}
+
+// Features returns the features of the Gateway API that parts of rules are.
+func Features() (names []features.FeatureName) {
+	for _, p := range parts() {
+		names = append(names, p.features...)
+	}
+	return names
+}
+
+// partOf returns the row of a kind; known is false without one.
+func partOf(kind string) (row part, known bool) {
+	for _, p := range parts() {
+		if p.kind == kind {
+			return p, true
+		}
+	}
+	return part{}, false
+}
+
+// onRule and onBackend return how a filter of a rule, or of a backendRef, is read; nil for
+// one that is not served there.
+func onRule(kind gwv1.HTTPRouteFilterType) readFilter {
+	row, _ := partOf(string(kind))
+	return row.read
+}
+
+func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
+	if row, _ := partOf(string(kind)); row.onBackends {
+		return row.read
 	}
 	return nil
 }
 
-// backendFilters is the table of filters that a backendRef can have.
-func backendFilters(kind gwv1.HTTPRouteFilterType) applyFilter {
-	switch kind {
-	case gwv1.HTTPRouteFilterRequestHeaderModifier:
-		return requestHeaders
-	case gwv1.HTTPRouteFilterResponseHeaderModifier:
-		return responseHeaders
-	case gwv1.HTTPRouteFilterURLRewrite:
-		return rewrite
-	}
-	return nil
-}
-
-// filters applies all filters of a list. A filter that is not known is never
+// filters reads all filters of a list. A filter that is not known is never
 // skipped: ok is false, and requests answer 500 (Gateway API,
 // HTTPRouteRule.filters).
-func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, table func(gwv1.HTTPRouteFilterType) applyFilter) (ok bool) {
+func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, served func(gwv1.HTTPRouteFilterType) readFilter) (ok bool) {
 	ok = true
 	for i := range list {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		apply := table(list[i].Type)
-		if apply == nil {
+		read := served(list[i].Type)
+		if read == nil {
 			a.unsupported(at+".type", fmt.Sprintf("filter type %s here", list[i].Type))
 			ok = false
 			continue
 		}
 		a.part(string(list[i].Type), at)
-		ok = apply(a, at, &list[i]) && ok
+		ok = read(a, at, &list[i]) && ok
 	}
 	return ok
 }
@@ -145,6 +238,24 @@ func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
+// inheritRewrite takes host and path apart from each other. A rule that redirects rewrites
+// nothing.
+func inheritRewrite(out *ir.Action, m merge) {
+	if m.below.Redirect != nil {
+		return
+	}
+	first, second := m.first.Rewrite, m.second.Rewrite
+	if first == nil || second == nil {
+		out.Rewrite = cmp.Or(first, second)
+		return
+	}
+	out.Rewrite = &ir.Rewrite{Hostname: cmp.Or(first.Hostname, second.Hostname), Path: cmp.Or(first.Path, second.Path)}
+}
+
+func showsRewrite(out *ir.Action, m merge) bool {
+	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
+}
+
 // pathChange copies a path modifier. The schema admits a prefix replacement
 // only beside a PathPrefix match.
 func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
@@ -203,4 +314,42 @@ func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	}
 	a.unsupported(field+".type", "filter type ExtensionRef here")
 	return false
+}
+
+// inheritTimeouts takes the two limits apart from each other.
+func inheritTimeouts(out *ir.Action, m merge) {
+	out.RequestTimeout = cmp.Or(m.first.RequestTimeout, m.second.RequestTimeout)
+	out.BackendTimeout = cmp.Or(m.first.BackendTimeout, m.second.BackendTimeout)
+}
+
+func showsTimeouts(out *ir.Action, m merge) bool {
+	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
+}
+
+// below completes an action for one match: a replaced prefix is that of the
+// match.
+func below(action ir.Action, path ir.Path) ir.Action {
+	if r := action.Redirect; r != nil && r.Path != nil {
+		copied := *r
+		copied.Path = r.Path.Of(path)
+		action.Redirect = &copied
+	}
+	if r := action.Rewrite; r != nil && r.Path != nil {
+		copied := *r
+		copied.Path = r.Path.Of(path)
+		action.Rewrite = &copied
+	}
+	return action
+}
+
+// grpcFilters returns the filters of a GRPCRoute as those of an HTTPRoute.
+func grpcFilters(list []gwv1.GRPCRouteFilter) []gwv1.HTTPRouteFilter {
+	var out []gwv1.HTTPRouteFilter
+	for _, f := range list {
+		out = append(out, gwv1.HTTPRouteFilter{
+			Type: gwv1.HTTPRouteFilterType(f.Type), RequestHeaderModifier: f.RequestHeaderModifier,
+			ResponseHeaderModifier: f.ResponseHeaderModifier, RequestMirror: f.RequestMirror, ExtensionRef: f.ExtensionRef,
+		})
+	}
+	return out
 }

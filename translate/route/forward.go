@@ -67,7 +67,7 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 	}
 	target.Cluster, target.DNSName = a.cluster(field, ref.BackendObjectReference)
 	own := &actionBuilder{builder: a.builder}
-	if !own.filters(field+".filters", ref.Filters, backendFilters) {
+	if !own.filters(field+".filters", ref.Filters, onBackend) {
 		target.Cluster = ""
 	}
 	target.RequestHeaders, target.ResponseHeaders = own.action.RequestHeaders, own.action.ResponseHeaders

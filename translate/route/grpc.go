@@ -26,17 +26,6 @@ func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
 	return out
 }
 
-func grpcFilters(list []gwv1.GRPCRouteFilter) []gwv1.HTTPRouteFilter {
-	var out []gwv1.HTTPRouteFilter
-	for _, f := range list {
-		out = append(out, gwv1.HTTPRouteFilter{
-			Type: gwv1.HTTPRouteFilterType(f.Type), RequestHeaderModifier: f.RequestHeaderModifier,
-			ResponseHeaderModifier: f.ResponseHeaderModifier, RequestMirror: f.RequestMirror, ExtensionRef: f.ExtensionRef,
-		})
-	}
-	return out
-}
-
 // grpcMatches gives the matches of a rule; without one it takes every call.
 func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	out := make([]ir.Match, max(1, len(list)))

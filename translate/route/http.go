@@ -267,7 +267,7 @@ func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 // action gives what a rule does; ok is false when it cannot do what it says.
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
-	sound := a.filters(at+".filters", rule.Filters, ruleFilters)
+	sound := a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
 	if !sound {
 		return ir.Action{Respond: b.closed()}, false
@@ -289,22 +289,6 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 // closed answers in the place of what cannot be served.
 func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
-}
-
-// below completes an action for one match: a replaced prefix is that of the
-// match.
-func below(action ir.Action, path ir.Path) ir.Action {
-	if r := action.Redirect; r != nil && r.Path != nil {
-		copied := *r
-		copied.Path = r.Path.Of(path)
-		action.Redirect = &copied
-	}
-	if r := action.Rewrite; r != nil && r.Path != nil {
-		copied := *r
-		copied.Path = r.Path.Of(path)
-		action.Rewrite = &copied
-	}
-	return action
 }
 
 // actionBuilder gathers the Action of one rule or back end.

@@ -17,7 +17,6 @@ import (
 // The annotations, label and group of EP-10943.
 const (
 	inheritMatcher  = "delegation.kgateway.dev/inherit-parent-matcher"
-	policyPriority  = "kgateway.dev/inherited-policy-priority"
 	delegationGroup = "delegation.kgateway.dev"
 	// DelegationLabel is the label by which a parent finds its children.
 	DelegationLabel = "delegation.kgateway.dev/label"

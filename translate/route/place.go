@@ -149,7 +149,7 @@ func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool {
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
-	ok = a.filters(at+".filters", rule.Filters, ruleFilters)
+	ok = a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
 	level := Level{Action: a.action, PreferParent: prefersParent(b.object), Closed: !ok}
 	rest, guarded := b.rest(at, rule, level)

@@ -1,15 +1,19 @@
 package status
 
 import (
+	"slices"
+
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
+
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // Features are what a GatewayClass of ours says to support (docs/design/status.md),
-// sorted. A feature stands here when a case proves it.
+// sorted. Those of filters, timeouts and retry are in the rows of package route. A feature is
+// here when a case proves it.
 func Features() []gwv1.SupportedFeature {
-	var out []gwv1.SupportedFeature
-	for _, name := range []features.FeatureName{
+	names := append(route.Features(), []features.FeatureName{
 		features.SupportBackendTLSPolicy,
 		features.SupportBackendTLSPolicySANValidation,
 		features.SupportGRPCRoute,
@@ -24,32 +28,13 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportGatewayPort8080,
 		features.SupportGatewayStaticAddresses,
 		features.SupportHTTPRoute,
-		features.SupportHTTPRoute303RedirectStatusCode,
-		features.SupportHTTPRoute307RedirectStatusCode,
-		features.SupportHTTPRoute308RedirectStatusCode,
 		features.SupportHTTPRouteBackendProtocolH2C,
 		features.SupportHTTPRouteBackendProtocolWebSocket,
-		features.SupportHTTPRouteBackendRequestHeaderModification,
-		features.SupportHTTPRouteBackendTimeout,
-		features.SupportHTTPRouteCORS,
 		features.SupportHTTPRouteDestinationPortMatching,
-		features.SupportHTTPRouteHostRewrite,
 		features.SupportHTTPRouteMethodMatching,
 		features.SupportHTTPRouteNamedRouteRule,
 		features.SupportHTTPRouteParentRefPort,
-		features.SupportHTTPRoutePathRedirect,
-		features.SupportHTTPRoutePathRewrite,
-		features.SupportHTTPRoutePortRedirect,
 		features.SupportHTTPRouteQueryParamMatching,
-		features.SupportHTTPRouteRequestMirror,
-		features.SupportHTTPRouteRequestMultipleMirrors,
-		features.SupportHTTPRouteRequestPercentageMirror,
-		features.SupportHTTPRouteRequestTimeout,
-		features.SupportHTTPRouteResponseHeaderModification,
-		features.SupportHTTPRouteRetry,
-		features.SupportHTTPRouteRetryBackendTimeout,
-		features.SupportHTTPRouteRetryConnectionError,
-		features.SupportHTTPRouteSchemeRedirect,
 		features.SupportListenerSet,
 		features.SupportReferenceGrant,
 		features.SupportTCPRoute,
@@ -57,7 +42,10 @@ func Features() []gwv1.SupportedFeature {
 		features.SupportTLSRouteModeMixed,
 		features.SupportTLSRouteModeTerminate,
 		features.SupportUDPRoute,
-	} {
+	}...)
+	slices.Sort(names)
+	var out []gwv1.SupportedFeature
+	for _, name := range names {
 		out = append(out, gwv1.SupportedFeature{Name: gwv1.FeatureName(name)})
 	}
 	return out

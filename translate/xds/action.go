@@ -1,6 +1,8 @@
 package xds
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -227,5 +229,62 @@ func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppend
 		Header:         &corev3.HeaderValue{Key: header.Name, Value: strings.ReplaceAll(header.Value, "%", "%%")},
 		AppendAction:   action,
 		KeepEmptyValue: header.Value == "",
+	}
+}
+
+// action checks what an action says, its filters among it.
+func (c *checker) action(action *ir.Action) {
+	filters := c.place(false, "filters")
+	c.headers(filters, action.RequestHeaders.OrNone())
+	c.headers(filters, action.ResponseHeaders.OrNone())
+	if action.Redirect != nil {
+		c.redirect(filters, action.Redirect)
+	}
+	if action.Rewrite != nil {
+		c.text(filters, action.Rewrite.Hostname)
+		c.pathChange(filters, action.Rewrite.Path)
+	}
+	if action.Forward != nil {
+		c.backends(action.Forward.Backends)
+	}
+}
+
+func (c *checker) backends(backends []ir.Backend) {
+	var total uint64
+	for i, backend := range backends {
+		total += uint64(backend.Weight)
+		filters := c.place(false, fmt.Sprintf("backendRefs[%d].filters", i))
+		c.headers(filters, backend.RequestHeaders.OrNone())
+		c.headers(filters, backend.ResponseHeaders.OrNone())
+		if backend.Rewrite != nil {
+			c.text(filters, backend.Rewrite.Hostname)
+		}
+	}
+	if total > math.MaxUint32 {
+		c.refuse(c.place(false, "backendRefs"),
+			fmt.Sprintf("the weights add up to %d, over the limit of %d", total, uint32(math.MaxUint32)),
+			"use smaller weights; only their ratio counts")
+	}
+}
+
+func (c *checker) redirect(field string, redirect *ir.Redirect) {
+	if _, ok := redirectCodes[redirect.Status]; !ok {
+		c.refuse(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
+			"use 301, 302, 303, 307 or 308")
+	}
+	c.text(field, redirect.Scheme)
+	c.text(field, redirect.Hostname)
+	c.pathChange(field, redirect.Path)
+}
+
+// pathChange wants a path that begins with a slash: "Location: http://host" +
+// ".evil.example" would lead to another host.
+func (c *checker) pathChange(field string, change *ir.PathChange) {
+	if change == nil {
+		return
+	}
+	c.text(field, change.Value)
+	if change.Value != "" && !strings.HasPrefix(change.Value, "/") {
+		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", shorten(change.Value)), `write "/" in front`)
 	}
 }

@@ -1,0 +1,218 @@
+package ir
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Action is what happens to a matched request: exactly one of Forward, Redirect
+// and Respond is set.
+type Action struct {
+	Forward  *Forward
+	Redirect *Redirect
+	Respond  *Respond
+
+	RequestHeaders  *HeaderMods
+	ResponseHeaders *HeaderMods
+	Rewrite         *Rewrite
+	Mirrors         []Mirror
+	// RequestTimeout limits the whole exchange, BackendTimeout one attempt;
+	// nil means not set, 0 means no limit.
+	RequestTimeout *time.Duration
+	BackendTimeout *time.Duration
+	Retry          *Retry
+	// CORS is the route's own, nil when it says nothing.
+	CORS *CORS
+	// Extras is what policies add, nil when there are none.
+	Extras *Extras
+
+	// Parts tell where the action was read from, but for its back ends: one for
+	// each filter, and for timeouts and retry. Whoever merges actions merges them.
+	Parts []Part
+}
+
+// renamed returns the action with other names of all clusters: see Rule.Renamed.
+func (a *Action) renamed(name func(string) string) Action {
+	out := *a
+	rename := func(cluster *string) {
+		if *cluster != "" {
+			*cluster = name(*cluster)
+		}
+	}
+	if a.Forward != nil {
+		out.Forward = &Forward{Backends: slices.Clone(a.Forward.Backends)}
+		for i := range out.Forward.Backends {
+			rename(&out.Forward.Backends[i].Cluster)
+		}
+	}
+	out.Mirrors = slices.Clone(a.Mirrors)
+	for i := range out.Mirrors {
+		rename(&out.Mirrors[i].Cluster)
+	}
+	out.Extras = a.Extras.Renamed(name)
+	return out
+}
+
+// CORSInForce is the route's own, else what policies add, else nil.
+func (a *Action) CORSInForce() *CORS {
+	if a.CORS == nil && a.Extras != nil {
+		return a.Extras.CORS
+	}
+	return a.CORS
+}
+
+// ClosedBy names the object for which the rule answers 500, "" where it is not closed by one.
+func (a *Action) ClosedBy() string {
+	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
+		return ""
+	}
+	return a.Parts[0].Object.String()
+}
+
+// The Kinds of Parts that are neither a filter nor a field of a policy.
+const (
+	PartTimeouts = "timeouts"
+	PartRetry    = "retry"
+	// PartClosed makes a rule answer 500: a policy that is missing, or what is wrong with one.
+	PartClosed = "closed"
+)
+
+// Part is the place in the user's objects that a part of an Action was read from.
+type Part struct {
+	// Kind is the type of a filter, PartTimeouts, PartRetry, the PartKind of a Field or
+	// PartClosed.
+	Kind   string
+	Object manifest.Key
+	// Field is the path inside the object, such as "spec.rules[0].filters[1]".
+	Field string
+}
+
+// Forward sends to one of several back ends by weight.
+type Forward struct {
+	Backends []Backend
+}
+
+// Backend is one weighted target of a Forward.
+type Backend struct {
+	// Cluster is the xDS cluster's name; "" stands for a reference that could
+	// not be resolved: its share answers 500 (Gateway API, HTTPRouteRule.backendRefs).
+	Cluster         string
+	Weight          uint32
+	RequestHeaders  *HeaderMods
+	ResponseHeaders *HeaderMods
+	// Rewrite is of the host alone, for one of several back ends; nil for none.
+	Rewrite *Rewrite
+	// DNSName is the host that autoHostRewrite sends where another one of several backends
+	// has a Rewrite; "" leaves the client's.
+	DNSName string
+	// Field is the path of the reference inside the Rule's Source, such as
+	// "spec.rules[0].backendRefs[1]".
+	Field string
+}
+
+// Respond answers without a back end.
+type Respond struct {
+	Status uint32
+	// Why is the reason in words, "" where problems of the rule tell it.
+	Why string
+}
+
+// HeaderMods changes headers: Set replaces, Add appends, Remove deletes.
+// Values are plain text; xds escapes them. Most rules change none: nil is that, too.
+type HeaderMods struct {
+	Set, Add []Header
+	Remove   []string
+}
+
+// IsZero tells whether nothing is changed.
+func (m *HeaderMods) IsZero() bool { return m == nil || len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
+
+// OrNone gives what is changed, empty lists where that is nothing.
+func (m *HeaderMods) OrNone() HeaderMods {
+	if m == nil {
+		return HeaderMods{}
+	}
+	return *m
+}
+
+// Then gives the one change that does what m does, and then what next does.
+// Envoy removes, then sets, then adds.
+func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
+	switch {
+	case m.IsZero():
+		return next
+	case next.IsZero():
+		return m
+	}
+	replaced := func(name string) bool {
+		same := func(other string) bool { return strings.EqualFold(other, name) }
+		return slices.ContainsFunc(next.Remove, same) ||
+			slices.ContainsFunc(next.Set, func(h Header) bool { return same(h.Name) })
+	}
+	undone := func(h Header) bool { return replaced(h.Name) }
+	return &HeaderMods{
+		Set:    slices.Concat(slices.DeleteFunc(slices.Clone(m.Set), undone), next.Set),
+		Add:    slices.Concat(slices.DeleteFunc(slices.Clone(m.Add), undone), next.Add),
+		Remove: slices.Concat(slices.DeleteFunc(slices.Clone(m.Remove), replaced), next.Remove),
+	}
+}
+
+// Header is a name and a plain value.
+type Header struct {
+	Name, Value string
+}
+
+// Redirect answers with a Location. Empty parts are taken from the request.
+type Redirect struct {
+	Scheme   string
+	Hostname string
+	// Port is 0 to take over the request's, else written into the Location.
+	Port uint32
+	// PortLess tells that Port is the default of the Location's scheme and is left out there,
+	// as the request's is (Gateway API, HTTPRequestRedirectFilter.port).
+	PortLess bool
+	Status   uint32
+	Path     *PathChange
+}
+
+// Rewrite changes host or path before forwarding.
+type Rewrite struct {
+	Hostname string
+	Path     *PathChange
+}
+
+// PathChange replaces the full path, or the prefix that the match named.
+type PathChange struct {
+	Full   bool
+	Value  string // for a prefix: without trailing slash, "" for "/"
+	Prefix string // the matched prefix, without trailing slash, "" for "/"
+}
+
+// Of gives the change for a rule of that path match.
+func (c PathChange) Of(path Path) *PathChange {
+	c.Prefix = strings.TrimRight(path.Value, "/")
+	return &c
+}
+
+// Mirror copies requests to a cluster; the answer is dropped.
+type Mirror struct {
+	Cluster string
+	// Numerator of Denominator requests are copied.
+	Numerator, Denominator uint32
+}
+
+// Retry repeats failed attempts.
+type Retry struct {
+	Codes    []uint32 // sorted
+	Attempts uint32
+	// Backoff is the least wait between attempts, 0 for Envoy's own.
+	Backoff time.Duration
+	// On are Envoy's conditions; none stands for failures of the connection and
+	// Codes.
+	On []string
+	// PerTry limits one attempt, 0 is no limit.
+	PerTry time.Duration
+}
