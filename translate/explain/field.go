@@ -16,25 +16,27 @@ type policyField struct {
 	words func(*ir.Extras) string
 	// gate is what the field's filter does with a request; nil where it answers none.
 	gate func(*ir.Rule, *request) gate
+	// change makes the field's changes of the request's headers; nil where it has none.
+	change func(*request, fields, *ir.Extras)
 }
 
-// policyFields returns a row for each field. Those with a gate are in the order of Envoy's
-// chain, which fields in package xds has.
+// policyFields returns a row for each field. Those with a gate or changes are in the order
+// of Envoy's chain, which fields in package xds has.
 func policyFields() []policyField {
 	return []policyField{
-		{ir.FieldCORS, policyCORSWords, corsGate},
-		{ir.FieldCSRF, csrfWords, csrfGate},
-		{ir.FieldBuffer, bufferWords, bufferGate},
-		{ir.FieldExtAuth, authWords, authGate},
-		{ir.FieldLocalRateLimit, localLimitWords, localLimitGate},
-		{ir.FieldGlobalRateLimit, globalLimitWords, globalLimitGate},
-		{ir.FieldExtProc, processorWords, processorGate},
-		{ir.FieldTransformation, transformationWords, nil},
-		{ir.FieldHeaderModifiers, modifiersWords, nil},
-		{ir.FieldAutoHostRewrite, autoHostWords, nil},
-		{ir.FieldTimeouts, policyTimeoutWords, nil},
-		{ir.FieldRetry, func(e *ir.Extras) string { return retryWords(e.Retry) }, nil},
-		{ir.FieldHashPolicies, func(e *ir.Extras) string { return hashWords(e.Hash) }, nil},
+		{name: ir.FieldCORS, words: policyCORSWords, gate: corsGate},
+		{name: ir.FieldCSRF, words: csrfWords, gate: csrfGate},
+		{name: ir.FieldBuffer, words: bufferWords, gate: bufferGate},
+		{name: ir.FieldExtAuth, words: authWords, gate: authGate},
+		{name: ir.FieldLocalRateLimit, words: localLimitWords, gate: localLimitGate},
+		{name: ir.FieldGlobalRateLimit, words: globalLimitWords, gate: globalLimitGate},
+		{name: ir.FieldExtProc, words: processorWords, gate: processorGate},
+		{name: ir.FieldTransformation, words: transformationWords, change: (*request).transform},
+		{name: ir.FieldHeaderModifiers, words: modifiersWords, change: modify},
+		{name: ir.FieldAutoHostRewrite, words: autoHostWords},
+		{name: ir.FieldTimeouts, words: policyTimeoutWords},
+		{name: ir.FieldRetry, words: func(e *ir.Extras) string { return retryWords(e.Retry) }},
+		{name: ir.FieldHashPolicies, words: func(e *ir.Extras) string { return hashWords(e.Hash) }},
 	}
 }
 
@@ -75,6 +77,10 @@ func localLimitWords(extras *ir.Extras) string {
 
 func modifiersWords(extras *ir.Extras) string {
 	return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
+}
+
+func modify(_ *request, headers fields, extras *ir.Extras) {
+	changeHeaders(headers, extras.RequestHeaders)
 }
 
 func autoHostWords(extras *ir.Extras) string {

@@ -6,13 +6,23 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transformed gives the request's headers after the policies' changes, one after
-// the other.
+// transformed returns the request's headers after the policies' changes, in the order of
+// Envoy's chain.
 func (r *request) transformed(extras *ir.Extras) fields {
 	headers := r.headers.clone()
 	if extras == nil {
 		return headers
 	}
+	for _, field := range policyFields() {
+		if field.change != nil {
+			field.change(r, headers, extras)
+		}
+	}
+	return headers
+}
+
+// transform makes the changes of a transformation, one after the other.
+func (r *request) transform(headers fields, extras *ir.Extras) {
 	for _, change := range extras.Request {
 		switch change.Kind {
 		case ir.SetHeader:
@@ -23,8 +33,6 @@ func (r *request) transformed(extras *ir.Extras) fields {
 			headers.remove(change.Name)
 		}
 	}
-	changeHeaders(headers, extras.RequestHeaders)
-	return headers
 }
 
 func (r *request) expand(headers fields, template ir.Template) string {
