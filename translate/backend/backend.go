@@ -17,16 +17,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Key names a back end: one port of a Service, or a Backend object (port 0).
+// Key names a backend: one port of a Service, or a Backend object (port 0).
 type Key struct {
 	Object manifest.Key
 	Port   int32
-	// GRPC tells that it is spoken to by HTTP/2, whatever its appProtocol: a
+	// GRPC is true if it is spoken to by HTTP/2, whatever its appProtocol: a
 	// cluster of its own.
 	GRPC bool
-	// UDP tells that it gets datagrams: a part of the cluster of a UDPRoute.
+	// UDP is true if it gets datagrams: a part of the cluster of a UDPRoute.
 	UDP bool
-	// Raw tells that it gets TLS as clients speak it (TLSRoute, mode Passthrough), and
+	// Raw is true if it gets TLS as clients speak it (TLSRoute, mode Passthrough), and
 	// none of Envoy's own: a cluster beside.
 	Raw bool
 	// Client is "namespace/name" of the Secret whose certificate it is shown, where it
@@ -34,7 +34,7 @@ type Key struct {
 	Client string
 }
 
-// Cluster is the name of the back end's cluster, such as
+// Cluster is the name of the backend's cluster, such as
 // "Service/default/echo/8080" or "Backend/default/echo", with "/grpc" for a GRPC one, and then
 // what Raw and As add.
 func (k Key) Cluster() string {
@@ -79,7 +79,7 @@ func CompareKeys(a, b Key) int {
 // Resolution is what a reference leads to. Reason is empty when it can be sent
 // to, else the reason of the ResolvedRefs condition.
 type Resolution struct {
-	// Key and Cluster, its name, are the back end; all who refer to it share them.
+	// Key and Cluster, its name, are the backend; all who refer to it share them.
 	Key     *Key
 	Cluster string
 	// DNSName is the one DNS name that its endpoints have, "" where they have IP addresses
@@ -93,7 +93,7 @@ type Resolution struct {
 // OK reports whether requests can be sent there.
 func (r Resolution) OK() bool { return r.Reason == "" }
 
-// To is the Resolution of what leads to a back end.
+// To is the Resolution of what leads to a backend.
 func To(key Key) Resolution { return Resolution{Key: &key, Cluster: key.Cluster()} }
 
 // Unique sorts a list of keys and takes out what is in it twice.
@@ -113,7 +113,7 @@ func Changed(keys []*Key, change func(*Key)) []*Key {
 	return out
 }
 
-// Reference is a back end reference with its defaults filled in, and who makes
+// Reference is a backend reference with its defaults filled in, and who makes
 // it.
 type Reference struct {
 	// From has no name: what a reference leads to depends on the kind and namespace of who
@@ -122,9 +122,9 @@ type Reference struct {
 	To   manifest.Key
 	// Port is 0 when the reference has none.
 	Port int32
-	// GRPC tells that the reference is to a gRPC service.
+	// GRPC is true if the reference is to a gRPC service.
 	GRPC bool
-	// UDP tells that datagrams are sent.
+	// UDP is true if datagrams are sent.
 	UDP bool
 }
 
@@ -158,7 +158,7 @@ func (r Reference) String() string {
 	return out
 }
 
-// Known reports whether the reference's kind can be a back end.
+// Known reports whether the reference's kind can be a backend.
 func (r Reference) Known() bool { return r.IsService() || r.IsBackend() }
 
 // IsService reports whether the reference is to a Service.
@@ -197,7 +197,7 @@ func grantsTo(to []gwv1.ReferenceGrantTo, key manifest.Key) bool {
 	return false
 }
 
-// UnknownKind refuses a reference to something that is no back end.
+// UnknownKind refuses a reference to something that is no backend.
 func (r Reference) UnknownKind() Resolution {
 	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)
 	switch { // group and kind of a reference to routes must both be written (EP-10943)
@@ -231,7 +231,7 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin names the object of the other kind of back end at the same name: what a
+// Twin names the object of the other kind of backend at the same name: what a
 // reference means that forgot its group and kind, or has them too many.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}

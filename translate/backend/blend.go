@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Part is one back end of a Blend.
+// Part is one backend of a Blend.
 type Part struct {
 	// Cluster has its endpoints; nil for one that could not be resolved.
 	Cluster *ir.Cluster
@@ -20,7 +20,7 @@ func blackHole(weight uint32) ir.Endpoint {
 	return ir.Endpoint{Host: "127.0.0.1", Port: 0, Weight: weight}
 }
 
-// Blend makes one cluster of several back ends, for what names one cluster alone: the
+// Blend makes one cluster of several backends, for what names one cluster alone: the
 // endpoints of each share its weight. The share of a part without endpoints is sent
 // where nobody is (Gateway API, UDPRouteRule.backendRefs: "Packet drops must respect
 // weight").

@@ -28,7 +28,7 @@ type Policy struct {
 // Config is what the policies of one Service or Backend come to.
 type Config struct {
 	Upstream *ir.Upstream // nil when no policy sets anything
-	// Uses tells of each policy what became of it, high to low.
+	// Uses is what became of each policy, high to low.
 	Uses []policy.Use
 	// CheckedBy is the policy whose health check is in force.
 	CheckedBy manifest.Key

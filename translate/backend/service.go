@@ -95,7 +95,7 @@ func speaksHTTP2(protocol string) bool {
 	return slices.Contains([]string{"kubernetes.io/h2c", "http2", "h2c", "grpc"}, protocol)
 }
 
-// speaksWebSocket tells of a port that is for WebSockets, and so for HTTP/1.1.
+// speaksWebSocket reports whether a port is for WebSockets, and so for HTTP/1.1.
 func speaksWebSocket(protocol string) bool {
 	return protocol == "kubernetes.io/ws" || protocol == "kubernetes.io/wss"
 }

@@ -14,11 +14,11 @@ import (
 // TLSPolicy is one BackendTLSPolicy, lowered.
 type TLSPolicy struct {
 	Origin *ir.Origin
-	// TLS is nil when it cannot be used; Closed says why. The back ends get no
+	// TLS is nil when it cannot be used; Closed says why. The backends get no
 	// requests then: in clear text is not what the policy's owner wants.
 	TLS    *ir.UpstreamTLS
 	Closed string
-	// Invalid tells that its schema refuses the policy. It closes whatever other policies
+	// Invalid is true if its schema refuses the policy. It closes whatever other policies
 	// say: what it would say is not known.
 	Invalid bool
 }

@@ -62,7 +62,7 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	return &above[T]{up: up, items: n.items, count: up.count + len(n.items), single: up.single || slices.ContainsFunc(n.items, single)}
 }
 
-// choose tells which children become keys: the heaviest first, by the rules in the
+// choose returns which children become keys: the heaviest first, by the rules in the
 // package's comment. It takes what they have out of n's rest.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))

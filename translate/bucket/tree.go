@@ -33,15 +33,15 @@ const (
 	light = 8
 )
 
-// Shape tells what a Tree has to know of its items.
+// Shape is what a Tree has to know of its items.
 type Shape[T, L any] struct {
 	// Compare is the order of the whole list, strict and total.
 	Compare func(a, b T) int
 	// Prefix is what every path that the item matches begins with.
 	Prefix func(T) string
-	// Covers tells whether the item surely matches every path that begins with key.
+	// Covers reports whether the item surely matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single tells that the item must not stand in two lists: nothing becomes a key below it.
+	// Single is true if the item must not stand in two lists: nothing becomes a key below it.
 	Single func(T) bool
 	// Twins returns the groups of two items or more that match the same requests, so that
 	// all but the first of a group never answer. Items of a group have one prefix. The

@@ -16,7 +16,7 @@ type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
 	bound listen.Bound
-	// alone tells that the host has a table of its own: it is for routes that name it, and
+	// alone is true if the host has a table of its own: it is for routes that name it, and
 	// those below them.
 	alone bool
 }
@@ -98,7 +98,7 @@ func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool)
 	return n, false
 }
 
-// wouldTake tells whether a rule would answer the request if it served its host.
+// wouldTake reports whether a rule would answer the request if it served its host.
 func (b *reporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil

@@ -270,7 +270,7 @@ func (b *reporter) addLost(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome names what is done, and why when no back end does it.
+// outcome names what is done, and why when no backend does it.
 func (b *reporter) outcome() {
 	rule := b.answer.Rule
 	switch {
@@ -370,12 +370,12 @@ func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	return strings.Join(messages, "; ")
 }
 
-// ofRule tells whether a problem is about the rule that holds an ir.Rule.
+// ofRule reports whether a problem is about the rule that holds an ir.Rule.
 func ofRule(p manifest.Problem, rule *ir.Rule) bool {
 	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
 }
 
-// concerns tells whether a problem is about a field or what is in it.
+// concerns reports whether a problem is about a field or what is in it.
 func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	rest, inside := strings.CutPrefix(p.Field, field)
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')

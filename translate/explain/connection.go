@@ -11,12 +11,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ForConnection tells whether the question is about a connection, or a datagram, in
+// ForConnection reports whether the question is about a connection, or a datagram, in
 // place of a request: tcp://HOST:PORT, tls://NAME:PORT with the name that the client
 // asks for in the handshake, or udp://HOST:PORT.
 func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
 
-// ConnectionAnswer tells what happens to a connection or datagram.
+// ConnectionAnswer is what happens to a connection or datagram.
 type ConnectionAnswer struct {
 	// Port and Candidates are as in Answer.
 	Port       *ir.Port
@@ -29,13 +29,13 @@ type ConnectionAnswer struct {
 	Backends []Share
 }
 
-// Share is a back end's part of the connections.
+// Share is a backend's part of the connections.
 type Share struct {
 	Target  *ir.Backend
 	Percent float64
 }
 
-// Connection tells what Envoy does with a connection, or with the first datagram of a
+// Connection returns what Envoy does with a connection, or with the first datagram of a
 // session.
 func Connection(view *ir.View, query Query) ConnectionAnswer {
 	var fits []*ir.Port
@@ -70,7 +70,7 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	return answer
 }
 
-// bindsHost tells whether the host is an address that the port is bound to.
+// bindsHost reports whether the host is an address that the port is bound to.
 func bindsHost(port *ir.Port, host string) bool {
 	ip, err := netip.ParseAddr(strings.Trim(hostname(host), "[]"))
 	return err == nil && slices.Contains(port.Addresses, ip.Unmap().String())
@@ -296,13 +296,13 @@ func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
 }
 
-// endsByName tells whether the port has listeners that the name in the handshake finds.
+// endsByName reports whether the port has listeners that the name in the handshake finds.
 func endsByName(port *ir.Port) bool {
 	return slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil }) ||
 		slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Domains != nil })
 }
 
-// isHTTPS tells whether the name is that of an HTTPS listener of the port.
+// isHTTPS reports whether the name is that of an HTTPS listener of the port.
 func isHTTPS(port *ir.Port, name string) bool {
 	_, found := mostSpecific(name, func(pattern string) (int, bool) {
 		return 0, slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil && c.Name == pattern })

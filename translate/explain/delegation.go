@@ -106,8 +106,8 @@ func (d *delegated) children() []*delegated {
 	return all
 }
 
-// follow gives a match its whole path, from that of the one above it, and reports whether
-// the request has it.
+// follow completes the path of a delegated match by that of the one above it, and reports
+// whether the request has it.
 func (o *overlaps) follow(d *delegated) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules

@@ -30,7 +30,7 @@ type Query struct {
 	Headers http.Header
 }
 
-// Answer tells what happens to a request.
+// Answer is what happens to a request.
 type Answer struct {
 	// Port is the listener that takes the request. It is nil when none fits, and
 	// when several do: then Candidates names their Gateways.
@@ -53,7 +53,7 @@ type Answer struct {
 	Passed     int
 	// Behind are rules that fit as well and lost by precedence, at most 20.
 	Behind []*ir.Rule
-	// Costly tells that the answer is not whole: the rules have more regular expressions
+	// Costly is true if the answer is not whole: the rules have more regular expressions
 	// than are compared with what the question is as long as.
 	Costly bool
 }
@@ -71,7 +71,7 @@ type Unsure struct {
 	Outcome Outcome
 }
 
-// Request tells what Envoy does with a request.
+// Request returns what Envoy does with a request.
 func Request(view *ir.View, query Query) Answer {
 	query = complete(query)
 	port, host, candidates := pick(view, query)
@@ -186,7 +186,7 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 	return nil, nil, candidates
 }
 
-// reaches tells whether a port takes the query: with TLS it has to have a chain for
+// reaches reports whether a port takes the query: with TLS it has to have a chain for
 // the name in the handshake.
 func (q Query) reaches(p *ir.PortView) bool {
 	_, found := chainOf(p.Port, q.SNI)
@@ -196,7 +196,7 @@ func (q Query) reaches(p *ir.PortView) bool {
 // serverName is the name that a client asks for in the handshake: without the dot at its end.
 func serverName(host string) string { return strings.TrimSuffix(host, ".") }
 
-// host gives the virtual host of the query in the chain that its handshake leads to. nil
+// host returns the virtual host of the query in the chain that its handshake leads to. nil
 // is none, and also the host of another listener (misdirected).
 func (q Query) host(port *ir.PortView) *ir.HostView {
 	chain, found := chainOf(port.Port, q.SNI)
@@ -206,7 +206,7 @@ func (q Query) host(port *ir.PortView) *ir.HostView {
 	return hostIn(port, chain, q.Host)
 }
 
-// misdirected tells whether the most specific host for the query is that of a listener
+// misdirected reports whether the most specific host for the query is that of a listener
 // with TLS which the handshake does not lead to.
 func (q Query) misdirected(port *ir.Port) bool {
 	chain, _ := chainOf(port, q.SNI)
@@ -214,7 +214,7 @@ func (q Query) misdirected(port *ir.Port) bool {
 	return is
 }
 
-// otherListener tells whether a listener with TLS has a hostname, which is not the chain's.
+// otherListener reports whether a listener with TLS has a hostname, which is not the chain's.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	return port.Secure() && hostname != chain &&
 		(slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.Name == hostname }) ||
@@ -236,13 +236,13 @@ func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	return port.Chains[i].Name, true
 }
 
-// streams tells whether a name in the handshake is that of a stream, which goes before
+// streams reports whether a name in the handshake is that of a stream, which goes before
 // chains of wider names.
 func streams(port *ir.Port, pattern string) bool {
 	return slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
 }
 
-// findHost gives the virtual host of a name, nil without one.
+// findHost returns the virtual host of a name, nil without one.
 func findHost(port *ir.PortView, name string) *ir.HostView {
 	chain, found := chainOf(port.Port, name)
 	if !found {

@@ -79,7 +79,7 @@ func (f fields) count() int {
 	return n
 }
 
-// shown gives the headers by canonical name, with words in place of what is not known.
+// shown returns the headers by canonical name, with words in place of what is not known.
 func (f fields) shown() http.Header {
 	out := make(http.Header, len(f))
 	for name, values := range f {
@@ -90,7 +90,7 @@ func (f fields) shown() http.Header {
 	return out
 }
 
-// fieldsOf gives the headers of a query. Those with an underscore in their names are
+// fieldsOf returns the headers of a query. Those with an underscore in their names are
 // dropped, as the listener does.
 func fieldsOf(headers http.Header) fields {
 	out := make(fields, len(headers)+6)

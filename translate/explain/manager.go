@@ -12,7 +12,7 @@ import (
 type refusal struct {
 	status uint32
 	why    string
-	// raw tells that a client of gRPC is answered as any other: Envoy has not read the
+	// raw is true if a client of gRPC is answered as any other: Envoy has not read the
 	// headers yet.
 	raw bool
 }
@@ -69,7 +69,7 @@ func receive(query Query, port *ir.Port) (*request, *refusal) {
 	return r, nil
 }
 
-// upgrades tells whether a request asks for another protocol on its connection.
+// upgrades reports whether a request asks for another protocol on its connection.
 func (r *request) upgrades() bool {
 	return r.headers.has("upgrade") && slices.ContainsFunc(tokens(r.headers.first("connection")), func(token string) bool {
 		return strings.EqualFold(token, "upgrade")
@@ -78,7 +78,7 @@ func (r *request) upgrades() bool {
 
 const upgradeRejected = "Envoy rejects the upgrade: only the protocol websocket is open"
 
-// upgradesToUnknown tells whether a request asks for a protocol that Envoy does not open.
+// upgradesToUnknown reports whether a request asks for a protocol that Envoy does not open.
 func (r *request) upgradesToUnknown() bool {
 	return r.upgrades() && !strings.EqualFold(r.headers.first("upgrade"), "websocket")
 }

@@ -23,7 +23,7 @@ type request struct {
 	headers    fields            // without Host
 	parameters map[string]string // the first value of each query parameter, by name
 	effort     *effort
-	// chunked tells that a body comes in chunks, hostless that there is no Host any more.
+	// chunked is true if a body comes in chunks, and hostless if Host was removed.
 	chunked, hostless bool
 }
 

@@ -67,7 +67,7 @@ func afterDot(path string, i int) (next int, up, isDirectory bool) {
 	return next, true, ok
 }
 
-// segmentEnd tells whether a segment ends at i and where the next one begins.
+// segmentEnd reports whether a segment ends at i and where the next one begins.
 func segmentEnd(path string, i int) (next int, ok bool) {
 	switch {
 	case i == len(path):

@@ -12,22 +12,22 @@ import (
 // Outcome is what is done with a request: answered (Status, and Location for a
 // redirect) or passed on to one of Backends by share.
 type Outcome struct {
-	// Status is 0 when a back end answers.
+	// Status is 0 when a backend answers.
 	Status   uint32
 	Location string
 	// Why says in words who answers with Status, and why, where Rule's action does
 	// not: a policy, or Envoy itself. It is also the reason of a Respond that has one.
 	Why string
-	// Policed tells that a policy or a filter answers in place of the rule's action, and
+	// Policed is true if a policy or a filter answers in place of the rule's action, and
 	// Refused that Envoy answers before it looks for a rule.
 	Policed, Refused bool
-	// GRPC tells that the client is told of Status as gRPC does it: HTTP's is 200, and
+	// GRPC is true if the client is told of Status as gRPC does it: HTTP's is 200, and
 	// GRPCStatus says the rest.
 	GRPC     bool
 	Backends []Backend
 	// Unless is what may change that and is not known here, in words.
 	Unless []string
-	// Host and Path (with the query) are what a back end receives.
+	// Host and Path (with the query) are what a backend receives.
 	Host, Path string
 }
 
@@ -37,9 +37,9 @@ type Backend struct {
 	// or that of a Cluster without an endpoint; 0 where the backend answers.
 	Cluster string
 	Status  uint32
-	// GRPC tells that the client is told of Status as gRPC does it.
+	// GRPC is true if the client is told of Status as gRPC does it.
 	GRPC bool
-	// Target is the back end in the rule's Forward.
+	// Target is the backend in the rule's Forward.
 	Target *ir.Backend
 	// Host is what it receives: the Outcome's, unless the reference rewrites it.
 	Host string
@@ -67,7 +67,7 @@ func GRPCStatus(status uint32) (code int, name string) {
 	return 2, "UNKNOWN"
 }
 
-// asksByGRPC tells whether Envoy takes a request for a call of gRPC, and answers in kind.
+// asksByGRPC reports whether Envoy takes a request for a call of gRPC, and answers in kind.
 func (r *request) asksByGRPC() bool {
 	rest, ok := strings.CutPrefix(r.headers.first("content-type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+')
@@ -211,7 +211,7 @@ func backends(rule *ir.Rule, r *request) []Backend {
 	return list
 }
 
-// reachable tells whether Envoy sends to a cluster: it has an endpoint, and one that
+// reachable reports whether Envoy sends to a cluster: it has an endpoint, and one that
 // takes new requests where it may not use the others (panic threshold 0).
 func reachable(cluster *ir.Cluster) bool {
 	panics := true

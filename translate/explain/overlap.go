@@ -23,7 +23,7 @@ const (
 	maxSuffixes = 64
 )
 
-// overlaps tells which routes, valid or not, might take the request by host and path, as
+// overlaps finds the routes, valid or not, that might take the request by host and path, as
 // far as their documents can be read.
 type overlaps struct {
 	path, host, gateway string

@@ -28,7 +28,7 @@ type PolicyReport struct {
 	// Reason says why the policy is not in force; or, with Stale, what is wrong with its
 	// newest version.
 	Reason string `json:"reason,omitempty"`
-	// Stale tells that the last valid version of the policy is meant.
+	// Stale is true if the last valid version of the policy is meant.
 	Stale bool   `json:"stale,omitempty"`
 	At    Source `json:"at"`
 }
@@ -121,7 +121,7 @@ func (b *reporter) stops() []stop {
 	return all
 }
 
-// label gives stops the labels of their objects.
+// label sets the labels of the objects of stops.
 func (b *reporter) label(stops []stop) {
 	if b.facts.Labels == nil {
 		return
@@ -177,8 +177,8 @@ func (b *reporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged tells which fields of a policy are in force. The parts of the action say it, but
-// for what the rule itself says, which goes before every policy.
+// merged sets which fields of a policy are in force. They are parts of the action, but for
+// those that the rule itself sets: its own go before every policy.
 func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {
@@ -290,7 +290,8 @@ func (b *reporter) addPolicy(out PolicyReport) {
 	b.report.Policies = append(b.report.Policies, out)
 }
 
-// placePolicies has each policy that is not as it is written stand where its mistake is.
+// placePolicies sets the place of the mistake for each policy that is not in force as it is
+// written.
 func (b *reporter) placePolicies() {
 	for i := range b.report.Policies {
 		p := &b.report.Policies[i]

@@ -127,7 +127,7 @@ func preflight(cors *ir.CORS, r *request) bool {
 		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
 }
 
-// forged tells whether a request that changes something comes from neither its
+// forged reports whether a request that changes something comes from neither its
 // own host nor one of the origins.
 func forged(csrf *ir.CSRF, r *request) bool {
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {

@@ -149,7 +149,7 @@ func (q *Query) addHeader(header string) error {
 	return nil
 }
 
-// isToken tells whether a method or a header's name can be sent (RFC 9110, 5.6.2).
+// isToken reports whether a method or a header's name can be sent (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(r rune) bool {
 		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
@@ -157,7 +157,7 @@ func isToken(text string) bool {
 	}) < 0
 }
 
-// tooLarge tells whether Envoy refuses the request for its size: that of its head as
+// tooLarge reports whether Envoy refuses the request for its size: that of its head as
 // clients write it.
 func (q Query) tooLarge() bool { return q.size() > maxRequestBytes }
 

@@ -123,7 +123,7 @@ func (r *request) nominatedTE() {
 	r.headers.remove("te")
 }
 
-// isTarget tells whether Envoy's parser takes a path with its query.
+// isTarget reports whether Envoy's parser takes a path with its query.
 func isTarget(target string) bool {
 	return strings.HasPrefix(target, "/") && all(target, isURLChar)
 }
@@ -132,7 +132,7 @@ func isHost(host string) bool {
 	return all(host, func(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte(notInHost, c) < 0 })
 }
 
-// isLength tells whether a content-length is a number that Envoy reads.
+// isLength reports whether a content-length is a number that Envoy reads.
 func isLength(text string) bool { return text != "" && len(text) < 19 && all(text, isDigit) }
 
 func hasControls(headers http.Header) bool {

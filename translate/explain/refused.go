@@ -51,7 +51,7 @@ func refusals(child, parent manifest.Key, conditions []metav1.Condition) (out []
 	return out
 }
 
-// parentRoute gives the route that a parentRef of a child names.
+// parentRoute returns the route that a parentRef of a child names.
 func parentRoute(child manifest.Key, ref gwv1.ParentReference) (key manifest.Key, isRoute bool) {
 	if ref.Kind == nil || *ref.Kind != "HTTPRoute" {
 		return key, false

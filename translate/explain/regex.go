@@ -27,7 +27,7 @@ type effort struct{ left int }
 
 func newEffort() *effort { return &effort{maxEffort} }
 
-// spent tells whether an expression was not compared any more.
+// spent reports whether an expression was not compared any more.
 func (e *effort) spent() bool { return e.left < 0 }
 
 // matchesWhole is that of the package while there is effort left. To compile an expression
@@ -43,7 +43,7 @@ func (e *effort) matchesWhole(pattern, value string) bool {
 	return matchesWhole(pattern, value)
 }
 
-// latin1 gives a text with a letter for each byte.
+// latin1 returns a text with a letter for each byte.
 func latin1(text string) string {
 	letters := make([]rune, len(text))
 	for i := range len(text) {

@@ -13,10 +13,10 @@ import (
 // words and problems. Its JSON is a contract; docs/json.md describes it.
 type Report struct {
 	Request RequestReport `json:"request"`
-	// Outcome is what is done, and Reason says why when no back end answers.
+	// Outcome is what is done, and Reason says why when no backend answers.
 	Outcome Kind   `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Status is what is answered without a back end, else 0.
+	// Status is what is answered without a backend, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
 	// GRPCStatus is what a client of gRPC is told in place of Status, such as
@@ -113,7 +113,7 @@ type RouteReport struct {
 	Match string `json:"match"`
 	// Weight is EP-11466's.
 	Weight int32 `json:"weight,omitempty"`
-	// Guard tells that the rule stands for what could not be resolved.
+	// Guard is true if the rule stands for what could not be resolved.
 	Guard bool `json:"guard,omitempty"`
 	// Hops lead from the route that is attached to the Gateway to the one that
 	// holds the rule, which is the last.
@@ -164,7 +164,7 @@ type BackendReport struct {
 	TLS *TLSReport `json:"tls,omitempty"`
 	// Closed says why nothing is sent to it, "" when nothing is wrong.
 	Closed string `json:"closed,omitempty"`
-	// Receives is what the back end gets; nil for one without a cluster.
+	// Receives is what the backend gets; nil for one without a cluster.
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 

@@ -16,7 +16,7 @@ var consumed = []string{
 	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-stream-duration-ms",
 }
 
-// sent gives the headers that a backend of an action receives, in the order of Envoy: the
+// sent returns the headers that a backend of an action receives, in the order of Envoy: the
 // policies change them, then the router and the route.
 func (r *request) sent(action *ir.Action, backend *ir.Backend) fields {
 	headers := r.transformed(action.Extras)
@@ -41,7 +41,7 @@ func rewritesHost(action *ir.Action) bool {
 	return action.Rewrite != nil && action.Rewrite.Hostname != ""
 }
 
-// ownHosts tells whether a backend has a host of its own. xds gives each its host then, and
+// ownHosts reports whether a backend has a host of its own. xds gives each its host then, and
 // Envoy writes no x-envoy-original-host.
 func ownHosts(action *ir.Action) bool {
 	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })

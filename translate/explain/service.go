@@ -86,7 +86,7 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted tells whether a limit is asked about the request: Envoy leaves out a descriptor of
+// counted reports whether a limit is asked about the request: Envoy leaves out a descriptor of
 // which a header is missing. An authorization before it may add the header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool { return entry.Header != "" && len(r.read(r.headers, entry.Header)) == 0 }
@@ -154,7 +154,7 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent tells whether a processor is sent a part of the request.
+// requestSent reports whether a processor is sent a part of the request.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
@@ -169,7 +169,7 @@ func (r *request) requestSent(rule *ir.Rule) verdict {
 	return misses
 }
 
-// waitsForBody tells whether a rule's action reads the body of a request: what Envoy answers
+// waitsForBody reports whether a rule's action reads the body of a request: what Envoy answers
 // by itself, it answers to the headers.
 func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	acts := acted(rule, r)
@@ -182,7 +182,7 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	return takes
 }
 
-// answerSent tells whether a processor is sent a part of the answer.
+// answerSent reports whether a processor is sent a part of the answer.
 func (r *request) answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {
@@ -203,8 +203,8 @@ const (
 	fewBytes   = 8 << 10
 )
 
-// overfull tells of a service that can add more to a request than Envoy takes: Envoy
-// measures a request again after the service has changed it, and answers 500.
+// overfull returns the words about a service that can add more to a request than Envoy takes;
+// nil where the request is far from the limits. Envoy measures a request again after the service has changed it, and answers 500.
 func overfull(field string, service *ir.Extension, r *request) []string {
 	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
 		return nil

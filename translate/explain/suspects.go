@@ -97,9 +97,9 @@ type suspects struct {
 	*overlaps
 	// least is how much of the path a rule must cover to go before the one that answers.
 	least int
-	// unheard tells that nothing listens there: only Gateways and broken files can be why.
+	// unheard is true if nothing listens there: only Gateways and broken files can be why.
 	unheard bool
-	// lost tells that no rule answers: then files that cannot be read are suspects, too.
+	// lost is true if no rule answers: then files that cannot be read are suspects, too.
 	lost bool
 }
 

@@ -88,7 +88,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// read gives the lines of a header, or the one of a part of the request.
+// read returns the lines of a header, or the one of a part of the request.
 func (r *request) read(headers fields, name string) []string {
 	switch name {
 	case ":path":

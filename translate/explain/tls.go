@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// TLSReport is how Envoy speaks TLS to a back end.
+// TLSReport is how Envoy speaks TLS to a backend.
 type TLSReport struct {
 	// Policy is the BackendTLSPolicy that says so.
 	Policy Source `json:"policy"`
@@ -20,11 +20,11 @@ type TLSReport struct {
 	// Authorities are the objects with the certificates that must have signed it; none
 	// for those of the system that Envoy runs on.
 	Authorities []Source `json:"authorities,omitempty"`
-	// Client is the Secret of the certificate that the back end is shown, nil for none.
+	// Client is the Secret of the certificate that the backend is shown, nil for none.
 	Client *Source `json:"client,omitempty"`
 }
 
-// addCluster tells what a target's cluster is made of, and how it is spoken to.
+// addCluster adds what a target's cluster is made of, and how Envoy connects to it.
 func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})
@@ -65,7 +65,7 @@ func unservedWords(all []BackendReport) string {
 	return strings.Join(words, "; ")
 }
 
-// Words tells it in a line.
+// Words returns it in one line.
 func (r *TLSReport) Words() string {
 	signed := "one of Envoy's system"
 	if len(r.Authorities) > 0 {
@@ -113,7 +113,7 @@ func (b *reporter) certificates() (out []CertificateReport) {
 	return out
 }
 
-// Words tells it in a line.
+// Words returns it in one line.
 func (c CertificateReport) Words() string {
 	words := c.Object.String()
 	if len(c.Names) > 0 {

@@ -104,7 +104,7 @@ func (n *TreeNode) insert(rule *ir.Rule, refused map[manifest.Key][]*TreeNode) {
 	}
 }
 
-// route gives the node of a route below n, with the routes it was refused by n.
+// route returns the node of a route below n, with the routes it was refused by n.
 func (n *TreeNode) route(key manifest.Key, refused map[manifest.Key][]*TreeNode) *TreeNode {
 	before := len(n.Below)
 	node := n.child(RouteNode, manifest.Field{Object: key})
@@ -129,7 +129,7 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
-// child gives the node below n for a field, new when it is not there yet.
+// child returns the node below n for a field, new when it is not there yet.
 func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
 	key := childKey{kind, field}
 	if c := n.index[key]; c != nil {
@@ -181,7 +181,7 @@ func leadsTo(a *ir.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// refusedChildren gives by parent the routes that it does not use, and why, as
+// refusedChildren returns by parent the routes that it does not use, and why, as
 // their statuses say.
 func refusedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
 	out := map[manifest.Key][]*TreeNode{}

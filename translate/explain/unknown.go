@@ -25,10 +25,10 @@ func shown(value string) string {
 	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID).Replace(value)
 }
 
-// isKnown tells whether a value holds nothing that is not known.
+// isKnown reports whether a value holds nothing that is not known.
 func isKnown(value string) bool { return !strings.Contains(value, "\x00") }
 
-// mayEqual tells whether a value can be text, whatever stands for what is not known.
+// mayEqual reports whether a value can be text, whatever stands for what is not known.
 func mayEqual(value, text string) bool {
 	before, rest, unknown := strings.Cut(value, "\x00")
 	if !unknown {
@@ -38,7 +38,7 @@ func mayEqual(value, text string) bool {
 	return len(text) > len(before)+len(after) && strings.HasPrefix(text, before) && strings.HasSuffix(text, after)
 }
 
-// takesAll tells whether a regular expression matches every text that is not empty.
+// takesAll reports whether a regular expression matches every text that is not empty.
 func takesAll(pattern string) bool {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -37,7 +37,7 @@ func isScheme(text string) bool {
 	})
 }
 
-// isHostPort tells whether a text is a name or an address in brackets, with or without a port.
+// isHostPort reports whether a text is a name or an address in brackets, with or without a port.
 func isHostPort(text string) bool {
 	host, port := text, "80"
 	if i := portStart(text); i >= 0 {
@@ -75,12 +75,12 @@ func isUserinfo(c byte) bool {
 
 func isURLChar(c byte) bool { return c > ' ' && c < 0x7f }
 
-// isQueryChar tells whether a character may stand in the query of a URL.
+// isQueryChar reports whether a character may stand in the query of a URL.
 func isQueryChar(c byte) bool {
 	return isLetter(c) || isDigit(c) || strings.IndexByte("/?:@-._~%!$&'()*+,;=", c) >= 0
 }
 
-// isReferer tells whether Envoy lets a Referer through: neither an absolute URL with user
+// isReferer reports whether Envoy lets a Referer through: neither an absolute URL with user
 // or fragment, nor a relative one with a colon before its first slash, or with a character
 // that no query of a URL has (RFC 3986, section 3.4).
 func isReferer(text string) bool {

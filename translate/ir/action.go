@@ -29,7 +29,7 @@ type Action struct {
 	// Extras is what policies add, nil when there are none.
 	Extras *Extras
 
-	// Parts tell where the action was read from, but for its back ends: one for
+	// Parts tell where the action was read from, but for its backends: one for
 	// each filter, and for timeouts and retry. Whoever merges actions merges them.
 	Parts []Part
 }
@@ -90,7 +90,7 @@ type Part struct {
 	Field string
 }
 
-// Forward sends to one of several back ends by weight.
+// Forward sends to one of several backends by weight.
 type Forward struct {
 	Backends []Backend
 }
@@ -103,7 +103,7 @@ type Backend struct {
 	Weight          uint32
 	RequestHeaders  *HeaderMods
 	ResponseHeaders *HeaderMods
-	// Rewrite is of the host alone, for one of several back ends; nil for none.
+	// Rewrite is of the host alone, for one of several backends; nil for none.
 	Rewrite *Rewrite
 	// DNSName is the host that autoHostRewrite sends where another one of several backends
 	// has a Rewrite; "" leaves the client's.
@@ -113,7 +113,7 @@ type Backend struct {
 	Field string
 }
 
-// Respond answers without a back end.
+// Respond answers without a backend.
 type Respond struct {
 	Status uint32
 	// Why is the reason in words, "" where problems of the rule tell it.
@@ -127,10 +127,10 @@ type HeaderMods struct {
 	Remove   []string
 }
 
-// IsZero tells whether nothing is changed.
+// IsZero reports whether nothing is changed.
 func (m *HeaderMods) IsZero() bool { return m == nil || len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
 
-// OrNone gives what is changed, empty lists where that is nothing.
+// OrNone returns what is changed, empty lists where that is nothing.
 func (m *HeaderMods) OrNone() HeaderMods {
 	if m == nil {
 		return HeaderMods{}
@@ -138,7 +138,7 @@ func (m *HeaderMods) OrNone() HeaderMods {
 	return *m
 }
 
-// Then gives the one change that does what m does, and then what next does.
+// Then returns the one change that does what m does, and then what next does.
 // Envoy removes, then sets, then adds.
 func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
 	switch {
@@ -171,7 +171,7 @@ type Redirect struct {
 	Hostname string
 	// Port is 0 to take over the request's, else written into the Location.
 	Port uint32
-	// PortLess tells that Port is the default of the Location's scheme and is left out there,
+	// PortLess is true if Port is the default of the Location's scheme and is left out there,
 	// as the request's is (Gateway API, HTTPRequestRedirectFilter.port).
 	PortLess bool
 	Status   uint32
@@ -191,7 +191,7 @@ type PathChange struct {
 	Prefix string // the matched prefix, without trailing slash, "" for "/"
 }
 
-// Of gives the change for a rule of that path match.
+// Of returns the change for a rule of that path match.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c

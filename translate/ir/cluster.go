@@ -14,13 +14,13 @@ const (
 	EDS                     // a ClusterLoadAssignment of the same name
 )
 
-// Cluster is one back end: a Service port or a Backend object.
+// Cluster is one backend: a Service port or a Backend object.
 type Cluster struct {
 	Name      string
 	Discovery Discovery
 	// Endpoints are sorted and unique. For EDS they go into Assignment.
 	Endpoints []Endpoint
-	// HTTP2 tells that the back end speaks HTTP/2; it needs no TLS for that (h2c).
+	// HTTP2 is true if the backend speaks HTTP/2; it needs no TLS for that (h2c).
 	HTTP2 bool
 	// TLS is nil for clear text.
 	TLS *UpstreamTLS

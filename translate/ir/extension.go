@@ -47,7 +47,7 @@ type AuthService struct {
 	StatPrefix string
 }
 
-// RequestBody tells how much of a body an AuthService sees.
+// RequestBody is how much of a body an AuthService sees.
 type RequestBody struct {
 	Max     uint32 // bytes
 	Partial bool   // of a longer one the beginning; else it is answered with 413
@@ -58,7 +58,7 @@ type RequestBody struct {
 type ProcessorService struct {
 	FailOpen bool
 	Mode     *ProcessingMode
-	// Chooses tells that the service may change the mode for a request, to one of
+	// Chooses is true if the service may change the mode for a request, to one of
 	// Choices where there are some.
 	Chooses bool
 	Choices []ProcessingMode
@@ -81,7 +81,7 @@ type LimitService struct {
 	Domain   string
 	FailOpen bool
 	Timeout  *time.Duration
-	// Headers tells clients what is left (x-ratelimit-*).
+	// Headers adds x-ratelimit-* headers to answers: what is left to the client.
 	Headers bool
 }
 

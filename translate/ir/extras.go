@@ -129,7 +129,7 @@ type CORS struct {
 	Credentials            bool
 	Methods, Headers, Show []string // Show are the headers that scripts may read
 	MaxAge                 uint32   // in seconds
-	// Alone tells that preflight requests of other origins are answered, too,
+	// Alone is true if preflight requests of other origins are answered, too,
 	// without Access-Control-Allow-Origin; else they pass.
 	Alone bool
 }

@@ -23,7 +23,7 @@ func apply(m *HeaderMods, headers map[string][]string) map[string][]string {
 	return out
 }
 
-// everyChange gives all changes of two headers, with a value of their own.
+// everyChange returns all changes of two headers, with a value of their own.
 func everyChange(value string, names ...string) []*HeaderMods {
 	var all []*HeaderMods
 	for bits := range 1 << (3 * len(names)) {

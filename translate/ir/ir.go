@@ -21,7 +21,7 @@ type Port struct {
 	// Addresses are the IP addresses to bind, never empty, sorted.
 	Addresses []string
 	Port      uint32
-	// UDP tells that the port takes datagrams; TCP has ports of its own.
+	// UDP is true if the port takes datagrams; TCP has ports of its own.
 	UDP bool
 	// Exclusive has Envoy share the port with no other process.
 	Exclusive bool
@@ -36,7 +36,7 @@ type Port struct {
 	Listeners []Listener
 }
 
-// GatewayKey gives the key of the Gateway "namespace/name".
+// GatewayKey returns the key of the Gateway "namespace/name".
 func GatewayKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
 	return manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
@@ -44,7 +44,7 @@ func GatewayKey(name string) manifest.Key {
 
 // Settings are what holds for a whole port.
 type Settings struct {
-	// ProxyProtocol tells that each connection begins with a PROXY header.
+	// ProxyProtocol is true if each connection begins with a PROXY header.
 	ProxyProtocol bool
 	AccessLog     AccessLog
 	// TrustedHops is how many proxies in front are believed what they write into
@@ -141,7 +141,7 @@ type Rule struct {
 
 // Rejection is what Envoys said of a rule or a virtual host.
 type Rejection struct {
-	// Match tells that they reject it also when it answers 500: it is left out.
+	// Match is true if they reject it also when it answers 500: it is left out.
 	Match bool
 	Words string
 }
@@ -155,7 +155,7 @@ type Hop struct {
 	Rule, Match int
 	// Section is the name of the rule, "" without one.
 	Section string
-	// Included tells that the child below named this rule by its parentRefs
+	// Included is true if the child below named this rule by its parentRefs
 	// (GEP-1058), and not the rule the child (EP-10943).
 	Included bool
 	Outside  bool // as in Origin
@@ -167,7 +167,7 @@ type Origin struct {
 	// Created is metadata.creationTimestamp as written, zero when not: written
 	// ones come first (docs/design/inputs.md).
 	Created time.Time
-	// Outside tells that path policies are in force and the object does not come from
+	// Outside is true if path policies are in force and the object does not come from
 	// cluster paths: objects that do go first, and Created is zero.
 	Outside bool
 }

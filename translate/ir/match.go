@@ -28,7 +28,7 @@ type ValueMatch struct {
 	// Name is in lower case for headers, as written for query parameters.
 	Name  string
 	Value string
-	// Regex tells that Value is a regular expression over the whole value.
+	// Regex is true if Value is a regular expression over the whole value.
 	Regex bool
 }
 

@@ -16,7 +16,7 @@ type Stream struct {
 	// Domains are the names that clients ask for in the handshake (SNI), sorted: as
 	// Chain.Name. nil stands for all that comes, with or without TLS.
 	Domains []string
-	// TLS is how TLS ends here; nil where it goes on to the back end, or is none.
+	// TLS is how TLS ends here; nil where it goes on to the backend, or is none.
 	TLS *TLS
 	// Route has the stream; nil closes connections, and drops datagrams.
 	Route *StreamRoute
@@ -32,7 +32,7 @@ func (s *Stream) Name() string {
 	return s.Listener + "/" + s.Route.Name()
 }
 
-// Raw tells that TLS goes through to the back end.
+// Raw is true if TLS goes through to the backend.
 func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 
 // Rival is a route that lost domains of a Stream.
@@ -60,7 +60,7 @@ func (r *StreamRoute) Name() string {
 	return key.Kind + "/" + key.Namespace + "/" + key.Name
 }
 
-// Live tells whether anything can be sent anywhere.
+// Live reports whether anything can be sent anywhere.
 func (r *StreamRoute) Live() bool {
 	return r != nil && slices.ContainsFunc(r.Backends, func(b Backend) bool { return b.Weight > 0 && b.Cluster != "" })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Secure tells whether the port speaks TLS.
+// Secure reports whether the port speaks TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
 // Scheme is that of its URLs: http or https; tcp, udp or tls where nothing but
@@ -89,7 +89,7 @@ type UpstreamTLS struct {
 
 // PeerName is a name in a certificate (subject alternative name).
 type PeerName struct {
-	// URI tells that it is a URI and not a DNS name.
+	// URI is true if it is a URI and not a DNS name.
 	URI bool
 	// Value is in lower case for a DNS name; "*.example.com" is every name below.
 	Value string

@@ -45,7 +45,7 @@ type Place struct {
 	Domain string // "*" is every host
 	// Listener is the ID of the one whose place it is, "" where that is not told.
 	Listener string
-	// Raw tells that TLS goes through to the back ends.
+	// Raw is true if TLS goes through to the backends.
 	Raw bool
 }
 

@@ -127,7 +127,7 @@ func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	return p
 }
 
-// layer tells UDP ports from TCP ports.
+// layer returns "udp" or "tcp": ports of one conflict with none of the other.
 func layer(p gwv1.ProtocolType) string {
 	if p == gwv1.UDPProtocolType {
 		return "udp"
@@ -164,7 +164,7 @@ type portOf struct {
 	Socket
 }
 
-// ofOneFamily tells of listeners that they conflict with those of another object.
+// ofOneFamily reports whether the protocols of all listeners are of one family.
 func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }

@@ -92,7 +92,7 @@ func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, fol
 	return v
 }
 
-// readClient takes the certificate that the Gateway shows to back ends. Without it, they
+// readClient takes the certificate that the Gateway shows to backends. Without it, they
 // see none.
 func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Backend == nil || from.Backend.ClientCertificateRef == nil {
@@ -110,14 +110,14 @@ func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	g.problem(string(g.Client.Refused.Reason), "spec.tls.backend.clientCertificateRef", c.Refused.Message, c.Hint+"; until then back ends are shown none")
 }
 
-// Client is the certificate that a Gateway shows to back ends.
+// Client is the certificate that a Gateway shows to backends.
 type Client struct {
 	Secret manifest.Key
 	// Refused is zero when it can be used.
 	Refused manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
-// Shows returns the Secret of the certificate that back ends are shown; ok is false for
+// Shows returns the Secret of the certificate that backends are shown; ok is false for
 // none.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Refused.Good() {

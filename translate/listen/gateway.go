@@ -32,17 +32,17 @@ type Gateway struct {
 	spans  map[manifest.Key]span
 	hosts  map[Place]*Listener
 	shared map[Place]bool
-	// allowsSets tells that it takes ListenerSets of any namespace.
+	// allowsSets is true if it takes ListenerSets of any namespace.
 	allowsSets bool
 	// Settings are what its annotations say.
 	Settings ir.Settings
-	// Insecure tells that a port lets clients in who do not prove who they are, though
+	// Insecure is true if a port lets clients in who do not prove who they are, though
 	// it asks them.
 	Insecure bool
 	frontend *frontend
 	// bound is that of the namespace in which the listeners are written.
 	bound Bound
-	// Client is the certificate that back ends are to be shown, nil for none.
+	// Client is the certificate that backends are to be shown, nil for none.
 	Client *Client
 	// Unusable says why nothing can be served: the addresses cannot be used, or what it
 	// asks for is not known. Its zero value says that all is well.
@@ -63,7 +63,7 @@ type Listener struct {
 	// rank is by what it contends with other Gateways for its port: its object's origin,
 	// and not before that of its Gateway.
 	rank *ir.Origin
-	// Passthrough leaves TLS to the back ends.
+	// Passthrough leaves TLS to the backends.
 	Passthrough bool
 	// Kinds are the kinds of route that may attach.
 	Kinds []gwv1.RouteGroupKind
@@ -226,7 +226,7 @@ func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.Sec
 	return l
 }
 
-// judgeProtocol gives the listener the kinds of route that its protocol serves
+// judgeProtocol sets the kinds of route that the listener's protocol serves
 // (Gateway API, ProtocolType).
 func (g *Gateway) judgeProtocol(field string, l *Listener) {
 	if l.Kinds = route.KindsOf(l.Protocol); len(l.Kinds) > 0 {

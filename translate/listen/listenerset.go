@@ -92,7 +92,7 @@ func (s *Set) refuse(reason gwv1.ListenerSetConditionReason, message, hint strin
 	})
 }
 
-// allowedFrom tells from which namespaces a Gateway takes ListenerSets (Gateway API,
+// allowedFrom returns from which namespaces a Gateway takes ListenerSets (Gateway API,
 // ListenerNamespaces.from: "The default value None").
 func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelector) {
 	allowed := gateway.Spec.AllowedListeners

@@ -20,7 +20,7 @@ type Part struct {
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	// Listeners are in the order of the object. They must not be changed.
 	Listeners []*Listener
-	// Shared tells of each listener that another one of its port serves some of its hosts.
+	// Shared is true for a listener where another one of its port serves some of its hosts.
 	Shared []bool
 }
 

@@ -24,9 +24,9 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign gives the streams of a port to the routes that claim them, in the order of
-// the rule of ties: a hostname is that of the first that asks for it (Gateway API,
-// conflicts), and what nobody asks for stays the listener's, which closes it.
+// Assign assigns the streams of a port to the routes that claim them, which are in the
+// conflict resolution order of the Gateway API: a hostname goes to the first route that
+// claims it. A stream without a claim stays the listener's, which closes it.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {

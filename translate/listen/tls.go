@@ -21,7 +21,7 @@ type Certificate struct {
 	Hint    string
 }
 
-// The options of a listener's TLS, and OptionVersion of a back end's: the least version
+// The options of a listener's TLS, and OptionVersion of a backend's: the least version
 // that is spoken. kgateway's names are understood as well.
 const (
 	OptionVersion = "gatefold.io/min-tls-version"

@@ -12,7 +12,7 @@ import (
 type Loosening struct {
 	Field         ir.Field
 	Parent, Child manifest.Key // the policies
-	// Off tells that nothing stands in the place of the parent's field.
+	// Off is true if nothing stands in the place of the parent's field.
 	Off bool
 }
 
@@ -21,7 +21,7 @@ type protection struct {
 	// off reports whether a spec that sets the field lifts what others ask for; nil for a
 	// field that does not protect.
 	off func(*api.TrafficPolicySpec) bool
-	// replaced tells that another value may ask for less than the parent's.
+	// replaced is true if another value may ask for less than the parent's.
 	replaced bool
 }
 

@@ -113,7 +113,7 @@ type Resolved struct {
 	Spec api.TrafficPolicySpec
 	// Origins names the policies behind each field that is set.
 	Origins []FieldOrigin
-	// Uses tells of each policy what became of it, in order of first appearance
+	// Uses is what became of each policy, in order of first appearance
 	// from the leaf up.
 	Uses []Use
 }
@@ -163,7 +163,7 @@ type merging struct {
 	set     map[manifest.Key]int // how many fields each policy sets
 }
 
-// augment gives a level's own result: a lower policy fills what is open.
+// augment returns a level's own result: a lower policy fills what is open.
 func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
 	var spec api.TrafficPolicySpec
 	origins := map[ir.Field][]manifest.Key{}

@@ -61,7 +61,7 @@ func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	}
 }
 
-// includeConflict gives the first conflict of an inclusion, "" when there is none.
+// includeConflict returns the first conflict of an inclusion, "" when there is none.
 func includeConflict(route *api.HTTPRoute, links []Link) string {
 	for _, link := range links {
 		if link.Mode != Included {

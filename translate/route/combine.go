@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Combine gives the match of a child's rule below a Link: what both the parent
+// Combine returns the match of a child's rule below a Link: what both the parent
 // and the child ask for. A refused match comes back with the reason in words.
 // It alone tells delegation from above (EP-10943) from inclusion from below
 // (GEP-1058).
@@ -25,7 +25,7 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels gives the levels above a child. An including parent wins over nothing
+// levels returns the levels above a child. An including parent wins over nothing
 // that its child sets, whatever its annotation says (docs/design/routes.md: child's
 // if set, else parent's).
 func (l *Link) levels() []Level {
@@ -63,7 +63,7 @@ func within(parent, child ir.Match) (ir.Match, string) {
 	return child, ""
 }
 
-// segmentPrefix tells whether path is prefix or continues it at a slash. prefix
+// segmentPrefix reports whether path is prefix or continues it at a slash. prefix
 // has no trailing slash.
 func segmentPrefix(prefix, path string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
@@ -99,7 +99,7 @@ func inherit(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// union gives the matches of both by name, a's where both have one.
+// union returns the matches of both by name, a's where both have one.
 func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
@@ -142,7 +142,7 @@ func group(pattern string) string {
 	return "(?:" + pattern + ")"
 }
 
-// escapes tells whether the text ends in a backslash that is not escaped itself.
+// escapes reports whether the text ends in a backslash that is not escaped itself.
 func escapes(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
@@ -205,7 +205,7 @@ func between(postfix string) string {
 	return "/.*"
 }
 
-// contradicts tells whether both ask of one name for different values.
+// contradicts reports whether both ask of one name for different values.
 func contradicts(a, b []ir.ValueMatch) bool {
 	for _, x := range a {
 		for _, y := range b {

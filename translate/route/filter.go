@@ -25,7 +25,7 @@ type part struct {
 	kind string
 	// read is nil for fields of the rule, which actionBuilder.timeouts reads.
 	read readFilter
-	// onBackends tells that a backendRef can have the filter, too.
+	// onBackends is true if a backendRef can have the filter, too.
 	onBackends bool
 	// inherit writes into out, which is below's action at first, what both say together. It
 	// is nil where a delegating rule hands nothing down.
@@ -202,7 +202,7 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort gives the port to write into the Location, 0 for none. A missing
+// redirectPort returns the port to write into the Location, 0 for none. A missing
 // one is the well-known port of the scheme if that is written, else the
 // listener's (Gateway API, HTTPRequestRedirectFilter.port). A well-known port is
 // left out, as the same comment asks. Where the host name stays, and clients come with a
@@ -301,7 +301,7 @@ func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// IsTrafficPolicy tells whether a rule names a TrafficPolicy of its namespace.
+// IsTrafficPolicy reports whether a rule names a TrafficPolicy of its namespace.
 func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
 	return ref.Group == api.Group && ref.Kind == api.KindTrafficPolicy
 }

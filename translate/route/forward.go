@@ -75,8 +75,8 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 	return target
 }
 
-// rewriteFor sees to the back ends' own rewrites. Envoy rewrites a host for each of
-// several, and a path for the rule alone: so the rule takes over what its one back end
+// rewriteFor sees to the backends' own rewrites. Envoy rewrites a host for each of
+// several, and a path for the rule alone: so the rule takes over what its one backend
 // asks for, and a path of one among several closes that one.
 func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	several := len(backends) > 1

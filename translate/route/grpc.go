@@ -26,7 +26,7 @@ func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
 	return out
 }
 
-// grpcMatches gives the matches of a rule; without one it takes every call.
+// grpcMatches returns the matches of a rule; without one it takes every call.
 func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	out := make([]ir.Match, max(1, len(list)))
 	out[0].Path = grpcPath(nil)

@@ -16,14 +16,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Resolver tells what a back end reference leads to.
+// Resolver returns what a backend reference leads to.
 type Resolver func(gwv1.BackendObjectReference) backend.Resolution
 
 // Flat is what one route object comes to on one port.
 type Flat struct {
 	// Rules hold one match each, in the order of the object.
 	Rules []*ir.Rule
-	// Backends are the back ends that Rules send to, sorted and unique.
+	// Backends are the backends that Rules send to, sorted and unique.
 	Backends []*backend.Key
 	// Problems name fields of the object.
 	Problems []manifest.Problem
@@ -78,7 +78,7 @@ type Setting struct {
 	Links []Link
 }
 
-// Flatten gives the rules of an HTTPRoute, a root or one node of a delegation
+// Flatten returns the rules of an HTTPRoute, a root or one node of a delegation
 // tree, or of a GRPCRoute, which is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
@@ -151,7 +151,7 @@ func (f *Flat) Unserved(what string) {
 	}
 }
 
-// Rules gives the rules of a route that stands in tables, without the matches of
+// Rules returns the rules of a route that stands in tables, without the matches of
 // a GRPCRoute; they are not to be changed.
 func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	switch route := object.Value.(type) {
@@ -192,7 +192,7 @@ func section(name *gwv1.SectionName) string {
 	return string(*name)
 }
 
-// httpMatches gives the matches of a rule; without one it takes every request.
+// httpMatches returns the matches of a rule; without one it takes every request.
 func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
 	if len(list) == 0 {
 		list = []gwv1.HTTPRouteMatch{{}}
@@ -264,7 +264,7 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action gives what a rule does; ok is false when it cannot do what it says.
+// action returns what a rule does; ok is false when it cannot do what it says.
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
@@ -291,7 +291,7 @@ func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }
 
-// actionBuilder gathers the Action of one rule or back end.
+// actionBuilder gathers the Action of one rule or backend.
 type actionBuilder struct {
 	*builder
 	action ir.Action
@@ -313,7 +313,7 @@ func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 // maxAttempts is the largest number that Envoy takes.
 const maxAttempts = math.MaxUint32
 
-// httpRetry gives one attempt more when none is written, as Envoy does.
+// httpRetry reads a retry: 1 attempt more where attempts is not set, as in Envoy.
 func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	retry := &ir.Retry{Attempts: 1}
 	if r.Attempts != nil {

@@ -17,9 +17,9 @@ type Kind struct {
 	Name string // of the Gateway API's group
 	// Protocols are those of the listeners that routes of the kind may attach to.
 	Protocols []gwv1.ProtocolType
-	// Tables tells that its rules stand in tables of virtual hosts.
+	// Tables is true if its rules stand in tables of virtual hosts.
 	Tables bool
-	// Hosts tells that its routes serve hostnames; others serve a port.
+	// Hosts is true if its routes serve hostnames; others serve a port.
 	Hosts bool
 	read  func(*manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
 }
@@ -72,7 +72,7 @@ func KindOf(key manifest.Key) (kind Kind, ok bool) {
 	return all[i], true
 }
 
-// KindsOf gives the kinds that may attach to a listener of a protocol, in the
+// KindsOf returns the kinds that may attach to a listener of a protocol, in the
 // order of the table.
 func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
 	var out []gwv1.RouteGroupKind
@@ -98,7 +98,7 @@ type Common struct {
 	Hosts     ir.Hosts
 }
 
-// Read gives what an object has in common with routes of other kinds. An object
+// Read returns what an object has in common with routes of other kinds. An object
 // that is none of Kinds is a mistake of ours, and a panic.
 func Read(o *manifest.Object) Common {
 	kind, ok := KindOf(o.Key)

@@ -14,7 +14,7 @@ type Level struct {
 	// PreferParent lets this level's values win over those below, as the
 	// annotation of its route says (EP-10943, inherited-policy-priority).
 	PreferParent bool
-	// Closed tells that the rule cannot do what it says: every rule below answers 500.
+	// Closed is true if the rule cannot do what it says: every rule below answers 500.
 	Closed bool
 }
 

@@ -67,7 +67,7 @@ type Point struct {
 	// Rest serves what no child matches: the Services beside the references, or
 	// 500 when it must (see Guard).
 	Rest *ir.Rule
-	// Guarded tells that Rest serves although children are live.
+	// Guarded is true if Rest serves although children are live.
 	Guarded bool
 }
 
@@ -100,7 +100,7 @@ type ParentRoute struct {
 	Index   int    // in parentRefs
 }
 
-// parentRoutes gives the parentRefs that name routes. Kind must be written
+// parentRoutes returns the parentRefs that name routes. Kind must be written
 // (GEP-1058, 3.1); a missing namespace is the child's.
 func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	var out []ParentRoute
@@ -120,13 +120,13 @@ func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	return out
 }
 
-// ToRoute tells whether a parentRef of the child names a route above it: only
+// ToRoute reports whether a parentRef of the child names a route above it: only
 // HTTPRoutes stand under each other (EP-10943; GEP-1058: of the same type).
 func ToRoute(child manifest.Key, ref gwv1.ParentReference) bool {
 	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
 
-// ParentRoutes gives the parentRefs of an object that name routes.
+// ParentRoutes returns the parentRefs of an object that name routes.
 func ParentRoutes(object *manifest.Object) []ParentRoute {
 	route, _ := manifest.As[*api.HTTPRoute](object)
 	return parentRoutes(object.Key, route)
@@ -140,7 +140,7 @@ type Linked struct {
 	// Refused says which rules of the parent lead to no Link, and why. There is
 	// one at least when there is no Link and somebody asked for one.
 	Refused []Refusal
-	// Named tells that a rule of the parent names the candidate, and not its
+	// Named is true if a rule of the parent names the candidate, and not its
 	// namespace or label.
 	Named bool
 }
@@ -152,10 +152,10 @@ type Refusal struct {
 	// Field is the one of the child to mend, "" when that is its parentRef, or the
 	// parent.
 	Field string
-	// Unfit tells that none of its matches lies where the parent leads: nothing to
-	// mend when another chain leads there.
+	// Unfit is true if none of its matches is below that of the parent: no mistake where
+	// another chain of parents leads to it.
 	Unfit bool
-	// Told tells that Problems of the route say it already, where to mend it.
+	// Told is true if the Problems of the route report it already, at the field to fix.
 	Told bool
 	// Section is the name of the parent's rule that it is about, and Rule says
 	// where that is; both are "" when it is about the parent as a whole.
@@ -170,7 +170,7 @@ func (r Refusal) InWords() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns tells whether the refusal is about a rule of the name; "" is any.
+// Concerns reports whether the refusal is about a rule of the name; "" is any.
 func (r Refusal) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
@@ -287,7 +287,7 @@ func (p *Point) At() string {
 	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
 }
 
-// meantBy tells whether a parentRef names the rule, or all rules.
+// meantBy reports whether a parentRef names the rule, or all rules.
 func (p *Point) meantBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
@@ -324,7 +324,7 @@ func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	return p.Selectors[i], true
 }
 
-// admits tells whether the rule's allowedRoutes admit one of the child's
+// admits reports whether the rule's allowedRoutes admit one of the child's
 // parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
 func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
 	if p.Allowed == nil || !p.meantBy(refs) {

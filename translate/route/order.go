@@ -26,7 +26,7 @@ func Compare(a, b *ir.Rule) int {
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting gives what decides between two rules: the outermost blocks that are not
+// parting returns what decides between two rules: the outermost blocks that are not
 // the same, or the rules themselves.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
@@ -42,7 +42,7 @@ func compareSteps(x, y *ir.Rule) int {
 	return cmp.Or(order[:]...)
 }
 
-// step gives the i-th block of a rule from outside, at last the rule itself.
+// step returns the i-th block of a rule from outside, at last the rule itself.
 func step(rule *ir.Rule, i int) *ir.Rule {
 	if i < len(rule.Blocks) {
 		return rule.Blocks[i]
@@ -68,7 +68,7 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock tells whether a rule answers what nothing else in its block does.
+// endsBlock reports whether a rule answers what nothing else in its block does.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the ways down from a common root, depth first: at each level the

@@ -20,7 +20,7 @@ type place struct {
 	link        *Link
 }
 
-// places gives where the i-th rule stands: each of its matches under each
+// places returns where the i-th rule stands: each of its matches under each
 // source that it fits. What does not fit is noted.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
@@ -106,7 +106,7 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// newRule gives the rule that stands at a place.
+// newRule returns the rule that stands at a place.
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
 		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
@@ -129,12 +129,12 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	return rule
 }
 
-// delegates tells whether a rule hands requests to other routes.
+// delegates reports whether a rule hands requests to other routes.
 func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)
 }
 
-// toRoutes tells whether a reference is to routes; group and kind must both be
+// toRoutes reports whether a reference is to routes; group and kind must both be
 // written (EP-10943). A GRPCRoute hands nothing on.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool {
 	if b.grpc {
@@ -177,7 +177,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf gives the block that the rule at a Point would stand for.
+// blockOf returns the block that the rule at a Point would stand for.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
 	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // they order nothing

@@ -29,7 +29,7 @@ func (p Property) In(namespace string) Property {
 	return p
 }
 
-// Named gives the route that a property is the name of; ok is false for others.
+// Named returns the route that a property is the name of; ok is false for others.
 func (p Property) Named() (key manifest.Key, ok bool) {
 	if p.Form != ByName {
 		return key, false
@@ -37,7 +37,7 @@ func (p Property) Named() (key manifest.Key, ok bool) {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
-// Wants gives the properties of the routes that the Points of a route look for.
+// Wants returns the properties of the routes that the Points of a route look for.
 func Wants(route manifest.Key, points []*Point) []Property {
 	var out []Property
 	for _, p := range points {
@@ -51,7 +51,7 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers gives the properties of a route by which parents may find it. A route
+// Offers returns the properties of a route by which parents may find it. A route
 // with parentRefs that name no route is a root: only its name finds it, and
 // then says why it is refused. Routes of other kinds are not found.
 func Offers(object *manifest.Object) []Property {

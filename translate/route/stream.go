@@ -23,7 +23,7 @@ type StreamFlat struct {
 	Unresolved Unresolved
 }
 
-// IsStream tells whether a route's connections or datagrams are handed on as they are.
+// IsStream reports whether a route's connections or datagrams are handed on as they are.
 func IsStream(key manifest.Key) bool {
 	kind, served := KindOf(key)
 	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)

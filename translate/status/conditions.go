@@ -52,7 +52,7 @@ func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	return c
 }
 
-// listenerNames tells the listeners that serve from those that cannot.
+// listenerNames returns the listeners that serve, and those that cannot.
 func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	for _, l := range own {
 		if l.Serves() {

@@ -21,7 +21,7 @@ func TLSPolicyResolvedRefs(generation int64, bad manifest.Verdict[gwv1.PolicyCon
 
 // GatewayTLS are the conditions that a Gateway has by its spec.tls alone: of
 // InsecureFrontendValidationMode, while it lets clients in who do not prove who they are,
-// and of ResolvedRefs, while it has a certificate for back ends to name. Its listeners
+// and of ResolvedRefs, while it has a certificate for backends to name. Its listeners
 // have a ResolvedRefs of their own, which is told along.
 func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	var out []metav1.Condition

@@ -30,8 +30,8 @@ const (
 	million        = 1_000_000
 )
 
-// live tells whether any of a Forward's traffic has somewhere to go. All weights
-// zero, no back end, or none resolved answers 500 (Gateway API, backendRefs).
+// live reports whether any of a Forward's traffic has somewhere to go. All weights
+// zero, no backend, or none resolved answers 500 (Gateway API, backendRefs).
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
@@ -53,7 +53,7 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	return action
 }
 
-// notFound is the answer for the share of a back end that could not be resolved.
+// notFound is the answer for the share of a backend that could not be resolved.
 func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	if path.RPC.Is {
 		return routev3.RouteAction_SERVICE_UNAVAILABLE
@@ -61,7 +61,7 @@ func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	return routev3.RouteAction_INTERNAL_SERVER_ERROR
 }
 
-// setClusters names the one cluster, or several by weight. Back ends of weight
+// setClusters names the one cluster, or several by weight. Backends of weight
 // zero get nothing and are not named.
 func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	weighted := &routev3.WeightedCluster{}
@@ -99,9 +99,9 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts gives the limit of the whole exchange and, where the listener's idle
+// timeouts returns the limit of the whole exchange and, where the listener's idle
 // limit would cut in before it, the stream's idle limit. 0 means none; that is
-// also the default, as Envoy's own 15 s would cut downloads. A back end's limit
+// also the default, as Envoy's own 15 s would cut downloads. A backend's limit
 // without retries is a limit of the one attempt, so the smaller one holds.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout

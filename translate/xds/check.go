@@ -58,8 +58,8 @@ func (c *checker) refuse(field, message, hint string) {
 	})
 }
 
-// refused tells of a rule that passed check and yet breaks a constraint of the
-// message.
+// refused returns the problem of a rule that passed check and yet breaks a constraint of
+// the message.
 func refused(rule *ir.Rule, err error) manifest.Problem {
 	c := checker{rule: rule}
 	c.refuse(strings.TrimSuffix(c.place(false, ""), "."),
@@ -71,7 +71,7 @@ func refused(rule *ir.Rule, err error) manifest.Problem {
 // RejectedCode is the code of the problems of Rejected.
 const RejectedCode = "RejectedByEnvoy"
 
-// Rejected tells of a rule that an Envoy rejected, in its words; match tells that
+// Rejected returns the problem of a rule that an Envoy rejected, in its words; match is true if
 // it rejects the match whatever the answer, so that there is no place for one.
 func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
 	c := checker{rule: rule}
@@ -122,7 +122,7 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 	c.text(field, match.Value)
 }
 
-// regex refuses what Envoy's RE2 does not take or what would be dear to run. Go
+// regex rejects what Envoy's RE2 does not accept or what would be costly to run. Go
 // and RE2 speak almost the same language: foreignEscape knows the difference.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
@@ -158,7 +158,7 @@ func regexFault(pattern string) string {
 	return ""
 }
 
-// foreignEscape tells of the first escape that Go takes and Envoy refuses: a
+// foreignEscape describes the first escape that Go accepts and Envoy rejects: a
 // character above one byte, and a name of a Unicode class in a spelling other
 // than Unicode's own (Go takes aliases such as \p{Letter}, and \p{greek}). What
 // stands between \Q and \E is plain text.
@@ -175,7 +175,7 @@ func foreignEscape(pattern string) string {
 	return ""
 }
 
-// knownClass tells whether RE2 has a Unicode class of that name.
+// knownClass reports whether RE2 has a Unicode class of that name.
 func knownClass(name string) bool {
 	if name == "Any" {
 		return true
@@ -242,7 +242,7 @@ func (c *checker) headerValue(field, value string) {
 	}
 }
 
-// isToken tells whether a name is an RFC 9110 token.
+// isToken reports whether a name is an RFC 9110 token.
 func isToken(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||

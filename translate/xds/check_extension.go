@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtension tells what Envoy would refuse of a GatewayExtension by itself;
+// CheckExtension returns what Envoy would reject of a GatewayExtension by itself;
 // problems name its fields.
 func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckUpstream tells what Envoy would refuse of a policy for back ends; problems
-// name fields of the policy. That a check by gRPC needs a back end that speaks
+// CheckUpstream returns what Envoy would reject of a policy for backends; problems
+// name fields of the policy. That a check by gRPC needs a backend that speaks
 // HTTP/2 is not of the policy alone: package backend looks at it.
 func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}

@@ -29,7 +29,7 @@ const (
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
 
-// Cluster makes the resource of one back end: endpoints inline, by DNS, or by
+// Cluster makes the resource of one backend: endpoints inline, by DNS, or by
 // EDS over the same stream (then Assignment holds them). Static endpoints have
 // to be IP addresses.
 func Cluster(c *ir.Cluster) Resource {

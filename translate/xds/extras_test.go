@@ -126,8 +126,8 @@ func TestRefusedExtras(t *testing.T) {
 	}
 }
 
-// autoHostRewrite leaves a back end's own host alone, and the others get their DNS names:
-// in Envoy that of the route would go before the back end's.
+// autoHostRewrite leaves a backend's own host alone, and the others get their DNS names:
+// in Envoy that of the route would go before the backend's.
 func TestAutoHostIsBehindTheHostOfABackend(t *testing.T) {
 	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1, Rewrite: &ir.Rewrite{Hostname: "own.test"}},
 		ir.Backend{Cluster: "b", Weight: 1, DNSName: "b.test"}, ir.Backend{Cluster: "c", Weight: 1})

@@ -22,7 +22,7 @@ func modifiersOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: &headerv3.Mutations{RequestMutations: request, ResponseMutations: response}}
 }
 
-// steps gives the changes one by one, in the order in which ir.HeaderMods go.
+// steps returns the changes one by one, in the order in which ir.HeaderMods go.
 func steps(mods ir.HeaderMods) []ir.HeaderChange {
 	var changes []ir.HeaderChange
 	for _, name := range mods.Remove {

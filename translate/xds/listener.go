@@ -76,7 +76,7 @@ func listenerOf(port *ir.Port) *listenerv3.Listener {
 }
 
 // connectionManager holds what is the same for all routes of a chain. The Server
-// header is the back end's own: the proxy neither hides nor invents one.
+// header is the backend's own: the proxy neither hides nor invents one.
 func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionManager {
 	manager := &hcmv3.HttpConnectionManager{
 		StatPrefix: port.Name,

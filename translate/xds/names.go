@@ -2,7 +2,7 @@ package xds
 
 import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
-// NoCluster is the cluster of a back end that could not be resolved. It is
+// NoCluster is the cluster of a backend that could not be resolved. It is
 // never defined, so that its share of the traffic is answered with 500 (Gateway
 // API, HTTPRouteRule.backendRefs). The slash keeps it apart from real names.
 const NoCluster = "gatefold/unresolved"

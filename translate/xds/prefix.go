@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Prefix gives what the path of every request begins with that Route's match takes, as
+// Prefix returns what the path of every request begins with that Route's match takes, as
 // the request names it, with its query: "/foo" for a prefix /foo, which takes "/foo?x" as
 // well; "" where nothing is sure. It is the other face of routeMatch.
 func Prefix(match *ir.Match) string {
@@ -21,7 +21,7 @@ func Prefix(match *ir.Match) string {
 	return prefix
 }
 
-// Covers tells whether a match surely takes every request whose path begins with key: it
+// Covers reports whether a match surely takes every request whose path begins with key: it
 // has no condition but a prefix that ends a segment within key.
 func Covers(match *ir.Match, key string) bool {
 	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
@@ -32,11 +32,11 @@ func Covers(match *ir.Match, key string) bool {
 	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // where the path ends
 }
 
-// Counts tells whether an action counts its requests in the Envoy route itself: repeated,
+// Counts reports whether an action counts its requests in the Envoy route itself: repeated,
 // the route would count each part of them alone.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
-// regexPrefix gives the text that everything begins with that a regular expression
+// regexPrefix returns the text that everything begins with that a regular expression
 // matches as a whole.
 func regexPrefix(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
@@ -47,7 +47,7 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading gives the text that an expression's matches begin with; whole tells that it is
+// leading returns the text that an expression's matches begin with; whole tells that it is
 // all of them, so that what follows goes on from there.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {

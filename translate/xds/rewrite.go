@@ -63,8 +63,9 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts gives each back end the rule's host, or with autoHostRewrite its DNS name,
-// where one has a host of its own: in Envoy the route's goes before the back end's.
+// pushHosts returns the action with the rule's host, or with autoHostRewrite the DNS name, at
+// each backend, where one of them has a host of its own: in Envoy the route's host goes
+// before the backend's.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost

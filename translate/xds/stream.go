@@ -73,7 +73,7 @@ func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 }
 
 // udpListener makes the resource of a UDP port. It names one cluster, which holds the
-// back ends of its route by weight: which of them there are is no matter of the
+// backends of its route by weight: which of them there are is no matter of the
 // listener, whose update would end its sessions.
 func udpListener(port *ir.Port) *listenerv3.Listener {
 	listener := listenerOf(port)

@@ -137,7 +137,7 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 }
 
 // checkHost is the Host of a check: written, else the DNS name of the first
-// endpoint, else name.namespace of the back end. Envoy would send the cluster's
+// endpoint, else name.namespace of the backend. Envoy would send the cluster's
 // name, whose slashes are illegal there.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {

@@ -57,7 +57,7 @@ func minimumTLS(version13 bool) *tlsv3.TlsParameters {
 }
 
 // upstreamTLS is how Envoy speaks to endpoints. It offers the one protocol that it is
-// going to speak: the back end's appProtocol decides, not the handshake. Towards back
+// going to speak: the backend's appProtocol decides, not the handshake. Towards back
 // ends, Envoy by itself stops at TLS 1.2.
 func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	common := &tlsv3.CommonTlsContext{TlsParams: minimumTLS(c.TLS.Version13), AlpnProtocols: []string{"http/1.1"}}
