@@ -19,10 +19,10 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (server.Changes, 
 		return server.Changes{}, ctx.Err()
 	}
 	p.asked = append(p.asked, changes)
-	p.retry = true
+	p.translation.retry()
 	if allowEmpty {
-		p.store.AllowEmpty()
-		p.secrets.allowEmpty()
+		p.reader.store.AllowEmpty()
+		p.reader.secrets.allowEmpty()
 	}
 	p.mu.Unlock()
 	err := p.look(ctx)

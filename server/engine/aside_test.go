@@ -24,7 +24,7 @@ func TestAStateThatCannotBeAppliedIsSetAside(t *testing.T) {
 	options := journal.Options{Dir: filepath.Join(dir, "state"), Root: folder, Fingerprint: fingerprint()}
 	route := object("HTTPRoute", "kept", false, "parentRefs: [{name: eg}], hostnames: [kept.test], rules: [{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: RequestRedirect, requestRedirect: {}}]}]")
 	write := func(text string) {
-		before, err := newSteps(t.Context(), Folder{Store: store.Options{Save: true}})
+		before, err := newReader(t.Context(), Folder{Store: store.Options{Save: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,17 +53,17 @@ func TestAStateThatCannotBeAppliedIsSetAside(t *testing.T) {
 	for range 5 {
 		write(oneGateway + "\n" + route)
 		var log bytes.Buffer
-		both, err := newSteps(t.Context(), Folder{Store: store.Options{Save: true}})
+		reader, err := newReader(t.Context(), Folder{Store: store.Options{Save: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := State{Dir: options.Dir, Named: true}
-		kept, err := o.open(folder, both, zerolog.New(&log))
+		kept, err := o.open(folder, reader, zerolog.New(&log))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, r := newPipeline(t.Context(), both, zerolog.New(&log)), &recorder{}
-		p.publisher = r
+		p, r := newPipeline(t.Context(), reader, zerolog.New(&log)), &recorder{}
+		p.server, p.state, p.observers = r, kept, []observer{kept, reports{r}}
 		withMistake(p, false, func(o *manifest.Object) error {
 			if route, ok := o.Value.(*api.HTTPRoute); ok && route.Spec.Rules[0].Matches[0].Path == nil {
 				panic("no path")

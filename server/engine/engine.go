@@ -1,8 +1,10 @@
 // Package engine runs gatefold: it watches a folder, and for each Tree publishes what
-// translate makes of what the store makes of it. pipeline.go has that statement, and what
-// happens where a step fails; the other files are what follows a publication: the Envoys of
-// this machine, the saved state, files with the status of objects, the log and the service
-// manager. The commands of server/cli give it its options.
+// translate makes of what the store makes of it. The commands of server/cli give it its options.
+//
+// pipeline.flow is that statement. Around it, pipeline.carry is the way of each Tree: one barrier,
+// what is done after a mistake in gatefold, and the observers, whose order Options.serve shows.
+// reader (Tree to Change) adds the Secrets of a folder of their own to the store's; translation
+// (Change to Result) withholds objects that gatefold has a mistake with.
 package engine
 
 import (
@@ -52,12 +54,12 @@ func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 		return dirErr
 	}
 	o.Folder.Store.Progress = (&progress{log: log, now: time.Now}).note
-	both, err := newSteps(ctx, o.Folder)
+	reader, err := newReader(ctx, o.Folder)
 	if err != nil {
 		return err
 	}
 	log.Info().Str("version", o.Version).Str("folder", dir).Msg("gatefold starts")
-	kept, err := o.State.open(dir, both, log)
+	kept, err := o.State.open(dir, reader, log)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	if dirErr != nil && !kept.restored() {
 		return dirErr
 	}
-	return o.serve(ctx, both, kept, log)
+	return o.serve(ctx, reader, kept, log)
 }
 
 // watchable returns an error for a path that will not become a folder by waiting.
@@ -87,66 +89,91 @@ func watchable(dir string) error {
 
 // serve runs until ctx ends or an address cannot be used. The folder is looked
 // at once the addresses are bound.
-func (o Options) serve(ctx context.Context, both *steps, kept *state, log zerolog.Logger) error {
-	bound := make(chan struct{})
-	options := o.Server
-	options.Listening = func(xds, admin net.Addr) {
-		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
-		close(bound)
-	}
-	p := newPipeline(ctx, both, log)
-	folder := o.Folder.Watch
-	folder.Stats = new(watcher.Stats)
-	folder.Rescan, folder.Arrived = p.rescan, p.arriving
-	told, outer := newNotifier(log), ctx
+func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zerolog.Logger) error {
+	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
-	p.ending = ctx
-	options.Reload = told.reloading(p.again)
-	options.Places, options.Outlines, options.Labels = p.places, p.outlines, p.labels
-	options.Quarantine, options.Busy = p.quarantine, p.busy.state
-	srv := server.New(options, log)
-	srv.Register(watchFigures(folder.Stats)...)
-	srv.Register(o.Metrics...)
-	p.publisher = told.ready(srv)
-	p.rehearsal = func() publisher { return server.New(server.Options{}, zerolog.Nop()) }
+	p, manager := newPipeline(ctx, folder, log), newNotifier(log)
+	srv, bound := o.newServer(p, manager, log)
 	without := newUnhosted()
 	envoys, err := o.Host.start(srv, without, o.Hurry, log)
 	if err != nil {
 		return err
 	}
+	p.server, p.state = srv, kept
+	p.observers = []observer{
+		hosted{envoys},
+		kept,
+		&runLog{log: log},
+		reports{srv}, // the files of Options.StatusDir follow the server
+		manager,
+	}
+	steady := func(task string, run func(context.Context)) {
+		group.Go(func() error { srv.Steady(ctx, task, run); return nil })
+	}
 	if envoys == nil {
 		defer context.AfterFunc(outer, func() { log.Info().Msg("stopping; Envoys keep what they have and serve it") })()
 	} else {
-		p.publisher = hosted{p.publisher, envoys}
 		group.Go(func() error { return o.Host.run(ctx, outer, envoys) })
-		group.Go(func() error {
-			srv.Steady(ctx, "envoys", func(ctx context.Context) { without.run(ctx, p.lackEnvoys) })
-			return nil
-		})
+		steady("envoys", func(ctx context.Context) { without.run(ctx, p.lackEnvoys) })
 	}
-	group.Go(func() error {
-		srv.Steady(ctx, "notifier", func(ctx context.Context) { told.run(ctx, srv, p.busy.stuck) })
-		return nil
-	})
-	group.Go(func() error { srv.Steady(ctx, "busy", p.busy.watch); return nil })
+	steady("notifier", func(ctx context.Context) { manager.run(ctx, srv, p.busy.stuck) })
+	steady("busy", p.busy.watch)
 	kept.begin(p, srv)
 	group.Go(abandonable(ctx, log, func() error { p.expect(); return nil }))
 	defer startStatusDir(ctx, o.StatusDir, srv, log)()
 	group.Go(func() error { return srv.Run(ctx) })
-	group.Go(abandonable(ctx, log, func() error {
+	o.watch(ctx, group, p, srv, bound)
+	return group.Wait()
+}
+
+// newServer makes the server, which has the pipeline answer what it asks about the folder. bound
+// is closed once its addresses are bound.
+func (o Options) newServer(p *pipeline, manager *notifier, log zerolog.Logger) (srv *server.Server, bound chan struct{}) {
+	bound = make(chan struct{})
+	options := o.Server
+	options.Listening = func(xds, admin net.Addr) {
+		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
+		close(bound)
+	}
+	options.Reload = manager.reloading(p.again)
+	options.Places, options.Outlines, options.Labels = p.places, p.outlines, p.labels
+	options.Quarantine, options.Busy = p.quarantine, p.busy.state
+	srv = server.New(options, log)
+	srv.Register(o.Metrics...)
+	return srv, bound
+}
+
+// watch has group watch the folder, once bound is closed, and the folder of Secrets, if any.
+func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
+	folder := o.Folder.Watch
+	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.arriving
+	srv.Register(watchFigures(folder.Stats)...)
+	group.Go(abandonable(ctx, p.log, func() error {
 		select {
 		case <-bound:
 		case <-ctx.Done():
 			return nil
 		}
-		return watching(ctx, srv, folder, log, p.reload)
+		return watching(ctx, srv, folder, p.log, p.reload)
 	}))
-	if p.secrets != nil {
-		secrets := watchSecrets(o.Folder.Secrets, folder.Limits)
-		secrets.Mode, secrets.Quiet = folder.Mode, folder.Quiet
-		group.Go(abandonable(ctx, log, func() error { return watching(ctx, srv, secrets, log, p.reloadSecrets) }))
+	if p.reader.secrets == nil {
+		return
 	}
-	return group.Wait()
+	secrets := watchSecrets(o.Folder.Secrets, folder.Limits)
+	secrets.Mode, secrets.Quiet = folder.Mode, folder.Quiet
+	group.Go(abandonable(ctx, p.log, func() error { return watching(ctx, srv, secrets, p.log, p.reloadSecrets) }))
+}
+
+// reports has the server show in metrics and pages how reloads of the folder end.
+type reports struct {
+	server interface{ Reloaded(server.Reload) }
+}
+
+// observe is observer's.
+func (s reports) observe(r *run) {
+	if r.tree != nil {
+		s.server.Reloaded(r.reload)
+	}
 }
 
 // watching watches a folder until ctx ends. After a panic it begins anew, with all of the folder.

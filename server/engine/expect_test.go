@@ -16,20 +16,20 @@ import (
 // newRestoredPipeline makes a pipeline that goes on from what served of before.
 func newRestoredPipeline(t *testing.T, before watcher.Tree) (*pipeline, *recorder) {
 	t.Helper()
-	both, err := newSteps(t.Context(), Folder{Store: store.Options{Save: true}})
+	folder, err := newReader(t.Context(), Folder{Store: store.Options{Save: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := newSteps(t.Context(), Folder{Store: store.Options{Save: true}})
+	other, err := newReader(t.Context(), Folder{Store: store.Options{Save: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other.store.Apply(before)
-	if unusable := both.store.Restore(other.store.Unsaved(), true); len(unusable) > 0 {
+	if unusable := folder.store.Restore(other.store.Unsaved(), true); len(unusable) > 0 {
 		t.Fatal(unusable)
 	}
-	p, r := newPipeline(t.Context(), both, zerolog.Nop()), &recorder{}
-	p.publisher = r
+	p, r := newPipeline(t.Context(), folder, zerolog.Nop()), &recorder{}
+	p.server, p.observers = r, []observer{reports{r}}
 	return p, r
 }
 
@@ -84,14 +84,14 @@ func TestExpectedIsPublishedWithTheFolder(t *testing.T) {
 // A mistake of ours while a state is translated costs what was expected, and no more.
 func TestMistakeWhileExpecting(t *testing.T) {
 	p, r := newRestoredPipeline(t, tree(oneGateway))
-	sound := p.translator
-	p.translator = nil // which panics
+	sound := p.translation.translator
+	p.translation.translator = nil // which panics
 	p.expect()
-	p.translator = sound
+	p.translation.translator = sound
 	if p.reload(tree(oneGateway)); r.outcome() != "ok" || len(r.published) != 1 || len(r.published[0].Delta) == 0 {
 		t.Errorf("after a panic: %+v", r.reloads)
 	}
-	if p.translator == sound {
+	if p.translation.translator == sound {
 		t.Error("what was left half-done goes on")
 	}
 }

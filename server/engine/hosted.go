@@ -9,7 +9,6 @@ import (
 
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/host"
-	"github.com/gatefold/gatefold/translate"
 )
 
 // Host says how Envoys run on this machine.
@@ -97,14 +96,13 @@ func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	return envoys.Run(run)
 }
 
-// hosted hands what is published to the Envoys of this machine, too.
-type hosted struct {
-	publisher
-	envoys *host.Host
-}
+// hosted hands the Gateways that were published to the Envoys of this machine, nil for none: the
+// server knows a Gateway before its Envoy connects.
+type hosted struct{ envoys *host.Host }
 
-// Publish is publisher's. The server knows a Gateway before its Envoy asks for it.
-func (h hosted) Publish(result translate.Result) {
-	h.publisher.Publish(result)
-	h.envoys.Apply(result.Infra)
+// observe is observer's.
+func (h hosted) observe(r *run) {
+	if h.envoys != nil && r.published {
+		h.envoys.Apply(r.result.Infra)
+	}
 }

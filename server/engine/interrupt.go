@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -77,9 +78,14 @@ func (p *pipeline) arriving(tree watcher.Tree) {
 }
 
 // yields reports whether the run is to give way to a newer state of the folder.
-func (p *pipeline) yields() bool { return p.newer.Load() && !p.searching && p.yielded < maxYields }
+func (p *pipeline) yields() bool { return p.newer.Load() && p.yielded < maxYields }
 
-// interrupt says when a translation has to end that may take so much CPU time.
-func (p *pipeline) interrupt(limit time.Duration) *interrupt {
-	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: p.yields, alive: p.busy.alive}
+// interrupt says when a translation has to end that may take so much CPU time. Where it yields,
+// it also gives way to a newer state of the folder.
+func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
+	newer := p.yields
+	if !yields {
+		newer = func() bool { return false }
+	}
+	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: newer, alive: p.busy.alive}
 }

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"errors"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -19,76 +17,9 @@ const (
 	maxSlow  = 40   // of them over their deadline; one object among 100,000 costs 17
 )
 
-// errLost is the end of a run after which the translator cannot be brought to where it was.
-var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
-
-// translate has the translator go on from the Changes before. It begins anew when one of them
-// was lost to a mistake: a Translator left half-done would serve wrong routes.
-func (p *pipeline) translate(change store.Change) (result translate.Result, err error) {
-	p.ledger.changed(change)
-	p.pending = followed(p.pending, change)
-	if p.retry {
-		p.pending = followed(p.withheld.retry(), p.pending)
-	}
-	p.retry = false
-	if p.unsure {
-		p.renew()
-	}
-	next := p.withheld.filter(p.pending)
-	switch err := p.attempt(next, runDeadline); {
-	case blamable(err):
-		p.reportMistake("translate", err, next)
-		if err := p.isolate(partsOf(next), err); err != nil {
-			p.unsure = true
-			return result, err
-		}
-	case err != nil:
-		return result, err
-	}
-	p.sent, p.pending, p.unsure = next, store.Change{}, true
-	result = p.translator.Apply(store.Change{})
-	if p.renewed {
-		result = p.ledger.complete(result, p.all())
-	}
-	return result, nil
-}
-
-// renew begins with a fresh translator, that is yet to be given all there is.
-func (p *pipeline) renew() {
-	p.translator = p.newTranslator()
-	p.translator.Quarantine(p.refused)
-	p.pending = p.all()
-	p.unsure, p.renewed = false, true
-}
-
-// attempt has the translator take a Change. A mistake is returned as an error.
-func (p *pipeline) attempt(change store.Change, limit time.Duration) (err error) {
-	runtime.LockOSThread() // its CPU time is read
-	defer runtime.UnlockOSThread()
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = newMistake(panicked, debug.Stack())
-		}
-	}()
-	objects := len(change.Set) + len(change.Gone) + len(change.Invalid)
-	return p.translator.Take(p.interrupt(limit+time.Duration(objects)*deadlinePerObject), change)
-}
-
-// reportMistake logs why a step cannot apply a Change as a whole.
-func (p *pipeline) reportMistake(step string, err error, change store.Change) {
-	line := p.log.Error().Str("step", step).Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
-	var m *mistake
-	if errors.As(err, &m) {
-		line = line.Str("panic", m.said).Bytes("stack", m.stack)
-	} else {
-		line = line.Err(err)
-	}
-	line.Msg("a mistake in gatefold: this change cannot be applied as a whole; gatefold looks for the object that is the cause; please report it")
-}
-
 // isolation is the search for the objects that a Change cannot be applied with.
 type isolation struct {
-	*pipeline
+	*translation
 	changes map[manifest.Key]bool             // the objects of the Change, and
 	former  map[manifest.Key]*manifest.Object // what they were before it
 	taken   []part                            // of it, so far
@@ -96,15 +27,13 @@ type isolation struct {
 	slow    int // tries that were over their deadline
 }
 
-// isolate applies a Change, of which cause is the error, in parts, and withholds the objects
-// that it cannot be applied with. An error tells that nothing of it is applied.
-func (p *pipeline) isolate(parts []part, cause error) error {
-	p.searching = true
-	defer func() { p.searching = false }()
-	i := &isolation{pipeline: p, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
+// isolate applies a Change in parts, and withholds the objects that it cannot be applied with.
+// cause is why it could not be applied as a whole. After an error, nothing of it is applied.
+func (t *translation) isolate(parts []part, cause error) error {
+	i := &isolation{translation: t, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
 		i.changes[part.key] = true
-		if former := p.former(part.key); former != nil {
+		if former := t.former(part.key); former != nil {
 			i.former[part.key] = former
 		}
 	}
@@ -119,14 +48,14 @@ func (p *pipeline) isolate(parts []part, cause error) error {
 
 // former returns the version of an object that is served; nil for none. A fresh translator
 // does not know it, and neither does one that has not seen what a state gave.
-func (p *pipeline) former(key manifest.Key) *manifest.Object {
-	if _, closed := p.withheld.substitutes[key]; closed {
+func (t *translation) former(key manifest.Key) *manifest.Object {
+	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
 	}
-	if former := p.translator.Former(key); former != nil {
+	if former := t.translator.Former(key); former != nil {
 		return former
 	}
-	return p.store.Former(key).Object
+	return t.reader.store.Former(key).Object
 }
 
 // divide looks for the objects among parts, that cannot be applied together: cause is why.
@@ -157,7 +86,7 @@ func (i *isolation) divide(parts []part, cause error) error {
 // try applies parts; after an error, all is as it was before.
 func (i *isolation) try(parts []part) error {
 	i.tries++
-	err := i.attempt(joined(parts), partDeadline)
+	err := i.attempt(joined(parts), partDeadline, false)
 	if err == nil {
 		i.taken = append(i.taken, parts...)
 		return nil
@@ -179,14 +108,14 @@ func (i *isolation) rewind() error {
 		return nil
 	}
 	i.renew()
-	all := i.withheld.filter(i.all())
+	all := i.withheld.filter(i.reader.all())
 	kept := all
 	kept.Set = slices.DeleteFunc(slices.Clone(all.Set), func(o *manifest.Object) bool { return i.changes[o.Key] })
 	kept.Invalid = slices.DeleteFunc(slices.Clone(all.Invalid), func(o *store.Invalid) bool { return i.changes[o.Key] })
 	for _, former := range i.former {
 		kept.Set = append(kept.Set, former)
 	}
-	err := i.attempt(followed(kept, joined(i.taken)), runDeadline)
+	err := i.attempt(followed(kept, joined(i.taken)), runDeadline, false)
 	if blamable(err) {
 		i.reportMistake("translate", err, kept)
 		return errLost
@@ -197,18 +126,18 @@ func (i *isolation) rewind() error {
 // distrust goes back to what Envoys had rejected before: nothing else has changed.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
-	err := i.attempt(store.Change{}, runDeadline)
+	err := i.attempt(store.Change{}, runDeadline, false)
 	if blamable(err) {
 		return errLost
 	}
-	i.refused = i.trusted
+	i.rejected = i.trusted
 	return err
 }
 
 // withhold leaves an object out, and puts in its place what is safe and can be applied.
 func (i *isolation) withhold(bad part, cause error) error {
-	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: i.busy.now()}
-	if since := i.store.Former(bad.key).Since; !since.IsZero() {
+	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
+	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {
 		w.since = since
 	}
 	if bad.set == nil && !bad.gone {

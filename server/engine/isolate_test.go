@@ -64,10 +64,10 @@ func (e ended) Err() error { return e.error }
 // withMistake gives a pipeline a translator that fails for what fails says.
 func withMistake(p *pipeline, torn bool, fails func(*manifest.Object) error) *int {
 	takes := new(int)
-	p.folder.translators = func(options translate.Options) translator {
+	p.translation.translators = func(options translate.Options) translator {
 		return &counted{&mistakenTranslator{translator: translate.New(options), fails: fails, torn: torn}, takes}
 	}
-	p.translator = p.newTranslator()
+	p.translation.restart()
 	return takes
 }
 
@@ -143,7 +143,7 @@ func answersOf(result translate.Result) map[string]string {
 }
 
 func internalErrors(p *pipeline) (names []string) {
-	for _, o := range p.standing.all {
+	for _, o := range p.reader.standing.all {
 		if o.Code == store.InternalError {
 			names = append(names, fmt.Sprintf("%s %s:%d", o.Object.Name, o.File, o.Line))
 		}
@@ -307,7 +307,7 @@ func TestAPanicInPublishingCostsItsObject(t *testing.T) {
 		t.Run(fmt.Sprint("at a start ", cold), func(t *testing.T) {
 			p, r, log := newTestPipeline(t)
 			r.panicsAt = "bad.test"
-			p.rehearsal = func() publisher { return &recorder{panicsAt: r.panicsAt} }
+			p.translation.rehearsal = func() publisher { return &recorder{panicsAt: r.panicsAt} }
 			third := map[string]string{"r3-1.test": "redirect"}
 			if cold {
 				third = map[string]string{"bad.test": "500"}
@@ -378,7 +378,7 @@ func TestAReloadTriesAgain(t *testing.T) {
 	if got := answers(r); got["a.test"] != "500" {
 		t.Fatalf("without a reload: %v", got)
 	}
-	p.retry = true // as pipeline.again sets it
+	p.translation.retry() // as pipeline.again does
 	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
 	if got := answers(r); got["a.test"] != "redirect" || len(internalErrors(p)) > 0 {
 		t.Errorf("after a reload: %v, %q", got, internalErrors(p))
@@ -417,7 +417,7 @@ func TestTheEndInterruptsARun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p.ending = ctx
 	withMistake(p, false, func(*manifest.Object) error { cancel(); return nil })
-	p.unsure = true
+	p.translation.phase = ahead
 	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
 	if len(r.published) != 1 || len(r.reloads) != 1 {
 		t.Errorf("published %d times, %+v", len(r.published), r.reloads)
@@ -432,10 +432,11 @@ func TestANewerFolderInterruptsALongRun(t *testing.T) {
 	p.used = func() time.Duration { used += 6 * time.Second; return used }
 	p.reload(tree(oneGateway))
 	edits := 0
-	p.folder.translators = func(options translate.Options) translator {
+	p.translation.translators = func(options translate.Options) translator {
 		return &restless{translate.New(options), p, &edits}
 	}
-	p.translator, p.unsure = p.newTranslator(), true
+	p.translation.restart()
+	p.translation.phase = ahead
 	for i := range maxYields + 1 {
 		p.reload(tree(oneGateway + "\n" + object("HTTPRoute", fmt.Sprint("r", i), false, routeTo(fmt.Sprintf("r%d.test", i)))))
 	}
@@ -471,7 +472,7 @@ func TestTheDeadlineIsCPUTime(t *testing.T) {
 	p, _, _ := newTestPipeline(t)
 	var used time.Duration
 	p.used = func() time.Duration { return used }
-	stop := p.interrupt(time.Second)
+	stop := p.interrupt(time.Second, true)
 	if err := stop.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,23 +22,23 @@ func TestNothingIsKeptOfReloads(t *testing.T) {
 	edits := testsize.Of(t, 1800)
 	const round = 60
 	const first = 10 * round
-	both, err := newSteps(t.Context(), Folder{})
+	folder, err := newReader(t.Context(), Folder{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPipeline(t.Context(), both, zerolog.Nop())
-	mistaken := &mistaking{publisher: server.New(server.Options{}, zerolog.Nop())}
-	p.publisher = mistaken
+	p := newPipeline(t.Context(), folder, zerolog.Nop())
+	mistaken, log := &mistaking{Server: server.New(server.Options{}, zerolog.Nop())}, &runLog{log: zerolog.Nop()}
+	p.server, p.observers = mistaken, []observer{log, reports{mistaken}}
 	var early map[string]int
 	var earlyHeap int
 	for i := 1; i <= edits/round*round; i++ {
 		mistaken.now = i%round == 31
 		p.reload(tree(editedFolder(i, i%round)))
 		if i == first {
-			early, earlyHeap = p.holdings(), liveHeap()
+			early, earlyHeap = holdings(p, log), liveHeap()
 		}
 	}
-	late, lateHeap := p.holdings(), liveHeap()
+	late, lateHeap := holdings(p, log), liveHeap()
 	t.Logf("live heap after %d edits: %d KB, after %d: %d KB, %.3f times as much", first, earlyHeap/1024, edits, lateHeap/1024, float64(lateHeap)/float64(earlyHeap))
 	if !maps.Equal(early, late) {
 		t.Errorf("after %d edits there is %v, after %d %v", first, early, edits, late)
@@ -73,9 +73,9 @@ func editedFolder(edit, of int) string {
 	return text
 }
 
-// mistaking is a publisher that panics now and then.
+// mistaking is a server that panics now and then.
 type mistaking struct {
-	publisher
+	*server.Server
 	now  bool
 	made int
 }
@@ -84,21 +84,21 @@ func (m *mistaking) Reloaded(r server.Reload) {
 	if r.Result == "failed" {
 		m.made++
 	}
-	m.publisher.Reloaded(r)
+	m.Server.Reloaded(r)
 }
 
 func (m *mistaking) Publish(result translate.Result) {
 	if m.now {
 		panic("out of luck")
 	}
-	m.publisher.Publish(result)
+	m.Server.Publish(result)
 }
 
 // holdings counts what the pipeline holds beside its steps.
-func (p *pipeline) holdings() map[string]int {
+func holdings(p *pipeline, log *runLog) map[string]int {
 	return map[string]int{
-		"gone": len(p.ledger.gone), "resources": len(p.ledger.resources), "infra": len(p.ledger.infra),
-		"flaws": len(p.flaws), "problems": len(p.standing.all), "logged": len(p.problems.known),
+		"gone": len(p.translation.ledger.gone), "resources": len(p.translation.ledger.resources), "infra": len(p.translation.ledger.infra),
+		"flaws": len(p.last.Problems), "problems": len(p.reader.standing.all), "logged": len(log.problems.known),
 	}
 }
 

@@ -25,8 +25,8 @@ type standing struct {
 }
 
 // located gives the problems of both steps with their places, in order.
-func (s *steps) located(change store.Change, result translate.Result) []manifest.Problem {
-	l := &s.standing
+func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
+	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())
 	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) || !store.SameProblems(l.unhosted, l.placeless) {
 		l.translated, l.expired, l.placeless, l.mine = result.Problems, expired, l.unhosted, result.Problems
@@ -34,7 +34,7 @@ func (s *steps) located(change store.Change, result translate.Result) []manifest
 			l.mine = slices.Concat(result.Problems, expired, l.unhosted)
 		}
 	}
-	located := s.secrets.locate(prefixed(s.store.Locate(l.mine), s.folder.Store.PathPrefix, ""))
+	located := r.secrets.locate(prefixed(r.store.Locate(l.mine), r.folder.Store.PathPrefix, ""))
 	if !store.SameProblems(located, l.located) || !store.SameProblems(change.Problems, l.stored) {
 		l.located, l.stored = located, change.Problems
 		l.all = slices.Concat(located, change.Problems)

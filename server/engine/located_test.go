@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -80,8 +81,8 @@ func TestAnEditThatChangesNoProblemWalksNone(t *testing.T) {
 			t.Errorf("%s: got  %v\nwant %v", edit.name, got, want)
 		}
 		errors, warnings := manifest.Count(last())
-		if p.errors != errors || p.warnings != warnings {
-			t.Errorf("%s: %d errors and %d warnings are told of, %d and %d stand", edit.name, p.errors, p.warnings, errors, warnings)
+		if p.reader.errors != errors || p.reader.warnings != warnings {
+			t.Errorf("%s: %d errors and %d warnings are told of, %d and %d stand", edit.name, p.reader.errors, p.reader.warnings, errors, warnings)
 		}
 	}
 }
@@ -94,22 +95,22 @@ func BenchmarkStandingProblems(b *testing.B) {
 		"changes=1": {routeFile("r0", "nobody", ""), routeFile("r0", "none", "")},
 	} {
 		b.Run(name, func(b *testing.B) {
-			both, err := newSteps(b.Context(), Folder{})
+			folder, err := newReader(b.Context(), Folder{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			tree := flawed(7_500)
+			translator, tree := translate.New(onAllInterfaces(translate.Options{})), flawed(7_500)
 			services := []byte("{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}")
 			tree = with(tree, watcher.File{Path: "service.yaml", Content: services, Hash: sha256.Sum256(services)})
 			var problems []manifest.Problem
 			b.ReportAllocs()
 			step := func(i int) {
 				tree = with(tree, edits[i%2])
-				change, err := both.apply(b.Context(), tree)
+				change, err := folder.apply(b.Context(), tree)
 				if err != nil {
 					b.Fatal(err)
 				}
-				problems = both.located(change, both.translator.Apply(change))
+				problems = folder.located(change, translator.Apply(change))
 			}
 			step(1)
 			for i := 0; b.Loop(); i++ {

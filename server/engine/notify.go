@@ -13,7 +13,6 @@ import (
 
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store/visible"
-	"github.com/gatefold/gatefold/translate"
 )
 
 // notifier tells the service manager how gatefold is, as sd_notify(3) says: one datagram
@@ -101,27 +100,15 @@ func (n *notifier) reloading(reload reloadFunc) reloadFunc {
 // reloadFunc is server.Options.Reload.
 type reloadFunc func(ctx context.Context, allowEmpty bool) (server.Changes, error)
 
-// announced has a notifier tell of the first snapshot and of holds.
-type announced struct {
-	publisher
-	notifier *notifier
-}
-
-func (n *notifier) ready(p publisher) publisher { return announced{p, n} }
-
-// Publish is publisher's.
-func (a announced) Publish(result translate.Result) {
-	a.publisher.Publish(result)
-	a.notifier.once.Do(func() { close(a.notifier.begun) })
-}
-
-// Reloaded is publisher's.
-func (a announced) Reloaded(r server.Reload) {
-	a.publisher.Reloaded(r)
+// observe tells of the first snapshot and of a folder that is frozen.
+func (n *notifier) observe(r *run) {
+	if r.published {
+		n.once.Do(func() { close(n.begun) })
+	}
 	switch {
-	case r.Hold != "":
-		a.notifier.send("STATUS=ALARM: the folder is frozen: " + visible.Text(r.Hold))
-	case r.OK:
-		a.notifier.send("STATUS=Serves what the folder says.")
+	case r.reload.Hold != "":
+		n.send("STATUS=ALARM: the folder is frozen: " + visible.Text(r.reload.Hold))
+	case r.reload.OK:
+		n.send("STATUS=Serves what the folder says.")
 	}
 }

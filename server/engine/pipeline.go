@@ -3,9 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,83 +15,75 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// pipeline takes each Tree through store, translate and server, one at a time.
+// pipeline takes each Tree to the Envoys, one at a time.
 type pipeline struct {
-	*steps
-	mu        turn                 // held while a Tree goes through
-	rescan    chan chan<- struct{} // watcher.Options.Rescan
-	publisher publisher
-	log       zerolog.Logger
-	problems  problemLog
+	reader      *reader      // Tree to Change
+	translation *translation // Change to Result
+	server      publisher    // Result to Envoys
+	observers   []observer   // they see each run when it has ended, in this order
+
+	mu     turn                 // held while a run is under way
+	rescan chan chan<- struct{} // watcher.Options.Rescan
+	log    zerolog.Logger
+	busy   *busy
+	state  *state // nil keeps nothing
+
+	tree      *watcher.Tree     // the folder's last
+	last      store.Change      // the problems and stale objects of the folder, as the store returned them last
 	asked     []*server.Changes // of reloads that users wait for
-	ledger    ledger
-	published bool
-	save      func()               // what serves, for a restart; nil where nothing is kept
-	rehearsal func() publisher     // makes a publisher without clients; nil where no mistake of publishing is looked for
-	beginAnew func(cause error)    // has the store forget a state that cannot be applied; nil once something is published
-	tree      *watcher.Tree        // the folder's last
-	refused   translate.Quarantine // the newest
-	trusted   translate.Quarantine // the last that was applied
-	flaws     []manifest.Problem   // of the store, as they are now
-	stale     []store.Stale        // the same
-	ignored   []store.Ignored      // the same, as they were logged last
-	empty     bool                 // the folder's last Tree had no files
-	// unsure is set while a Change is on its way from the store to the server.
-	// Found set, it tells that a mistake lost one.
-	unsure bool
-	// pending is what the translator has not come to the end of, and sent what it came to the
-	// end of last.
-	pending, sent store.Change
-	// renewed is set while the translator is fresh, and the server has what it does not know of.
-	renewed  bool
-	retry    bool // a user asked for a reload: what is withheld is tried again
-	withheld *withholding
-	busy     *busy
+	published bool              // something was
 
-	ending    context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
-	used      func() time.Duration
-	running   atomic.Pointer[watcher.Tree] // that goes through, nil between two
-	newer     atomic.Bool                  // another waits
-	searching bool                         // for objects to be withheld
-	yielded   int                          // runs in a row that gave way to a newer Tree
-}
-
-func newPipeline(ctx context.Context, both *steps, log zerolog.Logger) *pipeline {
-	return &pipeline{
-		steps: both, mu: newTurn(), rescan: make(chan chan<- struct{}), log: log, ledger: newLedger(),
-		withheld: newWithholding(), busy: newBusy(time.Now, log), ending: ctx, used: watcher.ThreadTime,
-	}
+	ending  context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
+	used    func() time.Duration
+	running atomic.Pointer[watcher.Tree] // that a run is about, nil between two
+	newer   atomic.Bool                  // another waits
+	yielded int                          // runs in a row that gave way to a newer Tree
 }
 
 // publisher is what the pipeline needs of server.Server.
-type publisher interface {
-	Publish(translate.Result)
-	Reloaded(server.Reload)
+type publisher interface{ Publish(translate.Result) }
+
+// observer sees each run when it has ended: what was published, or why nothing was.
+type observer interface{ observe(r *run) }
+
+func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipeline {
+	p := &pipeline{
+		reader: folder, mu: newTurn(), rescan: make(chan chan<- struct{}), log: log,
+		busy: newBusy(time.Now, log), ending: ctx, used: watcher.ThreadTime,
+	}
+	p.translation = newTranslation(folder, p.interrupt, log)
+	return p
 }
 
-// reload is what one Tree came to.
-type reload struct {
-	tree     watcher.Tree
-	change   store.Change
-	result   translate.Result
-	problems []manifest.Problem
-	step     string // that runs, or ran last
-	ended    error  // why it was interrupted; nil when it was not
-	busy     *busy
-	again    bool // something was published before
-	stages   map[string]time.Duration
+// run is one way through the pipeline.
+type run struct {
+	tree      *watcher.Tree // nil where something else than the folder has changed
+	change    store.Change
+	result    translate.Result
+	problems  []manifest.Problem // all that there are now, with their places
+	errors    int                // of the problems
+	warnings  int                // the same
+	published bool
+	reload    server.Reload // how it ended; zero without a Tree
+
+	first bool // nothing was published before
+	asked bool // a user waits for it
+	step  string
+	busy  *busy
 }
 
-// reload serves what the folder says now. Whatever goes wrong, what served
-// before goes on serving.
+// errWaiting is the end of a run while the folder is missing or frozen, and nothing was ever served.
+var errWaiting = errors.New("the folder is waited for")
+
+// reload serves what the folder says now. Whatever goes wrong, what was served is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tree = &tree
 	p.running.Store(&tree)
 	p.newer.Store(false)
 	defer p.running.Store(nil)
-	p.take(tree)
+	p.tree = &tree
+	p.carry(&tree)
 }
 
 // reloadSecrets serves what the folder of Secrets says now. Before the first Tree of
@@ -102,80 +91,180 @@ func (p *pipeline) reload(tree watcher.Tree) {
 func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.secrets.take(tree)
+	p.reader.secrets.take(tree)
 	if p.tree != nil {
 		again := *p.tree
 		again.Noticed, again.Scan = tree.Noticed, tree.Scan
-		p.take(again)
+		p.carry(&again)
 	}
 }
 
-// quarantine takes in what Envoys rejected and serves what follows. Before
-// anything is published, it waits for the first Tree.
-func (p *pipeline) quarantine(refused translate.Quarantine) {
+// quarantine takes over what Envoys rejected, and serves what follows.
+func (p *pipeline) quarantine(rejected translate.Quarantine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refused = refused
-	p.translator.Quarantine(refused)
+	p.translation.quarantine(rejected)
 	p.republish()
 }
 
-// lackEnvoys takes in the problems of Gateways that have no Envoy on this machine.
+// lackEnvoys takes over the problems of Gateways that have no Envoy on this machine.
 func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.unhosted = problems
+	p.reader.unhosted = problems
 	p.republish()
 }
 
-// republish serves the folder as it was read last, once something is published, after a change
-// that did not come from it. p.mu is held.
+// republish serves the folder as it was read last, after a change that did not come from it.
+// Before anything is published, it is left to the first Tree. p.mu is held.
 func (p *pipeline) republish() {
-	if !p.published {
+	if p.published {
+		p.carry(nil)
+	}
+}
+
+// carry brings a Tree, nil for the last one, to the Envoys, and shows the run to the observers.
+func (p *pipeline) carry(tree *watcher.Tree) {
+	r := &run{tree: tree, first: !p.published, asked: len(p.asked) > 0, busy: p.busy}
+	r.reload.Stages = map[string]time.Duration{}
+	err := p.recover(r)
+	p.busy.end(err == nil || errors.Is(err, errWaiting))
+	switch {
+	case isEnd(err):
+		p.log.Info().Str("step", r.step).Msg("the run is interrupted, as gatefold stops; Envoys keep what they have")
+		return
+	case errors.Is(err, errNewer):
+		p.yielded++
+		p.log.Warn().Str("step", r.step).Msg("the folder has changed again while a long run is under way; the run continues with the newer state")
 		return
 	}
-	r := p.newReload()
-	r.change.Problems, r.change.Stale = p.flaws, p.stale
-	ok := p.guard(r, func() { p.publish(r) }) && r.ended == nil
-	if p.busy.end(ok); ok {
-		p.problems.update(p.log, r.problems)
+	p.yielded = 0
+	r.conclude(err)
+	for _, o := range p.observers {
+		p.show(o, r)
 	}
 }
 
-// newReload begins a reload.
-func (p *pipeline) newReload() *reload {
-	return &reload{busy: p.busy, again: p.published, stages: map[string]time.Duration{}}
+// flow is what gatefold does: it publishes what translate makes of what the store makes of the
+// folder. The first step that fails ends it, and what was published before is still served.
+func (p *pipeline) flow(r *run) error {
+	if err := p.read(r); err != nil {
+		return err
+	}
+	if err := p.translate(r); err != nil {
+		return err
+	}
+	return p.publish(r)
 }
 
-// questionPatience is how long a question about the folder waits for a run to end.
-const questionPatience = 5 * time.Second
-
-// places finds where fields are written in the folder as it was read last. It
-// waits for a Tree that is on its way, no longer than questionPatience: no place is known then.
-func (p *pipeline) places(fields []manifest.Field) []store.Place {
-	if !p.mu.within(questionPatience) {
-		return make([]store.Place, len(fields))
+// read has the store make a Change of the Tree.
+func (p *pipeline) read(r *run) (err error) {
+	if r.tree == nil {
+		r.change = p.last
+		return nil
 	}
-	defer p.mu.Unlock()
-	return p.store.Places(fields)
+	r.reload.Stages["scan"] = r.tree.Scan
+	if r.time("store", func() { r.change, err = p.reader.apply(p.ending, *r.tree) }); err != nil {
+		return err
+	}
+	r.splitStore()
+	p.last = store.Change{Problems: r.change.Problems, Stale: r.change.Stale}
+	for _, asked := range p.asked {
+		asked.Add(r.change)
+	}
+	// A folder that is missing or held at a start is waited for, unless a state was restored.
+	if !p.published && !r.change.Restored && (r.tree.Missing || r.change.Hold != "") {
+		r.problems = r.change.Problems
+		return errWaiting
+	}
+	return nil
 }
 
-// outlines reads what routes ask for, as places does.
-func (p *pipeline) outlines(keys []manifest.Key) []store.Outline {
-	if !p.mu.within(questionPatience) {
-		return make([]store.Outline, len(keys))
+// translate makes a Result of the Change, with everything that there is to say of the folder.
+func (p *pipeline) translate(r *run) (err error) {
+	if r.time("translate", func() { r.result, err = p.translation.apply(r.change) }); err != nil {
+		return err
 	}
-	defer p.mu.Unlock()
-	return p.store.Outlines(keys)
+	r.result.Stale = p.translation.withheld.report(&r.result, r.change.Stale, p.reader.store)
+	r.time("locate", func() { r.problems = p.reader.located(r.change, r.result) })
+	r.result.Problems, r.errors, r.warnings = r.problems, p.reader.errors, p.reader.warnings
+	return nil
 }
 
-// labels returns the labels of objects that are served, as places does.
-func (p *pipeline) labels(keys []manifest.Key) []map[string]string {
-	if !p.mu.within(questionPatience) {
-		return make([]map[string]string, len(keys))
+// publish hands the Result to the server. A mistake that publishing makes costs the object that
+// causes it, which a rehearsal finds and withholds. Where it finds none, what was served is still
+// served, and the next Tree is tried with a fresh translator.
+func (p *pipeline) publish(r *run) (err error) {
+	if r.time("publish", func() { err = caught(func() { p.server.Publish(r.result) }) }); err != nil {
+		if err := p.translation.rehearse(err); err != nil {
+			return err
+		}
+		if err := p.translate(r); err != nil {
+			return err
+		}
+		r.time("publish", func() { p.server.Publish(r.result) })
 	}
-	defer p.mu.Unlock()
-	return p.store.Labels(keys)
+	p.translation.published(r.result)
+	p.published, r.published = true, true
+	return nil
+}
+
+// recover runs the flow and, after a panic, brings the store to where it can go on from: while
+// nothing is published, the flow runs once more without the saved state.
+func (p *pipeline) recover(r *run) error {
+	err := p.guard(r)
+	var panicked *mistake
+	switch {
+	case !errors.As(err, &panicked):
+	case p.forgetState(nil): // the log has what happened
+		return p.guard(r)
+	case r.step == "store":
+		p.renewStore()
+	}
+	return err
+}
+
+// guard is the barrier around the flow: a panic in it is a mistake in gatefold, not the user's.
+// It is logged with its stack, and no later step runs.
+func (p *pipeline) guard(r *run) (err error) {
+	if panicked := caught(func() { err = p.flow(r) }); panicked != nil {
+		p.alarm(r, panicked, "this change of the folder is not served, what served before is; the next edit is tried afresh")
+		return panicked
+	}
+	return err
+}
+
+// show shows a run to an observer. After a panic the next run publishes everything again.
+func (p *pipeline) show(o observer, r *run) {
+	if panicked := caught(func() { o.observe(r) }); panicked != nil {
+		p.alarm(r, panicked, "what was published is served, but not all that follows from it was done; it is done at the next edit")
+		p.translation.phase = ahead
+	}
+}
+
+func (p *pipeline) alarm(r *run, panicked error, consequence string) {
+	describeMistake(p.log.Error().Str("step", r.step), panicked).
+		Msg("ALARM: a mistake in gatefold: " + consequence + "; please report it")
+}
+
+// forgetState begins again from the texts of the saved state, which are checked like those of the
+// folder. It reports whether there is a state, of which nothing is published yet.
+func (p *pipeline) forgetState(cause error) bool {
+	if p.published || !p.state.giveUp(cause) {
+		return false
+	}
+	p.translation.restart()
+	return true
+}
+
+// renewStore has a fresh Store go on from what is served, after a panic of the store in the middle
+// of a Change. The translator is renewed, too, as it may be further than what is served.
+func (p *pipeline) renewStore() {
+	fresh, err := p.reader.store.Anew()
+	if err != nil { // New has succeeded before
+		panic(err)
+	}
+	p.reader.store, p.translation.phase = fresh, ahead
 }
 
 // expect translates what a state gave while the folder is read: beside an unchanged
@@ -184,175 +273,65 @@ func (p *pipeline) labels(keys []manifest.Key) []map[string]string {
 func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.newReload()
-	if !p.guard(r, func() { p.translateRestored(r) }) {
-		p.unsure = true
-	}
-}
-
-func (p *pipeline) translateRestored(r *reload) {
-	objects := p.store.Restored()
-	if len(objects) == 0 || p.secrets != nil || p.unsure {
+	objects := p.reader.store.Restored()
+	if len(objects) == 0 || p.reader.secrets != nil || p.translation.phase != agreed {
 		return
 	}
-	r.time("translate", func() { r.ended = p.attempt(store.Change{Set: objects}, runDeadline) })
+	r := &run{busy: p.busy, reload: server.Reload{Stages: map[string]time.Duration{}}}
+	change := store.Change{Set: objects}
+	var err error
+	r.time("translate", func() { err = p.translation.expect(change) })
 	p.busy.end(true)
-	var m *mistake
-	switch p.unsure = r.ended != nil; {
-	case errors.As(r.ended, &m) && p.beginAnew != nil:
-		p.startAnew(r.ended)
-	case blamable(r.ended):
-		p.reportMistake(r.step, r.ended, store.Change{Set: objects})
-	}
-}
-
-// startAnew begins once more, without what the state holds beside texts.
-func (p *pipeline) startAnew(cause error) {
-	p.beginAnew(cause)
-	p.beginAnew, p.unsure, p.pending = nil, false, store.Change{}
-	p.translator = p.newTranslator()
-}
-
-func (p *pipeline) take(tree watcher.Tree) {
-	r := p.newReload()
-	r.tree, r.stages["scan"] = tree, tree.Scan
-	ok := p.run(r)
-	p.busy.end(r.ended == nil)
+	var panicked *mistake
 	switch {
-	case isEnd(r.ended):
-		p.log.Info().Str("step", r.step).Msg("the run is interrupted, as gatefold stops; Envoys keep what they have")
-		return
-	case errors.Is(r.ended, errNewer):
-		p.yielded++
-		p.log.Warn().Str("step", r.step).Msg("the folder has changed again while a long run is under way; the run continues with the newer state")
-		return
-	}
-	p.yielded = 0
-	if !ok || r.ended != nil {
-		p.publisher.Reloaded(server.Reload{Result: "failed", Stages: r.stages})
-		return
-	}
-	p.problems.update(p.log, r.problems)
-	if r.change.Hold != "" {
-		p.log.Error().Str("folder", tree.Root).Str("hold", r.change.Hold).
-			Msg("ALARM: the folder is frozen: gatefold still serves what it served before")
-		p.publisher.Reloaded(server.Reload{Result: "held", Hold: r.change.Hold, Stages: r.stages})
-		return
-	}
-	if p.waiting(r) {
-		p.publisher.Reloaded(server.Reload{
-			Result: "waiting", Awaits: "the folder " + tree.Root + " is not there and is waited for", Stages: r.stages,
-		})
-		return
-	}
-	p.noteIgnored(r.change.Ignored)
-	p.noteEmpty(r.tree)
-	p.summarize(r)
-	outcome := "ok"
-	if len(r.problems) > 0 {
-		outcome = "problems"
-	}
-	p.publisher.Reloaded(server.Reload{Result: outcome, OK: true, Stages: r.stages})
-}
-
-// noteIgnored logs the documents that are none of gatefold's, when they change.
-func (p *pipeline) noteIgnored(ignored []store.Ignored) {
-	if slices.Equal(ignored, p.ignored) {
-		return
-	}
-	if p.ignored = ignored; len(ignored) > 0 {
-		p.log.Info().Strs("documents", store.IgnoredWords(ignored)).Msg("the folder holds documents that gatefold does not use")
+	case errors.As(err, &panicked) && p.forgetState(err):
+	case blamable(err):
+		p.translation.reportMistake(r.step, err, change)
 	}
 }
 
-// noteEmpty warns of a folder without files, which is hardly the one that was meant.
-func (p *pipeline) noteEmpty(tree watcher.Tree) {
-	empty := tree.Files.Len()+len(tree.Skipped) == 0
-	if empty && !p.empty {
-		p.log.Warn().Str("folder", tree.Root).Msg("no YAML files in the folder: gatefold serves nothing until there are some")
-	}
-	p.empty = empty
-}
-
-// run takes a Tree through all steps.
-func (p *pipeline) run(r *reload) (ok bool) {
-	if p.guard(r, func() { p.step(r) }) {
-		return true
-	}
-	if p.published || p.beginAnew == nil {
-		p.renewStore(r)
-		return false
-	}
-	p.startAnew(nil) // the log has what happened
-	return p.guard(r, func() { p.step(r) })
-}
-
-// renewStore has a fresh Store go on from what is served, after a panic of the store in the middle
-// of a Change. The translator is renewed, too, as it may be further than what is served.
-func (p *pipeline) renewStore(r *reload) {
-	if r.step != "store" {
+// conclude notes how the run ended.
+func (r *run) conclude(err error) {
+	if r.tree == nil {
 		return
 	}
-	p.guard(r, func() {
-		fresh, err := p.store.Anew()
-		if err != nil { // New has succeeded before
-			panic(err)
+	switch {
+	case errors.Is(err, errWaiting):
+		r.reload.Result, r.reload.Awaits = "waiting", "the folder "+r.tree.Root+" is not there and is waited for"
+		if r.change.Hold != "" {
+			r.reload.Result, r.reload.Awaits, r.reload.Hold = "held", "", r.change.Hold
 		}
-		p.store, p.unsure = fresh, true
-	})
-}
-
-// step takes a Tree through all steps, unless it is interrupted.
-func (p *pipeline) step(r *reload) {
-	if r.time("store", func() { r.change, r.ended = p.apply(p.ending, r.tree) }); r.ended != nil {
-		return
-	}
-	p.flaws, p.stale = r.change.Problems, r.change.Stale
-	for _, asked := range p.asked {
-		asked.Add(r.change)
-	}
-	r.splitStore()
-	p.publish(r)
-}
-
-// guard is the barrier around the steps: a panic in one of them is our mistake,
-// not the user's. It is logged with its stack, and no later step runs.
-func (p *pipeline) guard(r *reload, steps func()) (ok bool) {
-	defer func() {
-		if mistake := recover(); mistake != nil {
-			p.log.Error().Str("step", r.step).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
-				Msg("ALARM: a mistake in gatefold: this change of the folder is not served, what served before is; the next edit is tried afresh; please report it")
+	case err != nil:
+		r.reload.Result = "failed"
+	case r.change.Hold != "":
+		r.reload.Result, r.reload.Hold = "held", r.change.Hold
+	default:
+		r.reload.Result, r.reload.OK = "ok", true
+		if len(r.problems) > 0 {
+			r.reload.Result = "problems"
 		}
-	}()
-	steps()
-	return true
-}
-
-// waiting tells whether there is nothing to serve yet: a folder that is missing
-// or held at start is waited for, and gatefold is not ready before, unless it
-// goes on from a state.
-func (p *pipeline) waiting(r *reload) bool {
-	return !p.published && !r.change.Restored && (r.tree.Missing || r.change.Hold != "")
+	}
 }
 
 // splitStore divides the store's time between parsing and validation. What the
-// store tells of both are sums over all cores.
-func (r *reload) splitStore() {
+// store returns of both are sums over all cores.
+func (r *run) splitStore() {
 	parse, validate := r.change.Stats.Parse, r.change.Stats.Validate
 	share := 0.0
 	if parse+validate > 0 {
 		share = float64(parse) / float64(parse+validate)
 	}
-	r.stages["parse"] = time.Duration(share * float64(r.stages["store"]))
-	r.stages["validate"] = r.stages["store"] - r.stages["parse"]
-	delete(r.stages, "store")
+	stages := r.reload.Stages
+	stages["parse"] = time.Duration(share * float64(stages["store"]))
+	stages["validate"] = stages["store"] - stages["parse"]
+	delete(stages, "store")
 }
 
 // time runs one step.
-func (r *reload) time(step string, run func()) {
+func (r *run) time(step string, work func()) {
 	r.step = step
 	start := time.Now()
 	r.busy.begin(step)
-	run()
-	r.stages[step] = time.Since(start)
+	work()
+	r.reload.Stages[step] = time.Since(start)
 }

@@ -36,14 +36,14 @@ func (r *recorder) Reloaded(reload server.Reload) { r.reloads = append(r.reloads
 
 func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
 	t.Helper()
-	both, err := newSteps(t.Context(), Folder{})
+	folder, err := newReader(t.Context(), Folder{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
 	r := &recorder{}
-	p := newPipeline(t.Context(), both, zerolog.New(&log))
-	p.publisher = r
+	p := newPipeline(t.Context(), folder, zerolog.New(&log))
+	p.server, p.observers = r, []observer{&runLog{log: p.log}, reports{r}}
 	return p, r, &log
 }
 

@@ -15,41 +15,41 @@ import (
 // have are told of all the same.
 func TestAnEditLooksAtNoSecretOfTheOtherFolder(t *testing.T) {
 	dir := t.TempDir()
-	folder := filepath.Join(dir, "default", "web")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	web := filepath.Join(dir, "default", "web")
+	if err := os.MkdirAll(web, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	crt, key := envoytest.NewAuthority(t).Issue("example.com")
-	envoytest.Replace(t, filepath.Join(folder, "tls.crt"), crt)
-	envoytest.Replace(t, filepath.Join(folder, "tls.key"), key)
+	envoytest.Replace(t, filepath.Join(web, "tls.crt"), crt)
+	envoytest.Replace(t, filepath.Join(web, "tls.key"), key)
 	options := Folder{Secrets: dir, Watch: watcher.Options{Limits: watcher.DefaultLimits()}}
-	both, err := newSteps(t.Context(), options)
+	folder, err := newReader(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := applied(t, both, tree(oneGateway))
+	first := applied(t, folder, tree(oneGateway))
 	if len(first.Set) != 2 || len(first.Problems) != 0 {
 		t.Fatalf("%d objects, %v", len(first.Set), first.Problems)
 	}
-	both.secrets.tree = watcher.Tree{} // whoever looks at it misses the Secret
+	folder.secrets.tree = watcher.Tree{} // whoever looks at it misses the Secret
 	twice := oneGateway + "\n---\n" + tlsSecret(t, crt, key)
-	second := applied(t, both, tree(twice))
+	second := applied(t, folder, tree(twice))
 	if len(second.Set)+len(second.Gone) != 0 || len(second.Problems) != 1 || second.Problems[0].Code != "DuplicateObject" {
 		t.Errorf("a Secret that both have: %d set, %d gone, %v", len(second.Set), len(second.Gone), second.Problems)
 	}
-	third := applied(t, both, tree(twice+"\n# more\n"))
+	third := applied(t, folder, tree(twice+"\n# more\n"))
 	if !store.SameProblems(second.Problems, third.Problems) {
 		t.Error("the same problems are another list")
 	}
-	if last := applied(t, both, tree(oneGateway)); len(last.Set)+len(last.Gone)+len(last.Problems) != 0 {
+	if last := applied(t, folder, tree(oneGateway)); len(last.Set)+len(last.Gone)+len(last.Problems) != 0 {
 		t.Errorf("once more alone: %d set, %d gone, %v", len(last.Set), len(last.Gone), last.Problems)
 	}
 }
 
-// applied is what steps make of a Tree.
-func applied(t *testing.T, both *steps, tree watcher.Tree) store.Change {
+// applied is what a reader makes of a Tree.
+func applied(t *testing.T, folder *reader, tree watcher.Tree) store.Change {
 	t.Helper()
-	change, err := both.apply(t.Context(), tree)
+	change, err := folder.apply(t.Context(), tree)
 	if err != nil {
 		t.Fatal(err)
 	}

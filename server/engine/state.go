@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -30,7 +29,8 @@ type state struct {
 	failed  error            // why
 	damaged bool             // some of what was there could not be used
 	objects int              // restored
-	saved   []store.Saved    // what was found
+	reader  *reader          // of the folder
+	saved   []store.Saved    // what was restored; nil once something is published
 	keeper  *journal.Keeper  // set by begin
 }
 
@@ -43,7 +43,7 @@ type State struct {
 
 // open takes the state of the folder and has the store go on from it. What is
 // wrong with it is logged; an error says that another gatefold uses it.
-func (o State) open(folder string, both *steps, log zerolog.Logger) (*state, error) {
+func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error) {
 	if o.Dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
 	}
@@ -51,7 +51,7 @@ func (o State) open(folder string, both *steps, log zerolog.Logger) (*state, err
 	if err != nil {
 		return nil, err
 	}
-	s := &state{options: journal.Options{Dir: o.Dir, Root: root, Fingerprint: fingerprint()}, log: log}
+	s := &state{reader: r, options: journal.Options{Dir: o.Dir, Root: root, Fingerprint: fingerprint()}, log: log}
 	opened, content, err := journal.Open(s.options)
 	switch {
 	case err != nil && !o.Named:
@@ -61,7 +61,7 @@ func (o State) open(folder string, both *steps, log zerolog.Logger) (*state, err
 		return nil, fmt.Errorf("%w; choose another by --state-dir", err)
 	}
 	s.journal, s.failed = opened, err
-	s.restore(both, content, o.Secrets)
+	s.restore(r, content, o.Secrets)
 	return s, nil
 }
 
@@ -73,10 +73,10 @@ func fingerprint() func() string {
 }
 
 // restore has the store go on from what was found.
-func (s *state) restore(both *steps, content journal.Content, secrets bool) {
-	unusable, err := restored(both.store, content.Saved, content.Sound)
+func (s *state) restore(r *reader, content journal.Content, secrets bool) {
+	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
-		unusable = s.setAside(both, content.Saved, err)
+		unusable = s.setAside(r, content.Saved, err)
 	}
 	s.saved = content.Saved
 	s.objects = len(content.Saved) - len(unusable)
@@ -98,35 +98,30 @@ func (s *state) restore(both *steps, content journal.Content, secrets bool) {
 
 // restored has a fresh Store go on from what is saved. An error is a mistake in gatefold.
 func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = newMistake(panicked, debug.Stack())
-		}
-	}()
-	return objects.Restore(saved, sound), nil
+	err = caught(func() { unusable = objects.Restore(saved, sound) })
+	return unusable, err
 }
 
 // setAside keeps a state that cannot be applied for diagnosis, and has a new Store go on
 // from the texts in it, which are checked like those of the folder; or, where that fails too, from
 // nothing. It returns what cannot be used.
-func (s *state) setAside(both *steps, saved []store.Saved, cause error) (unusable []manifest.Key) {
+func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable []manifest.Key) {
 	s.damaged = true
 	path, err := journal.SetAside(s.options.Dir, time.Now())
 	line := s.log.Error().Str("state", s.options.Dir).Str("kept", path).AnErr("rename", err)
-	var m *mistake
-	if errors.As(cause, &m) {
-		line = line.Str("panic", m.said).Bytes("stack", m.stack)
+	if cause != nil {
+		line = describeMistake(line, cause)
 	}
 	line.Msg("a mistake in gatefold: the saved state cannot be applied; gatefold sets it aside and reads everything again; please report it")
 	texts := slices.Clone(saved)
 	for i := range texts {
 		texts[i].Checked = nil
 	}
-	if both.store, err = both.newStore(); err == nil {
-		if unusable, err = restored(both.store, texts, false); err == nil {
+	if r.store, err = store.New(r.folder.Store); err == nil {
+		if unusable, err = restored(r.store, texts, false); err == nil {
 			return unusable
 		}
-		both.store, err = both.newStore()
+		r.store, err = store.New(r.folder.Store)
 	}
 	if err != nil { // New has succeeded before
 		panic(err)
@@ -145,7 +140,7 @@ func holdsSecret(all []store.Saved) bool {
 // restored tells whether there is something to serve without the folder.
 func (s *state) restored() bool { return s != nil && s.objects > 0 }
 
-// begin keeps what serves from now on.
+// begin keeps what is served from now on.
 func (s *state) begin(p *pipeline, srv *server.Server) {
 	if s == nil {
 		return
@@ -153,7 +148,7 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 	all := func() []store.Saved {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.store.Saved()
+		return p.reader.store.Saved()
 	}
 	s.keeper = journal.Start(s.options, s.journal, s.failed, all, func(err error) {
 		if err == nil {
@@ -165,11 +160,27 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 		s.log.Error().Err(err).Str("state", s.options.Dir).
 			Msg("ALARM: what serves cannot be saved; it goes on serving, but a restart would know only what was saved before")
 	})
-	saved := s.saved
-	s.saved = nil
-	p.beginAnew = func(cause error) { s.setAside(p.steps, saved, cause) }
-	p.save = func() { s.keeper.Save(p.store.Unsaved()) }
 	srv.Register(s.figures()...)
+}
+
+// observe saves what is published.
+func (s *state) observe(r *run) {
+	if s == nil || !r.published {
+		return
+	}
+	s.saved = nil
+	s.keeper.Save(s.reader.store.Unsaved())
+}
+
+// giveUp sets the state aside that was restored, as it cannot be applied, and has the reader begin
+// again. It reports false where there is none, or only the texts of one that was set aside before.
+func (s *state) giveUp(cause error) bool {
+	if s == nil || len(s.saved) == 0 {
+		return false
+	}
+	s.setAside(s.reader, s.saved, cause)
+	s.saved = nil
+	return true
 }
 
 // figures are the metrics of the state.

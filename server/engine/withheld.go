@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -217,20 +215,3 @@ func rejected(from *gwv1.RouteStatus, why string) *gwv1.RouteStatus {
 	}
 	return out
 }
-
-// mistake is a panic of a step: a mistake in gatefold.
-type mistake struct {
-	said  string
-	stack []byte
-}
-
-// Error is error's.
-func (m *mistake) Error() string { return m.said }
-
-// blamable reports whether an error of the translator is for an object to be found.
-func blamable(err error) bool {
-	var m *mistake
-	return errors.Is(err, errOverdue) || errors.As(err, &m)
-}
-
-func newMistake(panicked any, stack []byte) *mistake { return &mistake{fmt.Sprint(panicked), stack} }

@@ -2,12 +2,15 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/watcher"
 )
 
 // stageNames are the stages that a summary tells, in their order.
@@ -23,18 +26,63 @@ func LogFields() []string {
 	return append(fields, "total_ms", "revision")
 }
 
+// runLog logs each run: problems that are new or fixed, and what became of the folder.
+type runLog struct {
+	log      zerolog.Logger
+	problems problemLog
+	ignored  []store.Ignored // as they were logged last
+	empty    bool            // the folder's last Tree had no files
+}
+
+// observe is observer's.
+func (l *runLog) observe(r *run) {
+	if r.reload.Result == "failed" || r.tree == nil && !r.published { // the log has why
+		return
+	}
+	l.problems.update(l.log, r.problems)
+	switch {
+	case r.tree == nil:
+	case r.reload.Hold != "":
+		l.log.Error().Str("folder", r.tree.Root).Str("hold", r.reload.Hold).
+			Msg("ALARM: the folder is frozen: gatefold still serves what it served before")
+	case r.reload.OK:
+		l.noteIgnored(r.change.Ignored)
+		l.noteEmpty(r.tree)
+		l.summarize(r)
+	}
+}
+
+// noteIgnored logs the documents that are none of gatefold's, when they change.
+func (l *runLog) noteIgnored(ignored []store.Ignored) {
+	if slices.Equal(ignored, l.ignored) {
+		return
+	}
+	if l.ignored = ignored; len(ignored) > 0 {
+		l.log.Info().Strs("documents", store.IgnoredWords(ignored)).Msg("the folder holds documents that gatefold does not use")
+	}
+}
+
+// noteEmpty warns of a folder without files, which is hardly the one that was meant.
+func (l *runLog) noteEmpty(tree *watcher.Tree) {
+	empty := tree.Files.Len()+len(tree.Skipped) == 0
+	if empty && !l.empty {
+		l.log.Warn().Str("folder", tree.Root).Msg("no YAML files in the folder: gatefold serves nothing until there are some")
+	}
+	l.empty = empty
+}
+
 // summarize writes the one line of a reload. total_ms counts from the moment
-// that the first change was seen, quiet time included.
-func (p *pipeline) summarize(r *reload) {
+// that the first change was seen, debounce included.
+func (l *runLog) summarize(r *run) {
 	level := zerolog.InfoLevel
-	if len(p.asked) == 0 && r.nothing() {
+	if !r.asked && r.nothing() {
 		level = zerolog.DebugLevel
 	}
-	line := p.log.WithLevel(level).Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
+	line := l.log.WithLevel(level).Int("files", r.change.Stats.Files).Int("objects", r.change.Stats.Objects).
 		Int("changed", len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)).Int("resources", len(r.result.Delta)).
-		Int("errors", p.errors).Int("warnings", p.warnings)
+		Int("errors", r.errors).Int("warnings", r.warnings)
 	for _, stage := range stageNames() {
-		line.Float64(stage+"_ms", milliseconds(r.stages[stage]))
+		line.Float64(stage+"_ms", milliseconds(r.reload.Stages[stage]))
 	}
 	line.Float64("total_ms", milliseconds(time.Since(r.tree.Noticed)))
 	if r.tree.Revision != "" {
@@ -54,8 +102,8 @@ func (p *pipeline) summarize(r *reload) {
 }
 
 // nothing reports whether the folder was as it was: nothing was read, and nothing changed.
-func (r *reload) nothing() bool {
-	return r.again && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
+func (r *run) nothing() bool {
+	return !r.first && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
 }
 
 // maxKeysLogged is how many objects of each sort the line of a reload names.

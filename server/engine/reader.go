@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// reader makes a Change of each Tree: of the folder of YAML, and of the Secrets beside it.
+type reader struct {
+	folder  Folder
+	store   *store.Store
+	secrets *secretDir
+	standing
+}
+
+func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
+	r = &reader{folder: folder}
+	if r.store, err = store.New(folder.Store); err != nil {
+		return nil, err
+	}
+	if r.secrets, err = openSecrets(ctx, folder.Secrets, folder.Watch.Limits); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// apply takes a Tree of the folder, and the Secrets beside it. When ctx ends first, it
+// returns its error, and nothing is taken.
+func (r *reader) apply(ctx context.Context, tree watcher.Tree) (store.Change, error) {
+	change, err := r.store.ApplyUntil(ctx, tree)
+	if err != nil {
+		return change, err
+	}
+	change.Problems = prefixed(change.Problems, r.folder.Store.PathPrefix, tree.Root)
+	return r.secrets.join(change), nil
+}
+
+// all is the Change that brings a fresh translator to what apply has returned so far.
+func (r *reader) all() store.Change { return r.secrets.overlay(r.store.Told()) }

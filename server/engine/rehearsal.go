@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// rehearse looks for the objects of the last Change that cannot be published, and withholds them:
+// it publishes the Change in parts to a server without clients. cause is why it could not be
+// published as a whole. It returns errLost where it finds none, and the error of a run that is
+// interrupted. The next Change begins with a fresh translator.
+func (t *translation) rehearse(cause error) error {
+	t.reportMistake("publish", cause, t.sent)
+	translators, before := t.translators, maps.Clone(t.withheld.all)
+	defer func() { t.translators, t.phase = translators, ahead }()
+	t.translators = func(options translate.Options) translator {
+		return &rehearsed{translator: translators(options), publisher: t.rehearsal()}
+	}
+	err := errLost
+	if parts := partsOf(t.sent); len(parts) > 0 {
+		t.translator = t.translators(t.options)
+		err = t.isolate(parts, cause)
+	}
+	if err == nil && maps.Equal(before, t.withheld.all) {
+		err = errLost
+	}
+	if errors.Is(err, errLost) {
+		t.log.Error().Str("step", "publish").Msg("ALARM: no object is found that is the cause: this change of the folder is not served, what served before is; the next edit is tried afresh")
+	}
+	return err
+}
+
+// rehearsed is a translator that fails where publishing what it makes fails.
+type rehearsed struct {
+	translator
+	publisher publisher
+	usable    bool // it has what the folder had, and nothing of what failed
+}
+
+// Take publishes what follows from a Change, too.
+func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
+	if err := r.translator.Take(stop, change); err != nil {
+		return err
+	}
+	r.usable = false
+	r.publisher.Publish(r.Apply(store.Change{}))
+	r.usable = true
+	return nil
+}
+
+// Revert tells that the search is to begin with a fresh translator and a fresh server, unless
+// the Change did not come to be published.
+func (r *rehearsed) Revert() bool { return r.usable && r.translator.Revert() }

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// translation makes a Result of each Change, and survives mistakes of the translator: it finds the
+// objects that a Change cannot be applied with and withholds them (isolate.go), and a translator
+// that a mistake left half-done is replaced by a fresh one.
+type translation struct {
+	translator  translator
+	options     translate.Options
+	translators func(translate.Options) translator // makes them
+	rehearsal   func() publisher                   // makes a server without clients
+
+	reader *reader // what there is
+	log    zerolog.Logger
+	// stop ends an attempt that takes more CPU time than limit or, where it yields, that a newer
+	// Tree waits for.
+	stop func(limit time.Duration, yields bool) memo.Stop
+
+	phase    phase
+	pending  store.Change         // what the translator has not come to the end of
+	sent     store.Change         // what it came to the end of last
+	rejected translate.Quarantine // the newest
+	trusted  translate.Quarantine // the last that was published
+	ledger   ledger
+	withheld *withholding
+}
+
+// translator is what the engine needs of translate.Translator.
+type translator interface {
+	Take(stop memo.Stop, change store.Change) error
+	Apply(change store.Change) translate.Result
+	Quarantine(set translate.Quarantine)
+	Revert() (usable bool)
+	Former(key manifest.Key) *manifest.Object
+}
+
+// phase says how far the server is behind the translator.
+type phase string
+
+const (
+	agreed phase = ""      // the server has all that the translator has made
+	fresh  phase = "fresh" // the translator is new, and the server has what it does not know of
+	// ahead is set while a Change is on its way from the translator to the server. Found set, a
+	// mistake lost the Change: the next one begins with a fresh translator.
+	ahead phase = "ahead"
+)
+
+// errLost is the end of a run after which the translator cannot be brought to where it was.
+var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
+
+func newTranslation(folder *reader, stop func(time.Duration, bool) memo.Stop, log zerolog.Logger) *translation {
+	t := &translation{
+		options: onAllInterfaces(folder.folder.Routes), reader: folder, stop: stop, log: log,
+		translators: folder.folder.translators,
+		rehearsal:   func() publisher { return server.New(server.Options{}, zerolog.Nop()) },
+		ledger:      newLedger(), withheld: newWithholding(),
+	}
+	if t.translators == nil {
+		t.translators = func(options translate.Options) translator { return translate.New(options) }
+	}
+	t.restart()
+	return t
+}
+
+// onAllInterfaces has a Gateway without addresses listen on all interfaces, of both families
+// where IPv6 is there: an address that cannot be bound would cost the whole listener.
+func onAllInterfaces(options translate.Options) translate.Options {
+	options.Bind = []string{"0.0.0.0"}
+	if socket, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM, 0); err == nil {
+		_ = syscall.Close(socket) // it was opened to see whether it can be
+		options.Bind = append(options.Bind, "::")
+	}
+	return options
+}
+
+// apply returns what follows from a Change, and from those before that came to no end. It begins
+// anew when a Change was lost to a mistake: a translator left half-done would serve wrong routes.
+func (t *translation) apply(change store.Change) (result translate.Result, err error) {
+	t.ledger.changed(change)
+	t.pending = followed(t.pending, change)
+	if t.phase == ahead {
+		t.renew()
+	}
+	next := t.withheld.filter(t.pending)
+	switch err := t.attempt(next, runDeadline, true); {
+	case blamable(err):
+		t.reportMistake("translate", err, next)
+		if err := t.isolate(partsOf(next), err); err != nil {
+			t.phase = ahead
+			return result, err
+		}
+	case err != nil:
+		return result, err
+	}
+	result = t.translator.Apply(store.Change{})
+	if t.phase == fresh {
+		result = t.ledger.complete(result, t.reader.all())
+	}
+	t.sent, t.pending, t.phase = next, store.Change{}, ahead
+	return result, nil
+}
+
+// published notes that the server has a Result, and all before it.
+func (t *translation) published(result translate.Result) {
+	t.ledger.published(result)
+	t.reader.store.Applied(t.withheld.formers())
+	t.phase, t.trusted = agreed, t.rejected
+}
+
+// quarantine takes over what Envoys rejected.
+func (t *translation) quarantine(rejected translate.Quarantine) {
+	t.rejected = rejected
+	t.translator.Quarantine(rejected)
+}
+
+// retry has the next Change try again what is withheld.
+func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
+
+// expect has the translator take what the first Change will likely bring. An error is the
+// translator's; the next Change begins with a fresh one then.
+func (t *translation) expect(change store.Change) error {
+	err := t.attempt(change, runDeadline, true)
+	if err != nil {
+		t.phase = ahead
+	}
+	return err
+}
+
+// restart begins with a fresh translator, while nothing is published.
+func (t *translation) restart() {
+	t.phase, t.pending = agreed, store.Change{}
+	t.translator = t.translators(t.options)
+}
+
+// renew begins with a fresh translator, that is yet to be given all there is.
+func (t *translation) renew() {
+	t.translator = t.translators(t.options)
+	t.translator.Quarantine(t.rejected)
+	t.pending, t.phase = t.reader.all(), fresh
+}
+
+// attempt has the translator take a Change. A mistake is returned as an error.
+func (t *translation) attempt(change store.Change, limit time.Duration, yields bool) (err error) {
+	runtime.LockOSThread() // its CPU time is read
+	defer runtime.UnlockOSThread()
+	objects := len(change.Set) + len(change.Gone) + len(change.Invalid)
+	stop := t.stop(limit+time.Duration(objects)*deadlinePerObject, yields)
+	if panicked := caught(func() { err = t.translator.Take(stop, change) }); panicked != nil {
+		return panicked
+	}
+	return err
+}
+
+// reportMistake logs why a step cannot apply a Change as a whole.
+func (t *translation) reportMistake(step string, err error, change store.Change) {
+	line := t.log.Error().Str("step", step).Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
+	describeMistake(line, err).
+		Msg("a mistake in gatefold: this change cannot be applied as a whole; gatefold looks for the object that is the cause; please report it")
+}
