@@ -65,10 +65,15 @@ func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error
 	return s, nil
 }
 
-// fingerprint begins to find out schema.Fingerprint, and gives what waits for it.
+// fingerprint begins to compute schema.Fingerprint, and returns what waits for it. After a panic
+// it is "": then everything is checked again.
 func fingerprint() func() string {
 	found := make(chan string, 1)
-	go func() { found <- schema.Fingerprint() }()
+	go func() {
+		text := ""
+		_ = caught(func() { text = schema.Fingerprint() })
+		found <- text
+	}()
 	return sync.OnceValue(func() string { return <-found })
 }
 

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -82,7 +83,27 @@ func Open(options Options) (*Journal, Content, error) {
 	if err := j.take(); err != nil {
 		return nil, Content{}, fmt.Errorf("state folder %s: %w", options.Dir, err)
 	}
-	return j, j.open(), nil
+	return j, j.openSafely(), nil
+}
+
+// openSafely opens the journal. One that cannot be read for a mistake in gatefold is set aside, so
+// that no start ends by it.
+func (j *Journal) openSafely() (content Content) {
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		problem := fmt.Sprintf("%s: a mistake in gatefold (at %s)", nameOfJournal, strings.Join(store.PanickedAt(3), " < "))
+		kept, err := SetAside(j.options.Dir, time.Now())
+		if err != nil {
+			problem += fmt.Sprintf("; it cannot be set aside: %v", cause(err))
+		} else {
+			problem += "; it is kept as " + filepath.Base(kept)
+		}
+		content = Content{Problem: problem + "; please report it"}
+		j.Forget()
+	}()
+	return j.open()
 }
 
 func (j *Journal) path(name string) string { return filepath.Join(j.options.Dir, name) }

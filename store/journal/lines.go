@@ -16,18 +16,25 @@ type readLine struct {
 }
 
 // linesOf reads all lines, in their order; one without its end, which was being
-// written, is none. They are decoded on all cores, a piece of the journal on each.
+// written, is none. They are decoded on all cores, a piece of the journal on each. A panic of
+// the decoding becomes one of the reader.
 func linesOf(in io.Reader) iter.Seq[readLine] {
 	return func(yield func(readLine) bool) {
-		quit, pieces := make(chan struct{}), make(chan chan []readLine, runtime.GOMAXPROCS(0))
-		defer func() {
-			close(quit)
-			for range pieces { // until nothing reads any more
+		buffered := bufio.NewReaderSize(in, 1<<16)
+		var pieces []chan piece // that are being decoded
+		for more := true; more || len(pieces) > 0; pieces = pieces[1:] {
+			for more && len(pieces) < runtime.GOMAXPROCS(0) {
+				var texts []rawLine
+				texts, more = readPiece(buffered)
+				decoded := make(chan piece, 1)
+				go func() { decoded <- decodeAll(texts) }()
+				pieces = append(pieces, decoded)
 			}
-		}()
-		go cut(bufio.NewReaderSize(in, 1<<16), pieces, quit)
-		for piece := range pieces {
-			for _, l := range <-piece {
+			first := <-pieces[0]
+			if first.panicked != nil {
+				panic(first.panicked)
+			}
+			for _, l := range first.lines {
 				if !yield(l) {
 					return
 				}
@@ -39,30 +46,20 @@ func linesOf(in io.Reader) iter.Seq[readLine] {
 // pieceBytes is how much of a journal is decoded by one goroutine, at least.
 const pieceBytes = 1 << 18
 
-// cut cuts what is read into pieces and has them decoded. Whoever takes them bounds
-// by the length of the channel how many there are at once.
-func cut(in *bufio.Reader, pieces chan<- chan []readLine, quit <-chan struct{}) {
-	defer close(pieces)
-	for more := true; more; {
-		var texts []rawLine
-		texts, more = readPiece(in)
-		piece := make(chan []readLine, 1)
-		go func() { piece <- decodeAll(texts) }()
-		select {
-		case pieces <- piece:
-		case <-quit:
-			return
-		}
-	}
+// piece is a part of a journal, decoded; or the panic that ended the decoding.
+type piece struct {
+	lines    []readLine
+	panicked any
 }
 
-func decodeAll(texts []rawLine) []readLine {
-	lines := make([]readLine, len(texts))
+func decodeAll(texts []rawLine) (decoded piece) {
+	defer func() { decoded.panicked = recover() }()
+	decoded.lines = make([]readLine, len(texts))
 	for i, raw := range texts {
-		lines[i].length = raw.length
-		lines[i].sound = raw.length <= maxLine && lines[i].line.decode(raw.text)
+		decoded.lines[i].length = raw.length
+		decoded.lines[i].sound = raw.length <= maxLine && decoded.lines[i].line.decode(raw.text)
 	}
-	return lines
+	return decoded
 }
 
 // rawLine is the text of a line, without its break; a part of it where it is too long.
