@@ -16,7 +16,7 @@ func fromType(t reflect.Type) *node {
 	switch t {
 	case reflect.TypeFor[metav1.Time]():
 		n := &node{typ: "string"}
-		n.limits.Format = "date-time"
+		n.format("date-time")
 		return n
 	case reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[resource.Quantity]():
 		return &node{intOrString: true}

@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiserver/pkg/cel/common"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
 // node is one place in a kind's schema, in the form that the walk wants. It is
@@ -33,7 +31,8 @@ type node struct {
 	regexp *regexp.Regexp              // limits.Pattern
 	valid  func(string) (wrong string) // what a string must be beyond limits, in words
 	keys   func(string) (wrong string) // the same for the keys of a free map
-	rest   *validate.SchemaValidator   // allOf, anyOf, oneOf, not
+	formed validation.SchemaValidator  // has limits.Format, of a string; nil without
+	rest   validation.SchemaValidator  // allOf, anyOf, oneOf, not; nil without
 
 	rules []rule        // CEL
 	self  common.Schema // what the rules' self is; nil without rules
@@ -78,14 +77,25 @@ func (n *node) limit(s *structural.Structural) (err error) {
 			return fmt.Errorf("pattern: %w", err)
 		}
 	}
+	if n.limits.Format != "" && n.typ == "string" {
+		n.format(n.limits.Format)
+	}
 	if v := n.limits; v.AllOf != nil || v.AnyOf != nil || v.OneOf != nil || v.Not != nil {
-		full := s.ToKubeOpenAPI()
-		rest := &spec.Schema{SchemaProps: spec.SchemaProps{
-			AllOf: full.AllOf, AnyOf: full.AnyOf, OneOf: full.OneOf, Not: full.Not,
-		}}
-		n.rest = validate.NewSchemaValidator(rest, nil, "", strfmt.Default)
+		n.rest = validatorOf(structural.Generic{}, structural.ValueValidation{AllOf: v.AllOf, AnyOf: v.AnyOf, OneOf: v.OneOf, Not: v.Not})
 	}
 	return nil
+}
+
+// format sets the format that a string must have.
+func (n *node) format(name string) {
+	n.limits.Format = name
+	n.formed = validatorOf(structural.Generic{Type: "string"}, structural.ValueValidation{Format: name})
+}
+
+// validatorOf returns the API server's validator of some of what a schema says.
+func validatorOf(generic structural.Generic, some structural.ValueValidation) validation.SchemaValidator {
+	part := structural.Structural{Generic: generic, ValueValidation: &some}
+	return validation.NewSchemaValidatorFromOpenAPI(part.ToKubeOpenAPI())
 }
 
 // descend adds to n the nodes of all that s holds.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"unicode/utf8"
-
-	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
 // integral returns a float64 without fraction as an int64: decoders that know no
@@ -51,7 +49,7 @@ func (w *walk) text(n *node, s string) {
 		w.tooShort(s, *limits.MinLength)
 	case n.regexp != nil && !n.regexp.MatchString(s):
 		w.mismatch(s, limits.Pattern)
-	case limits.Format != "" && strfmt.Default.ContainsName(limits.Format) && !strfmt.Default.Validates(limits.Format, s):
+	case n.formed != nil && !n.formed.Validate(s).IsValid():
 		w.badFormat(s, limits.Format)
 	case n.valid != nil:
 		if wrong := n.valid(s); wrong != "" {
