@@ -16,8 +16,8 @@ const (
 	maxCompared = 10_000
 )
 
-// noListener says what listens where nothing does: the ports that serve the
-// host, or else all.
+// noListener is for a request to a port without a listener: it names the ports that serve the
+// host, or else all ports.
 func (b *reporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
@@ -52,7 +52,7 @@ func (b *reporter) noListener() {
 	b.report.Instead = unique(owners)
 }
 
-// otherwise says of a port that is served why it does not take the request.
+// otherwise returns why a port that has a listener does not take the request.
 func (b *reporter) otherwise() string {
 	for _, gateway := range b.facts.View.Gateways {
 		for i := range gateway.Ports {
@@ -87,7 +87,8 @@ func unique(names []string) []string {
 	return out
 }
 
-// notFound says which hosts, or which paths of the host, there are.
+// notFound is for a request that no rule takes: it names the hosts, or the paths of the host,
+// that exist.
 func (b *reporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -117,7 +118,7 @@ func (b *reporter) whatDiffers() string {
 	return "its headers, query or method do not"
 }
 
-// noPath says which rule handed the path on, if one did, and which paths are like it.
+// noPath names the rule that delegated the path, if one did, and the paths that are like it.
 func (b *reporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
@@ -134,8 +135,8 @@ func (b *reporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Instead = near[:min(len(near), maxInstead)]
 }
 
-// elsewhere are rules of other hosts that would take the request: what a child
-// that narrows its hosts leaves to nobody (GEP-1058, Hostname Settings).
+// elsewhere returns rules of other hosts that would take the request: a child that narrows
+// the hosts of its parent leaves the other hosts without a rule (GEP-1058, Hostname Settings).
 func (b *reporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0
@@ -171,7 +172,7 @@ func hostsOf(port *ir.PortView) []string {
 	return names
 }
 
-// nearest are the names most like name, at most maxInstead.
+// nearest returns the names most like name, at most maxInstead.
 func nearest(name string, names []string) []string {
 	distances := map[string]int{}
 	for _, candidate := range names[:min(len(names), maxCompared)] {
@@ -191,7 +192,7 @@ func byDistance(distance map[string]int) []string {
 	return names[:min(len(names), maxInstead)]
 }
 
-// hostname is a host without its port, in lower case.
+// hostname returns a host without its port, in lower case.
 func hostname(host string) string {
 	if i := portStart(host); i >= 0 {
 		host = host[:i]

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that serves other hosts alone, as its route has no hostnames and the
-// namespace of the route may not serve the host of the request (tenancy.AnnotationHosts).
+// narrowed is a rule that does not serve the host of the request: its route has no hostnames,
+// and the namespace of the route may serve other hosts only (tenancy.AnnotationHosts).
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
@@ -50,7 +50,7 @@ func (b *reporter) bounded() {
 	}
 }
 
-// narrowed looks for such rules in the tables of the listener of the request.
+// narrowed returns such rules in the tables of the listener of the request.
 func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -78,7 +78,8 @@ func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrow
 	return found
 }
 
-// domainOf is the virtual host of what attaches to a listener with all of its hosts.
+// domainOf returns the domain of the virtual host for routes that attach to a listener without
+// hostnames of their own.
 func domainOf(l ir.Listener) string {
 	if l.Hostname == "" {
 		return "*"
@@ -86,7 +87,8 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the route on the way to a rule that may not serve a host.
+// outOfBounds returns the route that may not serve a host, among that of the rule and those
+// that delegate to it.
 func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]

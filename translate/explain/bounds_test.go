@@ -117,7 +117,7 @@ func TestPoliciesOfAReportAreBounded(t *testing.T) {
 // Long names and paths are compared in part.
 func TestComparedTextsAreBounded(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
-	if n := distance(long, strings.ToUpper(long)); n > maxLikened {
+	if n := distance(long, strings.ToUpper(long)); n > maxComparedText {
 		t.Errorf("%d characters are compared", n)
 	}
 }

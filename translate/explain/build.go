@@ -17,10 +17,10 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Facts are what a Report draws on beside the question.
+// Facts are what a Report is made of beside the question.
 type Facts struct {
 	View *ir.View
-	// Problems are all that stand, with their places.
+	// Problems are all that there are, with their places.
 	Problems []manifest.Problem
 	// Statuses are those of all objects, sorted by key.
 	Statuses []status.Update
@@ -76,7 +76,8 @@ func Explain(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
-// grpcWords returns what a client of gRPC is told of a status, "" for other clients.
+// grpcWords returns the gRPC status that a client of gRPC gets for a status, "" for other
+// clients.
 func grpcWords(byGRPC bool, status uint32) string {
 	if !byGRPC {
 		return ""
@@ -132,8 +133,8 @@ func (b *reporter) listener() {
 
 func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
 
-// listenerOf is the listener with the most specific hostname that covers host
-// (Gateway API, Listener.hostname). The one listener of a port is it anyway.
+// listenerOf returns the listener with the most specific hostname that covers host
+// (Gateway API, Listener.hostname). The only listener of a port is returned for any host.
 func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	for _, l := range all {
 		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
@@ -170,25 +171,26 @@ func (b *reporter) route() {
 		if !known {
 			i = len(b.report.Actions)
 			byKind[part.Kind] = i
-			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part, &rule.Action) + b.unaskedWords(part.Kind)})
+			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part, &rule.Action) + b.unreachableWords(part.Kind)})
 		}
 		action := &b.report.Actions[i]
 		action.From = append(action.From, Source{Object: part.Object, Field: part.Field})
 	}
 }
 
-// unaskedWords says of a part of the rule whose service cannot be asked why not, "" for others.
-func (b *reporter) unaskedWords(kind string) string {
+// unreachableWords returns why Envoy cannot ask the service of a part of the rule; "" where it
+// can, or where the part needs no service.
+func (b *reporter) unreachableWords(kind string) string {
 	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
-		if reason := unasked(b.facts.View.Clusters, use.Extension); kind == use.Field.PartKind() && reason != "" {
+		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.Field.PartKind() && reason != "" {
 			return ", as now: " + reason
 		}
 	}
 	return ""
 }
 
-// hops are the way from the root to the rule: the chain of delegation, and the
-// route that holds the rule.
+// hops returns the way from the root to the rule: the chain of delegation, and the
+// route that has the rule.
 func hops(rule *ir.Rule) []HopReport {
 	var all []HopReport
 	for _, h := range rule.Chain {
@@ -270,7 +272,7 @@ func (b *reporter) addLost(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome names what is done, and why when no backend does it.
+// outcome sets what is done, and why when no backend answers.
 func (b *reporter) outcome() {
 	rule := b.answer.Rule
 	switch {
@@ -299,8 +301,8 @@ func (b *reporter) outcome() {
 	}
 }
 
-// whyResponds takes the reason from what closed the rule, from its problems, or
-// from those of the rules above it, which close all below them.
+// whyResponds returns the reason of a rule that answers by itself: from what closed the rule,
+// from its problems, or from those of the delegating rules above it.
 func (b *reporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.closed(); reason != "" {
 		return reason
@@ -325,8 +327,8 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// closed says what closes the rule that answers: a policy that is missing, or one that
-// cannot be used. It names the rule where that is one that delegates.
+// closed returns what closes the rule that answers: a policy that is missing, or one that
+// cannot be used. It names the rule where that is a delegating one.
 func (b *reporter) closed() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]
@@ -359,7 +361,7 @@ func (h *HopReport) rule() string {
 	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
 }
 
-// messages joins what some of the problems say.
+// messages joins the messages of the problems for which of is true.
 func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	var messages []string
 	for _, p := range b.facts.Problems {
@@ -375,7 +377,7 @@ func ofRule(p manifest.Problem, rule *ir.Rule) bool {
 	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
 }
 
-// concerns reports whether a problem is about a field or what is in it.
+// concerns reports whether a problem is about a field of an object, or about a field inside it.
 func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	rest, inside := strings.CutPrefix(p.Field, field)
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')

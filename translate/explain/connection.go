@@ -21,7 +21,7 @@ type ConnectionAnswer struct {
 	// Port and Candidates are as in Answer.
 	Port       *ir.Port
 	Candidates []string
-	// Stream is what takes it; nil where the port has none for the name.
+	// Stream is the stream that takes it; nil where the port has none for the name.
 	Stream *ir.Stream
 	// Domain is the name of the Stream that fits, "" without TLS.
 	Domain string
@@ -202,7 +202,7 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	return out
 }
 
-// outcome names what is done, and why when it is nothing.
+// outcome sets what is done, and why when that is nothing.
 func (b *connectionReporter) outcome() {
 	stream, gateway := b.is.Stream, "some Gateway"
 	if b.is.Port != nil {
@@ -239,8 +239,8 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	return cmp.Or(messages, "all of its weights are 0")
 }
 
-// problems picks those of what takes part, and where nothing answers those of routes
-// that stand nowhere.
+// problems returns those of the objects that take part and, where nothing answers, those of
+// routes without a stream.
 func (b *connectionReporter) problems() {
 	part := map[manifest.Key]bool{}
 	if b.report.Listener != nil {
@@ -270,7 +270,7 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams are URLs that lead somewhere.
+// streams returns URLs of connections that are answered.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -296,7 +296,8 @@ func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
 }
 
-// endsByName reports whether the port has listeners that the name in the handshake finds.
+// endsByName reports whether the port has listeners that are chosen by the name in the
+// handshake.
 func endsByName(port *ir.Port) bool {
 	return slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil }) ||
 		slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Domains != nil })

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// DelegationReport is the rule that hands the request's path to other routes, where none of
-// them takes the request.
+// DelegationReport is the rule that delegates the request's path to other routes, where none
+// of them takes the request.
 type DelegationReport struct {
 	Object manifest.Key `json:"object"`
 	// Rule counts from 0; RuleName is rules[].name.
@@ -32,25 +32,25 @@ type DelegationReport struct {
 const maxDelegates = 3
 
 // delegated is a match of a rule that hands requests on, with those above it.
-type delegated struct {
+type delegatingMatch struct {
 	chain []ir.Hop // down to the match
 	path  store.PathOutline
-	below map[ir.Hop]*delegated
+	below map[ir.Hop]*delegatingMatch
 }
 
-// findDelegation returns the match that hands the path on and is the longest, nil for none.
-// The paths come from the documents: a table has the rules of the routes below alone. They
-// are read level by level, and below a match that has not the path nothing is.
-func (b *reporter) findDelegation(host *ir.HostView) *delegated {
+// findDelegation returns the longest match that delegates the path, nil for none. The paths
+// are read from the documents, as a table has the rules of the delegated routes only. They are
+// read level by level: a match that does not have the path has none below it that does.
+func (b *reporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
-	var best *delegated
+	var best *delegatingMatch
 	for level := root.children(); len(level) > 0; {
 		var routes []manifest.Key
 		for _, d := range level {
 			routes = append(routes, d.chain[len(d.chain)-1].Route)
 		}
 		over.read(routes, b.facts.Outlines)
-		var next []*delegated
+		var next []*delegatingMatch
 		for _, d := range level {
 			if !over.follow(d) {
 				continue
@@ -65,14 +65,14 @@ func (b *reporter) findDelegation(host *ir.HostView) *delegated {
 	return best
 }
 
-func (d *delegated) longerThan(other *delegated) bool {
+func (d *delegatingMatch) longerThan(other *delegatingMatch) bool {
 	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
 }
 
 // chainsOf returns the chains of delegation under a host as a tree, at most those of
 // maxCompared rules. Its root stands for the host.
-func chainsOf(host *ir.HostView) *delegated {
-	root, looked := &delegated{}, 0
+func chainsOf(host *ir.HostView) *delegatingMatch {
+	root, looked := &delegatingMatch{}, 0
 	for rule := range host.Rules {
 		if looked++; looked > maxCompared {
 			break
@@ -81,9 +81,9 @@ func chainsOf(host *ir.HostView) *delegated {
 		for i, hop := range rule.Chain {
 			child := at.below[hop]
 			if child == nil {
-				child = &delegated{chain: rule.Chain[:i+1], path: at.path}
+				child = &delegatingMatch{chain: rule.Chain[:i+1], path: at.path}
 				if at.below == nil {
-					at.below = map[ir.Hop]*delegated{}
+					at.below = map[ir.Hop]*delegatingMatch{}
 				}
 				at.below[hop] = child
 			}
@@ -94,9 +94,9 @@ func chainsOf(host *ir.HostView) *delegated {
 }
 
 // children returns the matches right below, in the order of their routes.
-func (d *delegated) children() []*delegated {
+func (d *delegatingMatch) children() []*delegatingMatch {
 	all := slices.Collect(maps.Values(d.below))
-	slices.SortFunc(all, func(a, b *delegated) int {
+	slices.SortFunc(all, func(a, b *delegatingMatch) int {
 		x, y := a.chain[len(a.chain)-1], b.chain[len(b.chain)-1]
 		return cmp.Or(manifest.CompareKeys(x.Route, y.Route), cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Match, y.Match))
 	})
@@ -108,7 +108,7 @@ func (d *delegated) children() []*delegated {
 
 // follow completes the path of a delegated match by that of the one above it, and reports
 // whether the request has it.
-func (o *overlaps) follow(d *delegated) bool {
+func (o *overlaps) follow(d *delegatingMatch) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules
 	if last.Rule >= len(rules) {
@@ -129,8 +129,8 @@ func (o *overlaps) follow(d *delegated) bool {
 	return o.fitPath(d.path, o.path) > 0
 }
 
-// words is the path as other paths are shown.
-func (d *delegated) words() string {
+// words returns the path as other paths are shown.
+func (d *delegatingMatch) words() string {
 	kind := map[string]ir.PathKind{"Exact": ir.PathExact, "RegularExpression": ir.PathRegex}
 	of, special := kind[d.path.Type]
 	if !special {
@@ -139,9 +139,8 @@ func (d *delegated) words() string {
 	return pathWords(ir.Path{Kind: of, Value: d.path.Value})
 }
 
-// delegation reports the rule that handed the path on, and returns the sentence that says
-// so.
-func (b *reporter) delegation(d *delegated) string {
+// delegation reports the rule that delegated the path, and returns the sentence about it.
+func (b *reporter) delegation(d *delegatingMatch) string {
 	last := d.chain[len(d.chain)-1]
 	rules := b.overlaps().outlines[last.Route].Rules
 	report := &DelegationReport{
@@ -177,7 +176,7 @@ func childWords(child manifest.Key) string {
 	return child.String()
 }
 
-// over reports whether a rule stands below the match.
-func (d *delegated) over(rule *ir.Rule) bool {
+// over reports whether a rule was delegated by the match.
+func (d *delegatingMatch) over(rule *ir.Rule) bool {
 	return len(rule.Chain) >= len(d.chain) && slices.Equal(rule.Chain[:len(d.chain)], d.chain)
 }

@@ -36,13 +36,13 @@ type Answer struct {
 	// when several do: then Candidates names their Gateways.
 	Port       *ir.Port
 	Candidates []string
-	// Domain is the virtual host, "" when the host is nobody's.
+	// Domain is the virtual host, "" when there is none for the host.
 	Domain string
 	// Path is the path that is matched: normalized, without the query.
 	Path string
 	// Rule is the rule that takes the request; nil is a 404 (or a 400, see Outcome).
 	Rule *ir.Rule
-	// Outcome is what is done.
+	// Outcome is what Envoy does.
 	Outcome Outcome
 	// Unsure are rules in front of Rule that may take the request, at most 20: what they
 	// match is not known.
@@ -53,8 +53,8 @@ type Answer struct {
 	Passed     int
 	// Behind are rules that fit as well and lost by precedence, at most 20.
 	Behind []*ir.Rule
-	// Costly is true if the answer is not whole: the rules have more regular expressions
-	// than are compared with what the question is as long as.
+	// Costly is true if the answer is not complete: to compare the question with all regular
+	// expressions of the rules would take too long.
 	Costly bool
 }
 
@@ -85,10 +85,10 @@ func Request(view *ir.View, query Query) Answer {
 		answer.Domain = host.Domain
 	}
 	if refused == nil && host == nil && query.misdirected(port.Port) {
-		refused = &refusal{status: http.StatusMisdirectedRequest, why: fmt.Sprintf(
+		refused = &localReply{status: http.StatusMisdirectedRequest, why: fmt.Sprintf(
 			"the connection is open for %s, and %s is the host of another listener: ask for it over a connection of its own", query.SNI, hostname(query.Host))}
 		if r.upgradesToUnknown() {
-			refused = &refusal{status: http.StatusForbidden, why: upgradeRejected}
+			refused = &localReply{status: http.StatusForbidden, why: upgradeRejected}
 		}
 	}
 	if refused != nil {
@@ -107,7 +107,7 @@ func Request(view *ir.View, query Query) Answer {
 	return answer
 }
 
-// search walks the table in order.
+// search compares the request with the rules of the table, in order.
 func (a *Answer) search(host *ir.HostView, r *request) {
 	for rule := range host.Rules {
 		result, reason := r.matches(&rule.Match)
@@ -221,7 +221,7 @@ func otherListener(port *ir.Port, chain, hostname string) bool {
 			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
 }
 
-// chainOf names the chain that a client comes to which asks for a host.
+// chainOf returns the name of the chain for a client that asks for a name in the handshake.
 func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	if !port.Secure() {
 		return "", true
@@ -251,8 +251,8 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 	return hostIn(port, chain, name)
 }
 
-// hostIn looks a host up in the table of a chain: nil for none, and for the host of
-// another listener, which answers 421.
+// hostIn returns the virtual host of a name in the table of a chain: nil for none, and for the
+// host of another listener, which answers 421.
 func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
 		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {
@@ -289,8 +289,8 @@ func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bo
 	return lookup("*")
 }
 
-// portStart is the index of the colon before the port, -1 without one. The
-// colons of an IPv6 address stand in brackets.
+// portStart returns the index of the colon before the port, -1 without one. The colons of an
+// IPv6 address are in brackets.
 func portStart(host string) int {
 	colon := strings.LastIndexByte(host, ':')
 	if colon < strings.LastIndexByte(host, ']') {

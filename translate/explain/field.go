@@ -17,7 +17,7 @@ type policyField struct {
 	// gate is what the field's filter does with a request; nil where it answers none.
 	gate func(*ir.Rule, *request) gate
 	// change makes the field's changes of the request's headers; nil where it has none.
-	change func(*request, fields, *ir.Extras)
+	change func(*request, headerFields, *ir.Extras)
 }
 
 // policyFields returns a row for each field. Those with a gate or changes are in the order
@@ -79,7 +79,7 @@ func modifiersWords(extras *ir.Extras) string {
 	return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
 }
 
-func modify(_ *request, headers fields, extras *ir.Extras) {
+func modify(_ *request, headers headerFields, extras *ir.Extras) {
 	changeHeaders(headers, extras.RequestHeaders)
 }
 
@@ -130,8 +130,8 @@ func csrfWords(extras *ir.Extras) string {
 	return words
 }
 
-// shadowWords say what Envoy does where it only is to check a share of the requests: below
-// 100% it rejects some all the same, as unless says of a request that can be one of them.
+// shadowWords says what Envoy does where percentageShadowed has it check a share of the
+// requests without rejecting any. Below 100% it rejects some all the same: see unlessForged.
 func shadowWords(percent uint32) string {
 	if percent < 100 {
 		return fmt.Sprintf("%d%% of the requests are only to be checked, but Envoy rejects some that come from another origin (403)", percent)
@@ -191,7 +191,7 @@ func authWords(extras *ir.Extras) string {
 		outageWords(service.Auth.FailOpen, service.Auth.StatusOnError))
 }
 
-// outageWords say what happens while a service does not answer.
+// outageWords says what happens while a service does not answer.
 func outageWords(open bool, status uint32) string {
 	if open {
 		return "requests pass while it does not answer"

@@ -68,12 +68,12 @@ func redirectWords(r *ir.Redirect) string {
 	return strings.Join(append(words, changeWords(r.Path)...), ", ")
 }
 
-// redirected is the answer of a redirect.
+// redirected returns the answer of a redirect.
 func redirected(redirect *ir.Redirect, r *request) Outcome {
 	return Outcome{Status: redirect.Status, Location: location(redirect, r)}
 }
 
-// location is the Location header as Envoy writes it. A query in the new path
+// location returns the Location header as Envoy writes it. A query in the new path
 // replaces the request's.
 func location(redirect *ir.Redirect, r *request) string {
 	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
@@ -92,8 +92,8 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host is the request's host; its port goes when another one is written
-// or when it is the default of a scheme that changes.
+// host returns the request's host. Its port is left out where another one is written, and
+// where it is the default of a scheme that changes.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)
@@ -128,7 +128,7 @@ func changeWords(c *ir.PathChange) []string {
 	return []string{fmt.Sprintf("path prefix %s becomes %s", orRoot(c.Prefix), orRoot(c.Value))}
 }
 
-// rewritten changes what the backends receive.
+// rewritten sets the host and path that the backends receive.
 func rewritten(rewrite *ir.Rewrite, r *request, out *Outcome) {
 	if rewrite.Hostname != "" {
 		out.Host = rewrite.Hostname

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// refusal is an answer of Envoy itself, before it looks for a route.
-type refusal struct {
+// localReply is an answer of Envoy itself, before it looks for a route.
+type localReply struct {
 	status uint32
 	why    string
 	// raw is true if a client of gRPC is answered as any other: Envoy has not read the
@@ -52,9 +52,9 @@ var stripped = map[string]string{
 	"transfer-encoding": "it is of the client's connection",
 }
 
-// receive does with a question what Envoy's HTTP connection manager does with a request
-// before it looks for a route: it refuses it, or writes and takes away headers.
-func receive(query Query, port *ir.Port) (*request, *refusal) {
+// receive does what Envoy's HTTP connection manager does with a request before it looks for a
+// route: it answers by itself, or writes and removes headers.
+func receive(query Query, port *ir.Port) (*request, *localReply) {
 	r := newRequest(query)
 	if refused := r.readByCodec(); refused != nil {
 		return r, refused
@@ -64,7 +64,7 @@ func receive(query Query, port *ir.Port) (*request, *refusal) {
 	}
 	r.writeHeaders(port)
 	if r.headers.first("x-forwarded-proto") == "" {
-		return r, &refusal{status: http.StatusNotFound, why: "Envoy looks for no route: x-forwarded-proto is empty"}
+		return r, &localReply{status: http.StatusNotFound, why: "Envoy looks for no route: x-forwarded-proto is empty"}
 	}
 	return r, nil
 }
@@ -124,7 +124,7 @@ func (r *request) writeHeaders(port *ir.Port) {
 	h.set("x-request-id", unknownID)
 }
 
-// cleanTE leaves of TE what every hop knows.
+// cleanTE removes all from the TE header but "trailers", which every hop has.
 func (r *request) cleanTE() {
 	switch te := r.headers.first("te"); {
 	case te == "":
@@ -135,9 +135,9 @@ func (r *request) cleanTE() {
 	}
 }
 
-// writeOrigin writes where the request comes from. With trusted hops in front, Envoy
-// believes the scheme, and the address that so many hops from the end of
-// x-forwarded-for have written.
+// writeOrigin writes the headers that say where the request comes from. With trusted hops in
+// front, Envoy keeps the scheme that they wrote, and the client's address is the one that the
+// first of them wrote: so many entries from the end of x-forwarded-for.
 func (r *request) writeOrigin(port *ir.Port) {
 	h, scheme := r.headers, "http"
 	if port.Secure() {

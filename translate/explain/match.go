@@ -8,19 +8,19 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pathDiffers is the reason of most misses, which are not worth telling.
+// pathDiffers is the reason of most misses; they are not reported.
 const pathDiffers = "path differs"
 
 // request is a query as Envoy's router sees it.
 type request struct {
 	query    Query
 	clusters map[string]*ir.Cluster
-	// scheme is that of the URL which the client has used: a trusted proxy may tell another
-	// than that of the listener.
+	// scheme is that of the URL which the client used: a trusted proxy may report another one
+	// than the listener has.
 	scheme     string
 	path       string            // normalized, without the query
 	search     string            // "?a=b" or ""
-	headers    fields            // without Host
+	headers    headerFields      // without Host
 	parameters map[string]string // the first value of each query parameter, by name
 	effort     *effort
 	// chunked is true if a body comes in chunks, and hostless if Host was removed.
@@ -33,7 +33,7 @@ func newRequest(query Query) *request {
 		search = "?" + search
 	}
 	return &request{
-		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: fieldsOf(query.Headers),
+		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: headerFieldsOf(query.Headers),
 		parameters: firstParameters(search), effort: newEffort(),
 	}
 }
@@ -115,7 +115,7 @@ func within(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny holds when one of the values does.
+// compareAny matches when one of the values does.
 func (r *request) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && r.effort.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

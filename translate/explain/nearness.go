@@ -9,13 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxLikened is how many bytes of a name or path are compared with others: what it costs
+// maxComparedText is how many bytes of a name or path are compared with others: the cost
 // grows with the product of both lengths.
-const maxLikened = 128
+const maxComparedText = 128
 
-// distance is schema.Distance of what is compared of two texts.
+// distance returns manifest.Distance of the beginnings of two texts.
 func distance(a, b string) int {
-	return manifest.Distance(a[:min(len(a), maxLikened)], b[:min(len(b), maxLikened)])
+	return manifest.Distance(a[:min(len(a), maxComparedText)], b[:min(len(b), maxComparedText)])
 }
 
 // nearPath is a path in words, and how near it is to the one that was asked for.
@@ -30,7 +30,7 @@ type nearPath struct {
 // rules out.
 func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
 	var near []nearPath
-	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxLikened)])
+	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxComparedText)])
 	for rule := range host.Rules {
 		words := pathWords(rule.Match.Path)
 		if seen[words] || !pick(rule) {
@@ -52,7 +52,7 @@ func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string 
 }
 
 func compared(words string, path ir.Path, asked []string) nearPath {
-	own := segmentsOf(path.Value[:min(len(path.Value), maxLikened)])
+	own := segmentsOf(path.Value[:min(len(path.Value), maxComparedText)])
 	shared := 0
 	for shared < min(len(own), len(asked)) && own[shared] == asked[shared] {
 		shared++

@@ -42,7 +42,7 @@ func stripDotParameters(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// dotLength is 1 for ".", 3 for "%2e" at path[i:], else 0.
+// dotLength returns 1 for ".", 3 for "%2e" at path[i:], else 0.
 func dotLength(path string, i int) int {
 	switch {
 	case i < len(path) && path[i] == '.':
@@ -89,7 +89,7 @@ func parent(out []byte) []byte {
 	return out
 }
 
-// appendByte appends path[i], or what it stands for, and gives the next index.
+// appendByte appends path[i], or what it escapes, and returns the next index.
 func appendByte(out []byte, path string, i int) ([]byte, int) {
 	const hex = "0123456789ABCDEF"
 	switch c := path[i]; {

@@ -15,17 +15,17 @@ type Outcome struct {
 	// Status is 0 when a backend answers.
 	Status   uint32
 	Location string
-	// Why says in words who answers with Status, and why, where Rule's action does
-	// not: a policy, or Envoy itself. It is also the reason of a Respond that has one.
+	// Why is the reason, in words, where a policy or Envoy itself answers in place of the
+	// rule's action. It is also the reason of a Respond that has one.
 	Why string
 	// Policed is true if a policy or a filter answers in place of the rule's action, and
-	// Refused that Envoy answers before it looks for a rule.
+	// Refused if Envoy answers before it looks for a rule.
 	Policed, Refused bool
-	// GRPC is true if the client is told of Status as gRPC does it: HTTP's is 200, and
-	// GRPCStatus says the rest.
+	// GRPC is true if the client gets Status as a gRPC status: that of HTTP is 200. See
+	// GRPCStatus.
 	GRPC     bool
 	Backends []Backend
-	// Unless is what may change that and is not known here, in words.
+	// Unless is what may change the outcome and is not known here, in words.
 	Unless []string
 	// Host and Path (with the query) are what a backend receives.
 	Host, Path string
@@ -37,7 +37,7 @@ type Backend struct {
 	// or that of a Cluster without an endpoint; 0 where the backend answers.
 	Cluster string
 	Status  uint32
-	// GRPC is true if the client is told of Status as gRPC does it.
+	// GRPC is true if the client gets Status as a gRPC status.
 	GRPC bool
 	// Target is the backend in the rule's Forward.
 	Target *ir.Backend
@@ -46,7 +46,7 @@ type Backend struct {
 	// Percent of the requests go here.
 	Percent float64
 	// Headers are the request's headers after all changes of the rule, of the backend
-	// and of Envoy: ClientAddress and NewRequestID stand for what is not known.
+	// and of Envoy. ClientAddress and NewRequestID are in place of values that are not known.
 	Headers http.Header
 }
 
@@ -67,7 +67,8 @@ func GRPCStatus(status uint32) (code int, name string) {
 	return 2, "UNKNOWN"
 }
 
-// asksByGRPC reports whether Envoy takes a request for a call of gRPC, and answers in kind.
+// asksByGRPC reports whether Envoy takes a request for a gRPC call, and answers with a gRPC
+// status.
 func (r *request) asksByGRPC() bool {
 	rest, ok := strings.CutPrefix(r.headers.first("content-type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+')
@@ -99,7 +100,7 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// acted is what the action does where no policy answers in its place.
+// acted returns what the action does where no policy answers in its place.
 func acted(rule *ir.Rule, r *request) Outcome {
 	switch action := &rule.Action; {
 	case action.Respond != nil:
@@ -142,7 +143,7 @@ func (o *Outcome) unserved() {
 	}
 }
 
-// hostFor is the host that one of the backends receives: its own, else that of the rule,
+// hostFor returns the host that one of the backends receives: its own, else that of the rule,
 // else with autoHostRewrite the DNS name of the endpoint.
 func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
 	if backend.Rewrite != nil {
@@ -151,8 +152,8 @@ func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) s
 	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
 }
 
-// endpointNames are the DNS names of which Envoy sends that of the chosen endpoint as
-// host; none where it does not.
+// endpointNames returns the DNS names of the endpoints where Envoy sends that of the chosen
+// one as host; none where it sends another host.
 func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
 	cluster := r.clusters[backend.Cluster]
 	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
@@ -171,10 +172,11 @@ func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string
 	return names
 }
 
-// OneOf stands between the hosts of which a backend receives one.
+// OneOf joins the hosts where a backend receives one of several.
 const OneOf = " or "
 
-// backends are the targets that get a share; none when nothing is live.
+// backends returns the targets that get a share; none where no reference with a weight is
+// resolved.
 func backends(rule *ir.Rule, r *request) []Backend {
 	var total, live uint64
 	action := &rule.Action

@@ -59,13 +59,13 @@ func (o outline) only(rule, match int) outline {
 	return o
 }
 
-// mayStandBelow reports whether the route may be one that another route hands requests to.
-// Its paths are relative then, or were written so by mistake.
+// mayStandBelow reports whether another route may delegate to the route. Its paths are
+// relative then, or were written so by mistake.
 func (o outline) mayStandBelow() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
-// read takes in the outlines of routes that it does not know yet.
+// read adds the outlines of routes that it does not have yet.
 func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []store.Outline) {
 	var unknown []manifest.Key
 	for _, key := range keys {
@@ -106,8 +106,8 @@ func (o *overlaps) names(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
-// fit returns how much of the path a match of a rule covers, 0 for one that is for other
-// paths. -1 is any rule, or any match.
+// fit returns how much of the path a match of a rule covers, 0 if it is for other paths. A
+// rule or match of -1 is any.
 func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]

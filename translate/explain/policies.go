@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// PolicyReport is a policy on the way of the request.
+// PolicyReport is a policy that is for the request: for an object on its way.
 type PolicyReport struct {
 	Object manifest.Key `json:"object"`
 	// Target is what the policy attaches to, in words: an object, with a rule, listener or
@@ -42,14 +42,15 @@ type policyAt struct {
 	target string
 }
 
-// stop is an object on the way, with the section that policies may name.
-type stop struct {
+// policyTarget is an object on the way of the request, with the section of it that policies
+// may name.
+type policyTarget struct {
 	object        manifest.Key
 	labels        map[string]string
 	section, noun string
 }
 
-func (s stop) words(section string) string {
+func (s policyTarget) words(section string) string {
 	if section == "" {
 		return s.object.String()
 	}
@@ -67,7 +68,7 @@ func (b *reporter) policies() {
 		attached[key] = true
 	}
 	b.named = map[policyAt]bool{}
-	for _, at := range b.stops() {
+	for _, at := range b.policyTargets() {
 		for _, p := range b.facts.View.Policies {
 			if target, ok := at.targetOf(p); ok && p.Key.Kind == api.KindTrafficPolicy {
 				b.addTraffic(p, at.words(target.Section), target.Lost)
@@ -89,8 +90,8 @@ func (b *reporter) policies() {
 	}
 }
 
-// attached returns the policies that translate found on the way of the rule, and the one
-// that closes it.
+// attached returns the policies that attach to the rule and what is above it, and the one that
+// closes it.
 func (b *reporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
@@ -104,40 +105,40 @@ func (b *reporter) attached() (keys []manifest.Key) {
 	return keys
 }
 
-// stops are the objects on the way of the request that TrafficPolicies may target.
-func (b *reporter) stops() []stop {
+// policyTargets returns the objects on the way of the request that TrafficPolicies may target.
+func (b *reporter) policyTargets() []policyTarget {
 	listener := b.report.Listener
 	gateway := ir.GatewayKey(listener.Gateway)
-	all := []stop{{object: gateway, noun: "listener"}}
+	all := []policyTarget{{object: gateway, noun: "listener"}}
 	if listener.At.Object == gateway {
 		all[0].section = listener.Name
 	} else {
-		all = append(all, stop{object: listener.At.Object, section: listener.Name, noun: "listener"})
+		all = append(all, policyTarget{object: listener.At.Object, section: listener.Name, noun: "listener"})
 	}
 	for _, hop := range b.report.Route.Hops {
-		all = append(all, stop{object: hop.Object, section: hop.RuleName, noun: "rule"})
+		all = append(all, policyTarget{object: hop.Object, section: hop.RuleName, noun: "rule"})
 	}
 	b.label(all)
 	return all
 }
 
-// label sets the labels of the objects of stops.
-func (b *reporter) label(stops []stop) {
+// label sets the labels of the objects.
+func (b *reporter) label(policyTargets []policyTarget) {
 	if b.facts.Labels == nil {
 		return
 	}
 	var keys []manifest.Key
-	for _, at := range stops {
+	for _, at := range policyTargets {
 		keys = append(keys, at.object)
 	}
 	for i, labels := range b.facts.Labels(keys) {
-		stops[i].labels = labels
+		policyTargets[i].labels = labels
 	}
 }
 
-// isAim reports whether a target of a policy is for the object of the stop, by name or by
+// isAim reports whether a policy is for the object by one of its targets, by name or by
 // labels.
-func (s stop) isAim(t ir.PolicyTarget) bool {
+func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	if t.Object.Name != "" {
 		return t.Object == s.object
 	}
@@ -149,9 +150,9 @@ func (s stop) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target by which a policy is for the stop, or would be if what it
-// names existed.
-func (s stop) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
+// targetOf returns the target by which a policy is for the object or its section, or would be
+// if what it names existed.
+func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
 			target, ok = t, true
@@ -218,7 +219,7 @@ func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 	}
 }
 
-// clusters are those of the backends, and of the services that policies of the rule ask.
+// clusters returns those of the backends, and of the services that policies of the rule ask.
 func (b *reporter) clusters() (names []string) {
 	for _, backend := range b.report.Backends {
 		names = append(names, backend.Cluster)
@@ -235,9 +236,9 @@ func (b *reporter) backendPolicies(name string) {
 	if cluster == nil || len(cluster.Objects) == 0 {
 		return
 	}
-	stops := []stop{{object: cluster.Objects[0], noun: "port"}}
-	b.label(stops)
-	at := stops[0]
+	policyTargets := []policyTarget{{object: cluster.Objects[0], noun: "port"}}
+	b.label(policyTargets)
+	at := policyTargets[0]
 	for _, p := range b.facts.View.Policies {
 		for _, target := range p.Targets {
 			if at.isAim(target) && standsFor(target, cluster) {

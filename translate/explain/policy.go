@@ -46,7 +46,7 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// outcome is the answer of a filter, and what may be in its place.
+// outcome returns the answer of a filter, with what may happen in its place.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, Status: g.status, Why: g.why, Unless: append(unless, g.unless...)}
 }
@@ -68,8 +68,8 @@ func csrfGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldCSRF.PartKind()) + ": " + forgedWords(r)}
 }
 
-// unlessForged returns what Envoy's CSRF filter does with a share of the requests alone. The
-// filter comes before the buffer and before all services.
+// unlessForged returns, in words, what Envoy's CSRF filter does with a share of the requests
+// only; nil where it passes or rejects all such requests.
 func unlessForged(csrf *ir.CSRF, r *request) []string {
 	switch {
 	case csrf == nil || !forged(csrf, r):
@@ -89,7 +89,7 @@ func bufferGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldBuffer.PartKind()), most)}
 }
 
-// localLimitGate knows nothing of the requests that came before.
+// localLimitGate does not know which requests came before.
 func localLimitGate(rule *ir.Rule, _ *request) gate {
 	limit := rule.Action.Extras.OrNone().RateLimit
 	if limit == nil || limit.Enabled == 0 || limit.Enforced == 0 {
@@ -98,8 +98,8 @@ func localLimitGate(rule *ir.Rule, _ *request) gate {
 	return gate{unless: []string{"rateLimit.local: too many requests came before (429)"}}
 }
 
-// corsParts names what has the CORS settings in force: the route's own filter goes before
-// policies.
+// corsParts names the objects with the CORS settings that are in force: the route's own filter
+// goes before policies.
 func corsParts(action *ir.Action) string {
 	if action.CORS != nil {
 		return partsOf(action, string(gwv1.HTTPRouteFilterCORS))
@@ -107,7 +107,7 @@ func corsParts(action *ir.Action) string {
 	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
-// partsOf names the objects that an action has a Part of a kind from, and the field.
+// partsOf names the objects of an action's Parts of a kind, each with its field.
 func partsOf(action *ir.Action, kind string) string {
 	var names []string
 	for _, part := range action.Parts {
@@ -137,8 +137,7 @@ func forged(csrf *ir.CSRF, r *request) bool {
 	return source == "" || source != targetOrigin(r) && !matchesAny(csrf.Origins, source)
 }
 
-// sourceOrigin is the host and port that a request says it comes from: that of its
-// Origin, else of its Referer.
+// sourceOrigin returns the host and port of a request's Origin header, else of its Referer.
 func sourceOrigin(r *request) string {
 	if origin := hostAndPort(r.headers.first("origin")); origin != "" {
 		return origin
@@ -146,7 +145,7 @@ func sourceOrigin(r *request) string {
 	return hostAndPort(r.headers.first("referer"))
 }
 
-// targetOrigin is the host and port that a request is for: Envoy reads them from a URL of
+// targetOrigin returns the host and port that a request is for: Envoy reads them from a URL of
 // its scheme and its Host, without a user.
 func targetOrigin(r *request) string {
 	if r.query.Host == "" {
@@ -155,7 +154,7 @@ func targetOrigin(r *request) string {
 	return hostAndPort(r.scheme + "://" + r.query.Host)
 }
 
-// hostAndPort is that of an absolute URL, else the text itself: so Origin "null" is an origin.
+// hostAndPort returns those of an absolute URL, else the text itself: "null" is an Origin, too.
 func hostAndPort(text string) string {
 	if a, ok := parseAddress(text); ok {
 		return a.host

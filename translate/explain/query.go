@@ -15,16 +15,16 @@ const (
 	maxRequestBytes = 60 << 10 // request line and headers together
 	maxHeaders      = 100      // with Host
 
-	// A question that is larger has no answer here: Envoy refuses it by far.
+	// A question that is larger is an error: Envoy would reject a much smaller one.
 	maxQueryBytes   = 1 << 20 // URL, method and headers together
 	maxQueryHeaders = 1000
 )
 
 // NewQuery reads a request as curl would be given it: a method, an absolute URL,
 // headers as "name: value". A Host header takes the place of the URL's host, but
-// neither of its port nor of its name in the TLS handshake. The path is kept as written. ws and wss stand for a WebSocket over http
-// and https. An error says what is wrong with
-// the question.
+// neither of its port nor of its name in the TLS handshake. The path is kept as written.
+// ws and wss are a WebSocket over http and https. An error says what is wrong with the
+// question.
 func NewQuery(method, address string, headers []string) (Query, error) {
 	if err := checkSize(method, address, headers); err != nil {
 		return Query{}, err
@@ -86,8 +86,8 @@ func parseAuthority(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// MethodFor is the method of a question that may leave it out: GET, and none where the
-// URL is that of a connection.
+// MethodFor returns the method of a question, GET where it has none; "" where the URL is that
+// of a connection.
 func MethodFor(method, address string) string {
 	scheme, _, _ := strings.Cut(address, "://")
 	if (Query{Scheme: scheme}).ForConnection() {
@@ -108,8 +108,7 @@ func connectionQuery(method string, u *url.URL, headers []string) (Query, error)
 	return Query{Scheme: u.Scheme, Host: u.Host, Port: port}, err
 }
 
-// target is the part behind the host, as written: "//" and ".." are part of the
-// question.
+// target returns the part behind the host, as written: "//" and ".." are kept.
 func target(address string) string {
 	_, rest, _ := strings.Cut(address, "://")
 	i := strings.IndexAny(rest, "/?")
@@ -172,5 +171,5 @@ func (q Query) size() int {
 	return size
 }
 
-// URL is the question's URL again.
+// URL returns the URL of the question.
 func (q Query) URL() string { return q.Scheme + "://" + q.Host + q.Path }

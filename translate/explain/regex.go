@@ -30,7 +30,7 @@ func newEffort() *effort { return &effort{maxEffort} }
 // spent reports whether an expression was not compared any more.
 func (e *effort) spent() bool { return e.left < 0 }
 
-// matchesWhole is that of the package while there is effort left. To compile an expression
+// matchesWhole is the function matchesWhole while there is effort left. To compile an expression
 // costs as much as to compare it with some bytes.
 func (e *effort) matchesWhole(pattern, value string) bool {
 	const compiling = 256

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Report is an Answer as commands and pages give it: with places, reasons in
+// Report is an Answer as commands and pages show it: with places, reasons in
 // words and problems. Its JSON is a contract; docs/json.md describes it.
 type Report struct {
 	Request RequestReport `json:"request"`
@@ -19,17 +19,17 @@ type Report struct {
 	// Status is what is answered without a backend, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
-	// GRPCStatus is what a client of gRPC is told in place of Status, such as
+	// GRPCStatus is what a client of gRPC gets in place of Status, such as
 	// "12 UNIMPLEMENTED"; HTTP's status is 200 then.
 	GRPCStatus string `json:"grpcStatus,omitempty"`
 	// Unless is what may change the outcome and is not known here: what services of
 	// policies answer, limits that depend on what came before, and rules that match a
-	// value which the question does not tell.
+	// value which is not in the question.
 	Unless []string `json:"unless,omitempty"`
 	// Instead names what exists in place of what was not found, nearest first:
 	// URLs, hosts or paths.
 	Instead []string `json:"instead,omitempty"`
-	// Delegation is the rule that handed the path to routes of which none takes the
+	// Delegation is the rule that delegated the path, where none of its routes takes the
 	// request.
 	Delegation *DelegationReport `json:"delegation,omitempty"`
 	Listener   *ListenerReport   `json:"listener,omitempty"`
@@ -43,9 +43,9 @@ type Report struct {
 	// Lost are the rules that came near, in the order of the table, at most 40.
 	Lost []LostReport `json:"lost,omitempty"`
 	// Refused are the routes that the routes of the host do not use, or not whole.
-	// They are told where no route takes the request, at most 20.
+	// They are listed where no route takes the request, at most 20.
 	Refused []RefusedReport `json:"refused,omitempty"`
-	// Passed is how many rules were tried in vain before the winner.
+	// Passed is how many rules before the winner were compared and did not match.
 	Passed int `json:"passed"`
 	// Problems are those of the objects on the way of the request and of rules that might
 	// have taken it, the most likely cause first, at most 20. MoreProblems counts the
@@ -90,8 +90,8 @@ type ListenerReport struct {
 	Certificates []CertificateReport `json:"certificates,omitempty"`
 	// VirtualHost is the domain that the host falls under, "" for none.
 	VirtualHost string `json:"virtualHost,omitempty"`
-	// Path is the path as it is matched, without the query; Normalized tells that
-	// it was written otherwise.
+	// Path is the path as it is matched, without the query; Normalized is true if the
+	// request has another one.
 	Path       string `json:"path"`
 	Normalized bool   `json:"normalized,omitempty"`
 }
@@ -137,11 +137,11 @@ type HopReport struct {
 
 // ActionReport is something that the rule does with the request or its answer.
 type ActionReport struct {
-	// Type is what stands in the YAML: a filter's type, "timeouts" or "retry".
+	// Type is the type of a filter, "timeouts", "retry", or "TrafficPolicy" and a field.
 	Type string `json:"type"`
 	// Does says in words what it does.
 	Does string `json:"does"`
-	// From are the places that it was read from; several were merged.
+	// From are the places where it is written: several where they were merged.
 	From []Source `json:"from"`
 }
 
@@ -151,24 +151,24 @@ type BackendReport struct {
 	// and Reason says why. A cluster that gets nothing has a Status, too, and Closed.
 	Cluster string `json:"cluster,omitempty"`
 	Status  uint32 `json:"status,omitempty"`
-	// GRPCStatus is what a client of gRPC is told in place of Status.
+	// GRPCStatus is what a client of gRPC gets in place of Status.
 	GRPCStatus string  `json:"grpcStatus,omitempty"`
 	Reason     string  `json:"reason,omitempty"`
 	Weight     uint32  `json:"weight"`
 	Percent    float64 `json:"percent"`
 	At         Source  `json:"at"`
-	// Objects are those that give the endpoints, which are "address:port".
+	// Objects are those that the endpoints, "address:port", come from.
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
 	// TLS is nil for clear text.
 	TLS *TLSReport `json:"tls,omitempty"`
-	// Closed says why nothing is sent to it, "" when nothing is wrong.
+	// Closed is the reason why nothing is sent to it, "" when requests are.
 	Closed string `json:"closed,omitempty"`
 	// Receives is what the backend gets; nil for one without a cluster.
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// Refused says what becomes of a share that no backend gets.
+// Refused returns in words what clients get for a share that no backend gets.
 func (b BackendReport) Refused() string {
 	if b.Status == 0 {
 		return "closed"
@@ -177,7 +177,7 @@ func (b BackendReport) Refused() string {
 }
 
 // ReceivesReport is a request as a backend receives it, with the headers that Envoy
-// writes. ClientAddress and NewRequestID stand for what the question does not tell.
+// writes. ClientAddress and NewRequestID are in place of values that are not in the question.
 type ReceivesReport struct {
 	Method  string      `json:"method"`
 	Host    string      `json:"host"`
@@ -212,7 +212,7 @@ type Source struct {
 	store.Place
 }
 
-// sources yields every Source of the report.
+// sources returns every Source of the report.
 func (r *Report) sources() []*Source {
 	all := r.way()
 	if r.Delegation != nil {
@@ -227,7 +227,7 @@ func (r *Report) sources() []*Source {
 	return all
 }
 
-// way yields those that lead to the answer.
+// way returns those that lead to the answer.
 func (r *Report) way() []*Source {
 	var all []*Source
 	list := func(of []Source) {

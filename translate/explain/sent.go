@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// consumed are headers for Envoy's router, which takes them away whoever has set them.
+// consumed are headers for Envoy's router, which removes them from every request.
 var consumed = []string{
 	"x-envoy-hedge-on-per-try-timeout", "x-envoy-max-retries", "x-envoy-retriable-header-names", "x-envoy-retriable-status-codes",
 	"x-envoy-retry-grpc-on", "x-envoy-retry-on", "x-envoy-upstream-rq-per-try-timeout-ms",
@@ -18,7 +18,7 @@ var consumed = []string{
 
 // sent returns the headers that a backend of an action receives, in the order of Envoy: the
 // policies change them, then the router and the route.
-func (r *request) sent(action *ir.Action, backend *ir.Backend) fields {
+func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
 	headers := r.transformed(action.Extras)
 	if limit := expected(action); limit > 0 {
 		headers.set("x-envoy-expected-rq-timeout-ms", strconv.FormatInt(limit.Milliseconds(), 10))
@@ -47,8 +47,8 @@ func ownHosts(action *ir.Action) bool {
 	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
 }
 
-// frame writes how the request's body is told to a backend that speaks HTTP/1.1.
-func (r *request) frame(headers fields, backend *ir.Backend) {
+// frame writes the headers by which a backend of HTTP/1.1 finds the end of the body.
+func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	cluster := r.clusters[backend.Cluster]
 	switch asked := r.query.Headers.Get("Content-Length") != ""; {
 	case r.upgrades() && !asked:
@@ -61,7 +61,7 @@ func (r *request) frame(headers fields, backend *ir.Backend) {
 	}
 }
 
-// bodyBytes is the length of the body as the question tells it, 0 where it does not.
+// bodyBytes returns the Content-Length of the question, 0 without one.
 func (r *request) bodyBytes() int64 {
 	n, err := strconv.ParseInt(r.headers.first("content-length"), 10, 64)
 	if err != nil {
@@ -78,7 +78,8 @@ func mayHaveBody(method string) bool {
 	return true
 }
 
-// expected is the time that the router tells the backend: that of one attempt, else of all.
+// expected returns the time limit that the router writes for the backend: that of one attempt,
+// else that of the whole request.
 func expected(action *ir.Action) time.Duration {
 	value := func(d *time.Duration) time.Duration {
 		if d == nil {
@@ -110,7 +111,7 @@ func expected(action *ir.Action) time.Duration {
 	return perTry
 }
 
-func changeHeaders(headers fields, steps ...ir.HeaderMods) {
+func changeHeaders(headers headerFields, steps ...ir.HeaderMods) {
 	for _, mods := range steps {
 		for _, name := range mods.Remove {
 			headers.remove(name)

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// unasked says why Envoy cannot ask a service, "" where it can: the cluster of the service is
-// closed, or has no endpoint. Calls fail at once then.
-func unasked(clusters map[string]*ir.Cluster, service *ir.Extension) string {
+// unreachable returns why Envoy cannot ask a service, "" where it can: the cluster of the
+// service is closed, or has no endpoint. Calls fail at once then.
+func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 	cluster := clusters[service.Service.Cluster]
 	if cluster == nil || reachable(cluster) {
 		return ""
@@ -19,7 +19,7 @@ func unasked(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 	return cmp.Or(cluster.Closed, "it has no endpoint")
 }
 
-// outage is the answer in place of a service that cannot be asked.
+// outage returns the answer in place of a service that cannot be asked.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
 		use.Extension.Service.Cluster, partsOf(action, use.Field.PartKind()), reason)}
@@ -33,12 +33,12 @@ func authGate(rule *ir.Rule, r *request) gate {
 	}
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent
-	large, reason := r.exceeds(auth), unasked(r.clusters, service)
+	large, reason := r.exceeds(auth), unreachable(r.clusters, service)
 	switch {
 	case large > 0 && percent == 100:
 		return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldExtAuth.PartKind()), large)}
 	case reason == "":
-		lines := []string{fmt.Sprintf("extAuth: %s denies it%s", name, orSilent(service.Auth.FailOpen, service.Auth.StatusOnError))}
+		lines := []string{fmt.Sprintf("extAuth: %s denies it%s", name, orNoAnswer(service.Auth.FailOpen, service.Auth.StatusOnError))}
 		return gate{unless: append(lines, overfull("extAuth", service, r)...)}
 	case service.Auth.FailOpen:
 		return gate{}
@@ -48,8 +48,8 @@ func authGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, auth.ExtensionUse, service.Auth.StatusOnError, reason)
 }
 
-// exceeds returns the most bytes of a body that an authorization takes, 0 where that of the
-// request is no longer, or not waited for.
+// exceeds returns the limit on the body that an authorization has, where the body of the
+// request is longer; 0 where it is not, or where Envoy does not wait for the body.
 func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
 	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {
@@ -58,8 +58,9 @@ func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	return body.Max
 }
 
-// orSilent says what Envoy answers while a service that it can ask does not answer.
-func orSilent(open bool, status uint32) string {
+// orNoAnswer returns the words for what Envoy answers while a service that it can ask does not
+// answer.
+func orNoAnswer(open bool, status uint32) string {
 	if open {
 		return ""
 	}
@@ -74,20 +75,20 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 		return gate{}
 	}
 	service := limit.Extension
-	counts, reason := r.counted(limit, extras.ExtAuth), unasked(r.clusters, service)
+	counts, reason := r.counted(limit, extras.ExtAuth), unreachable(r.clusters, service)
 	switch {
 	case counts == misses, reason != "" && service.Limiter.FailOpen:
 		return gate{}
 	case reason == "":
-		return gate{unless: []string{fmt.Sprintf("rateLimit.global: %s counts too many requests (429)%s", service.Service.Cluster, orSilent(service.Limiter.FailOpen, http.StatusInternalServerError))}}
+		return gate{unless: []string{fmt.Sprintf("rateLimit.global: %s counts too many requests (429)%s", service.Service.Cluster, orNoAnswer(service.Limiter.FailOpen, http.StatusInternalServerError))}}
 	case counts == may:
 		return gate{unless: []string{fmt.Sprintf("rateLimit.global: Envoy cannot ask %s about the headers that extAuth adds (500): %s", service.Service.Cluster, reason)}}
 	}
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted reports whether a limit is asked about the request: Envoy leaves out a descriptor of
-// which a header is missing. An authorization before it may add the header.
+// counted returns whether the service of a limit is asked about the request: Envoy leaves out a
+// descriptor with a header that is missing. An authorization before it may add the header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool { return entry.Header != "" && len(r.read(r.headers, entry.Header)) == 0 }
 	for _, descriptor := range limit.Descriptors {
@@ -95,21 +96,21 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 			return takes
 		}
 	}
-	if auth != nil && auth.Extension.Auth.Percent > 0 && unasked(r.clusters, auth.Extension) == "" {
+	if auth != nil && auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == "" {
 		return may
 	}
 	return misses
 }
 
-// processorGate has a service change the request. The answer is answerGate's.
+// processorGate has a service change the request; answerGate is for the answer.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
 		return gate{}
 	}
-	service, reason := proc.Extension, unasked(r.clusters, proc.Extension)
+	service, reason := proc.Extension, unreachable(r.clusters, proc.Extension)
 	if reason == "" {
-		line := fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orSilent(service.Processor.FailOpen, http.StatusInternalServerError))
+		line := fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orNoAnswer(service.Processor.FailOpen, http.StatusInternalServerError))
 		return gate{unless: append([]string{line}, overfull("extProc", service, r)...)}
 	}
 	return unprocessed(rule, max(r.requestSent(rule), r.answerSent(proc)), reason)
@@ -122,16 +123,16 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	if proc == nil {
 		return gate{}
 	}
-	sent, reason := r.answerSent(proc), unasked(r.clusters, proc.Extension)
+	sent, reason := r.answerSent(proc), unreachable(r.clusters, proc.Extension)
 	if reason == "" && sent != misses {
 		service := proc.Extension
-		return gate{unless: []string{fmt.Sprintf("extProc: %s changes the answer%s", service.Service.Cluster, orSilent(service.Processor.FailOpen, http.StatusInternalServerError))}}
+		return gate{unless: []string{fmt.Sprintf("extProc: %s changes the answer%s", service.Service.Cluster, orNoAnswer(service.Processor.FailOpen, http.StatusInternalServerError))}}
 	}
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed is what comes of a part that is, or may be, sent to a processor that cannot be
-// asked; "" is no reason.
+// unprocessed returns the answer to a request where a part is, or may be, sent to a processor
+// that cannot be asked for this reason; none for "".
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	proc := rule.Action.Extras.ExtProc
 	switch {
@@ -143,7 +144,7 @@ func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	return gate{unless: []string{fmt.Sprintf("extProc: there is a body or trailer that Envoy cannot send to %s (500): %s", proc.Extension.Service.Cluster, reason)}}
 }
 
-// Envoy's words for a part that a processor is, or is not, sent.
+// Envoy's names for whether a processor is sent a part.
 const (
 	modeSkip = "SKIP"
 	modeSend = "SEND"
@@ -154,7 +155,7 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent reports whether a processor is sent a part of the request.
+// requestSent returns whether a processor is sent a part of the request.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
@@ -169,8 +170,8 @@ func (r *request) requestSent(rule *ir.Rule) verdict {
 	return misses
 }
 
-// waitsForBody reports whether a rule's action reads the body of a request: what Envoy answers
-// by itself, it answers to the headers.
+// waitsForBody returns whether a rule's action reads the body of a request. Where Envoy answers
+// by itself, it does so once it has the headers.
 func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	acts := acted(rule, r)
 	switch {
@@ -182,7 +183,7 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	return takes
 }
 
-// answerSent reports whether a processor is sent a part of the answer.
+// answerSent returns whether a processor is sent a part of the answer.
 func (r *request) answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {
@@ -196,7 +197,7 @@ func (r *request) answerSent(proc *ir.ExtProc) verdict {
 
 func sendsBody(mode string) bool { return mode != "" && mode != modeNone }
 
-// A request with so much left until Envoy's limits may become too large by what a service
+// A request that is nearer to Envoy's limits than this may become too large by what a service
 // adds to it.
 const (
 	fewHeaders = 20
@@ -204,7 +205,8 @@ const (
 )
 
 // overfull returns the words about a service that can add more to a request than Envoy takes;
-// nil where the request is far from the limits. Envoy measures a request again after the service has changed it, and answers 500.
+// nil where the request is far from the limits. Envoy measures a request again after the
+// service has changed it, and answers 500.
 func overfull(field string, service *ir.Extension, r *request) []string {
 	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streamTree lays out a stream: what comes to it, and the route that has it, with
-// those that asked for the same in vain.
+// streamTree returns the node of a stream, with the route that has it and the routes that
+// claimed the same and lost.
 func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", ")}
 	switch {

@@ -72,8 +72,8 @@ func (b *reporter) problems() {
 	}
 }
 
-// mentions picks those of the rest whose object a listed problem speaks of: what is wrong
-// with a backend that "does not exist" is said under the backend.
+// mentions returns those of the rest whose object a listed problem names: the mistake of a
+// backend that "does not exist" is a problem of the backend.
 func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
@@ -88,7 +88,7 @@ func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	return out
 }
 
-// suspects know what is on the way of a request, and what might have been.
+// suspects has the objects on the way of a request, and the rules that might have taken it.
 type suspects struct {
 	rule  *ir.Rule
 	way   map[manifest.Key]bool   // objects on the way
@@ -97,7 +97,8 @@ type suspects struct {
 	*overlaps
 	// least is how much of the path a rule must cover to go before the one that answers.
 	least int
-	// unheard is true if nothing listens there: only Gateways and broken files can be why.
+	// unheard is true if no listener has the port: only Gateways and broken files can be the
+	// cause.
 	unheard bool
 	// lost is true if no rule answers: then files that cannot be read are suspects, too.
 	lost bool
@@ -133,7 +134,7 @@ func (b *reporter) suspects() *suspects {
 	return s
 }
 
-// way are the objects that lead to the answer.
+// way returns the objects that lead to the answer.
 func (b *reporter) way() map[manifest.Key]bool {
 	way := map[manifest.Key]bool{}
 	for _, source := range b.report.way() {
@@ -154,7 +155,7 @@ func (b *reporter) way() map[manifest.Key]bool {
 	return way
 }
 
-// overlaps begins with the routes that serve under the virtual host.
+// overlaps returns overlaps with the routes that serve under the virtual host.
 func (b *reporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over
@@ -176,7 +177,7 @@ func (b *reporter) overlaps() *overlaps {
 	return b.over
 }
 
-// rank says how a problem bears on the answer, and how much of the path its rule covers.
+// rank returns how a problem bears on the answer, and how much of the path its rule covers.
 func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 	_, isRoute := route.KindOf(p.Object)
 	switch {

@@ -8,7 +8,7 @@ import (
 
 // transformed returns the request's headers after the policies' changes, in the order of
 // Envoy's chain.
-func (r *request) transformed(extras *ir.Extras) fields {
+func (r *request) transformed(extras *ir.Extras) headerFields {
 	headers := r.headers.clone()
 	if extras == nil {
 		return headers
@@ -22,7 +22,7 @@ func (r *request) transformed(extras *ir.Extras) fields {
 }
 
 // transform makes the changes of a transformation, one after the other.
-func (r *request) transform(headers fields, extras *ir.Extras) {
+func (r *request) transform(headers headerFields, extras *ir.Extras) {
 	for _, change := range extras.Request {
 		switch change.Kind {
 		case ir.SetHeader:
@@ -35,7 +35,7 @@ func (r *request) transform(headers fields, extras *ir.Extras) {
 	}
 }
 
-func (r *request) expand(headers fields, template ir.Template) string {
+func (r *request) expand(headers headerFields, template ir.Template) string {
 	var b strings.Builder
 	for _, expr := range template {
 		if b.Len() > maxQueryBytes { // templates that read each other may double it each time
@@ -52,9 +52,9 @@ func (r *request) expand(headers fields, template ir.Template) string {
 
 func isRead(expr ir.Expr) bool { return expr.Func == "header" || expr.Func == "request_header" }
 
-// evaluate knows the functions of policy.parseTemplate. Envoy runs them in CEL, which
-// joins the lines of a header, and knows the case of ASCII letters alone.
-func (r *request) evaluate(headers fields, expr ir.Expr) string {
+// evaluate runs the functions of policy.parseTemplate. Envoy runs them in CEL, which joins the
+// lines of a header, and changes the case of ASCII letters only.
+func (r *request) evaluate(headers headerFields, expr ir.Expr) string {
 	switch {
 	case isRead(expr):
 		return strings.Join(r.read(headers, expr.Text), ",")
@@ -70,7 +70,7 @@ func (r *request) evaluate(headers fields, expr ir.Expr) string {
 	return expr.Text
 }
 
-// mapASCII moves the 26 letters that begin with from to those that begin with to.
+// mapASCII replaces the 26 letters from from on by those from to on.
 func mapASCII(text string, from, to byte) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -88,8 +88,8 @@ func first(values []string) string {
 	return values[0]
 }
 
-// read returns the lines of a header, or the one of a part of the request.
-func (r *request) read(headers fields, name string) []string {
+// read returns the lines of a header; a part of the request, such as :path, is one line.
+func (r *request) read(headers headerFields, name string) []string {
 	switch name {
 	case ":path":
 		return []string{r.path + r.search}

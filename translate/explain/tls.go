@@ -11,7 +11,7 @@ import (
 
 // TLSReport is how Envoy speaks TLS to a backend.
 type TLSReport struct {
-	// Policy is the BackendTLSPolicy that says so.
+	// Policy is the BackendTLSPolicy that asks for it.
 	Policy Source `json:"policy"`
 	// Hostname is asked for in the handshake (SNI). Names are those of which the
 	// certificate must have one, such as "DNS cart.example.com" and "URI spiffe://…".

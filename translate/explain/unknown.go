@@ -12,7 +12,7 @@ const (
 	unknownID     = "\x00\x02\x00" // a new request ID
 )
 
-// The words that stand in a Report for values that are not known.
+// The words in a Report for values that are not known.
 const (
 	ClientAddress = "<address of the client>"
 	NewRequestID  = "<new request ID>"
@@ -25,10 +25,10 @@ func shown(value string) string {
 	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID).Replace(value)
 }
 
-// isKnown reports whether a value holds nothing that is not known.
+// isKnown reports whether a value has no unknown part.
 func isKnown(value string) bool { return !strings.Contains(value, "\x00") }
 
-// mayEqual reports whether a value can be text, whatever stands for what is not known.
+// mayEqual reports whether a value can be text, whatever its unknown parts are.
 func mayEqual(value, text string) bool {
 	before, rest, unknown := strings.Cut(value, "\x00")
 	if !unknown {

@@ -9,12 +9,12 @@ import (
 
 // fields are the headers of a request as Envoy keeps them: by name in lower case, with
 // the values of repeated ones in order.
-type fields map[string][]string
+type headerFields map[string][]string
 
-// singles are the request headers that Envoy 1.40 keeps in one line: values of repeated
-// ones are joined with commas, and empty values are left out. Each line of all others is
-// compared by itself. Found by sending each twice to a real Envoy.
-var singles = names(
+// joinedHeaders are the request headers that Envoy 1.40 keeps in one line: the values of a
+// repeated header are joined with commas, and empty values are left out. Each line of another
+// header is compared by itself. Found by sending each header twice to a real Envoy.
+var joinedHeaders = setOf(
 	"accept", "accept-encoding", "access-control-request-headers", "access-control-request-method",
 	"access-control-request-private-network", "authorization", "cache-control", "connection", "content-encoding",
 	"content-type", "expect", "grpc-accept-encoding", "grpc-timeout", "if-match", "if-modified-since", "if-none-match",
@@ -31,7 +31,7 @@ var singles = names(
 	"x-request-id",
 )
 
-func names(list ...string) map[string]bool {
+func setOf(list ...string) map[string]bool {
 	out := make(map[string]bool, len(list))
 	for _, name := range list {
 		out[name] = true
@@ -40,11 +40,11 @@ func names(list ...string) map[string]bool {
 }
 
 // add appends a value as Envoy does.
-func (f fields) add(name, value string) {
+func (f headerFields) add(name, value string) {
 	name = strings.ToLower(name)
 	before := f[name]
 	switch {
-	case len(before) == 0 || !singles[name]:
+	case len(before) == 0 || !joinedHeaders[name]:
 		f[name] = append(slices.Clip(before), value)
 	case value == "":
 	case before[0] == "":
@@ -54,24 +54,24 @@ func (f fields) add(name, value string) {
 	}
 }
 
-func (f fields) set(name, value string) { f[strings.ToLower(name)] = []string{value} }
+func (f headerFields) set(name, value string) { f[strings.ToLower(name)] = []string{value} }
 
-func (f fields) remove(name string) { delete(f, strings.ToLower(name)) }
+func (f headerFields) remove(name string) { delete(f, strings.ToLower(name)) }
 
-// first is the value of the first line, "" without one.
-func (f fields) first(name string) string {
+// first returns the value of the first line, "" without one.
+func (f headerFields) first(name string) string {
 	if values := f[strings.ToLower(name)]; len(values) > 0 {
 		return values[0]
 	}
 	return ""
 }
 
-func (f fields) has(name string) bool { return len(f[strings.ToLower(name)]) > 0 }
+func (f headerFields) has(name string) bool { return len(f[strings.ToLower(name)]) > 0 }
 
-func (f fields) clone() fields { return maps.Clone(f) }
+func (f headerFields) clone() headerFields { return maps.Clone(f) }
 
-// count is how many lines Envoy keeps.
-func (f fields) count() int {
+// count returns how many lines Envoy keeps.
+func (f headerFields) count() int {
 	n := 0
 	for _, values := range f {
 		n += len(values)
@@ -80,7 +80,7 @@ func (f fields) count() int {
 }
 
 // shown returns the headers by canonical name, with words in place of what is not known.
-func (f fields) shown() http.Header {
+func (f headerFields) shown() http.Header {
 	out := make(http.Header, len(f))
 	for name, values := range f {
 		for _, value := range values {
@@ -90,10 +90,10 @@ func (f fields) shown() http.Header {
 	return out
 }
 
-// fieldsOf returns the headers of a query. Those with an underscore in their names are
-// dropped, as the listener does.
-func fieldsOf(headers http.Header) fields {
-	out := make(fields, len(headers)+6)
+// headerFieldsOf returns the headers of a query, without those that have an underscore in
+// their names: the listener drops them.
+func headerFieldsOf(headers http.Header) headerFields {
+	out := make(headerFields, len(headers)+6)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		for _, value := range headers[name] {
 			if !strings.Contains(name, "_") {

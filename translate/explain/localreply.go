@@ -9,7 +9,7 @@ import (
 )
 
 // knownMethods are those that Envoy's HTTP/1.1 parser knows.
-var knownMethods = names(
+var knownMethods = setOf(
 	"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "COPY", "LOCK", "MKCOL", "MOVE",
 	"PROPFIND", "PROPPATCH", "SEARCH", "UNLOCK", "BIND", "REBIND", "UNBIND", "ACL", "REPORT", "MKACTIVITY", "CHECKOUT",
 	"MERGE", "NOTIFY", "SUBSCRIBE", "UNSUBSCRIBE", "PURGE", "MKCALENDAR", "LINK", "UNLINK", "SOURCE", methodQuery,
@@ -28,9 +28,10 @@ const (
 	notInHost = "\"#/<>?\\^`{|} "
 )
 
-// readByCodec is what Envoy does while it reads a request of HTTP/1.1, in its order.
-func (r *request) readByCodec() *refusal {
-	refuse := func(status uint32, why string) *refusal { return &refusal{status: status, why: why, raw: true} }
+// readByCodec returns the local reply of Envoy's HTTP/1.1 codec, which checks a request in this
+// order; nil for none.
+func (r *request) readByCodec() *localReply {
+	refuse := func(status uint32, why string) *localReply { return &localReply{status: status, why: why, raw: true} }
 	switch te, length := r.headers["transfer-encoding"], r.headers["content-length"]; {
 	case len(r.query.Method)+len(r.query.Path) > maxRequestBytes: // it never reads the line's end
 		return refuse(http.StatusRequestHeaderFieldsTooLarge, tooLarge)
@@ -63,23 +64,24 @@ func (r *request) readByCodec() *refusal {
 	return r.cleanConnection(refuse)
 }
 
-// managed is what the connection manager refuses by itself, once the headers are read.
-func (r *request) managed() *refusal {
+// managed returns the local reply of the connection manager, once the headers are read; nil
+// for none.
+func (r *request) managed() *localReply {
 	path, _, _ := strings.Cut(r.query.Path, "?")
 	switch {
 	case r.hostless:
-		return &refusal{status: http.StatusBadRequest, why: "the Connection header takes the Host header away"}
+		return &localReply{status: http.StatusBadRequest, why: "the Connection header takes the Host header away"}
 	case strings.Contains(r.query.Path, "#") || strings.Contains(stripDotParameters(path), "%00"):
-		return &refusal{status: http.StatusBadRequest, why: "Envoy refuses the path: it has # or %00"}
+		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses the path: it has # or %00"}
 	case r.query.Method == methodQuery && r.headers.first("content-type") == "":
-		return &refusal{status: http.StatusBadRequest, why: "Envoy refuses QUERY without a content-type"}
+		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses QUERY without a content-type"}
 	}
 	return nil
 }
 
 // cleanConnection removes the headers that the Connection header names. That of an upgrade
 // is left alone, but for h2c, which Envoy does not offer.
-func (r *request) cleanConnection(refuse func(uint32, string) *refusal) *refusal {
+func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	if r.upgrades() {
 		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {
 			return nil
@@ -113,8 +115,8 @@ func (r *request) cleanConnection(refuse func(uint32, string) *refusal) *refusal
 	return nil
 }
 
-// nominatedTE leaves of TE what every hop knows, where the Connection header names it. There
-// Envoy finds "Trailers" in any case, other than cleanTE.
+// nominatedTE is cleanTE for a request whose Connection header names TE. Envoy finds
+// "trailers" in any case of letters then.
 func (r *request) nominatedTE() {
 	if slices.ContainsFunc(tokens(r.headers.first("te")), func(token string) bool { return strings.EqualFold(token, "trailers") }) {
 		r.headers.set("te", "trailers")
@@ -146,8 +148,8 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// clientAddress is the address that Envoy takes for the client's: that which the last
-// trusted hop wrote, else the one of the connection.
+// clientAddress returns the address that Envoy takes for the client's: the one that the last
+// trusted hop wrote, else that of the connection.
 func clientAddress(forwardedFor string, hops int) string {
 	parts := strings.Split(forwardedFor, ",")
 	if hops == 0 || hops > len(parts) {
