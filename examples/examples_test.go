@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/store"
@@ -20,6 +19,7 @@ import (
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -102,7 +102,7 @@ func TestPoliciesExampleReachesTheCluster(t *testing.T) {
 	}
 	for _, update := range wantSound(t, tree, translate.Options{}).Delta {
 		cluster := &clusterv3.Cluster{}
-		if update.Type != resourcev3.ClusterType {
+		if update.Type != xds.ClusterType {
 			continue
 		}
 		if err := proto.Unmarshal(update.Resource.Body, cluster); err != nil {

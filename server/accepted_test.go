@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // TestWhatIsAcceptedEnvoyAccepts writes random words into random fields of the
@@ -123,7 +123,7 @@ func (run *caseRun) take(files map[string]string) (sent bool) {
 // addressMoves tells whether a listener waits for an address that another one is about
 // to leave, as happens between folders of two cases.
 func addressMoves(st *stream) bool {
-	l := st.ledgers[resourcev3.ListenerType]
+	l := st.ledgers[xds.ListenerType]
 	if l == nil {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // ledger is what one stream asked for, was sent, accepted and rejected of one
@@ -136,7 +136,7 @@ func (l *ledger) resume(names []string, versions map[string]string, c *scope) {
 		}
 		if e != nil && e.Version == versions[name] {
 			same = append(same, e)
-			if l.typ != resourcev3.RouteType {
+			if l.typ != xds.RouteType {
 				continue
 			}
 		} else {
@@ -344,7 +344,7 @@ const maxWords = 1000
 func plainWords(typ, words string) string {
 	if at := strings.LastIndex(words, constraintMark); at >= 0 {
 		words = words[at:]
-	} else if typ == resourcev3.SecretType && (len(words) > 200 || strings.Contains(words, "-----BEGIN")) {
+	} else if typ == xds.SecretType && (len(words) > 200 || strings.Contains(words, "-----BEGIN")) {
 		return redacted
 	}
 	if len(words) > maxWords {

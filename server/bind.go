@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // maxBindRetry is the longest wait before a listener whose bind failed is sent
@@ -29,7 +30,7 @@ func bindFailed(words string) bool {
 // cannotBind gives the listeners whose address could not be bound: nothing asks for
 // their tables then, which begin with the name of the listener (listen.RoutesName).
 func (p *plan) cannotBind() map[string]struct{} {
-	l, out := p.ledgers[resourcev3.ListenerType], map[string]struct{}{}
+	l, out := p.ledgers[xds.ListenerType], map[string]struct{}{}
 	if l == nil {
 		return out
 	}
@@ -147,7 +148,7 @@ func bindRemedy(words, field string) string {
 // for never. The wait doubles from bindRetry with every failure. Each goes
 // alone, so that Envoy's words are about it.
 func (p *plan) rebind(now time.Time) time.Time {
-	l := p.ledgers[resourcev3.ListenerType]
+	l := p.ledgers[xds.ListenerType]
 	if l == nil {
 		return time.Time{}
 	}

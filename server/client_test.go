@@ -20,7 +20,6 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -34,11 +33,11 @@ import (
 )
 
 const (
-	cds = resourcev3.ClusterType
-	eds = resourcev3.EndpointType
-	lds = resourcev3.ListenerType
-	rds = resourcev3.RouteType
-	sds = resourcev3.SecretType
+	cds = xds.ClusterType
+	eds = xds.EndpointType
+	lds = xds.ListenerType
+	rds = xds.RouteType
+	sds = xds.SecretType
 )
 
 // patience bounds what a test waits for; it is reached only by a fault.

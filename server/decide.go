@@ -1,6 +1,6 @@
 package server
 
-import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+import "github.com/gatefold/gatefold/translate/xds"
 
 // action is what is done about one name.
 type action int
@@ -35,7 +35,7 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	l.rejected.remove(name)
 	named := l.names.has(name)
 	switch {
-	case held && ordered && l.typ != resourcev3.ListenerType:
+	case held && ordered && l.typ != xds.ListenerType:
 		return removeLast
 	case held, named:
 		// A name that does not exist is answered, so that Envoy does not wait
@@ -54,7 +54,7 @@ func (l *ledger) goesAlone(name string) bool {
 	if _, ok := l.alone[name]; ok {
 		return true
 	}
-	if l.typ == resourcev3.ClusterType || l.typ == resourcev3.ListenerType {
+	if l.typ == xds.ClusterType || l.typ == xds.ListenerType {
 		return false
 	}
 	return l.held.has(name)

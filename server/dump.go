@@ -17,7 +17,6 @@ import (
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -132,7 +131,7 @@ func dumpResource(e *entry) resourceDump {
 // shownVersion is a resource's version, and of a secret's only the beginning: it is
 // a sum of the content.
 func shownVersion(r *xds.Resource) string {
-	if r.Type == resourcev3.SecretType {
+	if r.Type == xds.SecretType {
 		return r.Version[:min(len(r.Version), sumPrefix)]
 	}
 	return r.Version
@@ -160,7 +159,7 @@ func dumpSecret(body []byte) secretDump {
 
 // config renders a resource in protobuf JSON, and of a secret what secretDump has.
 func config(e *entry) json.RawMessage {
-	if e.Type == resourcev3.SecretType {
+	if e.Type == xds.SecretType {
 		return mustJSON(dumpSecret(e.Body))
 	}
 	message, err := (&anypb.Any{TypeUrl: e.Type, Value: e.Body}).UnmarshalNew()

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // metrics are the figures of one server, in a registry of its own.
@@ -165,15 +165,15 @@ func number(yes bool) float64 {
 // shortType gives "Cluster" for its type URL, as pages, logs and metrics say it.
 func shortType(typ string) string {
 	switch typ {
-	case resourcev3.ClusterType:
+	case xds.ClusterType:
 		return "Cluster"
-	case resourcev3.EndpointType:
+	case xds.EndpointType:
 		return "ClusterLoadAssignment"
-	case resourcev3.ListenerType:
+	case xds.ListenerType:
 		return "Listener"
-	case resourcev3.RouteType:
+	case xds.RouteType:
 		return "RouteConfiguration"
-	case resourcev3.SecretType:
+	case xds.SecretType:
 		return "Secret"
 	}
 	return path.Base(typ)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // The bounds of one response whose resources are new to the stream (docs/design/xds.md).
@@ -60,8 +60,8 @@ type plan struct {
 // servedTypes gives the types that are served, in the order of sending.
 func servedTypes() []string {
 	return []string{
-		resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType,
-		resourcev3.ListenerType, resourcev3.RouteType,
+		xds.SecretType, xds.ClusterType, xds.EndpointType,
+		xds.ListenerType, xds.RouteType,
 	}
 }
 
@@ -91,13 +91,13 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 	if !p.ordered {
 		return p.first(p.fill, servedTypes()...), time.Time{}
 	}
-	if r := p.first(p.fill, resourcev3.SecretType, resourcev3.ClusterType, resourcev3.EndpointType); r != nil || p.tired {
+	if r := p.first(p.fill, xds.SecretType, xds.ClusterType, xds.EndpointType); r != nil || p.tired {
 		return r, time.Time{}
 	}
 	if until := p.gate(now); !until.IsZero() {
 		return nil, until
 	}
-	if r := p.first(p.fill, resourcev3.ListenerType, resourcev3.RouteType); r != nil || p.tired {
+	if r := p.first(p.fill, xds.ListenerType, xds.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}
 	return p.removals(now)
@@ -135,7 +135,7 @@ func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 // holding them would keep everybody else's edits back.
 func (p *plan) gate(now time.Time) time.Time {
 	last := p.unsettled()
-	if last.IsZero() || p.rest(resourcev3.ListenerType) && p.rest(resourcev3.RouteType) {
+	if last.IsZero() || p.rest(xds.ListenerType) && p.rest(xds.RouteType) {
 		p.blocked = time.Time{}
 		return time.Time{}
 	}
@@ -159,7 +159,7 @@ func (p *plan) unsettled() (last time.Time) {
 	for _, at := range p.barrier {
 		last = latest(last, at)
 	}
-	if l := p.ledgers[resourcev3.ClusterType]; l != nil {
+	if l := p.ledgers[xds.ClusterType]; l != nil {
 		for _, r := range l.flight {
 			if len(r.set) > 0 && r.at.After(p.waived) {
 				last = latest(last, r.at)
@@ -194,7 +194,7 @@ func (p *plan) removals(now time.Time) (*response, time.Time) {
 		if l != nil && !l.idle() {
 			return nil, time.Time{}
 		}
-		if typ != resourcev3.ListenerType && typ != resourcev3.RouteType {
+		if typ != xds.ListenerType && typ != xds.RouteType {
 			continue
 		}
 		if l != nil && l.stale() {
@@ -205,8 +205,8 @@ func (p *plan) removals(now time.Time) (*response, time.Time) {
 	if until := p.opened.Add(p.wait); !asked && now.Before(until) {
 		return nil, until
 	}
-	return p.first(p.drain, resourcev3.ClusterType, resourcev3.EndpointType,
-		resourcev3.RouteType, resourcev3.SecretType), time.Time{}
+	return p.first(p.drain, xds.ClusterType, xds.EndpointType,
+		xds.RouteType, xds.SecretType), time.Time{}
 }
 
 // drain takes the removals that wait; one that was rejected among others goes alone.
@@ -268,7 +268,7 @@ func (p *plan) fill(l *ledger) *response {
 		case removeLast:
 			l.gone.push(name)
 		}
-		if e == nil && l.typ == resourcev3.ClusterType {
+		if e == nil && l.typ == xds.ClusterType {
 			delete(p.barrier, name)
 		}
 		if alone {
@@ -302,10 +302,10 @@ func (l *ledger) passes(name string) bool {
 // again only with endpoints that come after it, and Envoy does not ask for them
 // (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
 func (p *plan) follow(l *ledger, name string) {
-	if l.typ != resourcev3.ClusterType {
+	if l.typ != xds.ClusterType {
 		return
 	}
-	endpoints := p.ledgers[resourcev3.EndpointType]
+	endpoints := p.ledgers[xds.EndpointType]
 	if l.held.has(name) && endpoints != nil && endpoints.wants(name) {
 		endpoints.force[name] = struct{}{}
 		endpoints.mark(name)
@@ -325,7 +325,7 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 		l.accept(nonce)
 	}
 	r.found = p.learn(l, r, nack, words)
-	if l.typ == resourcev3.ClusterType {
+	if l.typ == xds.ClusterType {
 		p.bar(l, r, nack)
 	}
 	return r

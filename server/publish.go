@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -161,10 +159,10 @@ func (s *Server) Publish(result translate.Result) {
 		had := c.entry(u.typ, u.name) != nil
 		c.put(u)
 		s.union.put(u)
-		if has := u.entry != nil; u.typ == resourcev3.RouteType && has != had {
+		if has := u.entry != nil; u.typ == xds.RouteType && has != had {
 			s.retable(c, u.name, int(number(has)-number(had)))
 		}
-		touched[u.gateway] = touched[u.gateway] || u.typ == resourcev3.ListenerType
+		touched[u.gateway] = touched[u.gateway] || u.typ == xds.ListenerType
 	}
 	s.union.tell()
 	for gateway := range touched {

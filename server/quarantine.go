@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Each Envoy decides for itself: a part of a table that it rejects is kept from its own
@@ -63,7 +62,7 @@ func (s *Server) heed(st *stream, r *response) {
 		}
 	}
 	s.acquit(st)
-	if r.typ == resourcev3.RouteType && len(s.quarantine.parts) > 0 {
+	if r.typ == xds.RouteType && len(s.quarantine.parts) > 0 {
 		s.quarantine.poke() // an Envoy may have taken a part
 	}
 }
@@ -165,9 +164,9 @@ func (s *Server) forgive() {
 				}
 				st.forgetTable(name)
 				st.tables[name] = &tableState{accepted: t.accepted, refused: map[unit]*refusedPart{}}
-				if l := st.ledgers[resourcev3.RouteType]; l != nil {
+				if l := st.ledgers[xds.RouteType]; l != nil {
 					l.rejected.remove(name)
-					st.mark(resourcev3.RouteType, name)
+					st.mark(xds.RouteType, name)
 				}
 			}
 			s.acquit(st)
@@ -183,7 +182,7 @@ func (s *Server) forgive() {
 func (st *stream) refusedRoutes(gateway string) []string {
 	var said []string
 	for name, t := range st.tables {
-		if !st.scope.owns(gateway, resourcev3.RouteType, name) {
+		if !st.scope.owns(gateway, xds.RouteType, name) {
 			continue
 		}
 		for u, part := range t.refused {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // stepNames is how many names of a request are booked at a time under the lock. Between two
@@ -52,7 +52,7 @@ func (s *Server) subscribe(st *stream, request *deltaRequest) error {
 		if a.ledger.wildcard && !had {
 			a.markWanted(st.scope)
 		}
-		if a.typ == resourcev3.RouteType && a.ledger.wildcard != had {
+		if a.typ == xds.RouteType && a.ledger.wildcard != had {
 			s.recount(st)
 		}
 	})
@@ -110,7 +110,7 @@ func (s *Server) recallAll(st *stream, a *asking) {
 func (s *Server) unsubscribe(st *stream, a *asking) {
 	_ = s.inSteps(a.unsubscribe, func(names []string) error {
 		s.countTables(st, a, names, func() { a.ledger.unsubscribe(names) })
-		if a.typ == resourcev3.RouteType {
+		if a.typ == xds.RouteType {
 			for _, name := range names {
 				st.forgetTable(name)
 			}
@@ -150,7 +150,7 @@ func (s *Server) resume(st *stream, a *asking) error {
 // countTables runs change, which is about these names, and counts the tables that the
 // stream asks for since, or no longer.
 func (s *Server) countTables(st *stream, a *asking, names []string, change func()) {
-	if a.typ != resourcev3.RouteType {
+	if a.typ != xds.RouteType {
 		change()
 		return
 	}

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // reviewEvery is the least time between two reviews of what Envoys rejected.
@@ -112,9 +111,9 @@ func (s *Server) asking() map[string][]*stream {
 // askersOf returns the streams that ask for a table, some twice.
 func (s *Server) askersOf(table string) []*stream {
 	streams := []*stream{}
-	for _, owner := range s.union.target[resourcev3.RouteType][table] {
+	for _, owner := range s.union.target[xds.RouteType][table] {
 		for _, st := range s.audience(owner.gateway) {
-			if l := st.ledgers[resourcev3.RouteType]; l != nil && l.wants(table) {
+			if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
 				streams = append(streams, st)
 			}
 		}

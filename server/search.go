@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Envoy refuses a table for one bad route, and seldom says which (docs/design/envoy.md#nacks). A table that is refused would stay as it is for everybody in it.
@@ -121,7 +120,7 @@ func (p *plan) tableOf(name string) *tableState {
 
 // shape gives the form in which the target e goes to this stream's Envoy.
 func (p *plan) shape(typ, name string, e *entry) *entry {
-	if typ != resourcev3.RouteType || p.tables[name] == nil {
+	if typ != xds.RouteType || p.tables[name] == nil {
 		return e
 	}
 	t := p.tables[name]
@@ -167,12 +166,12 @@ func (p *plan) forgetTable(name string) {
 // probes tells whether what is sent of a table is a probe.
 func (p *plan) probes(typ, name string) bool {
 	t := p.tables[name]
-	return typ == resourcev3.RouteType && t != nil && t.search != nil
+	return typ == xds.RouteType && t != nil && t.search != nil
 }
 
 // holds notes what the Envoy holds of a table, when it told so itself.
 func (p *plan) holds(l *ledger, e *entry) {
-	if e == nil || l.typ != resourcev3.RouteType {
+	if e == nil || l.typ != xds.RouteType {
 		return
 	}
 	if held, _ := l.held.get(e.Name); held == e.Version {
@@ -182,7 +181,7 @@ func (p *plan) holds(l *ledger, e *entry) {
 
 // learn takes an answer to a table into account. It gives what was found.
 func (p *plan) learn(l *ledger, r *response, nack bool, words string) *conviction {
-	if l.typ != resourcev3.RouteType {
+	if l.typ != xds.RouteType {
 		return nil
 	}
 	if !nack {

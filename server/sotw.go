@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // The state-of-the-world protocol, for clients that are not set to the
@@ -98,7 +99,7 @@ func (s *Server) timely(st *stream) (requests []*deltaRequest) {
 
 // listed tells whether responses of a type list all that there is.
 func listed(typ string) bool {
-	return typ == resourcev3.ClusterType || typ == resourcev3.ListenerType
+	return typ == xds.ClusterType || typ == xds.ListenerType
 }
 
 // recall returns the versions of the single resources that a client holds that

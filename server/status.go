@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // verdict is what the Envoys of a Gateway say of it.
@@ -52,7 +52,7 @@ func (s *Server) settle(st *stream) {
 
 // current looks at what is asked for, due and unanswered.
 func (p *plan) current() state {
-	now := state{idle: p.ledgers[resourcev3.ClusterType] != nil && p.ledgers[resourcev3.ListenerType] != nil}
+	now := state{idle: p.ledgers[xds.ClusterType] != nil && p.ledgers[xds.ListenerType] != nil}
 	for _, l := range p.ledgers {
 		now.idle = now.idle && l.idle()
 		now.rejections += len(l.rejected.of)

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // What a verdict is can be read off from counts that every stream keeps up to date for
@@ -111,7 +112,7 @@ func (s *Server) served(st *stream) []*scope {
 
 // asks tells whether a table is asked for, or need not be.
 func (st *stream) asks(table string) bool {
-	if l := st.ledgers[resourcev3.RouteType]; l != nil && l.wants(table) {
+	if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
 		return true
 	}
 	for listener := range st.unbound {
@@ -148,7 +149,7 @@ func (s *Server) lack(st *stream, c *scope, more int) {
 func (s *Server) recount(st *stream) {
 	for _, c := range s.served(st) {
 		lacks := 0
-		for name := range c.target[resourcev3.RouteType] {
+		for name := range c.target[xds.RouteType] {
 			if !st.asks(name) {
 				lacks++
 			}
@@ -229,7 +230,7 @@ func (s *Server) objections(st *stream) map[*scope]objection {
 	}
 	for name := range st.blamed {
 		if st.tables[name] != nil && st.tables[name].unblamed() > 0 {
-			against(resourcev3.RouteType, name, false)
+			against(xds.RouteType, name, false)
 		}
 	}
 	return out

@@ -11,12 +11,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // What so many Envoys answer to an edit makes no verdict look at the others: an edit of a
@@ -146,7 +146,7 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 			case n == 5:
 				did = "a request"
 				at := lines[r.IntN(len(lines))]
-				request := &deltaRequest{TypeUrl: resourcev3.RouteType}
+				request := &deltaRequest{TypeUrl: xds.RouteType}
 				if r.IntN(2) == 0 {
 					request.ResourceNamesSubscribe = []string{pick(append(names, wildcard)...), pick(names...)}
 				} else {

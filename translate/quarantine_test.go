@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // parts gives everything in the tables that Envoy could refuse.
@@ -30,7 +30,7 @@ func (w *world) parts(t testing.TB) []translate.RefusedPart {
 	}
 	for _, at := range slices.Sorted(maps.Keys(w.resources)) {
 		u := w.resources[at]
-		if u.Type != resourcev3.RouteType {
+		if u.Type != xds.RouteType {
 			continue
 		}
 		config, body := &routev3.RouteConfiguration{}, u.Resource.Body

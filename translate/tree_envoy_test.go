@@ -14,7 +14,6 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/envoy/testsize"
@@ -23,6 +22,7 @@ import (
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // TestTreesOnARealEnvoy makes random trees of delegation and inclusion, serves
@@ -105,8 +105,8 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 	t.Helper()
 	for _, update := range s.resources {
 		switch update.Type {
-		case resourcev3.ListenerType:
-			table := s.resources[update.Gateway+" "+resourcev3.RouteType+" "+update.Name].Resource
+		case xds.ListenerType:
+			table := s.resources[update.Gateway+" "+xds.RouteType+" "+update.Name].Resource
 			s.addListener(t, static, update.Resource.Body, table.Body)
 			if s.twin != "" && table.Linear != nil {
 				twin := s.addListener(t, static, update.Resource.Body, table.Linear().Body)
@@ -114,7 +114,7 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 				twin.Address.GetSocketAddress().Address = s.twin
 				s.compiled[twin.Address.GetSocketAddress().GetPortValue()] = true
 			}
-		case resourcev3.ClusterType:
+		case xds.ClusterType:
 			if !clusters[update.Name] {
 				clusters[update.Name] = true
 				static.AddCluster(t, update.Resource.Body)

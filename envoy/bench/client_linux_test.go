@@ -9,12 +9,13 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // received is a response with the moment at which the last byte of it was there.
@@ -52,9 +53,9 @@ func connect(t testing.TB, address, table string) *client {
 		t.Fatal(err)
 	}
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
-		{Node: &corev3.Node{Id: "bench", Cluster: "default/eg"}, TypeUrl: resourcev3.ClusterType},
-		{TypeUrl: resourcev3.ListenerType},
-		{TypeUrl: resourcev3.RouteType, ResourceNamesSubscribe: []string{table}},
+		{Node: &corev3.Node{Id: "bench", Cluster: "default/eg"}, TypeUrl: xds.ClusterType},
+		{TypeUrl: xds.ListenerType},
+		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{table}},
 	} {
 		if err := stream.Send(request); err != nil {
 			t.Fatal(err)
@@ -77,7 +78,7 @@ func (c *client) receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggr
 		}
 		_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: r.response.TypeUrl, ResponseNonce: r.response.Nonce})
 		c.keep(r.response)
-		if r.response.TypeUrl == resourcev3.RouteType && len(r.response.Resources) > 0 {
+		if r.response.TypeUrl == xds.RouteType && len(r.response.Resources) > 0 {
 			c.tables <- r
 		}
 	}

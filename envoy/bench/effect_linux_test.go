@@ -7,9 +7,9 @@ import (
 	"time"
 
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // measureEffect takes the time from the rename of a file to the first answer by the new
@@ -39,7 +39,7 @@ func measureEffect(t *testing.T, r *run) {
 		table := g.client.next(marker)
 		g.rest()
 		began = time.Now()
-		bare.push(resourcev3.RouteType, table.response.Resources[0].Name, table.table())
+		bare.push(xds.RouteType, table.response.Resources[0].Name, table.table())
 		theirs = append(theirs, probe(other).Sub(began))
 		time.Sleep(5 * afterwards) // the worker frees the table of before
 	}
@@ -72,7 +72,7 @@ func (c *client) copyTo(to *sender, address string) {
 	defer c.mu.Unlock()
 	for typ, resources := range c.held {
 		for name, body := range resources {
-			if typ == resourcev3.ListenerType {
+			if typ == xds.ListenerType {
 				listener := &listenerv3.Listener{}
 				envoytest.Decode(c.t, body, listener)
 				listener.GetAddress().GetSocketAddress().Address = address

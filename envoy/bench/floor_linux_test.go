@@ -13,7 +13,6 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/fsnotify/fsnotify"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // The floor of an edit is the least that any server of these files must do: take the
@@ -161,7 +161,7 @@ func (s *floorServer) DeltaAggregatedResources(stream discoveryv3.AggregatedDisc
 		if err != nil {
 			return err
 		}
-		if request.TypeUrl == resourcev3.RouteType {
+		if request.TypeUrl == xds.RouteType {
 			name := request.ResourceNamesSubscribe[0]
 			go func() { // reads acknowledgements, which need no answer
 				for err == nil {
@@ -178,9 +178,9 @@ func (s *floorServer) send(stream discoveryv3.AggregatedDiscoveryService_DeltaAg
 		s.version++
 		version := fmt.Sprint(s.version)
 		err := stream.Send(&discoveryv3.DeltaDiscoveryResponse{
-			TypeUrl: resourcev3.RouteType, Nonce: version,
+			TypeUrl: xds.RouteType, Nonce: version,
 			Resources: []*discoveryv3.Resource{{
-				Name: name, Version: version, Resource: &anypb.Any{TypeUrl: resourcev3.RouteType, Value: body},
+				Name: name, Version: version, Resource: &anypb.Any{TypeUrl: xds.RouteType, Value: body},
 			}},
 		})
 		if err != nil {

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // sender is the barest xDS server: it gives its one Envoy the bytes that it is told to,
@@ -104,7 +105,7 @@ func (s *sender) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 			if !ok {
 				return nil
 			}
-			if request.TypeUrl == resourcev3.RouteType && len(request.ResourceNamesSubscribe) == 0 {
+			if request.TypeUrl == xds.RouteType && len(request.ResourceNamesSubscribe) == 0 {
 				continue
 			}
 			next = s.response(request.TypeUrl, request.ResourceNamesSubscribe...)

@@ -9,11 +9,11 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // fill writes n routes of one rule over hosts host names.
@@ -105,9 +105,9 @@ func (s *served) subscribe(b *testing.B) <-chan string {
 	node := &corev3.Node{Id: "bench", Cluster: "default/eg"}
 	_, port, _ := strings.Cut(s.address, ":")
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
-		{Node: node, TypeUrl: resourcev3.ClusterType},
-		{TypeUrl: resourcev3.ListenerType},
-		{TypeUrl: resourcev3.RouteType, ResourceNamesSubscribe: []string{"default/eg/http-" + port}},
+		{Node: node, TypeUrl: xds.ClusterType},
+		{TypeUrl: xds.ListenerType},
+		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{"default/eg/http-" + port}},
 	} {
 		if err := stream.Send(request); err != nil {
 			b.Fatal(err)
@@ -125,7 +125,7 @@ func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResour
 			return // the benchmark is over
 		}
 		_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce})
-		if response.TypeUrl == resourcev3.RouteType {
+		if response.TypeUrl == xds.RouteType {
 			for _, resource := range response.Resources {
 				tables <- string(resource.Resource.Value)
 			}

@@ -9,7 +9,6 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // picky is a client of xDS that takes no route to /bad. An Envoy cannot be had that
@@ -42,9 +42,9 @@ func startPicky(s *served, node string) *picky {
 	}
 	_, port, _ := strings.Cut(s.address, ":")
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
-		{Node: &corev3.Node{Id: node, Cluster: "default/eg", UserAgentName: "envoy"}, TypeUrl: resourcev3.ClusterType},
-		{TypeUrl: resourcev3.ListenerType},
-		{TypeUrl: resourcev3.RouteType, ResourceNamesSubscribe: []string{"default/eg/http-" + port}},
+		{Node: &corev3.Node{Id: node, Cluster: "default/eg", UserAgentName: "envoy"}, TypeUrl: xds.ClusterType},
+		{TypeUrl: xds.ListenerType},
+		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{"default/eg/http-" + port}},
 	} {
 		if err := p.stream.Send(request); err != nil {
 			s.t.Fatal(err)
@@ -61,7 +61,7 @@ func (p *picky) run() {
 			return // the test is over
 		}
 		answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce}
-		if response.TypeUrl == resourcev3.RouteType {
+		if response.TypeUrl == xds.RouteType {
 			if words := p.judge(response.Resources); words != "" {
 				answer.ErrorDetail = status.New(codes.InvalidArgument, words).Proto()
 			}

@@ -33,7 +33,7 @@ const (
 // EDS over the same stream (then Assignment holds them). Static endpoints have
 // to be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
-	return newResource(clusterType, c.Name, marshal(clusterMessage(c)))
+	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }
 
 func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
@@ -75,7 +75,7 @@ func Assignment(c *ir.Cluster) (resource Resource, ok bool) {
 	if c.Discovery != ir.EDS {
 		return Resource{}, false
 	}
-	return newResource(assignmentType, c.Name, marshal(loadAssignment(c))), true
+	return newResource(EndpointType, c.Name, marshal(loadAssignment(c))), true
 }
 
 func loadAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {

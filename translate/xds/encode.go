@@ -83,7 +83,7 @@ func RouteConfiguration(name string, hosts []Host) Resource {
 			body = append(body, part...)
 		}
 	}
-	return Resource{Type: routeType, Name: name, Version: sums.sum().String(), Body: append(body, tail...)}
+	return Resource{Type: RouteType, Name: name, Version: sums.sum().String(), Body: append(body, tail...)}
 }
 
 // routeSettings are the fields that follow the virtual hosts on the wire.

@@ -36,7 +36,7 @@ const (
 // certificate never touch it.
 func Listener(port *ir.Port) Resource {
 	if port.UDP {
-		return newResource(listenerType, port.Name, marshal(udpListener(port)))
+		return newResource(ListenerType, port.Name, marshal(udpListener(port)))
 	}
 	listener := listenerOf(port)
 	listener.PerConnectionBufferLimitBytes = wrapperspb.UInt32(bufferLimit)
@@ -55,7 +55,7 @@ func Listener(port *ir.Port) Resource {
 	for i := range port.Streams {
 		listener.FilterChains = append(listener.FilterChains, streamChain(port, &port.Streams[i]))
 	}
-	return newResource(listenerType, port.Name, marshal(listener))
+	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
 // listenerOf binds the addresses. A UDP port cannot be kept from others: with one

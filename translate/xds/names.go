@@ -1,18 +1,17 @@
 package xds
 
-import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-
 // NoCluster is the cluster of a backend that could not be resolved. It is
 // never defined, so that its share of the traffic is answered with 500 (Gateway
 // API, HTTPRouteRule.backendRefs). The slash keeps it apart from real names.
 const NoCluster = "gatefold/unresolved"
 
-// The types of the resources that this package makes.
+// The type URLs of the resources that Envoy is sent.
 const (
-	listenerType   = resourcev3.ListenerType
-	routeType      = resourcev3.RouteType
-	clusterType    = resourcev3.ClusterType
-	assignmentType = resourcev3.EndpointType
+	ListenerType = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	RouteType    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+	ClusterType  = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	EndpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+	SecretType   = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 )
 
 // newResource wraps an encoded message, under its sum as version (docs/design/xds.md).

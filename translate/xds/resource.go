@@ -5,7 +5,7 @@ package xds
 // Resource is one encoded xDS resource. It is never changed after it was handed
 // out, so that every stream can share its bytes.
 type Resource struct {
-	// Type is the type URL, such as resourcev3.RouteType.
+	// Type is the type URL, such as RouteType.
 	Type string
 	// Name is the resource's name on the wire.
 	Name string

@@ -6,14 +6,13 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	inspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-const secretType = resourcev3.SecretType
+const secretType = SecretType
 
 // Secret makes the resource of a certificate and its key.
 func Secret(name string, pair *keypair.Pair) Resource {
