@@ -266,7 +266,7 @@ func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems 
 		"want/infra":       w.infraText,
 		"want/problems":    func() string { return problemsText(problems) },
 		"want/messages":    func() string { return messagesText(problems) },
-		"rebuilt":          func() string { return strings.Join(append(w.last.Rebuilt, ""), "\n") },
+		"rebuilt":          func() string { return strings.Join(append(w.rebuilt, ""), "\n") },
 	}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		want, ok := c.File(prefix + name)

@@ -80,11 +80,7 @@ func (n *network) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
 			for i, e := range list {
 				routes[i] = e.Encoded
 			}
-			leaf := xds.NewLeaf(key, routes)
-			n.work.Leaves++
-			n.work.LeafRoutes += len(list)
-			n.work.Bytes += leaf.Len()
-			return leaf
+			return xds.NewLeaf(key, routes)
 		},
 	}
 }

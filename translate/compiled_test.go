@@ -2,7 +2,10 @@ package translate_test
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/gatefold/gatefold/translate/cases"
@@ -99,15 +102,28 @@ func TestAnEditEncodesItsLeaf(t *testing.T) {
 		w := newWorld(t)
 		before, after := treesOf(cases.Shape{Routes: routes, Hosts: 1})
 		w.apply(before)
-		if cold := w.last.Work; cold.Routes != routes || cold.Leaves < routes/64 || cold.LeafRoutes > 2*routes || cold.Lists > 1 { // that of the listener is empty
-			t.Errorf("%d routes from cold: %+v", routes, cold)
+		encoded, parts := w.translator.Encodings(), w.translator.HostParts()
+		whole, once := sum(maps.Values(parts)), sum(maps.Values(encoded))
+		if len(encoded) != routes || len(parts) < routes/64 || whole > 3*once {
+			t.Errorf("%d routes from cold: %d encodings of %d bytes, in %d parts of %d bytes", routes, len(encoded), once, len(parts), whole)
 		}
+		kept := w.view // keeps what was encoded where it lies
 		w.apply(after)
-		got := w.last.Work
-		if got.Routes != 1 || got.Hosts != 1 || got.Lists != 0 || got.Leaves != 1 || got.LeafRoutes > 128 || got.Bytes > 32<<10 {
-			t.Errorf("one of %d routes: %+v", routes, got)
+		newEncodings, newParts := w.translator.Encodings(), w.translator.HostParts()
+		maps.DeleteFunc(newEncodings, func(at *byte, _ int) bool { return encoded[at] > 0 })
+		maps.DeleteFunc(newParts, func(at uintptr, _ int) bool { return parts[at] > 0 })
+		if bytes := sum(maps.Values(newParts)); len(newEncodings) != 1 || len(newParts) != 2 || bytes > 32<<10 { // the frame and the leaf
+			t.Errorf("an edit of one of %d routes encodes %d routes, and %d parts of %d bytes", routes, len(newEncodings), len(newParts), bytes)
 		}
+		runtime.KeepAlive(kept)
 	}
+}
+
+func sum(numbers iter.Seq[int]) (total int) {
+	for n := range numbers {
+		total += n
+	}
+	return total
 }
 
 // Of two routes that take all requests the second is in no leaf. Its edits are told all

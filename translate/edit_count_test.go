@@ -21,14 +21,14 @@ type touched struct {
 // touch edits one route of a shape.
 func touch(t *testing.T, s cases.Shape) touched {
 	t.Helper()
-	translator, edits := made(t, s, translate.Options{Trace: true})
+	translator, edits := made(t, s, translate.Options{})
 	translator.Apply(edits[0])
-	before := translator.Encodings()
+	before, ran := translator.Encodings(), translator.Ran()
 	result := translator.Apply(edits[1])
 	out := touched{rules: map[string]int{}}
 	routes := map[string]bool{}
-	for _, ran := range result.Rebuilt {
-		name, key, _ := strings.Cut(ran, " ")
+	for _, one := range ran() {
+		name, key, _ := strings.Cut(one, " ")
 		out.rules[name]++
 		if _, child, link := strings.Cut(key, " → "); link {
 			key = child // what stands between the two

@@ -3,7 +3,26 @@ package translate
 import (
 	"fmt"
 	"reflect"
+	"slices"
+
+	"github.com/gatefold/gatefold/translate/memo"
 )
+
+// Ran returns a function that returns the rules that ran since it was called last, or since
+// Ran was, as "rule key", sorted, each once.
+func (t *Translator) Ran() func() []string {
+	var ran []string
+	t.engine.Trace(func(rule string, key any) { ran = append(ran, fmt.Sprint(rule, " ", key)) })
+	return func() []string {
+		slices.Sort(ran)
+		out := slices.Compact(ran)
+		ran = nil
+		return out
+	}
+}
+
+// Families returns the rules and folds, and what the present values were computed from.
+func (t *Translator) Families() []memo.Family { return t.engine.Families() }
 
 // Cells names every cell that is kept by an input, index, rule or fold and
 // counts it, and the rows of their keys, so that a test can see what leaks. It reads
@@ -67,6 +86,20 @@ func (t *Translator) Encodings() map[*byte]int {
 	for host := range t.last.hosts.All() {
 		for e := range host.Table.All() {
 			sizes[&e.Encoded[0]] = len(e.Encoded)
+		}
+	}
+	return sizes
+}
+
+// HostParts returns the sizes of the encoded parts of all virtual hosts, by where they lie: a
+// host that is a list is one part, a compiled one has its frame and its leaves. What it returns
+// says something as long as the View of that time is kept.
+func (t *Translator) HostParts() map[uintptr]int {
+	sizes := map[uintptr]int{}
+	for host := range t.last.hosts.All() {
+		parts := reflect.ValueOf(host.Encoded).FieldByName("parts")
+		for i := range parts.Len() {
+			sizes[parts.Index(i).Pointer()] = parts.Index(i).Len()
 		}
 	}
 	return sizes

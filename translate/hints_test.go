@@ -166,8 +166,8 @@ func TestANearNameAmongManyIsFound(t *testing.T) {
 	}
 	files["more.yaml"] = backend("team", "cart-svd")
 	w.apply(tree(files))
-	if slices.ContainsFunc(w.last.Rebuilt, func(rule string) bool { return strings.HasPrefix(rule, "near ") }) {
-		t.Errorf("a name of another namespace: %v", w.last.Rebuilt)
+	if slices.ContainsFunc(w.rebuilt, func(rule string) bool { return strings.HasPrefix(rule, "near ") }) {
+		t.Errorf("a name of another namespace: %v", w.rebuilt)
 	}
 	files["more.yaml"] = backend("shop", "cart-svd")
 	if got := hint(w.apply(tree(files))); !strings.Contains(got, `"cart-svd"`) {

@@ -30,7 +30,7 @@ func TestHostileKinds(t *testing.T) {
 		want := innocentOutput(w)
 		files["innocent/routes.yaml"] = innocentTeam("/edited")["innocent/routes.yaml"]
 		w.apply(tree(files))
-		edited, ran := innocentOutput(w), slices.Clone(w.last.Rebuilt)
+		edited, ran := innocentOutput(w), slices.Clone(w.rebuilt)
 		files["innocent/routes.yaml"] = innocentTeam("/a")["innocent/routes.yaml"]
 		w.apply(tree(files))
 		if want == edited || !strings.Contains(edited, "/edited") {
@@ -60,7 +60,7 @@ func TestHostileKinds(t *testing.T) {
 		if got := innocentOutput(w); got != edited {
 			t.Fatalf("%s: the innocent team's edit changes at %s", name, firstDifference(got, edited))
 		}
-		if got := w.last.Rebuilt; len(got) > len(ran)+10 {
+		if got := w.rebuilt; len(got) > len(ran)+10 {
 			t.Errorf("%s: the innocent team's edit runs %d rules and %d without the attack: %.3000q", name, len(got), len(ran), got)
 		}
 		if seed%5 == 0 {
@@ -89,12 +89,12 @@ func checkWork(t *testing.T, name string, w *world, files map[string]string) {
 		published += len(update.Resource.Body)
 	}
 	heap := liveHeap()
-	t.Logf("%s: %d bytes written, %d cells, %d bytes published, %d MiB of heap, %d rules ran", name, written, cells, published, heap>>20, len(w.last.Rebuilt))
+	t.Logf("%s: %d bytes written, %d cells, %d bytes published, %d MiB of heap, %d rules ran", name, written, cells, published, heap>>20, len(w.rebuilt))
 	if heap > mostHeap {
 		t.Errorf("%s: %d bytes of live heap", name, heap)
 	}
-	if most := 10_000 + written; len(w.last.Rebuilt) > most { // a restart beside the attack runs them
-		t.Errorf("%s: %d rules ran for %d bytes", name, len(w.last.Rebuilt), written)
+	if most := 10_000 + written; len(w.rebuilt) > most { // a restart beside the attack runs them
+		t.Errorf("%s: %d rules ran for %d bytes", name, len(w.rebuilt), written)
 	}
 	if most := 10_000 + written; cells > most {
 		t.Errorf("%s: %d cells for %d bytes", name, cells, written)

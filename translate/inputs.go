@@ -36,22 +36,22 @@ type inputs struct {
 	quarantine *quarantineInputs
 }
 
-func newObjects(e *memo.Engine) *objects {
-	return memo.NewInput[manifest.Key](e, func(a, b *manifest.Object) bool { return a.Same(b) })
+func newObjects(e *memo.Engine, kind string) *objects {
+	return memo.NewInput[manifest.Key](e, kind, func(a, b *manifest.Object) bool { return a.Same(b) })
 }
 
 func newInputs(e *memo.Engine) *inputs {
 	in := &inputs{byKind: map[[2]string]*objects{}, quarantine: newQuarantineInputs(e)}
-	in.invalid = memo.NewInput[manifest.Key](e, deepEqual[*store.Invalid])
+	in.invalid = memo.NewInput[manifest.Key](e, "invalid", deepEqual[*store.Invalid])
 	kind := func(group, name string) *objects {
-		input := newObjects(e)
+		input := newObjects(e, name)
 		in.byKind[[2]string{group, name}] = input
 		return input
 	}
 	in.classes = kind(gwv1.GroupName, "GatewayClass")
 	in.gateways = kind(gwv1.GroupName, "Gateway")
 	in.listenerSets = kind(gwv1.GroupName, kindListenerSet)
-	in.routes = newObjects(e)
+	in.routes = newObjects(e, "routes")
 	for _, served := range route.Kinds() {
 		in.byKind[[2]string{gwv1.GroupName, served.Name}] = in.routes
 	}

@@ -83,7 +83,7 @@ func TestASetAmongMany(t *testing.T) {
 		w.apply(cases.Tree(files))
 		w.checkCold(t)
 		counts := map[string]int{}
-		for _, one := range w.last.Rebuilt {
+		for _, one := range w.rebuilt {
 			name, key, _ := strings.Cut(one, " ")
 			if name != "part" && name != "routeconfig" && name != "gateway" {
 				counts[name]++

@@ -92,8 +92,7 @@ func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 // network holds the rules and folds; doc.go has their map.
 type network struct {
 	Options
-	in   *inputs
-	work Work // of this Apply; no rule reads it
+	in *inputs
 
 	class       *memo.Rule[string, classOut]
 	leased      *memo.Rule[manifest.Key, []string]

@@ -52,8 +52,8 @@ type quarantineInputs struct {
 
 func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	return &quarantineInputs{
-		routes: memo.NewInput[manifest.Key](e, deepEqual[refusals]),
-		hosts:  memo.NewInput[refusedHost](e, deepEqual[refusals]),
+		routes: memo.NewInput[manifest.Key](e, "quarantine", deepEqual[refusals]),
+		hosts:  memo.NewInput[refusedHost](e, "quarantine", deepEqual[refusals]),
 	}
 }
 

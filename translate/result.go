@@ -36,19 +36,4 @@ type Result struct {
 	// Authorities are the objects by whose certificates Envoys know back ends and
 	// clients, sorted.
 	Authorities []ir.Authorities
-	// Rebuilt names the rules that ran, when Options.Trace is set.
-	Rebuilt []string
-	// Work counts what was encoded.
-	Work Work
-}
-
-// Work counts what was encoded for tables; what is joined from kept bytes is not in it.
-type Work struct {
-	// Routes were encoded from rules, some of them again for a host with policies.
-	Routes int
-	// Hosts were encoded: Lists with all of their routes, the others with the Leaves that
-	// changed; LeafRoutes are the routes in those.
-	Hosts, Lists, Leaves, LeafRoutes int
-	// Bytes are those of Lists and Leaves, and of what stands around the leaves.
-	Bytes int
 }

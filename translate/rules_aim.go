@@ -63,8 +63,8 @@ func newAiming(e *memo.Engine, in *inputs, gk apischema.GroupKind, read func(*ma
 			}
 			return nil
 		}, deepEqual),
-		policies: memo.NewFold[manifest.Key, aimID](e, gather[aimID](compareAims), memo.Ordered[aimID].Same),
-		selected: memo.NewFold[manifest.Key, manifest.Key](e, gather[manifest.Key](manifest.CompareKeys), memo.Ordered[manifest.Key].Same),
+		policies: memo.NewFold[manifest.Key, aimID](e, "policies at", gather[aimID](compareAims), memo.Ordered[aimID].Same),
+		selected: memo.NewFold[manifest.Key, manifest.Key](e, "selected", gather[manifest.Key](manifest.CompareKeys), memo.Ordered[manifest.Key].Same),
 	}
 	memo.Each(a.targets, policies)
 	memo.EachOf(a.targets, in.invalid, invalidOf(gk))

@@ -63,7 +63,7 @@ func (n *network) declareReferences(e *memo.Engine) {
 }
 
 func (n *network) declareBackends(e *memo.Engine) {
-	n.uses = memo.NewFold[useKey, flatKey](e,
+	n.uses = memo.NewFold[useKey, flatKey](e, "uses",
 		func(struct{}, []memo.Member[flatKey, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
 	memo.From(n.uses, n.mount, usesOf, identical)
 	memo.From(n.uses, n.graft, graftUses, identical)

@@ -70,7 +70,7 @@ func (n *network) declareBackendTLS(e *memo.Engine) {
 // declareTLSStatus declares who uses what policies target.
 func (n *network) declareTLSStatus(e *memo.Engine) {
 	type place = memo.Place[manifest.Key, useKey]
-	n.users = memo.NewFold[manifest.Key, useKey](e, gather[useKey](compareUses), memo.Ordered[useKey].Same)
+	n.users = memo.NewFold[manifest.Key, useKey](e, "users", gather[useKey](compareUses), memo.Ordered[useKey].Same)
 	memo.From(n.users, n.uses, func(key useKey, _ struct{}, yield func(place, useKey)) {
 		yield(place{Key: key.Backend.Object, ID: key}, key)
 	}, identical)

@@ -21,7 +21,7 @@ import (
 
 func (n *network) declareBounds(e *memo.Engine) {
 	n.bound = memo.NewRule(e, "bound", n.runBound, deepEqual)
-	n.allBounds = memo.NewFold[struct{}, string](e, gather[string](compareBounds), func(a, b memo.Ordered[listen.Bound]) bool { return a.Same(b) })
+	n.allBounds = memo.NewFold[struct{}, string](e, "allbounds", gather[string](compareBounds), func(a, b memo.Ordered[listen.Bound]) bool { return a.Same(b) })
 	memo.From(n.allBounds, n.bound, func(namespace string, b listen.Bound, yield func(memo.Place[struct{}, string], listen.Bound)) {
 		if !b.Hosts.Every() {
 			yield(memo.Place[struct{}, string]{ID: namespace}, b)

@@ -137,7 +137,7 @@ type budgetOut struct {
 }
 
 func (n *network) declareBudget(e *memo.Engine) {
-	n.offered = memo.NewFold[route.Property, manifest.Key](e, sumBreadths, identical[route.Breadth])
+	n.offered = memo.NewFold[route.Property, manifest.Key](e, "offered", sumBreadths, identical[route.Breadth])
 	memo.From(n.offered, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[route.Property, manifest.Key], route.Breadth)) {
 		for _, property := range route.Offers(o) {
 			if property.Form == route.ByName || property.Form == route.ByParentIn {
@@ -146,7 +146,7 @@ func (n *network) declareBudget(e *memo.Engine) {
 			yield(memo.Place[route.Property, manifest.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
 		}
 	}, identical)
-	n.offers = memo.NewFold[offerKey, manifest.Key](e, sumBreadths, identical[route.Breadth])
+	n.offers = memo.NewFold[offerKey, manifest.Key](e, "offers", sumBreadths, identical[route.Breadth])
 	memo.From(n.offers, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[offerKey, manifest.Key], route.Breadth)) {
 		for _, property := range route.Offers(o) {
 			if property.Spans() {
@@ -154,18 +154,18 @@ func (n *network) declareBudget(e *memo.Engine) {
 			}
 		}
 	}, identical)
-	n.spaces = memo.NewFold[route.Property, string](e, gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
+	n.spaces = memo.NewFold[route.Property, string](e, "spaces", gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
 	memo.From(n.spaces, n.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
 		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
 	}, identical)
-	n.routes = memo.NewFold[struct{}, manifest.Key](e, count[manifest.Key], identical[int])
+	n.routes = memo.NewFold[struct{}, manifest.Key](e, "routes", count[manifest.Key], identical[int])
 	memo.From(n.routes, n.in.routes, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[struct{}, manifest.Key], struct{})) {
 		yield(memo.Place[struct{}, manifest.Key]{ID: key}, struct{}{})
 	}, identical)
 
 	n.fanout = memo.NewRule(e, "fanout", n.runFanout, deepEqual)
 	memo.EachOf(n.fanout, n.flat, ifDelegating)
-	n.depths = memo.NewFold[levelKey, flatKey](e, sum[flatKey], identical[int])
+	n.depths = memo.NewFold[levelKey, flatKey](e, "depths", sum[flatKey], identical[int])
 	memo.From(n.depths, n.fanout, func(key flatKey, f *fanoutOut, yield func(memo.Place[levelKey, flatKey], int)) {
 		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.branch(), key.depth()}, ID: key}, f.Rules)
 		for space, rules := range f.Heavy {
@@ -183,7 +183,7 @@ func (n *network) declareBudget(e *memo.Engine) {
 		}
 		return out
 	})
-	n.crowd = memo.NewFold[tableKey, branchKey](e, gatherDemands(), sameCrowd)
+	n.crowd = memo.NewFold[tableKey, branchKey](e, "crowd", gatherDemands(), sameCrowd)
 	memo.From(n.crowd, n.demand, func(key branchKey, d *demandOut, yield func(memo.Place[tableKey, branchKey], *demandOut)) {
 		for _, table := range d.Tables {
 			yield(memo.Place[tableKey, branchKey]{Key: table, ID: key}, d)

@@ -33,7 +33,7 @@ func compareContenders(a, b *listen.Contender) int { return route.CompareOrigins
 
 func (n *network) declareContest(e *memo.Engine) {
 	step := gather[manifest.Key](compareContenders)
-	all := memo.NewFold[listenerKey, manifest.Key](e, func(value contenders, members []memo.Member[manifest.Key, *listen.Contender]) contenders {
+	all := memo.NewFold[listenerKey, manifest.Key](e, "contenders", func(value contenders, members []memo.Member[manifest.Key, *listen.Contender]) contenders {
 		out := contenders{All: step(value.All, members), Kinds: maps.Clone(value.Kinds)}
 		if out.Kinds == nil {
 			out.Kinds = map[string]int{}
@@ -49,7 +49,7 @@ func (n *network) declareContest(e *memo.Engine) {
 		return out
 	}, sameContenders)
 	memo.From(all, n.attach, contendersOf, deepEqual)
-	mixed := memo.NewFold[listenerKey, struct{}](e, func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
+	mixed := memo.NewFold[listenerKey, struct{}](e, "mixed", func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
 		return members[len(members)-1].New
 	}, sameContenders)
 	memo.From(mixed, all, func(key listenerKey, c contenders, yield func(memo.Place[listenerKey, struct{}], contenders)) {
@@ -63,7 +63,7 @@ func (n *network) declareContest(e *memo.Engine) {
 	}, maps.Equal[map[manifest.Key]listen.Loss])
 	n.admitted = memo.NewRule(e, "admitted", n.runAdmitted, deepEqual)
 	memo.Each(n.admitted, n.in.routes)
-	n.won = memo.NewFold[manifest.Key, winKey](e, gather[winKey](compareWins), memo.Ordered[*win].Same)
+	n.won = memo.NewFold[manifest.Key, winKey](e, "won", gather[winKey](compareWins), memo.Ordered[*win].Same)
 	memo.From(n.won, n.admitted, winsOf, deepEqual)
 }
 

@@ -147,10 +147,10 @@ func (n *network) declareDelegation(e *memo.Engine) {
 	n.link = memo.NewRule(e, "link", n.runLink, deepEqual)
 	memo.EachOf(n.link, pairs, func(p memo.Pair[flatKey, manifest.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
 	memo.EachOf(n.flat, n.link, childOf)
-	n.live = memo.NewFold[pointKey, flatKey](e, count[flatKey], identical[int])
+	n.live = memo.NewFold[pointKey, flatKey](e, "live", count[flatKey], identical[int])
 	memo.From(n.live, n.flat, livePoints, identical)
 
-	n.refused = memo.NewFold[flatKey, refusalKey](e, gather[refusalKey](compareRefusals), memo.Ordered[*refusal].Same)
+	n.refused = memo.NewFold[flatKey, refusalKey](e, "refused", gather[refusalKey](compareRefusals), memo.Ordered[*refusal].Same)
 	memo.From(n.refused, n.link, refusedLinks, deepEqual)
 	memo.From(n.refused, n.flat, refusedNodes, deepEqual)
 
@@ -160,7 +160,7 @@ func (n *network) declareDelegation(e *memo.Engine) {
 
 	n.binding = memo.NewRule(e, "binding", n.runBinding, deepEqual)
 	memo.EachOf(n.binding, pairs, func(p memo.Pair[flatKey, manifest.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
-	n.bindings = memo.NewFold[manifest.Key, linkKey](e, gather[linkKey](compareBindings), memo.Ordered[*bindingOf].Same)
+	n.bindings = memo.NewFold[manifest.Key, linkKey](e, "bindings", gather[linkKey](compareBindings), memo.Ordered[*bindingOf].Same)
 	memo.From(n.bindings, n.binding, func(key linkKey, b *bindingOut, yield func(memo.Place[manifest.Key, linkKey], *bindingOf)) {
 		if b != nil {
 			yield(memo.Place[manifest.Key, linkKey]{Key: key.Child, ID: key}, &bindingOf{key, b})

@@ -49,7 +49,7 @@ type kindIn struct{ Kind, Namespace string }
 // Objects that hold secrets are not looked for in other namespaces.
 func (n *network) declareElsewhere(e *memo.Engine) {
 	type place = memo.Place[drawer, manifest.Key]
-	named := memo.NewFold[drawer, manifest.Key](e, gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
+	named := memo.NewFold[drawer, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
 	for _, kind := range []*objects{n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends} {
 		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, called)) {
 			yield(place{Key: drawerOf(key), ID: key}, called{key.Name, key.Namespace})
@@ -71,7 +71,7 @@ func (n *network) declareElsewhere(e *memo.Engine) {
 
 // declareNear finds similar names: names has those of each kind and namespace in order.
 func (n *network) declareNear(e *memo.Engine) {
-	names := memo.NewFold[kindIn, string](e, gather[string](strings.Compare), memo.Ordered[string].Same)
+	names := memo.NewFold[kindIn, string](e, "names", gather[string](strings.Compare), memo.Ordered[string].Same)
 	for _, kind := range []*objects{
 		n.in.classes, n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends,
 		n.in.secrets, n.in.configMaps, n.in.extensions, n.in.trafficPolicies,

@@ -218,7 +218,6 @@ func (n *network) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableK
 				out.close(table.Gateway, words)
 			}
 			done[where] = entries
-			n.work.Routes += len(own)
 		}
 		if slices.Equal(entries, own) {
 			continue

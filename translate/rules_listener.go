@@ -45,7 +45,7 @@ func (n *network) declareListeners(e *memo.Engine) {
 	n.listeners = memo.NewRule(e, "listeners", n.runListeners, listen.Same)
 	memo.Each(n.listeners, n.in.gateways)
 	n.client = memo.NewRule(e, "client", n.runClient, identical)
-	n.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
+	n.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, "claims", gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
 	memo.From(n.claims, n.listeners, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, string], *listen.Claim)) {
 		if g != nil {
 			for at, claim := range g.Claims() {
@@ -73,7 +73,7 @@ func (n *network) declarePorts(e *memo.Engine) {
 		}
 		return keys
 	})
-	n.losses = memo.NewFold[manifest.Key, lossKey](e, gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
+	n.losses = memo.NewFold[manifest.Key, lossKey](e, "losses", gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
 	memo.From(n.losses, n.listener, lossesOf, deepEqual)
 }
 

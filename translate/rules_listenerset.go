@@ -16,7 +16,7 @@ const kindListenerSet = "ListenerSet"
 func (n *network) declareListenerSets(e *memo.Engine) {
 	n.listenerSet = memo.NewRule(e, "listenerset", n.runListenerSet, deepEqual)
 	memo.Each(n.listenerSet, n.in.listenerSets)
-	n.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, gather[manifest.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
+	n.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, "joined", gather[manifest.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
 	memo.From(n.joined, n.listenerSet, func(key manifest.Key, s *listen.Set, yield func(memo.Place[string, manifest.Key], *listen.Set)) {
 		if s != nil && s.Refused.Good() {
 			yield(memo.Place[string, manifest.Key]{Key: s.Gateway, ID: key}, s)

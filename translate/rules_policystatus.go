@@ -60,7 +60,7 @@ func (n *network) declarePolicyStatus(e *memo.Engine) {
 	n.lost = memo.NewRule(e, "policytargets", n.runLostTargets, deepEqual)
 	memo.Each(n.lost, n.in.trafficPolicies)
 
-	uses := memo.NewFold[policyUseKey, flatKey](e, countFates, identical[fates])
+	uses := memo.NewFold[policyUseKey, flatKey](e, "policyuses", countFates, identical[fates])
 	memo.From(uses, n.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
 		seen := map[policyUseKey]bool{}
 		m.tables(func(table tableKey, flat *flatOut) { yieldUses(flatKey{Route: key}, table, flat.Uses, seen, yield) })
@@ -71,7 +71,7 @@ func (n *network) declarePolicyStatus(e *memo.Engine) {
 			yieldUses(key, table, g.Uses, seen, yield)
 		}
 	}, identical)
-	n.fates = memo.NewFold[manifest.Key, string](e, gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
+	n.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
 	memo.From(n.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[manifest.Key, string], gatewayFate)) {
 		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayFate{key.Gateway, f.sum()})
 	}, identical)

@@ -23,7 +23,7 @@ func (n *network) declarePolicyViews(e *memo.Engine) {
 	} {
 		memo.EachOf(view, n.in.invalid, invalidOf(gk))
 	}
-	n.allPolicies = memo.NewFold[struct{}, manifest.Key](e, gather[manifest.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
+	n.allPolicies = memo.NewFold[struct{}, manifest.Key](e, "allpolicies", gather[manifest.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
 	memo.From(n.allPolicies, view, func(key manifest.Key, p *ir.Policy, yield func(memo.Place[struct{}, manifest.Key], *ir.Policy)) {
 		if p != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, p)

@@ -19,7 +19,7 @@ func (n *network) declarePool(e *memo.Engine) {
 	}
 	wish := memo.NewRule(e, "wish", n.runWish, deepEqual)
 	memo.Each(wish, n.in.gateways)
-	wishes := memo.NewFold[struct{}, manifest.Key, *listen.Wish](e, gather[manifest.Key](listen.CompareWishes), memo.Ordered[*listen.Wish].Same)
+	wishes := memo.NewFold[struct{}, manifest.Key, *listen.Wish](e, "wishes", gather[manifest.Key](listen.CompareWishes), memo.Ordered[*listen.Wish].Same)
 	memo.From(wishes, wish, func(key manifest.Key, w *listen.Wish, yield func(memo.Place[struct{}, manifest.Key], *listen.Wish)) {
 		if w != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, w)

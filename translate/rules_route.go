@@ -239,7 +239,6 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	n.addPolicies(c, object, out)
 	out.refused, _ = n.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
-	n.work.Routes += len(out.Rules)
 	for _, rule := range out.Rules { // delegation makes many of few, and each may have expressions to be compiled
 		c.Pause()
 		e, problems := out.encode(rule)

@@ -55,7 +55,7 @@ func (n *network) declareCertificates(e *memo.Engine) {
 }
 
 func (n *network) declareSecrets(e *memo.Engine) {
-	n.secretUses = memo.NewFold[secretUse, string](e, count[string], identical[int])
+	n.secretUses = memo.NewFold[secretUse, string](e, "secretuses", count[string], identical[int])
 	memo.From(n.secretUses, n.gateway, secretsOf, identical)
 	memo.From(n.secretUses, n.push, func(key useKey, c *clusterOut, yield func(memo.Place[secretUse, string], struct{})) {
 		if c != nil && c.Source.TLS != nil && c.Source.TLS.Client.Name != "" {
@@ -67,7 +67,7 @@ func (n *network) declareSecrets(e *memo.Engine) {
 		return n.secret.Get(c, key.Secret)
 	}, identical)
 	memo.Each(n.pushSecret, n.secretUses)
-	n.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, gather[manifest.Key](compareSecrets), memo.Ordered[*secretOut].Same)
+	n.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, "allsecrets", gather[manifest.Key](compareSecrets), memo.Ordered[*secretOut].Same)
 	memo.From(n.allSecrets, n.secret, func(key manifest.Key, s *secretOut, yield func(memo.Place[struct{}, manifest.Key], *secretOut)) {
 		if s != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)

@@ -62,7 +62,7 @@ func (n *network) declareShadowed(e *memo.Engine) {
 		}
 		return []tableKey{key}
 	})
-	n.shadowed = memo.NewFold[manifest.Key, shadowKey](e, gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
+	n.shadowed = memo.NewFold[manifest.Key, shadowKey](e, "shadowed", gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
 	memo.From(n.shadowed, n.twins, func(key tableKey, twins []twin, yield func(memo.Place[manifest.Key, shadowKey], *shadow)) {
 		for _, t := range twins {
 			for _, s := range t.shadows(key) {

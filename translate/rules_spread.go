@@ -67,7 +67,7 @@ func (t spreadTotal) limit(most int) int { return most + freeTables*t.Weight }
 func (n *network) declareSpread(e *memo.Engine) {
 	type place = memo.Place[manifest.Key, flatKey]
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
-	spread := memo.NewFold[manifest.Key, flatKey](e, addSpread, identical[spreadOut])
+	spread := memo.NewFold[manifest.Key, flatKey](e, "spread", addSpread, identical[spreadOut])
 	memo.From(spread, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(place, spreadOut)) {
 		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Matches: int32(route.Matches(o))})
 	}, identical)
@@ -81,14 +81,14 @@ func (n *network) declareSpread(e *memo.Engine) {
 			yield(place{Key: key.root(), ID: key}, spreadOut{Below: int32(len(f.Entries) + len(f.Points))})
 		}
 	}, identical)
-	total := memo.NewFold[struct{}, manifest.Key](e, addTotal, sameTotal)
+	total := memo.NewFold[struct{}, manifest.Key](e, "total", addTotal, sameTotal)
 	memo.From(total, spread, func(key manifest.Key, s spreadOut, yield func(memo.Place[struct{}, manifest.Key], spreadOut)) {
 		if s.Tables > 0 {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)
 		}
 	}, identical)
 	// Most folders never come near the bound: then no rule is told of their totals.
-	loud := memo.NewFold[struct{}, struct{}](e, func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
+	loud := memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
 		return members[len(members)-1].New
 	}, sameTotal)
 	memo.From(loud, total, func(_ struct{}, all spreadTotal, yield func(memo.Place[struct{}, struct{}], spreadTotal)) {

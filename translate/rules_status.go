@@ -22,7 +22,7 @@ type problemSet struct {
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 func (n *network) declareStatus(e *memo.Engine) {
-	n.attached = memo.NewFold[listenerKey, manifest.Key, struct{}](e, count[manifest.Key], identical[int])
+	n.attached = memo.NewFold[listenerKey, manifest.Key, struct{}](e, "attached", count[manifest.Key], identical[int])
 	memo.From(n.attached, n.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 		attachedTo(key, s.Attach, false, yield)
 	}, identical)
@@ -48,7 +48,7 @@ func (n *network) declareStatus(e *memo.Engine) {
 
 	classless := memo.NewRule(e, "classless", n.classProblems, deepEqual)
 	memo.Each(classless, n.in.gateways)
-	n.problems = memo.NewFold[struct{}, string, []manifest.Problem](e, gatherProblems, memo.Ordered[problemSet].Same)
+	n.problems = memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, memo.Ordered[problemSet].Same)
 	problemsFrom(n.problems, "class", classless, func(list []manifest.Problem) []manifest.Problem { return list })
 	problemsFrom(n.problems, "parameters", memo.Keyed[manifest.Key, *manifest.Object](n.in.classes), parameterProblems)
 	problemsFrom(n.problems, "gateway", n.gateway, gatewayProblems)

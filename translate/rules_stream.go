@@ -31,7 +31,7 @@ func (n *network) declareStreams(e *memo.Engine) {
 		}
 		return []manifest.Key{key}
 	})
-	n.streams = memo.NewFold[portKey, manifest.Key](e, gather[manifest.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
+	n.streams = memo.NewFold[portKey, manifest.Key](e, "streams", gather[manifest.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
 	memo.From(n.streams, n.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[portKey, manifest.Key], *listen.Claimant)) {
 		for at, places := range s.places() {
 			yield(memo.Place[portKey, manifest.Key]{Key: at, ID: key}, &listen.Claimant{Route: s.Route, Places: places})

@@ -63,7 +63,7 @@ func sameList(a, b *hostOut) bool {
 }
 
 func (n *network) declareTables(e *memo.Engine) {
-	n.table = memo.NewFold[tableKey, string, *entry](e, n.tableStep(), sameTable)
+	n.table = memo.NewFold[tableKey, string, *entry](e, "table", n.tableStep(), sameTable)
 	memo.From(n.table, n.mount, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range m.placed.in(key, flat.Entries) {
@@ -83,7 +83,7 @@ func (n *network) declareTables(e *memo.Engine) {
 	}, sameEntry)
 	memo.From(n.table, n.gateway, markHosts, sameEntry)
 
-	n.claimed = memo.NewFold[tableKey, string](e, count[string], identical[int])
+	n.claimed = memo.NewFold[tableKey, string](e, "claimed", count[string], identical[int])
 	memo.From(n.claimed, n.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], struct{})) {
 		m.tables(func(table tableKey, _ *flatOut) {
 			yield(memo.Place[tableKey, string]{Key: table, ID: key.String()}, struct{}{})
@@ -139,10 +139,7 @@ func (n *network) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	} else {
 		out.Encoded = out.linear()
 		out.Twins = n.groupTwins(slices.Collect(out.Table.All()))
-		n.work.Lists++
 	}
-	n.work.Hosts++
-	n.work.Bytes += out.Encoded.FrameLen()
 	return out
 }
 
@@ -165,7 +162,7 @@ func (h *hostOut) linear() xds.Host {
 
 // declareHosts gathers the hosts of each chain's RouteConfiguration.
 func (n *network) declareHosts(e *memo.Engine) {
-	n.hosts = memo.NewFold[chainKey, string](e, gather[string](compareDomains), memo.Ordered[*hostOut].Same)
+	n.hosts = memo.NewFold[chainKey, string](e, "hosts", gather[string](compareDomains), memo.Ordered[*hostOut].Same)
 	memo.From(n.hosts, n.host, func(key tableKey, host *hostOut, yield func(memo.Place[chainKey, string], *hostOut)) {
 		if host != nil {
 			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)

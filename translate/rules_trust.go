@@ -45,7 +45,7 @@ func sameTrust(a, b *trustOut) bool {
 }
 
 func (n *network) declareTrust(e *memo.Engine) {
-	uses := memo.NewFold[trustUse, string](e, count[string], identical[int])
+	uses := memo.NewFold[trustUse, string](e, "trustuses", count[string], identical[int])
 	memo.From(uses, n.push, func(key useKey, c *clusterOut, yield func(memo.Place[trustUse, string], struct{})) {
 		if c != nil && c.Source.TLS != nil {
 			yield(memo.Place[trustUse, string]{Key: trustUse{key.Gateway, c.Source.TLS.Trust}, ID: key.Backend.Cluster()}, struct{}{})
@@ -64,7 +64,7 @@ func (n *network) declareTrust(e *memo.Engine) {
 	}, identical)
 	memo.Each(n.pushTrust, uses)
 	byName := func(a, b *trustOut) int { return cmp.Compare(a.Resource.Name, b.Resource.Name) }
-	n.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, gather[string](byName), memo.Ordered[*trustOut].Same)
+	n.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, "alltrusts", gather[string](byName), memo.Ordered[*trustOut].Same)
 	memo.From(n.allTrusts, n.trust, func(name string, t *trustOut, yield func(memo.Place[struct{}, string], *trustOut)) {
 		if t != nil {
 			yield(memo.Place[struct{}, string]{ID: name}, t)

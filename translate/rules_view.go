@@ -11,17 +11,17 @@ import (
 )
 
 func (n *network) declareViews(e *memo.Engine) {
-	n.allHosts = memo.NewFold[struct{}, tableKey, *hostOut](e, gather[tableKey](compareHosts), memo.Ordered[*hostOut].Same)
+	n.allHosts = memo.NewFold[struct{}, tableKey, *hostOut](e, "allhosts", gather[tableKey](compareHosts), memo.Ordered[*hostOut].Same)
 	memo.From(n.allHosts, n.host, func(key tableKey, h *hostOut, yield func(memo.Place[struct{}, tableKey], *hostOut)) {
 		if h != nil {
 			yield(memo.Place[struct{}, tableKey]{ID: key}, h)
 		}
 	}, identical)
-	n.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
+	n.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, "allports", gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
 	memo.From(n.allPorts, n.listener, func(key portKey, p *portOut, yield func(memo.Place[struct{}, portKey], *portOut)) {
 		yield(memo.Place[struct{}, portKey]{ID: key}, p)
 	}, identical)
-	n.allUsed = memo.NewFold[struct{}, backend.Key, *clusterOut](e, gather[backend.Key](compareClusters), memo.Ordered[*clusterOut].Same)
+	n.allUsed = memo.NewFold[struct{}, backend.Key, *clusterOut](e, "allused", gather[backend.Key](compareClusters), memo.Ordered[*clusterOut].Same)
 	memo.From(n.allUsed, n.cluster, func(key backend.Key, c *clusterOut, yield func(memo.Place[struct{}, backend.Key], *clusterOut)) {
 		if c != nil {
 			yield(memo.Place[struct{}, backend.Key]{ID: key}, c)

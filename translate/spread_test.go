@@ -82,7 +82,7 @@ func TestCopiesAreBounded(t *testing.T) {
 
 	files["sound.yaml"] = soundSpread("/other")
 	w.apply(tree(files))
-	if ran := len(w.last.Rebuilt); ran == 0 || ran > 6*130 {
+	if ran := len(w.rebuilt); ran == 0 || ran > 6*130 {
 		t.Errorf("for an edit of a route in 128 tables, %d rules ran", ran)
 	}
 	w.checkCold(t)

@@ -22,12 +22,6 @@ type former struct {
 // stop, where it is not nil, interrupts the work: Take returns its error. The Translator is
 // then to be given more, which continues the work, or to be reverted.
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
-	_, err := t.take(stop, change)
-	return err
-}
-
-// take returns the rules that ran, when tracing.
-func (t *Translator) take(stop memo.Stop, change store.Change) (rebuilt []string, err error) {
 	for _, object := range change.Set {
 		t.remember(object.Key)
 		t.in.set(object)
@@ -40,10 +34,11 @@ func (t *Translator) take(stop memo.Stop, change store.Change) (rebuilt []string
 		t.remember(invalid.Key)
 		t.in.invalid.Set(invalid.Key, invalid)
 	}
-	if rebuilt, err = t.engine.Flush(stop); err == nil {
+	err := t.engine.Flush(stop)
+	if err == nil {
 		t.undo = nil
 	}
-	return rebuilt, err
+	return err
 }
 
 // Revert takes back the Changes that Take did not come to the end of. The next Take or Apply

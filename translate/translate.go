@@ -53,8 +53,6 @@ type Options struct {
 	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
 	// it two Envoys of one user share the port, and each gets a part of the requests.
 	ExclusivePorts bool
-	// Trace fills Result.Rebuilt, at some cost.
-	Trace bool
 }
 
 // WeightScope says which rules the weight of a route goes before.
@@ -102,7 +100,7 @@ func New(options Options) *Translator {
 	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
 	options.SystemCA = cmp.Or(options.SystemCA, SystemCA)
 	options.MaxCopies = cmp.Or(options.MaxCopies, maxCopies)
-	engine := memo.New(options.Trace)
+	engine := memo.New()
 	in := newInputs(engine)
 	net := newNetwork(engine, in, options)
 	t := &Translator{
@@ -125,17 +123,13 @@ func New(options Options) *Translator {
 // state after several Changes is what one Change with all objects would have
 // led to (docs/design/flow.md).
 func (t *Translator) Apply(change store.Change) Result {
-	rebuilt, _ := t.take(nil, change) // it is not interrupted
-	work := t.net.work
-	t.net.work = Work{}
+	_ = t.Take(nil, change) // it is not interrupted
 	return Result{
 		Delta:    t.delta(),
 		Infra:    t.infras(),
 		Status:   t.statuses(),
 		Problems: t.last.allProblems(),
 		View:     t.last.view(),
-		Rebuilt:  rebuilt,
-		Work:     work,
 
 		Certificates: t.last.inUse,
 		Authorities:  t.last.trusted,

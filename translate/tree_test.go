@@ -203,20 +203,20 @@ func TestALeafAmongTenThousand(t *testing.T) {
 		t.Errorf("of %d nodes in the table, %d were copied, want at most %d", len(before), copied, most)
 	}
 	runtime.KeepAlive(kept)
-	for _, ran := range w.last.Rebuilt {
+	for _, ran := range w.rebuilt {
 		name, _, _ := strings.Cut(ran, " ")
 		if !strings.Contains(ran, "b/leaf7") && !slices.Contains([]string{"host", "routeconfig"}, name) {
 			t.Errorf("ran for the edit of b/leaf7: %s", ran)
 		}
 	}
-	if ran := len(w.last.Rebuilt); ran == 0 || ran > 15 {
-		t.Errorf("%d rules ran: %q", ran, w.last.Rebuilt)
+	if ran := len(w.rebuilt); ran == 0 || ran > 15 {
+		t.Errorf("%d rules ran: %q", ran, w.rebuilt)
 	}
 
 	// another rule of the parent is nothing to those below the first
 	files["root.yaml"] += "  - matches: [{path: {value: /other}}]\n    filters: [{type: RequestRedirect, requestRedirect: {hostname: x.com}}]\n"
 	w.apply(tree(files))
-	for _, ran := range w.last.Rebuilt {
+	for _, ran := range w.rebuilt {
 		if strings.Contains(ran, "leaf") {
 			t.Errorf("ran for a rule beside: %s", ran)
 		}

@@ -31,6 +31,9 @@ type world struct {
 	invalid    map[manifest.Key]*store.Invalid
 	options    translate.Options
 	quarantine translate.Quarantine
+	// ran returns the rules that ran since it was called last; rebuilt are those of the last apply.
+	ran     func() []string
+	rebuilt []string
 	state
 }
 
@@ -55,7 +58,7 @@ func newWorld(t testing.TB) *world {
 	return newWorldWith(t, translate.Options{})
 }
 
-// newWorldWith makes a world with options beside Bind and Trace.
+// newWorldWith makes a world with options beside Bind.
 func newWorldWith(t testing.TB, options translate.Options) *world {
 	t.Helper()
 	s, err := store.New(store.Options{})
@@ -67,10 +70,11 @@ func newWorldWith(t testing.TB, options translate.Options) *world {
 
 // newWorldOn makes a world on a store that has nothing in it.
 func newWorldOn(s *store.Store, options translate.Options) *world {
-	options.Bind, options.Trace = bind, true
+	options.Bind = bind
+	translator := translate.New(options)
 	return &world{
 		store: s, objects: map[manifest.Key]*manifest.Object{}, invalid: map[manifest.Key]*store.Invalid{}, state: newState(),
-		options: options, translator: translate.New(options),
+		options: options, translator: translator, ran: translator.Ran(),
 	}
 }
 
@@ -78,6 +82,7 @@ func newWorldOn(s *store.Store, options translate.Options) *world {
 func (w *world) apply(tree watcher.Tree) []manifest.Problem {
 	change := w.note(tree)
 	w.hear(w.translator.Apply(change))
+	w.rebuilt = w.ran()
 	problems := append(slices.Clone(change.Problems), w.store.Locate(w.problems)...)
 	manifest.SortProblems(problems)
 	return problems
@@ -119,9 +124,7 @@ func (s *state) hear(r translate.Result) {
 
 // cold gives what a fresh translator makes of the store's present objects.
 func (w *world) cold() state {
-	s, options := newState(), w.options
-	options.Trace = false // nobody asks what ran
-	fresh := translate.New(options)
+	s, fresh := newState(), translate.New(w.options)
 	fresh.Quarantine(w.quarantine)
 	s.hear(fresh.Apply(w.present()))
 	return s

@@ -1,7 +1,6 @@
 package memo
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 )
@@ -14,9 +13,9 @@ type Engine struct {
 	// spare are lists of reads, to be filled again: runs lie in one another.
 	spare [][]*node
 	// keys holds a *keys[K] for each type K of keys.
-	keys  map[reflect.Type]any
-	trace bool
-	ran   []string
+	keys map[reflect.Type]any
+	// trace, where it is not nil, is called with each rule that ran.
+	trace func(rule string, key any)
 	// stop ends the present Flush, and ended is its error once it has.
 	stop  Stop
 	ended error
@@ -31,32 +30,34 @@ type Stop interface{ Err() error }
 type family interface {
 	// flush settles what is dirty and tells whether anything was.
 	flush() bool
+	// describe says what the family is called and what it depends on.
+	describe() Family
 }
 
-// New returns an engine without families. With trace, Flush tells which rules ran.
-func New(trace bool) *Engine { return &Engine{keys: map[reflect.Type]any{}, trace: trace} }
+// New returns an engine without families.
+func New() *Engine { return &Engine{keys: map[reflect.Type]any{}} }
+
+// Trace has fn called with each rule that runs, by its name, and the key that it ran for.
+func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
-// Flush runs what the changed inputs made necessary, and nothing else. When
-// tracing it returns the rules that ran, as "family key", sorted: a rule that
-// ran twice is named once.
+// Flush runs what the changed inputs made necessary, and nothing else.
 //
 // It asks stop, where that is not nil, before each rule, each read of a rule and each value
 // of a fold, and returns its error once there is one. What ran by then is kept: the next
 // Flush does the rest, also when inputs change before it.
-func (e *Engine) Flush(stop Stop) (ran []string, err error) {
-	e.ran, e.stop, e.ended = nil, stop, nil
+func (e *Engine) Flush(stop Stop) (err error) {
+	e.stop, e.ended = stop, nil
 	defer func() {
 		if e.stop = nil; e.ended != nil {
 			_ = recover() // it is the panic of check
-			ran, err = nil, e.ended
+			err = e.ended
 		}
 	}()
 	for e.settleFirst() || e.collectIdle() {
 	}
-	slices.Sort(e.ran)
-	return slices.Compact(e.ran), nil
+	return nil
 }
 
 // Torn reports whether a panic left the engine between two states, so that it must not be
@@ -227,11 +228,6 @@ func (e *Engine) begin(i *instance) *Ctx {
 	return c
 }
 
-// note remembers that a rule ran.
-func (e *Engine) note(name string, key any) {
-	e.ran = append(e.ran, fmt.Sprint(name, " ", key))
-}
-
 // end closes the run: what it read before and did not read now is let go.
 func (e *Engine) end(c *Ctx) {
 	c.reader.running = false
@@ -277,6 +273,8 @@ func (e *Engine) release(reader *instance, still func(*node) bool) {
 type Keyed[K comparable, V any] interface {
 	// subscribe calls fn whenever the value of a key comes, changes or goes.
 	subscribe(fn func(K, Change[V]))
+	// names are those of the families that it is made of: its own but for a Join.
+	names() []string
 }
 
 // Change is a value that came (Had is false), changed, or went (Has is false).

@@ -97,18 +97,18 @@ func TestReadersThatMeetHalfWay(t *testing.T) {
 // TestWhatFollowsWaits has a rule whose keys come from a fold of its own values:
 // one key leads to the next. What is declared behind runs once, in the end.
 func TestWhatFollowsWaits(t *testing.T) {
-	e := New(false)
-	in := NewInput[int](e, equal[int])
+	e := New()
+	in := NewInput[int](e, "in", equal[int])
 	grow := NewRule(e, "grow", func(c *Ctx, k int) int {
 		limit, _ := in.Get(c, 0)
 		return min(k+1, limit)
 	}, equal[int])
 	Each(grow, in)
 	count := func(n int, members []Member[int, int]) int { return n + len(members) }
-	next := NewFold[int](e, count, equal[int])
+	next := NewFold[int](e, "fold", count, equal[int])
 	From(next, grow, func(k, v int, yield func(Place[int, int], int)) { yield(Place[int, int]{v, k}, v) }, equal[int])
 	EachOf(grow, next, func(k, _ int) []int { return []int{k} })
-	all := NewFold[int](e, count, equal[int])
+	all := NewFold[int](e, "fold", count, equal[int])
 	From(all, grow, func(k, v int, yield func(Place[int, int], int)) { yield(Place[int, int]{0, k}, v) }, equal[int])
 	var seen []int
 	report := NewRule(e, "report", func(c *Ctx, k int) int {
@@ -118,7 +118,7 @@ func TestWhatFollowsWaits(t *testing.T) {
 	}, equal[int])
 	Each(report, in)
 	in.Set(0, 5)
-	_, _ = e.Flush(nil)
+	_ = e.Flush(nil)
 	if !slices.Equal(seen, []int{6}) {
 		t.Errorf("saw %v keys, want 6 at once", seen)
 	}

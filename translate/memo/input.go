@@ -5,8 +5,9 @@ import "slices"
 // Input holds values by key, set from outside.
 type Input[K comparable, V any] struct {
 	engine *Engine
-	equal  func(a, b V) bool
-	cells  table[K, *inputCell[K, V]]
+	label
+	equal func(a, b V) bool
+	cells table[K, *inputCell[K, V]]
 	subscribers[K, V]
 }
 
@@ -30,8 +31,8 @@ func (c *inputCell[K, V]) collect() {
 }
 
 // NewInput declares an input whose values are compared by equal.
-func NewInput[K comparable, V any](e *Engine, equal func(a, b V) bool) *Input[K, V] {
-	in := &Input[K, V]{engine: e, equal: equal}
+func NewInput[K comparable, V any](e *Engine, name string, equal func(a, b V) bool) *Input[K, V] {
+	in := &Input[K, V]{engine: e, label: label{name: name}, equal: equal}
 	in.cells = newTable[K, *inputCell[K, V]](e, in)
 	return in
 }
@@ -99,6 +100,7 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 // Index lists the keys of an Input by properties of their values. Use it where
 // a list is short by nature; unbounded fan-in wants a Fold.
 type Index[X comparable, K comparable] struct {
+	label   // that of what it lists
 	compare func(a, b K) int
 	buckets table[X, *bucket[X, K]]
 }
@@ -124,7 +126,7 @@ func (b *bucket[X, K]) collect() {
 // NewIndex declares an index over of: properties gives the places at which a
 // key is listed, without repetition. Lists are sorted by compare.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
-	x := &Index[X, K]{compare: compare}
+	x := &Index[X, K]{label: label{name: of.names()[0]}, compare: compare}
 	x.buckets = newTable[X, *bucket[X, K]](e, x)
 	of.subscribe(func(key K, change Change[V]) {
 		var before, after []X

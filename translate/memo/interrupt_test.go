@@ -37,7 +37,7 @@ func flushUntil(t *testing.T, e *Engine, f *fuse) (ended bool) {
 			}
 		}
 	}()
-	_, err := e.Flush(f)
+	err := e.Flush(f)
 	if err != nil && !errors.Is(err, errEnough) {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestInterruptedReadersAreThoseOfTheLastRuns(t *testing.T) {
 			}
 			flushUntil(t, warm.engine, &fuse{r.IntN(2 * manyReads), step%2 == 0})
 			warm.edit(r, lists, numbers)
-			if _, err := warm.engine.Flush(nil); err != nil {
+			if err := warm.engine.Flush(nil); err != nil {
 				t.Fatal(err)
 			}
 			cold := newPages()
@@ -100,7 +100,7 @@ func TestInterruptedReadersAreThoseOfTheLastRuns(t *testing.T) {
 			for key, list := range lists {
 				cold.lists.Set(key, list)
 			}
-			_, _ = cold.engine.Flush(nil)
+			_ = cold.engine.Flush(nil)
 			for key := range lists {
 				if warm.shown[key] != cold.shown[key] {
 					t.Fatalf("seed %d step %d: %s sums up to %d, cold to %d", seed, step, key, warm.shown[key], cold.shown[key])
@@ -116,14 +116,14 @@ func TestInterruptedReadersAreThoseOfTheLastRuns(t *testing.T) {
 
 // A panic in what a fold does leaves half a change behind: the engine says so.
 func TestAPanicOfAFoldTearsTheEngine(t *testing.T) {
-	e := New(false)
-	in := NewInput[int](e, equal[int])
-	fold := NewFold[int](e, func(int, []Member[int, int]) int { panic(errEnough) }, equal[int])
+	e := New()
+	in := NewInput[int](e, "in", equal[int])
+	fold := NewFold[int](e, "fold", func(int, []Member[int, int]) int { panic(errEnough) }, equal[int])
 	From(fold, in, func(k, v int, yield func(Place[int, int], int)) { yield(Place[int, int]{0, k}, v) }, equal[int])
 	in.Set(1, 1)
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = e.Flush(nil)
+		_ = e.Flush(nil)
 	}()
 	if !e.Torn() {
 		t.Error("not torn")

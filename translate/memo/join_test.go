@@ -13,8 +13,8 @@ import (
 // it tells of the pairs that share a property, of each once, and keeps nothing in the end.
 // A property "=k" is the name of the key k on the right.
 func TestJoinPairsWhatSharesAProperty(t *testing.T) {
-	e, paired := New(false), map[Pair[string, string]]struct{}{}
-	left, right := NewInput[string](e, slices.Equal[[]string]), NewInput[string](e, slices.Equal[[]string])
+	e, paired := New(), map[Pair[string, string]]struct{}{}
+	left, right := NewInput[string](e, "in", slices.Equal[[]string]), NewInput[string](e, "in", slices.Equal[[]string])
 	listed := func(_ string, properties []string) []string { return properties }
 	join := NewJoin(left, listed, right, listed, func(property string) (string, bool) { return strings.CutPrefix(property, "=") })
 	join.subscribe(func(pair Pair[string, string], change Change[struct{}]) {

@@ -20,9 +20,9 @@ type pages struct {
 }
 
 func newPages() *pages {
-	p := &pages{engine: New(false), shown: map[string]int{}}
-	p.numbers = NewInput[int](p.engine, equal[int])
-	p.lists = NewInput[string](p.engine, slices.Equal[[]int])
+	p := &pages{engine: New(), shown: map[string]int{}}
+	p.numbers = NewInput[int](p.engine, "in", equal[int])
+	p.lists = NewInput[string](p.engine, "in", slices.Equal[[]int])
 	p.sum = NewRule(p.engine, "sum", p.runSum, equal[int])
 	Each(p.sum, p.lists)
 	Watch(p.sum, func(key string, sum int) { p.shown[key] = sum })
@@ -108,7 +108,7 @@ func TestReadersAreThoseOfTheLastRuns(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				warm.edit(r, lists, numbers)
 			}
-			_, _ = warm.engine.Flush(nil)
+			_ = warm.engine.Flush(nil)
 			cold := newPages()
 			for n, value := range numbers {
 				cold.numbers.Set(n, value)
@@ -116,7 +116,7 @@ func TestReadersAreThoseOfTheLastRuns(t *testing.T) {
 			for key, list := range lists {
 				cold.lists.Set(key, list)
 			}
-			_, _ = cold.engine.Flush(nil)
+			_ = cold.engine.Flush(nil)
 			for key := range lists {
 				if warm.shown[key] != cold.shown[key] {
 					t.Fatalf("seed %d step %d: %s sums up to %d, cold to %d", seed, step, key, warm.shown[key], cold.shown[key])

@@ -5,11 +5,11 @@ import "fmt"
 // Rule computes one value per key.
 type Rule[K comparable, V any] struct {
 	engine *Engine
-	name   string
-	run    func(*Ctx, K) V
-	equal  func(a, b V) bool
-	cells  table[K, *ruleCell[K, V]]
-	queue  []*ruleCell[K, V]
+	label
+	run   func(*Ctx, K) V
+	equal func(a, b V) bool
+	cells table[K, *ruleCell[K, V]]
+	queue []*ruleCell[K, V]
 	subscribers[K, V]
 }
 
@@ -27,9 +27,9 @@ func (c *ruleCell[K, V]) of() any { return c.rule }
 func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
 
 // NewRule declares a rule: run computes the value of a key, equal tells whether
-// two values mean the same. The name appears in Flush's answer.
+// two values mean the same. Engine.Trace calls the rule by its name.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
-	r := &Rule[K, V]{engine: e, name: name, run: run, equal: equal}
+	r := &Rule[K, V]{engine: e, label: label{name: name}, run: run, equal: equal}
 	r.cells = newTable[K, *ruleCell[K, V]](e, r)
 	e.add(r)
 	return r
@@ -114,8 +114,8 @@ func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
 
 func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	value, changed := r.evaluate(cell)
-	if r.engine.trace {
-		r.engine.note(r.name, cell.row.key)
+	if r.engine.trace != nil {
+		r.engine.trace(r.name, cell.row.key)
 	}
 	if !changed {
 		return

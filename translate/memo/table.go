@@ -14,6 +14,8 @@ type cell interface {
 	// enqueue has the cell of a rule looked at by the next flush of its family. No other
 	// cell reads, and is asked.
 	enqueue()
+	// of is its family.
+	of() any
 }
 
 // cellOf is a cell whose key is a K.
@@ -21,8 +23,6 @@ type cellOf[K comparable] interface {
 	cell
 	// at is the row of its key.
 	at() *row[K]
-	// of is its family.
-	of() any
 }
 
 // keys are those of all families of one type of key. Many families have cells for the
@@ -88,6 +88,16 @@ func (k *keys[K]) remove(r *row[K]) {
 	delete(k.odd, r.key)
 }
 
+// each calls fn for every row, in no order.
+func (k *keys[K]) each(fn func(*row[K])) {
+	for _, r := range k.byHash {
+		fn(r)
+	}
+	for _, r := range k.odd {
+		fn(r)
+	}
+}
+
 func (k *keys[K]) len() int { return len(k.byHash) + len(k.odd) }
 
 // table holds the cells of one family.
@@ -111,6 +121,17 @@ func (t *table[K, C]) get(key K) (found C, ok bool) {
 	}
 	var none C
 	return none, false
+}
+
+// each calls fn for every cell, in no order.
+func (t *table[K, C]) each(fn func(C)) {
+	t.keys.each(func(r *row[K]) {
+		for n := r.first; n != nil; n = n.next {
+			if c, ok := n.cell.(C); ok && c.of() == t.of {
+				fn(c)
+			}
+		}
+	})
 }
 
 // put adds a cell for a key that has none, with the row of that key.

@@ -7,8 +7,8 @@ import (
 
 // TestKeysOfOneHash lets two keys have one hash, which no test could wait for.
 func TestKeysOfOneHash(t *testing.T) {
-	e := New(false)
-	in, other := NewInput[string](e, equal[int]), NewInput[string](e, equal[int])
+	e := New()
+	in, other := NewInput[string](e, "in", equal[int]), NewInput[string](e, "in", equal[int])
 	other.Set("first", 1)
 	keys := keysOf[string](e)
 	keys.byHash[maphash.Comparable(keys.seed, "second")] = keys.row("first")

@@ -37,9 +37,6 @@ type Leaf struct {
 	sum  Sum
 }
 
-// Len is the size of the encoding in bytes.
-func (l *Leaf) Len() int { return len(l.body) }
-
 // NewLeaf encodes an entry. routes are encodings from Route in the order in which they
 // are tried: where none of them matches, the answer is 404, whatever shorter keys have.
 func NewLeaf(key string, routes [][]byte) *Leaf {

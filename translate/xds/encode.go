@@ -33,10 +33,6 @@ func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(bo
 // Same tells whether both are the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
 
-// FrameLen is the size of what is not kept from one edit to the next: all of a list, and
-// what stands around the leaves of a compiled host.
-func (h Host) FrameLen() int { return len(h.parts[0]) }
-
 // Bytes joins the parts to the message.
 func (h Host) Bytes() []byte { return slices.Concat(h.parts...) }
 

@@ -1,0 +1,51 @@
+package memo
+
+import "slices"
+
+// Family is a rule or a fold, by its name, and the families that it depends on.
+type Family struct {
+	Name string
+	// Sources are the families that the members of a fold come from; none for a rule.
+	Sources []string
+	// Reads are the families that the values of a rule were computed from, as far as these
+	// are kept now; none for a fold.
+	Reads []string
+}
+
+// Families returns the rules and folds in the order of their declaration. It looks at every
+// kept value: what documents or checks the dependencies calls it, no translation does.
+func (e *Engine) Families() []Family {
+	var out []Family
+	for _, f := range e.families {
+		out = append(out, f.describe())
+	}
+	return out
+}
+
+// label is the name of a family. An Index has that of the Input that it lists.
+type label struct {
+	name    string
+	sources []string
+}
+
+func (l *label) names() []string { return []string{l.name} }
+
+func (f *Fold[K, ID, M, V]) describe() Family {
+	return Family{Name: f.name, Sources: unique(f.sources)}
+}
+
+func (r *Rule[K, V]) describe() Family {
+	var reads []string
+	r.cells.each(func(c *ruleCell[K, V]) {
+		for _, n := range c.reads {
+			reads = append(reads, n.cell.of().(named).names()...)
+		}
+	})
+	return Family{Name: r.name, Reads: unique(reads)}
+}
+
+// unique returns the names sorted, each once.
+func unique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+// named is every family.
+type named interface{ names() []string }
