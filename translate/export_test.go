@@ -49,10 +49,11 @@ func (t *Translator) Cells() map[string]int {
 	for i := range families.Len() {
 		count(fmt.Sprint("family ", i), families.Index(i).Elem().Elem())
 	}
-	in := reflect.ValueOf(t.in).Elem()
-	for i := range in.NumField() {
-		if in.Field(i).Kind() == reflect.Pointer {
-			count(in.Type().Field(i).Name, in.Field(i).Elem())
+	for _, in := range []reflect.Value{reflect.ValueOf(t.in).Elem(), reflect.ValueOf(t.in.backendObjects).Elem()} {
+		for i := range in.NumField() {
+			if in.Field(i).Kind() == reflect.Pointer {
+				count(in.Type().Field(i).Name, in.Field(i).Elem())
+			}
 		}
 	}
 	return cells

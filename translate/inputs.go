@@ -14,19 +14,21 @@ import (
 // objects is the input of one kind.
 type objects = memo.Input[manifest.Key, *manifest.Object]
 
+// kinds are inputs by group and kind.
+type kinds map[[2]string]*objects
+
 // inputs hold the objects, by kind.
 type inputs struct {
 	classes, gateways, listenerSets, grants *objects
 	// routes are those of all kinds that are served (route.Kinds).
 	routes *objects
 
-	namespaces, services, slices, staticBackends *objects
-	trafficPolicies, backendPolicies, extensions *objects
-	secrets, configMaps, tlsPolicies             *objects
-	byKind                                       map[[2]string]*objects
-	// sliceIndex lists EndpointSlices by Service, grantIndex ReferenceGrants by
-	// namespace.
-	sliceIndex *memo.Index[manifest.Key, manifest.Key]
+	*backendObjects
+
+	namespaces, trafficPolicies, backendPolicies *objects
+	extensions, secrets, configMaps, tlsPolicies *objects
+	byKind                                       kinds
+	// grantIndex lists ReferenceGrants by namespace.
 	grantIndex *memo.Index[string, manifest.Key]
 	// clientIndex lists Gateways that name a certificate for back ends.
 	clientIndex *memo.Index[manifest.Key, manifest.Key]
@@ -41,7 +43,7 @@ func newObjects(e *memo.Engine, kind string) *objects {
 }
 
 func newInputs(e *memo.Engine) *inputs {
-	in := &inputs{byKind: map[[2]string]*objects{}, quarantine: newQuarantineInputs(e)}
+	in := &inputs{backendObjects: &backendObjects{}, byKind: kinds{}, quarantine: newQuarantineInputs(e)}
 	in.invalid = memo.NewInput[manifest.Key](e, "invalid", deepEqual[*store.Invalid])
 	kind := func(group, name string) *objects {
 		input := newObjects(e, name)

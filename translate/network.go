@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -94,30 +93,19 @@ type network struct {
 	Options
 	in *inputs
 
-	class       *memo.Rule[string, classOut]
-	leased      *memo.Rule[manifest.Key, []string]
-	listenerSet *memo.Rule[manifest.Key, *listen.Set]
-	bound       *memo.Rule[string, listen.Bound]
-	joined      *memo.Fold[string, manifest.Key, *listen.Set, memo.Ordered[*listen.Set]]
-	listeners   *memo.Rule[manifest.Key, *listen.Gateway]
-	claims      *memo.Fold[listen.Socket, string, *listen.Claim, memo.Ordered[*listen.Claim]]
-	holders     *memo.Rule[listen.Socket, map[string]string]
-	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
-	part        *memo.Rule[partKey, *listen.Part]
-	owner       *memo.Rule[hostKey, string]
-	elsewhere   *memo.Rule[manifest.Key, manifest.Key]
-	near        *memo.Rule[manifest.Key, string]
-	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
-	client      *memo.Rule[manifest.Key, string]
-	certificate *memo.Rule[backend.Reference, listen.Certificate]
-	certNames   *memo.Rule[manifest.Key, []string]
-	coverage    *memo.Rule[manifest.Key, *coverage]
-	certified   *memo.Rule[listenerKey, *certified]
+	*hintRules
+	*certificateRules
+	*namespaceRules
+	*classRules
+	*gatewayRules
+	*coverageRules
+	*referenceRules
+	*backendPolicyRules
+	*tlsPolicyRules
+
 	secretUses  *memo.Fold[secretUse, string, struct{}, int]
 	secret      *memo.Rule[manifest.Key, *secretOut]
 	pushSecret  *memo.Rule[secretUse, *secretOut]
-	backend     *memo.Rule[backend.Reference, backend.Resolution]
-	extension   *memo.Rule[manifest.Key, *extensionOut]
 	policy      *memo.Rule[manifest.Key, *policyOut]
 	aims        aiming // of TrafficPolicies
 	policed     *memo.Rule[string, bool]
@@ -165,22 +153,11 @@ type network struct {
 	streams     *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
 	listener    *memo.Rule[portKey, *portOut]
 	losses      *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
-	infra       *memo.Rule[manifest.Key, *ir.Infra]
 	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	cluster     *memo.Rule[backend.Key, *clusterOut]
 	push        *memo.Rule[useKey, *clusterOut]
 	attached    *memo.Fold[listenerKey, manifest.Key, struct{}, int]
 
-	backendAims    aiming // of BackendConfigPolicies
-	backendPolicy  *memo.Rule[manifest.Key, *backendPolicyOut]
-	backendConfig  *memo.Rule[manifest.Key, backend.Config]
-	backendTargets *memo.Rule[manifest.Key, []backendTarget]
-
-	authority       *memo.Rule[backend.Reference, listen.Authority]
-	tlsAims         aiming // of BackendTLSPolicies
-	tlsPolicy       *memo.Rule[manifest.Key, *tlsPolicyOut]
-	backendTLS      *memo.Rule[manifest.Key, *backend.TLSTarget]
-	tlsTargets      *memo.Rule[manifest.Key, []tlsTarget]
 	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
 	tlsPolicyStatus *memo.Rule[manifest.Key, *status.Update]
 	trust           *memo.Rule[string, *trustOut]
@@ -192,10 +169,8 @@ type network struct {
 	routeStatus   *memo.Rule[manifest.Key, *status.Update]
 	policyStatus  *memo.Rule[manifest.Key, *status.Update]
 
-	listenerSetStatus   *memo.Rule[manifest.Key, *status.Update]
-	backendPolicyStatus *memo.Rule[manifest.Key, *status.Update]
-	extensionStatus     *memo.Rule[manifest.Key, *status.Update]
-	invalidStatus       *memo.Rule[manifest.Key, *status.Update]
+	listenerSetStatus *memo.Rule[manifest.Key, *status.Update]
+	invalidStatus     *memo.Rule[manifest.Key, *status.Update]
 
 	problems *memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
@@ -203,7 +178,6 @@ type network struct {
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 
 	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
-	allBounds   *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
 
 	allSecrets *memo.Fold[struct{}, manifest.Key, *secretOut, memo.Ordered[*secretOut]]
 	allTrusts  *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
@@ -212,12 +186,26 @@ type network struct {
 // newNetwork declares everything, in the order in which it is read.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in, groupTwins: groupTwins(maphash.MakeSeed())}
-	n.declareElsewhere(e)
-	n.declareCertificates(e)
-	n.declareBounds(e)
-	n.declareListeners(e)
-	n.declareInfra(e)
-	n.declareReferences(e)
+	n.hintRules = newHintRules(e,
+		[]*objects{in.gateways, in.listenerSets, in.routes, in.services, in.staticBackends},
+		[]*objects{
+			in.classes, in.gateways, in.listenerSets, in.routes, in.services, in.staticBackends,
+			in.secrets, in.configMaps, in.extensions, in.trafficPolicies,
+		})
+	n.certificateRules = newCertificateRules(e, certificateIn{
+		hintRules: n.hintRules, grants: in.grants, grantIndex: in.grantIndex, secrets: in.secrets, configMaps: in.configMaps,
+	})
+	n.namespaceRules = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
+	n.classRules = newClassRules(e, classIn{near: n.near, classes: in.classes, gateways: in.gateways})
+	addresses := newAddressRules(e, addressIn{class: n.class, gateways: in.gateways, Options: options})
+	n.gatewayRules = newGatewayRules(e, gatewayIn{
+		hintRules: n.hintRules, namespaceRules: n.namespaceRules, certificateRules: n.certificateRules, classRules: n.classRules,
+		addressRules: addresses, gateways: in.gateways, listenerSets: in.listenerSets, clientIndex: in.clientIndex, invalid: in.invalid,
+	})
+	n.coverageRules = newCoverageRules(e, coverageIn{gateway: n.gateway, certNames: n.certNames, gateways: in.gateways})
+	n.referenceRules = newReferenceRules(e, referenceIn{
+		hintRules: n.hintRules, backendObjects: in.backendObjects, grants: n.certificateRules.grants, extensions: in.extensions, invalid: in.invalid,
+	})
 	n.declarePolicies(e)
 	n.declareHostPolicies(e)
 	n.declareRoutes(e)
@@ -226,8 +214,13 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n.declareBudget(e)
 	n.declareDelegation(e)
 	n.declareTables(e)
-	n.declareBackendPolicies(e)
-	n.declareBackendTLS(e)
+	aims := aimIn{byKind: in.byKind, invalid: in.invalid}
+	n.backendPolicyRules = newBackendPolicyRules(e, backendPolicyIn{
+		hintRules: n.hintRules, backendObjects: in.backendObjects, aimIn: aims, backendPolicies: in.backendPolicies,
+	})
+	n.tlsPolicyRules = newTLSPolicyRules(e, tlsPolicyIn{
+		hintRules: n.hintRules, backendObjects: in.backendObjects, aimIn: aims, authority: n.authority, tlsPolicies: in.tlsPolicies,
+	})
 	n.declareBackends(e)
 	n.declareSecrets(e)
 	n.declareTrust(e)

@@ -24,6 +24,8 @@ type aiming struct {
 	policies *memo.Fold[manifest.Key, aimID, aimID, memo.Ordered[aimID]]
 	// selected are the objects that a policy may select.
 	selected *memo.Fold[manifest.Key, manifest.Key, manifest.Key, memo.Ordered[manifest.Key]]
+	// byKind has the objects that can be selected.
+	byKind kinds
 }
 
 // aimID tells what a policy names from what it selects.
@@ -49,11 +51,18 @@ type labelAt struct {
 	Namespace, Name, Value string
 }
 
-// newAiming declares what the policies of an input are for, as read tells, and those of its
-// kind that are invalid. Objects that can be selected are in sides.
-func newAiming(e *memo.Engine, in *inputs, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
+// aimIn is what the aims of policies are read from.
+type aimIn struct {
+	byKind  kinds
+	invalid *memo.Input[manifest.Key, *store.Invalid]
+}
+
+// newAiming declares what the policies of a kind are for, valid ones, as read says, and invalid
+// ones. Objects that can be selected are in sides.
+func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := aiming{
+		byKind: in.byKind,
 		targets: memo.NewRule(e, "aims", func(c *memo.Ctx, key manifest.Key) []store.Target {
 			if object, ok := policies.Get(c, key); ok {
 				return read(object)
@@ -144,11 +153,11 @@ func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 
 // objects returns the objects that a target of a policy stands for, sorted, and at most so
 // many of them: the one that it names, or those that it selects.
-func (a aiming) objects(c *memo.Ctx, in *inputs, policy manifest.Key, target store.Target, limit int) (out []manifest.Key) {
+func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key) {
 	if target.Name != "" {
 		return []manifest.Key{targetKey(policy.Namespace, target)}
 	}
-	of := in.byKind[[2]string{target.Group, target.Kind}]
+	of := a.byKind[[2]string{target.Group, target.Kind}]
 	selected, _ := a.selected.Get(c, policy)
 	for object := range selected.All() {
 		if len(out) < limit && object.GroupKind() == target.GroupKind && isFor(target, object, labelsOf(c, of, object)) {

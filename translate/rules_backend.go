@@ -5,10 +5,6 @@ import (
 	"net"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -53,13 +49,6 @@ func sameCluster(a, b *clusterOut) bool {
 	}
 	return sameResource(a.Cluster, b.Cluster) && (a.Assignment == nil || sameResource(*a.Assignment, *b.Assignment)) &&
 		slices.Equal(a.Source.Objects, b.Source.Objects) && a.Source.Closed == b.Source.Closed && deepEqual(a.Source.TLS, b.Source.TLS) && deepEqual(a.Problems, b.Problems)
-}
-
-// declareReferences declares what references are followed by.
-func (n *network) declareReferences(e *memo.Engine) {
-	n.backend = memo.NewRule(e, "backend", n.runBackend, deepEqual)
-	n.extension = memo.NewRule(e, "extension", n.runExtension, deepEqual)
-	memo.Each(n.extension, n.in.extensions)
 }
 
 func (n *network) declareBackends(e *memo.Engine) {
@@ -113,46 +102,6 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runBackend follows one reference: kind, grant, existence, port.
-func (n *network) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolution {
-	if !ref.Known() {
-		return ref.UnknownKind()
-	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants.Get(c, ref.To.Namespace)) {
-		return ref.NotGranted()
-	}
-	if ref.IsBackend() {
-		if object, ok := n.in.staticBackends.Get(c, ref.To); ok {
-			b, _ := manifest.As[*api.Backend](object)
-			return ref.ToBackend().Named(b)
-		}
-		return ref.Missing(n.service(c, ref.Twin()) != nil, n.absent(c, ref.To, "reference"))
-	}
-	if service := n.service(c, ref.To); service != nil {
-		return ref.ToService(service)
-	}
-	_, twin := n.in.staticBackends.Get(c, ref.Twin())
-	return ref.Missing(twin, n.absent(c, ref.To, "reference"))
-}
-
-func (n *network) service(c *memo.Ctx, key manifest.Key) *corev1.Service {
-	object, _ := n.in.services.Get(c, key)
-	service, _ := manifest.As[*corev1.Service](object)
-	return service
-}
-
-// runGrants gathers a namespace's grants once for all references into it.
-func (n *network) runGrants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGrant {
-	var out []*gwv1.ReferenceGrant
-	for _, key := range n.in.grantIndex.Get(c, namespace) {
-		object, _ := n.in.grants.Get(c, key)
-		if grant, ok := manifest.As[*gwv1.ReferenceGrant](object); ok {
-			out = append(out, grant)
-		}
-	}
-	return out
-}
-
 // runCluster gives nil for a back end that is gone: nothing refers to it then
 // for longer than one flush.
 func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
@@ -166,11 +115,11 @@ func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 		}
 		return nil
 	}
-	service := n.service(c, key.Object)
+	service := n.in.service(c, key.Object)
 	if service == nil {
 		return nil
 	}
-	endpointSlices := n.endpointSlices(c, key.Object)
+	endpointSlices := n.in.endpointSlices(c, key.Object)
 	out := n.encodeCluster(c, key, backend.PortName(service, key), backend.FromService(key, service, endpointSlices))
 	out.Problems = append(out.Problems, backend.CheckEndpoints(key, service, endpointSlices)...)
 	return out
@@ -207,7 +156,7 @@ func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 			Hint:    "send to another address; if this is meant, start gatefold with --allow-endpoints " + at,
 		}
 		for _, key := range cluster.Objects {
-			if field := n.fieldOf(c, key, endpoint); field != "" {
+			if field := n.in.fieldOf(c, key, endpoint); field != "" {
 				problem.Object, problem.Field = key, field
 				break
 			}
@@ -219,32 +168,3 @@ func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 
 // maxRefusedEndpoints bounds what is told of one cluster.
 const maxRefusedEndpoints = 20
-
-// fieldOf finds where an object that a cluster is made of writes an endpoint, ""
-// where it does not.
-func (n *network) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endpoint) string {
-	if key.Kind == "EndpointSlice" {
-		object, _ := n.in.slices.Get(c, key)
-		slice, _ := manifest.As[*discoveryv1.EndpointSlice](object)
-		return backend.SliceField(slice, endpoint.Host)
-	}
-	object, _ := n.in.staticBackends.Get(c, key)
-	if static, ok := manifest.As[*api.Backend](object); ok {
-		return backend.HostField(static, endpoint)
-	}
-	if service := n.service(c, key); service != nil && service.Spec.ExternalName == endpoint.Host {
-		return "spec.externalName"
-	}
-	return ""
-}
-
-func (n *network) endpointSlices(c *memo.Ctx, service manifest.Key) []*discoveryv1.EndpointSlice {
-	var out []*discoveryv1.EndpointSlice
-	for _, key := range n.in.sliceIndex.Get(c, service) {
-		object, _ := n.in.slices.Get(c, key)
-		if slice, ok := manifest.As[*discoveryv1.EndpointSlice](object); ok {
-			out = append(out, slice)
-		}
-	}
-	return out
-}

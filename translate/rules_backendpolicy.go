@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -42,28 +41,47 @@ type backendTarget struct {
 	Fate   policy.Fate
 }
 
-func (n *network) declareBackendPolicies(e *memo.Engine) {
+type backendPolicyIn struct {
+	*hintRules
+	*backendObjects
+	aimIn
+	backendPolicies *objects
+}
+
+// backendPolicyRules merge BackendConfigPolicies by what they target.
+type backendPolicyRules struct {
+	in                  backendPolicyIn
+	backendAims         aiming
+	backendPolicy       *memo.Rule[manifest.Key, *backendPolicyOut]
+	backendConfig       *memo.Rule[manifest.Key, backend.Config]
+	backendTargets      *memo.Rule[manifest.Key, []backendTarget]
+	backendPolicyStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newBackendPolicyRules(e *memo.Engine, in backendPolicyIn) *backendPolicyRules {
+	r := &backendPolicyRules{in: in}
 	kind := apischema.GroupKind{Group: api.Group, Kind: api.KindBackendConfigPolicy}
-	n.backendAims = newAiming(e, n.in, kind, func(object *manifest.Object) []store.Target {
+	r.backendAims = newAiming(e, in.aimIn, kind, func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*api.BackendConfigPolicy](object)
 		return targetsOf(from.Spec.PolicyTargets(), from.Spec.PolicySelectors()...)
-	}, n.in.services, n.in.staticBackends)
-	n.backendPolicy = memo.NewRule(e, "backendpolicy", n.runBackendPolicy, deepEqual)
-	memo.Each(n.backendPolicy, n.in.backendPolicies)
-	n.backendConfig = memo.NewRule(e, "backendconfig", n.runBackendConfig, deepEqual)
-	n.backendTargets = memo.NewRule(e, "backendtargets", n.runBackendTargets, deepEqual)
-	memo.Each(n.backendTargets, n.in.backendPolicies)
-	n.backendPolicyStatus = memo.NewRule(e, "backendpolicystatus", n.runBackendPolicyStatus, deepEqual)
-	memo.Each(n.backendPolicyStatus, n.in.backendPolicies)
+	}, in.services, in.staticBackends)
+	r.backendPolicy = memo.NewRule(e, "backendpolicy", r.runBackendPolicy, deepEqual)
+	memo.Each(r.backendPolicy, in.backendPolicies)
+	r.backendConfig = memo.NewRule(e, "backendconfig", r.runBackendConfig, deepEqual)
+	r.backendTargets = memo.NewRule(e, "backendtargets", r.runBackendTargets, deepEqual)
+	memo.Each(r.backendTargets, in.backendPolicies)
+	r.backendPolicyStatus = memo.NewRule(e, "backendpolicystatus", r.runBackendPolicyStatus, deepEqual)
+	memo.Each(r.backendPolicyStatus, in.backendPolicies)
+	return r
 }
 
 // runBackendPolicy looks at one policy by itself. One that cannot be used closes its
 // targets: it may say how they are reached safely.
-func (n *network) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
-	object, _ := n.in.backendPolicies.Get(c, key)
+func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
+	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
 	if !ok {
-		if invalid, told := n.in.invalid.Get(c, key); told {
+		if invalid, told := r.in.invalid.Get(c, key); told {
 			return &backendPolicyOut{Policy: &backend.Policy{Origin: &ir.Origin{Key: key}, Closed: fmt.Sprintf("%s is invalid: %s", key, invalid.Message())}}
 		}
 		return &backendPolicyOut{}
@@ -87,18 +105,18 @@ func (n *network) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicy
 }
 
 // runBackendConfig merges the policies of one Service or Backend.
-func (n *network) runBackendConfig(c *memo.Ctx, target manifest.Key) backend.Config {
-	of := n.in.services
+func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) backend.Config {
+	of := r.in.services
 	if target.Group == api.Group {
-		of = n.in.staticBackends
+		of = r.in.staticBackends
 	}
 	var policies []*backend.Policy
-	for _, key := range n.backendAims.at(c, target) {
-		targets := n.backendAims.targets.Get(c, key)
+	for _, key := range r.backendAims.at(c, target) {
+		targets := r.backendAims.targets.Get(c, key)
 		if !slices.ContainsFunc(targets, func(t store.Target) bool { return isFor(t, target, labelsOf(c, of, target)) }) {
 			continue
 		}
-		if own := n.backendPolicy.Get(c, key); own.Policy != nil {
+		if own := r.backendPolicy.Get(c, key); own.Policy != nil {
 			policies = append(policies, own.Policy)
 		}
 	}
@@ -107,34 +125,34 @@ func (n *network) runBackendConfig(c *memo.Ctx, target manifest.Key) backend.Con
 
 // configOf gives what policies set for a back end. Most have none and need no cell
 // of their own to know it.
-func (n *network) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
-	if !n.backendAims.any(c, target) {
+func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
+	if !r.backendAims.any(c, target) {
 		return backend.Config{}
 	}
-	return n.backendConfig.Get(c, target)
+	return r.backendConfig.Get(c, target)
 }
 
 // runBackendTargets tells of each target whether it is there, and what of the policy
 // is in force for it.
-func (n *network) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
-	object, _ := n.in.backendPolicies.Get(c, key)
+func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
+	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
 	if !ok {
 		return nil
 	}
 	var out []backendTarget
 	refs := 0
-	for i, target := range n.backendAims.targets.Get(c, key) {
+	for i, target := range r.backendAims.targets.Get(c, key) {
 		field := fmt.Sprintf("spec.targetRefs[%d]", i)
 		if target.Name == "" {
 			field = fmt.Sprintf("spec.targetSelectors[%d]", i-refs)
 		} else {
 			refs++
 		}
-		objects := n.backendAims.objects(c, n.in, key, target, math.MaxInt)
+		objects := r.backendAims.objects(c, key, target, math.MaxInt)
 		for _, at := range objects {
 			if !slices.ContainsFunc(out, func(t backendTarget) bool { return t.Target == at }) {
-				out = append(out, n.backendTarget(c, &from.Spec, key, at, field))
+				out = append(out, r.backendTarget(c, &from.Spec, key, at, field))
 			}
 		}
 		if len(objects) == 0 {
@@ -146,20 +164,20 @@ func (n *network) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarg
 }
 
 // backendTarget tells of one target of a policy, which field leads to.
-func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
+func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
-	if !n.backendExists(c, at) {
+	if !r.in.backendExists(c, at) {
 		told.Lost = &manifest.Problem{
 			Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Object: key,
-			Field: field + ".name", Message: at.String() + " does not exist", Hint: n.absentHere(c, at),
+			Field: field + ".name", Message: at.String() + " does not exist", Hint: r.in.absentHere(c, at),
 		}
 	}
-	for _, use := range n.configOf(c, at).Uses {
+	for _, use := range r.configOf(c, at).Uses {
 		if use.Policy == key {
 			told.Fate = use.Fate
 		}
 	}
-	if hashesNames(spec) && told.Lost == nil && !n.hasNames(c, at) {
+	if hashesNames(spec) && told.Lost == nil && !r.in.hasNames(c, at) {
 		told.Warned = &manifest.Problem{
 			Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: field,
 			Message: at.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
@@ -167,15 +185,6 @@ func (n *network) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, 
 		}
 	}
 	return told
-}
-
-func (n *network) backendExists(c *memo.Ctx, key manifest.Key) bool {
-	input := n.in.services
-	if key.Group == api.Group {
-		input = n.in.staticBackends
-	}
-	_, ok := input.Get(c, key)
-	return ok
 }
 
 // hashesNames tells whether a policy wants endpoints hashed by name.
@@ -186,19 +195,6 @@ func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	}
 	yes := func(b *bool) bool { return b != nil && *b }
 	return lb.RingHash != nil && yes(lb.RingHash.UseHostnameForHashing) || lb.Maglev != nil && yes(lb.Maglev.UseHostnameForHashing)
-}
-
-// hasNames tells whether the endpoints of a back end are found by DNS, and so have
-// names.
-func (n *network) hasNames(c *memo.Ctx, key manifest.Key) bool {
-	if key.Group != api.Group {
-		object, _ := n.in.services.Get(c, key)
-		service, ok := manifest.As[*corev1.Service](object)
-		return ok && service.Spec.Type == corev1.ServiceTypeExternalName
-	}
-	object, _ := n.in.staticBackends.Get(c, key)
-	from, ok := manifest.As[*api.Backend](object)
-	return ok && backend.FromBackend(backend.Key{Object: key}, from).Discovery == ir.DNS
 }
 
 func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
@@ -214,14 +210,14 @@ func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 }
 
 // runBackendPolicyStatus gives an entry for each target; nil when there is none.
-func (n *network) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
-	object, ok := n.in.backendPolicies.Get(c, key)
-	targets := n.backendTargets.Get(c, key)
+func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	object, ok := r.in.backendPolicies.Get(c, key)
+	targets := r.backendTargets.Get(c, key)
 	if !ok || len(targets) == 0 {
 		return nil
 	}
 	generation := object.Value.GetGeneration()
-	own := n.backendPolicy.Get(c, key)
+	own := r.backendPolicy.Get(c, key)
 	out := &gwv1.PolicyStatus{}
 	for _, target := range targets {
 		if target.Target.IsZero() {

@@ -54,17 +54,36 @@ func compareUses(a, b useKey) int {
 	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), backend.CompareKeys(a.Backend, b.Backend))
 }
 
-func (n *network) declareBackendTLS(e *memo.Engine) {
+type tlsPolicyIn struct {
+	*hintRules
+	*backendObjects
+	aimIn
+	authority   *memo.Rule[backend.Reference, listen.Authority]
+	tlsPolicies *objects
+}
+
+// tlsPolicyRules settle which BackendTLSPolicy has which backend.
+type tlsPolicyRules struct {
+	in         tlsPolicyIn
+	tlsAims    aiming
+	tlsPolicy  *memo.Rule[manifest.Key, *tlsPolicyOut]
+	backendTLS *memo.Rule[manifest.Key, *backend.TLSTarget]
+	tlsTargets *memo.Rule[manifest.Key, []tlsTarget]
+}
+
+func newTLSPolicyRules(e *memo.Engine, in tlsPolicyIn) *tlsPolicyRules {
+	r := &tlsPolicyRules{in: in}
 	kind := apischema.GroupKind{Group: gwv1.GroupName, Kind: kindBackendTLSPolicy}
-	n.tlsAims = newAiming(e, n.in, kind, func(object *manifest.Object) []store.Target {
+	r.tlsAims = newAiming(e, in.aimIn, kind, func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*gwv1.BackendTLSPolicy](object)
 		return targetsOf(tlsTargetRefs(from))
 	})
-	n.tlsPolicy = memo.NewRule(e, "tlspolicy", n.runTLSPolicy, deepEqual)
-	memo.Each(n.tlsPolicy, n.in.tlsPolicies)
-	n.backendTLS = memo.NewRule(e, "backendtls", n.runBackendTLS, deepEqual)
-	n.tlsTargets = memo.NewRule(e, "tlstargets", n.runTLSTargets, deepEqual)
-	memo.Each(n.tlsTargets, n.in.tlsPolicies)
+	r.tlsPolicy = memo.NewRule(e, "tlspolicy", r.runTLSPolicy, deepEqual)
+	memo.Each(r.tlsPolicy, in.tlsPolicies)
+	r.backendTLS = memo.NewRule(e, "backendtls", r.runBackendTLS, deepEqual)
+	r.tlsTargets = memo.NewRule(e, "tlstargets", r.runTLSTargets, deepEqual)
+	memo.Each(r.tlsTargets, in.tlsPolicies)
+	return r
 }
 
 // declareTLSStatus declares who uses what policies target.
@@ -100,11 +119,11 @@ func section(target api.PolicyTarget) string {
 
 // runTLSPolicy looks at one policy by itself. With some of its authorities it works by
 // those, with none of them not at all: its targets get no requests then.
-func (n *network) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
-	object, _ := n.in.tlsPolicies.Get(c, key)
+func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
+	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
 	if !ok {
-		if invalid, told := n.in.invalid.Get(c, key); told {
+		if invalid, told := r.in.invalid.Get(c, key); told {
 			closed := fmt.Sprintf("%s is invalid: %s", key, invalid.Message())
 			return &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: &ir.Origin{Key: key}, Closed: closed, Invalid: true}}
 		}
@@ -115,7 +134,7 @@ func (n *network) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	out := &tlsPolicyOut{Policy: &backend.TLSPolicy{Origin: route.OriginOf(object), TLS: tls}}
 	for i, ref := range from.Spec.Validation.CACertificateRefs {
 		to := manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}
-		found := n.authority.Get(c, backend.Reference{From: manifest.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace}, To: to})
+		found := r.in.authority.Get(c, backend.Reference{From: manifest.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace}, To: to})
 		if found.Refused.Good() {
 			tls.Authorities = append(tls.Authorities, found.Object)
 			continue
@@ -179,14 +198,14 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 }
 
 // runBackendTLS settles which policies are in force for one Service or Backend.
-func (n *network) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
+func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
 	var claims []backend.Claim
-	for _, key := range n.tlsAims.at(c, target) {
-		own := n.tlsPolicy.Get(c, key)
+	for _, key := range r.tlsAims.at(c, target) {
+		own := r.tlsPolicy.Get(c, key)
 		if own.Policy == nil {
 			continue
 		}
-		for _, to := range n.tlsAims.targets.Get(c, key) {
+		for _, to := range r.tlsAims.targets.Get(c, key) {
 			if targetKey(key.Namespace, to) == target {
 				claims = append(claims, backend.Claim{Policy: own.Policy, Section: to.Section})
 			}
@@ -197,16 +216,16 @@ func (n *network) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTa
 
 // tlsOf gives the policy of a port of a back end, nil for none. Most back ends have
 // none and need no cell to know it.
-func (n *network) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
-	if !n.tlsAims.any(c, target) {
+func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
+	if !r.tlsAims.any(c, target) {
 		return nil
 	}
-	return n.backendTLS.Get(c, target).Of(port)
+	return r.backendTLS.Get(c, target).Of(port)
 }
 
 // runTLSTargets tells of each target whether it is there, and who has it.
-func (n *network) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
-	object, _ := n.in.tlsPolicies.Get(c, key)
+func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
+	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
 	if !ok {
 		return nil
@@ -214,11 +233,11 @@ func (n *network) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
 	var out []tlsTarget
 	for i, ref := range tlsTargetRefs(from) {
 		told := tlsTarget{Target: targetKey(key.Namespace, targetsOf([]api.PolicyTarget{ref})[0]), Section: section(ref)}
-		field, message, hint := n.aim(c, &told)
+		field, message, hint := r.aim(c, &told)
 		if message != "" {
 			told.Lost = true
 			told.refuse(key, gwv1.PolicyReasonTargetNotFound, fmt.Sprintf("spec.targetRefs[%d].%s", i, field), message, hint)
-		} else if first := n.backendTLS.Get(c, told.Target).In(told.Section); first != nil && first.Origin.Key != key {
+		} else if first := r.backendTLS.Get(c, told.Target).In(told.Section); first != nil && first.Origin.Key != key {
 			told.refuse(key, gwv1.PolicyReasonConflicted, fmt.Sprintf("spec.targetRefs[%d]", i),
 				fmt.Sprintf("%s has %s before this policy", first.Origin.Key, told.words()),
 				"remove one of the two; the older goes before, or else the first by name")
@@ -229,14 +248,14 @@ func (n *network) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
 }
 
 // aim finds the ports that a target stands for; message is "" when it is there.
-func (n *network) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
-	service, isService := n.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
+func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
+	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {
 	case !isService && (t.Target.Group != api.Group || t.Target.Kind != "Backend"):
 		return "kind", fmt.Sprintf("kind %s of group %q is not a back end", t.Target.Kind, t.Target.Group),
 			fmt.Sprintf(`target a Service (group: ""), or a Backend of group %s`, api.Group)
-	case isService && service == nil, !isService && !n.backendExists(c, t.Target):
-		return "name", t.Target.String() + " does not exist", n.absentHere(c, t.Target)
+	case isService && service == nil, !isService && !r.in.backendExists(c, t.Target):
+		return "name", t.Target.String() + " does not exist", r.in.absentHere(c, t.Target)
 	case t.Section == "":
 		t.Any = true
 		return "", "", ""

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -19,25 +20,51 @@ import (
 // attach to and whatever delegates to them. A route is narrowed to the bound, as a
 // listener's hostname narrows it; a listener has one hostname, which must lie within.
 
-func (n *network) declareBounds(e *memo.Engine) {
-	n.bound = memo.NewRule(e, "bound", n.runBound, deepEqual)
-	n.allBounds = memo.NewFold[struct{}, string](e, "allbounds", gather[string](compareBounds), func(a, b memo.Ordered[listen.Bound]) bool { return a.Same(b) })
-	memo.From(n.allBounds, n.bound, func(namespace string, b listen.Bound, yield func(memo.Place[struct{}, string], listen.Bound)) {
+type namespaceIn struct {
+	namespaces *objects
+	invalid    *memo.Input[manifest.Key, *store.Invalid]
+}
+
+// namespaceRules say what Namespaces mean for the objects in them.
+type namespaceRules struct {
+	in        namespaceIn
+	bound     *memo.Rule[string, listen.Bound]
+	allBounds *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
+}
+
+func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
+	r := &namespaceRules{in: in}
+	r.bound = memo.NewRule(e, "bound", r.runBound, deepEqual)
+	r.allBounds = memo.NewFold[struct{}, string](e, "allbounds", gather[string](compareBounds), func(a, b memo.Ordered[listen.Bound]) bool { return a.Same(b) })
+	memo.From(r.allBounds, r.bound, func(namespace string, b listen.Bound, yield func(memo.Place[struct{}, string], listen.Bound)) {
 		if !b.Hosts.Every() {
 			yield(memo.Place[struct{}, string]{ID: namespace}, b)
 		}
 	}, deepEqual)
+	return r
+}
+
+// namespaceLabels works for a Namespace without an object too (docs/design/inputs.md).
+func (r *namespaceRules) namespaceLabels(c *memo.Ctx, name string) map[string]string {
+	labels := map[string]string{corev1.LabelMetadataName: name}
+	if object, ok := r.in.namespaces.Get(c, manifest.Key{Kind: "Namespace", Name: name}); ok {
+		for k, v := range object.Value.GetLabels() {
+			labels[k] = v
+		}
+		labels[corev1.LabelMetadataName] = name
+	}
+	return labels
 }
 
 func compareBounds(a, b listen.Bound) int { return manifest.CompareKeys(a.Namespace, b.Namespace) }
 
 // runBound returns the bound of a namespace. One whose Namespace is invalid, and no version
 // of it is valid, serves no host: nobody knows what it may serve.
-func (n *network) runBound(c *memo.Ctx, namespace string) listen.Bound {
+func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	out := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
-	object, ok := n.in.namespaces.Get(c, out.Namespace)
+	object, ok := r.in.namespaces.Get(c, out.Namespace)
 	if !ok {
-		if _, invalid := n.in.invalid.Get(c, out.Namespace); invalid {
+		if _, invalid := r.in.invalid.Get(c, out.Namespace); invalid {
 			out.Hosts = ir.Hosts{}
 		}
 		return out
@@ -51,8 +78,8 @@ func (n *network) runBound(c *memo.Ctx, namespace string) listen.Bound {
 
 // bindHosts narrows the hosts of a route to those that its namespace may serve; narrower
 // tells that something was taken from them.
-func (n *network) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
-	bound = n.bound.Get(c, from.Key.Namespace)
+func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
+	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {
 		return bound, false
 	}

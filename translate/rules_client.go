@@ -27,8 +27,8 @@ func hasClient(key manifest.Key, object *manifest.Object) []manifest.Key {
 }
 
 // runClient names the Secret of a Gateway's certificate, "" for none that can be used.
-func (n *network) runClient(c *memo.Ctx, gateway manifest.Key) string {
-	if g := n.listeners.Get(c, gateway); g != nil {
+func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
+	if g := r.listeners.Get(c, gateway); g != nil {
 		if secret, ok := g.Shows(); ok {
 			return secret.Namespace + "/" + secret.Name
 		}
@@ -38,12 +38,12 @@ func (n *network) runClient(c *memo.Ctx, gateway manifest.Key) string {
 
 // clientOf is runClient for all Gateways. Most have no certificate, and need no cell to
 // know it.
-func (n *network) clientOf(c *memo.Ctx, gateway string) string {
+func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	key := ir.GatewayKey(gateway)
-	if len(n.in.clientIndex.Get(c, key)) == 0 {
+	if len(r.in.clientIndex.Get(c, key)) == 0 {
 		return ""
 	}
-	return n.client.Get(c, key)
+	return r.client.Get(c, key)
 }
 
 // shownBy gives the entries of a node for a Gateway that shows a certificate; "" is none.

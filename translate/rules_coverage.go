@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -30,30 +28,31 @@ type certified struct {
 	Names    []string
 }
 
-func (n *network) declareCoverage(e *memo.Engine) {
-	n.certNames = memo.NewRule(e, "certnames", n.runCertNames, slices.Equal[[]string])
-	n.coverage = memo.NewRule(e, "coverage", n.runCoverage, deepEqual)
-	memo.Each(n.coverage, n.in.gateways)
-	n.certified = memo.NewRule(e, "certified", n.runCertified, deepEqual)
+type coverageIn struct {
+	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
+	certNames *memo.Rule[manifest.Key, []string]
+	gateways  *objects
 }
 
-// runCertNames gives the names that a certificate is for. Of the key it reads nothing.
-func (n *network) runCertNames(c *memo.Ctx, key manifest.Key) []string {
-	object, _ := n.in.secrets.Get(c, key)
-	secret, ok := manifest.As[*corev1.Secret](object)
-	if !ok {
-		return nil
-	}
-	if pair := keypair.Leaf(secret.Data[corev1.TLSCertKey]); pair != nil {
-		return pair.Names()
-	}
-	return nil
+// coverageRules compare hostnames with the certificates of their listeners.
+type coverageRules struct {
+	in        coverageIn
+	coverage  *memo.Rule[manifest.Key, *coverage]
+	certified *memo.Rule[listenerKey, *certified]
+}
+
+func newCoverageRules(e *memo.Engine, in coverageIn) *coverageRules {
+	r := &coverageRules{in: in}
+	r.coverage = memo.NewRule(e, "coverage", r.runCoverage, deepEqual)
+	memo.Each(r.coverage, in.gateways)
+	r.certified = memo.NewRule(e, "certified", r.runCertified, deepEqual)
+	return r
 }
 
 // runCoverage gives nil for a Gateway without certificates.
-func (n *network) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
+func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	var out *coverage
-	for l := range n.gateway.Get(c, key).Serving() {
+	for l := range r.in.gateway.Get(c, key).Serving() {
 		if len(l.Certificates) == 0 {
 			continue
 		}
@@ -62,7 +61,7 @@ func (n *network) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 		}
 		of := &certified{Hostname: l.Hostname}
 		for _, secret := range l.Certificates {
-			of.Names = append(of.Names, n.certNames.Get(c, secret)...)
+			of.Names = append(of.Names, r.in.certNames.Get(c, secret)...)
 		}
 		slices.Sort(of.Names)
 		of.Names = slices.Compact(of.Names)
@@ -75,8 +74,8 @@ func (n *network) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 }
 
 // runCertified gives nil for a listener that does not end TLS.
-func (n *network) runCertified(c *memo.Ctx, key listenerKey) *certified {
-	if of := n.coverage.Get(c, ir.GatewayKey(key.Gateway)); of != nil {
+func (r *coverageRules) runCertified(c *memo.Ctx, key listenerKey) *certified {
+	if of := r.coverage.Get(c, ir.GatewayKey(key.Gateway)); of != nil {
 		return of.Listeners[key.Listener]
 	}
 	return nil
@@ -99,13 +98,13 @@ func (of *certified) refusal() string {
 
 // uncovered warns of hostnames of a route that no certificate of its listener is for.
 // Where the listener has the same hostname, it is told.
-func (n *network) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
+func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {
 		if place.Chain == "" || place.Raw || place.Domain == "*" || slices.Contains(seen, place.Domain) {
 			continue
 		}
-		of := n.certified.Get(c, listenerKey{p.Gateway, place.Listener})
+		of := r.certified.Get(c, listenerKey{p.Gateway, place.Listener})
 		if of == nil || of.Hostname == place.Domain || keypair.CoversSome(of.Names, place.Domain) {
 			continue
 		}

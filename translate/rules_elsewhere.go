@@ -45,17 +45,24 @@ func compareCalled(a, b called) int {
 // kindIn is a kind in a namespace, "" for kinds without namespaces.
 type kindIn struct{ Kind, Namespace string }
 
-// declareElsewhere declares the rules that find what a failing reference may have meant.
-// Objects that hold secrets are not looked for in other namespaces.
-func (n *network) declareElsewhere(e *memo.Engine) {
+// hintRules find what a failing reference may have meant.
+type hintRules struct {
+	elsewhere *memo.Rule[manifest.Key, manifest.Key]
+	near      *memo.Rule[manifest.Key, string]
+}
+
+// newHintRules declares them: inAny are the kinds that are looked for in other namespaces, which
+// hold no secrets, and inOwn those whose similar names are looked for.
+func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[drawer, manifest.Key]
 	named := memo.NewFold[drawer, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
-	for _, kind := range []*objects{n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends} {
+	for _, kind := range inAny {
 		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, called)) {
 			yield(place{Key: drawerOf(key), ID: key}, called{key.Name, key.Namespace})
 		}, identical)
 	}
-	n.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key manifest.Key) manifest.Key {
+	r := &hintRules{}
+	r.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key manifest.Key) manifest.Key {
 		all, _ := named.Get(c, drawerOf(key))
 		for one := range all.From(called{Name: key.Name}) {
 			if one.Name != key.Name {
@@ -66,21 +73,20 @@ func (n *network) declareElsewhere(e *memo.Engine) {
 		}
 		return manifest.Key{}
 	}, identical)
-	n.declareNear(e)
+	r.near = nearRule(e, inOwn)
+	return r
 }
 
-// declareNear finds similar names: names has those of each kind and namespace in order.
-func (n *network) declareNear(e *memo.Engine) {
+// nearRule declares the rule that finds similar names: names has those of each kind and
+// namespace in order.
+func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string] {
 	names := memo.NewFold[kindIn, string](e, "names", gather[string](strings.Compare), memo.Ordered[string].Same)
-	for _, kind := range []*objects{
-		n.in.classes, n.in.gateways, n.in.listenerSets, n.in.routes, n.in.services, n.in.staticBackends,
-		n.in.secrets, n.in.configMaps, n.in.extensions, n.in.trafficPolicies,
-	} {
+	for _, kind := range kinds {
 		memo.From(names, kind, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[kindIn, string], string)) {
 			yield(memo.Place[kindIn, string]{Key: kindIn{key.Kind, key.Namespace}, ID: key.Name}, key.Name)
 		}, identical)
 	}
-	n.near = memo.NewRule(e, "near", func(c *memo.Ctx, key manifest.Key) string {
+	return memo.NewRule(e, "near", func(c *memo.Ctx, key manifest.Key) string {
 		all, _ := names.Get(c, kindIn{key.Kind, key.Namespace})
 		return nearName(key.Name, around(all, key.Name))
 	}, identical)
@@ -152,11 +158,11 @@ func shortens(a, b string) bool {
 
 // absent says what to do about an object that does not exist and that from, a reference,
 // names.
-func (n *network) absent(c *memo.Ctx, key manifest.Key, from string) string {
-	if other := n.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
+func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
+	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
 	}
-	if like := n.near.Get(c, key); like != "" {
+	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
 	}
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
@@ -164,8 +170,8 @@ func (n *network) absent(c *memo.Ctx, key manifest.Key, from string) string {
 
 // absentHere is absent for a reference that has no namespace: the object must stand in
 // that of what names it.
-func (n *network) absentHere(c *memo.Ctx, key manifest.Key) string {
-	if like := n.near.Get(c, key); like != "" {
+func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
+	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
 	}
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)

@@ -29,11 +29,11 @@ type extensionOut struct {
 }
 
 // runExtension looks at one extension by itself, and for its service.
-func (n *network) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
-	object, _ := n.in.extensions.Get(c, key)
+func (r *referenceRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
+	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
 	if !ok {
-		return n.absentExtension(c, key)
+		return r.absentExtension(c, key)
 	}
 	out := &extensionOut{}
 	extension, service, problems := policy.LowerExtension(&from.Spec)
@@ -42,7 +42,7 @@ func (n *network) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	}
 	ref := backend.Refer(key, service.BackendRef.Object())
 	ref.GRPC = true
-	if resolution := n.backend.Get(c, ref); resolution.OK() {
+	if resolution := r.backend.Get(c, ref); resolution.OK() {
 		out.Backend = resolution.Key
 		extension.Service.Cluster = resolution.Cluster
 		problems = append(problems, xds.CheckExtension(key, extension)...)
@@ -66,20 +66,20 @@ func (n *network) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 }
 
 // absentExtension returns an extension that does not serve: it is invalid, or not there.
-func (n *network) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
-	if invalid, ok := n.in.invalid.Get(c, key); ok {
+func (r *referenceRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
+	if invalid, ok := r.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
 	}
-	return &extensionOut{Missing: true, Hint: n.absent(c, key, "extensionRef")}
+	return &extensionOut{Missing: true, Hint: r.in.absent(c, key, "extensionRef")}
 }
 
-func (n *network) runExtensionStatus(c *memo.Ctx, key manifest.Key) *status.Update {
-	object, ok := n.in.extensions.Get(c, key)
+func (r *referenceRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	object, ok := r.in.extensions.Get(c, key)
 	if !ok {
 		return nil
 	}
 	generation, bad := object.Value.GetGeneration(), manifest.Verdict[gwv1.PolicyConditionReason]{}
-	if own := n.extension.Get(c, key); own.Unusable != "" {
+	if own := r.extension.Get(c, key); own.Unusable != "" {
 		bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 	}
 	return &status.Update{Key: key, Generation: generation, Status: &api.GatewayExtensionStatus{
@@ -92,12 +92,12 @@ const closedUntil = "routes of the policy answer 500 until this is fixed: "
 // connect looks up the extensions that extras name, and gives the back ends of their
 // services. A field whose extension cannot be used is taken out, and a problem says
 // so: the policy must not be used then.
-func (n *network) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
+func (r *referenceRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
 	}
 	for _, use := range extras.Extensions() {
-		found := n.extension.Get(c, use.Key)
+		found := r.extension.Get(c, use.Key)
 		problem := manifest.Problem{
 			Code: "ExtensionNotUsable", Severity: manifest.Error, Field: use.Field.Path() + ".extensionRef",
 			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: closedUntil + found.Hint,

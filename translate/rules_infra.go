@@ -10,14 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-func (n *network) declareInfra(e *memo.Engine) {
-	n.infra = memo.NewRule(e, "infra", n.runInfra, deepEqual)
-	memo.Each(n.infra, n.in.gateways)
-}
-
 // runInfra gives nil for a Gateway that is not ours.
-func (n *network) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
-	g := n.gateway.Get(c, key)
+func (r *gatewayRules) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
+	g := r.gateway.Get(c, key)
 	if g == nil {
 		return nil
 	}

@@ -79,37 +79,6 @@ func (n *network) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *
 	return update
 }
 
-// speaksOfInvalid tells whether an object is gatefold's to speak of, as far as that is
-// a matter of the object as a whole. It is where nobody else can tell that it is theirs.
-func (n *network) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
-	switch from.Key.Kind {
-	case "GatewayClass":
-		return from.Class == "" || from.Class == string(status.ControllerName)
-	case "Gateway":
-		return from.Class == "" || n.class.Get(c, from.Class).Ours
-	case kindListenerSet:
-		for _, ref := range from.Refs {
-			gateway := parentKey(from.Key, ref)
-			return gateway.Kind != "Gateway" || n.speaksOf(c, gateway)
-		}
-	}
-	return true
-}
-
-// speaksOf tells whether gatefold speaks of what hangs on an object with listeners: it
-// does where that does not exist.
-func (n *network) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
-	if invalid, ok := n.in.invalid.Get(c, parent); ok {
-		return n.speaksOfInvalid(c, invalid)
-	}
-	if parent.Kind == kindListenerSet {
-		_, exists := n.in.listenerSets.Get(c, parent)
-		return !exists || n.listenerSet.Get(c, parent) != nil
-	}
-	_, exists := n.in.gateways.Get(c, parent)
-	return !exists || n.listeners.Get(c, parent) != nil
-}
-
 // invalidRoute gives an entry for each parentRef that is followed, nil for none.
 func (n *network) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}

@@ -54,7 +54,7 @@ type levelOut struct {
 func (n *network) declarePolicies(e *memo.Engine) {
 	n.policy = memo.NewRule(e, "policy", n.runPolicy, deepEqual)
 	memo.Each(n.policy, n.in.trafficPolicies)
-	n.aims = newAiming(e, n.in, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
+	n.aims = newAiming(e, aimIn{n.in.byKind, n.in.invalid}, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*api.TrafficPolicy](object)
 		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
 	}, n.in.routes, n.in.gateways, n.in.listenerSets)

@@ -112,7 +112,7 @@ func (n *network) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
 	refs := 0
 	for i, target := range n.aims.targets.Get(c, key) {
 		if target.Name == "" {
-			if len(n.aims.objects(c, n.in, key, target, 1)) == 0 {
+			if len(n.aims.objects(c, key, target, 1)) == 0 {
 				out = append(out, targetOut{Target: target, Problem: selectsNothing(key, i-refs)})
 			}
 			continue
@@ -223,7 +223,7 @@ func (n *network) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
 			continue
 		}
-		for _, at := range n.aims.objects(c, n.in, key, target, math.MaxInt) {
+		for _, at := range n.aims.objects(c, key, target, math.MaxInt) {
 			told := hostTarget{Ref: ancestor(at.Group, at.Kind, at.Namespace, at.Name)}
 			if target.Section != "" {
 				section := gwv1.SectionName(target.Section)

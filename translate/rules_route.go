@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -205,18 +204,6 @@ func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i in
 		out.Ports = append(out.Ports, place.Port)
 	}
 	out.Parents = append(out.Parents, p)
-}
-
-// namespaceLabels works for a Namespace without an object too (docs/design/inputs.md).
-func (n *network) namespaceLabels(c *memo.Ctx, name string) map[string]string {
-	labels := map[string]string{corev1.LabelMetadataName: name}
-	if object, ok := n.in.namespaces.Get(c, manifest.Key{Kind: "Namespace", Name: name}); ok {
-		for k, v := range object.Value.GetLabels() {
-			labels[k] = v
-		}
-		labels[corev1.LabelMetadataName] = name
-	}
-	return labels
 }
 
 func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {

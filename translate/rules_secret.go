@@ -1,15 +1,10 @@
 package translate
 
 import (
-	"fmt"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -43,15 +38,6 @@ func sameSecret(a, b *secretOut) bool {
 
 func compareSecrets(a, b *secretOut) int {
 	return manifest.CompareKeys(a.Certificate.Secret, b.Certificate.Secret)
-}
-
-// declareCertificates declares what listeners read of Secrets: whether they may and
-// can be used. What is in them goes to Envoy by itself, so that a certificate is
-// replaced without a listener knowing.
-func (n *network) declareCertificates(e *memo.Engine) {
-	n.grants = memo.NewRule(e, "grants", n.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
-	n.certificate = memo.NewRule(e, "certificate", n.runCertificate, identical)
-	n.authority = memo.NewRule(e, "authority", n.runAuthority, identical)
 }
 
 func (n *network) declareSecrets(e *memo.Engine) {
@@ -88,46 +74,6 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 			yield(memo.Place[secretUse, string]{Key: secretUse{g.Name, secret}, ID: l.ID()}, struct{}{})
 		}
 	}
-}
-
-// refer completes a listener's reference (Gateway API, SecretObjectReference).
-func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference {
-	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
-	if kind := gwv1.Kind("Secret"); object.Kind == nil {
-		object.Kind = &kind
-	}
-	return backend.Refer(from, object)
-}
-
-// referAuthority completes a reference to certificates of authorities.
-func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Reference {
-	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
-}
-
-// runCertificate judges the reference first: who may not see a Secret is not told
-// whether it exists.
-func (n *network) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
-	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
-		return listen.Certificate{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
-	}
-	if ref.To.Group != "" || ref.To.Kind != "Secret" {
-		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
-			fmt.Sprintf("kind %s of group %q holds no certificate", ref.To.Kind, ref.To.Group), "refer to a Secret of type kubernetes.io/tls")
-	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants.Get(c, ref.To.Namespace)) {
-		why := ref.NotGranted()
-		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
-	}
-	object, _ := n.in.secrets.Get(c, ref.To)
-	secret, ok := manifest.As[*corev1.Secret](object)
-	switch {
-	case !ok:
-		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", n.absent(c, ref.To, "reference"))
-	case secret.Type != corev1.SecretTypeTLS:
-		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
-			fmt.Sprintf("%s is of type %s, not kubernetes.io/tls", ref.To, secret.Type), "write type: kubernetes.io/tls, with tls.crt and tls.key")
-	}
-	return listen.Certificate{Secret: ref.To}
 }
 
 // runSecret gives nil for a Secret that is gone: no listener names it then for

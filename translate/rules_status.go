@@ -41,8 +41,6 @@ func (n *network) declareStatus(e *memo.Engine) {
 	n.sound = memo.NewRule(e, "sound", soundConditions, deepEqual)
 	n.routeStatus = memo.NewRule(e, "routestatus", n.runRouteStatus, deepEqual)
 	memo.Each(n.routeStatus, n.in.routes)
-	n.extensionStatus = memo.NewRule(e, "extensionstatus", n.runExtensionStatus, deepEqual)
-	memo.Each(n.extensionStatus, n.in.extensions)
 	n.invalidStatus = memo.NewRule(e, "invalidstatus", n.runInvalidStatus, deepEqual)
 	memo.Each(n.invalidStatus, n.in.invalid)
 
@@ -166,4 +164,28 @@ func (n *network) runGatewayStatus(c *memo.Ctx, key manifest.Key) *status.Update
 		})
 	}
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
+}
+
+// runListenerSetStatus gives nil for a set of a Gateway that is not ours.
+func (n *network) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	set := n.listenerSet.Get(c, key)
+	if set == nil {
+		return nil
+	}
+	out := &gwv1.ListenerSetStatus{}
+	update := &status.Update{Key: key, Generation: set.Generation, Gateway: set.Gateway, Status: out}
+	part := n.part.Get(c, partKey{set.Gateway, key})
+	out.Conditions = []metav1.Condition{status.SetAccepted(set, part), status.SetProgrammed(set, part)}
+	if !set.Refused.Good() || part == nil {
+		return update
+	}
+	update.Envoy = part.EnvoyNames()
+	for _, l := range part.Named() {
+		attached, _ := n.attached.Get(c, listenerKey{set.Gateway, l.ID()})
+		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
+			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
+			Conditions: n.listenerConditions(c, set.Gateway, l, set.Generation),
+		})
+	}
+	return update
 }

@@ -2,14 +2,9 @@ package translate
 
 import (
 	"cmp"
-	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -70,50 +65,6 @@ func (n *network) declareTrust(e *memo.Engine) {
 			yield(memo.Place[struct{}, string]{ID: name}, t)
 		}
 	}, identical)
-}
-
-// runAuthority judges the reference first: who may not see an object is not told
-// whether it exists.
-func (n *network) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
-	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
-		return listen.Authority{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
-	}
-	if ref.To.Group != "" || ref.To.Kind != "ConfigMap" && ref.To.Kind != "Secret" {
-		return refuse(gwv1.ListenerReasonInvalidCACertificateKind,
-			fmt.Sprintf("kind %s of group %q holds no certificates of authorities", ref.To.Kind, ref.To.Group),
-			"refer to a ConfigMap or Secret with ca.crt")
-	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(n.grants.Get(c, ref.To.Namespace)) {
-		why := ref.NotGranted()
-		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
-	}
-	text, ok := n.authorityText(c, ref.To)
-	if !ok {
-		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read", n.absent(c, ref.To, "reference"))
-	}
-	if _, fault := keypair.ReadBundle(text); fault != nil {
-		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, fmt.Sprintf("%s has no certificate in ca.crt", ref.To),
-			"write the certificates of the authorities into ca.crt, in PEM")
-	}
-	return listen.Authority{Object: ref.To}
-}
-
-// authorityText gives ca.crt of an object; ok is false when there is no such object.
-func (n *network) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
-	if key.Kind == "Secret" {
-		object, _ := n.in.secrets.Get(c, key)
-		secret, ok := manifest.As[*corev1.Secret](object)
-		if !ok {
-			return nil, false
-		}
-		return secret.Data[string(keypair.Authorities)], true
-	}
-	object, _ := n.in.configMaps.Get(c, key)
-	from, ok := manifest.As[*corev1.ConfigMap](object)
-	if !ok {
-		return nil, false
-	}
-	return []byte(from.Data[string(keypair.Authorities)]), true
 }
 
 // runTrust joins the bundles of the objects that a name stands for. It gives nil when

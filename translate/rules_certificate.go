@@ -1,0 +1,154 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// What listeners and policies read of Secrets and ConfigMaps: whether they may and can be
+// used. What is in them goes to Envoy by itself (rules_secret.go, rules_trust.go), so that a
+// certificate is replaced without a listener knowing.
+
+type certificateIn struct {
+	*hintRules
+	grants     *objects
+	grantIndex *memo.Index[string, manifest.Key]
+	secrets    *objects
+	configMaps *objects
+}
+
+// certificateRules follow references to certificates and to those of authorities.
+type certificateRules struct {
+	in          certificateIn
+	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
+	certificate *memo.Rule[backend.Reference, listen.Certificate]
+	authority   *memo.Rule[backend.Reference, listen.Authority]
+	certNames   *memo.Rule[manifest.Key, []string]
+}
+
+func newCertificateRules(e *memo.Engine, in certificateIn) *certificateRules {
+	r := &certificateRules{in: in}
+	r.grants = memo.NewRule(e, "grants", r.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
+	r.certificate = memo.NewRule(e, "certificate", r.runCertificate, identical)
+	r.authority = memo.NewRule(e, "authority", r.runAuthority, identical)
+	r.certNames = memo.NewRule(e, "certnames", r.runCertNames, slices.Equal[[]string])
+	return r
+}
+
+// runGrants gathers a namespace's grants once for all references into it.
+func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGrant {
+	var out []*gwv1.ReferenceGrant
+	for _, key := range r.in.grantIndex.Get(c, namespace) {
+		object, _ := r.in.grants.Get(c, key)
+		if grant, ok := manifest.As[*gwv1.ReferenceGrant](object); ok {
+			out = append(out, grant)
+		}
+	}
+	return out
+}
+
+// refer completes a listener's reference (Gateway API, SecretObjectReference).
+func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference {
+	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
+	if kind := gwv1.Kind("Secret"); object.Kind == nil {
+		object.Kind = &kind
+	}
+	return backend.Refer(from, object)
+}
+
+// referAuthority completes a reference to certificates of authorities.
+func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Reference {
+	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
+}
+
+// runCertificate judges the reference first: who may not see a Secret is not told
+// whether it exists.
+func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
+	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
+		return listen.Certificate{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+	}
+	if ref.To.Group != "" || ref.To.Kind != "Secret" {
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
+			fmt.Sprintf("kind %s of group %q holds no certificate", ref.To.Kind, ref.To.Group), "refer to a Secret of type kubernetes.io/tls")
+	}
+	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(r.grants.Get(c, ref.To.Namespace)) {
+		why := ref.NotGranted()
+		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
+	}
+	object, _ := r.in.secrets.Get(c, ref.To)
+	secret, ok := manifest.As[*corev1.Secret](object)
+	switch {
+	case !ok:
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absent(c, ref.To, "reference"))
+	case secret.Type != corev1.SecretTypeTLS:
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
+			fmt.Sprintf("%s is of type %s, not kubernetes.io/tls", ref.To, secret.Type), "write type: kubernetes.io/tls, with tls.crt and tls.key")
+	}
+	return listen.Certificate{Secret: ref.To}
+}
+
+// runAuthority judges the reference first: who may not see an object is not told
+// whether it exists.
+func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
+	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
+		return listen.Authority{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+	}
+	if ref.To.Group != "" || ref.To.Kind != "ConfigMap" && ref.To.Kind != "Secret" {
+		return refuse(gwv1.ListenerReasonInvalidCACertificateKind,
+			fmt.Sprintf("kind %s of group %q holds no certificates of authorities", ref.To.Kind, ref.To.Group),
+			"refer to a ConfigMap or Secret with ca.crt")
+	}
+	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(r.grants.Get(c, ref.To.Namespace)) {
+		why := ref.NotGranted()
+		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
+	}
+	text, ok := r.authorityText(c, ref.To)
+	if !ok {
+		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absent(c, ref.To, "reference"))
+	}
+	if _, fault := keypair.ReadBundle(text); fault != nil {
+		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, fmt.Sprintf("%s has no certificate in ca.crt", ref.To),
+			"write the certificates of the authorities into ca.crt, in PEM")
+	}
+	return listen.Authority{Object: ref.To}
+}
+
+// authorityText gives ca.crt of an object; ok is false when there is no such object.
+func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
+	if key.Kind == "Secret" {
+		object, _ := r.in.secrets.Get(c, key)
+		secret, ok := manifest.As[*corev1.Secret](object)
+		if !ok {
+			return nil, false
+		}
+		return secret.Data[string(keypair.Authorities)], true
+	}
+	object, _ := r.in.configMaps.Get(c, key)
+	from, ok := manifest.As[*corev1.ConfigMap](object)
+	if !ok {
+		return nil, false
+	}
+	return []byte(from.Data[string(keypair.Authorities)]), true
+}
+
+// runCertNames gives the names that a certificate is for. Of the key it reads nothing.
+func (r *certificateRules) runCertNames(c *memo.Ctx, key manifest.Key) []string {
+	object, _ := r.in.secrets.Get(c, key)
+	secret, ok := manifest.As[*corev1.Secret](object)
+	if !ok {
+		return nil
+	}
+	if pair := keypair.Leaf(secret.Data[corev1.TLSCertKey]); pair != nil {
+		return pair.Names()
+	}
+	return nil
+}

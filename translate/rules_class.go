@@ -1,0 +1,111 @@
+package translate
+
+import (
+	"fmt"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// implicitClass exists without being declared (docs/design/inputs.md).
+const implicitClass = "gatefold"
+
+// classOut says whether Gateways of a class are ours.
+type classOut struct {
+	Ours bool
+	// Controller is whose the class is, "" when it does not exist.
+	Controller string
+}
+
+type classIn struct {
+	near     *memo.Rule[manifest.Key, string]
+	classes  *objects
+	gateways *objects
+}
+
+// classRules say which Gateways are ours.
+type classRules struct {
+	in    classIn
+	class *memo.Rule[string, classOut]
+}
+
+func newClassRules(e *memo.Engine, in classIn) *classRules {
+	r := &classRules{in: in}
+	r.class = memo.NewRule(e, "class", r.runClass, identical)
+	return r
+}
+
+func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
+	object, ok := r.in.classes.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
+	if !ok {
+		return classOut{Ours: name == implicitClass}
+	}
+	class, _ := manifest.As[*gwv1.GatewayClass](object)
+	controller := class.Spec.ControllerName
+	return classOut{Ours: controller == status.ControllerName, Controller: string(controller)}
+}
+
+// classProblems says why a Gateway is nobody's.
+func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Problem {
+	object, ok := r.in.gateways.Get(c, key)
+	if !ok {
+		return nil
+	}
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
+	class := r.class.Get(c, string(gateway.Spec.GatewayClassName))
+	problem := manifest.Problem{
+		Severity: manifest.Warning, Object: key, Field: "spec.gatewayClassName",
+		Hint: fmt.Sprintf("use gatewayClassName: %s, which needs no GatewayClass object", implicitClass),
+	}
+	switch {
+	case class.Ours:
+		return nil
+	case class.Controller == "":
+		problem.Code, problem.Severity = "GatewayClassNotFound", manifest.Error
+		problem.Message = fmt.Sprintf("GatewayClass %s does not exist; the Gateway is not served", gateway.Spec.GatewayClassName)
+		if like := r.nearClass(c, string(gateway.Spec.GatewayClassName)); like != "" {
+			problem.Hint = fmt.Sprintf("did you mean %q? gatewayClassName: %s needs no GatewayClass object", like, implicitClass)
+		}
+	default:
+		problem.Code = "ForeignGatewayClass"
+		problem.Message = fmt.Sprintf("GatewayClass %s belongs to controller %s; the Gateway is not served",
+			gateway.Spec.GatewayClassName, class.Controller)
+	}
+	return []manifest.Problem{problem}
+}
+
+// nearClass gives the GatewayClass that was likely meant, "" for none.
+func (r *classRules) nearClass(c *memo.Ctx, name string) string {
+	if like := r.in.near.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
+		return like
+	}
+	return nearName(name, []string{implicitClass})
+}
+
+// classVerdict refuses a class of ours that refers to parameters: no kind of them is
+// known. Its Gateways serve on, as without them.
+func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
+	class, ok := manifest.As[*gwv1.GatewayClass](object)
+	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {
+		return manifest.Verdict[gwv1.GatewayClassConditionReason]{}
+	}
+	ref := class.Spec.ParametersRef
+	return manifest.Verdict[gwv1.GatewayClassConditionReason]{
+		Reason:  gwv1.GatewayClassReasonInvalidParameters,
+		Message: fmt.Sprintf("parameters of kind %s of group %q are not supported", ref.Kind, ref.Group),
+	}
+}
+
+func parameterProblems(object *manifest.Object) []manifest.Problem {
+	bad := classVerdict(object)
+	if bad.Good() {
+		return nil
+	}
+	return []manifest.Problem{{
+		Code: string(bad.Reason), Severity: manifest.Error, Object: object.Key, Field: "spec.parametersRef",
+		Message: bad.Message, Hint: "remove it: gatefold takes no parameters; Gateways of the class are served as without it",
+	}}
+}

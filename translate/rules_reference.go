@@ -1,0 +1,60 @@
+package translate
+
+import (
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+type referenceIn struct {
+	*hintRules
+	*backendObjects
+	grants     *memo.Rule[string, []*gwv1.ReferenceGrant]
+	extensions *objects
+	invalid    *memo.Input[manifest.Key, *store.Invalid]
+}
+
+// referenceRules follow references to backends, and to the services that policies name.
+type referenceRules struct {
+	in              referenceIn
+	backend         *memo.Rule[backend.Reference, backend.Resolution]
+	extension       *memo.Rule[manifest.Key, *extensionOut]
+	extensionStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newReferenceRules(e *memo.Engine, in referenceIn) *referenceRules {
+	r := &referenceRules{in: in}
+	r.backend = memo.NewRule(e, "backend", r.runBackend, deepEqual)
+	r.extension = memo.NewRule(e, "extension", r.runExtension, deepEqual)
+	memo.Each(r.extension, in.extensions)
+	r.extensionStatus = memo.NewRule(e, "extensionstatus", r.runExtensionStatus, deepEqual)
+	memo.Each(r.extensionStatus, in.extensions)
+	return r
+}
+
+// runBackend follows one reference: kind, grant, existence, port.
+func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolution {
+	if !ref.Known() {
+		return ref.UnknownKind()
+	}
+	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(r.in.grants.Get(c, ref.To.Namespace)) {
+		return ref.NotGranted()
+	}
+	if ref.IsBackend() {
+		if object, ok := r.in.staticBackends.Get(c, ref.To); ok {
+			b, _ := manifest.As[*api.Backend](object)
+			return ref.ToBackend().Named(b)
+		}
+		return ref.Missing(r.in.service(c, ref.Twin()) != nil, r.in.absent(c, ref.To, "reference"))
+	}
+	if service := r.in.service(c, ref.To); service != nil {
+		return ref.ToService(service)
+	}
+	_, twin := r.in.staticBackends.Get(c, ref.Twin())
+	return ref.Missing(twin, r.in.absent(c, ref.To, "reference"))
+}
