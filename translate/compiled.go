@@ -28,8 +28,8 @@ func (t table) leaves() []*xds.Leaf {
 
 // tableStep gives the step of the fold. A tree is made anew rather than edited where
 // many of its rules change, which makes no difference to what it is.
-func (n *network) tableStep() func(table, []memo.Member[string, *entry]) table {
-	order, shape := gather[string](compareEntries), n.treeShape()
+func (r *tableRules) tableStep() func(table, []memo.Member[string, *entry]) table {
+	order, shape := gather[string](compareEntries), r.treeShape()
 	return func(old table, members []memo.Member[string, *entry]) table {
 		members = withoutMarks(members)
 		out := table{rules: order(old.rules, members)}
@@ -68,13 +68,13 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	return gone, come
 }
 
-func (n *network) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
+func (r *tableRules) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
 	return &bucket.Shape[*entry, *xds.Leaf]{
 		Compare: compareEntries,
 		Prefix:  func(e *entry) string { return xds.Prefix(&e.Rule.Match) },
 		Covers:  func(e *entry, key string) bool { return xds.Covers(&e.Rule.Match, key) },
 		Single:  func(e *entry) bool { return xds.Counts(&e.Rule.Action) },
-		Twins:   n.groupTwins,
+		Twins:   r.groupTwins,
 		Leaf: func(key string, list []*entry) *xds.Leaf {
 			routes := make([][]byte, len(list))
 			for i, e := range list {

@@ -2,19 +2,13 @@ package translate
 
 import (
 	"fmt"
-	"hash/maphash"
 	"reflect"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
-	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Keys of rules and folds.
@@ -88,148 +82,216 @@ func (k flatKey) String() string {
 
 func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 
-// network holds the rules and folds; doc.go has their map.
+// network has the parts that the rules and folds are declared in. What a part reads is what its
+// door lets in, the struct whose name ends in "In": inputs, single rules and folds, and other
+// parts of which it reads several. docs/design/rules.md has each rule with what it reads.
 type network struct {
 	Options
 	in *inputs
 
-	*hintRules
-	*certificateRules
-	*namespaceRules
-	*classRules
-	*gatewayRules
-	*coverageRules
-	*referenceRules
-	*backendPolicyRules
-	*tlsPolicyRules
+	hints        *hintRules
+	certificates *certificateRules
+	namespaces   *namespaceRules
+	classes      *classRules
+	gateways     *gatewayRules
+	coverage     *coverageRules
+	references   *referenceRules
 
-	secretUses  *memo.Fold[secretUse, string, struct{}, int]
-	secret      *memo.Rule[manifest.Key, *secretOut]
-	pushSecret  *memo.Rule[secretUse, *secretOut]
-	policy      *memo.Rule[manifest.Key, *policyOut]
-	aims        aiming // of TrafficPolicies
-	policed     *memo.Rule[string, bool]
-	policies    *memo.Rule[ruleKey, *levelOut]
-	lost        *memo.Rule[manifest.Key, []targetOut]
-	fates       *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
-	attach      *memo.Rule[manifest.Key, *attachOut]
-	contest     *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
-	admitted    *memo.Rule[manifest.Key, *attachOut]
-	won         *memo.Fold[manifest.Key, winKey, *win, memo.Ordered[*win]]
-	overload    *memo.Rule[struct{}, map[manifest.Key]overload]
-	flat        *memo.Rule[flatKey, *flatOut]
-	mount       *memo.Rule[manifest.Key, *mountOut]
-	offered     *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
-	routes      *memo.Fold[struct{}, manifest.Key, struct{}, int]
-	offers      *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
-	spaces      *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
-	fanout      *memo.Rule[flatKey, *fanoutOut]
-	depths      *memo.Fold[levelKey, flatKey, int, int]
-	demand      *memo.Rule[branchKey, *demandOut]
-	crowd       *memo.Fold[tableKey, branchKey, *demandOut, crowd]
-	cut         *memo.Rule[tableKey, map[branchKey]budgetOut]
-	budget      *memo.Rule[branchKey, budgetOut]
-	wants       *memo.Rule[flatKey, []route.Property]
-	points      *memo.Rule[flatKey, *pointsOut]
-	link        *memo.Rule[linkKey, *linkOut]
-	live        *memo.Fold[pointKey, flatKey, struct{}, int]
-	refused     *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]
-	graft       *memo.Rule[flatKey, *graftOut]
-	binding     *memo.Rule[linkKey, *bindingOut]
-	children    *memo.Rule[manifest.Key, *childrenOut]
-	bindings    *memo.Fold[manifest.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
-	table       *memo.Fold[tableKey, string, *entry, table]
-	claimed     *memo.Fold[tableKey, string, struct{}, int]
-	host        *memo.Rule[tableKey, *hostOut]
-	groupTwins  func([]*entry) [][]*entry // in the order of a table
-	twins       *memo.Rule[tableKey, []twin]
-	shadowed    *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
-	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
-	hostDemand  *memo.Rule[listenerKey, *hostDemand]
-	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
-	misdirected *memo.Rule[chainKey, []xds.Host]
-	routeConfig *memo.Rule[chainKey, routesOut]
-	stream      *memo.Rule[manifest.Key, *streamOut]
-	streams     *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
-	listener    *memo.Rule[portKey, *portOut]
-	losses      *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
-	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
-	cluster     *memo.Rule[backend.Key, *clusterOut]
-	push        *memo.Rule[useKey, *clusterOut]
-	attached    *memo.Fold[listenerKey, manifest.Key, struct{}, int]
+	policies     *policyRules
+	hostPolicies *hostPolicyRules
 
-	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
-	tlsPolicyStatus *memo.Rule[manifest.Key, *status.Update]
-	trust           *memo.Rule[string, *trustOut]
-	pushTrust       *memo.Rule[trustUse, *trustOut]
+	attachments *attachRules
+	nodes       *nodeRules
+	spread      *spreadRules
+	roots       *rootRules
+	streams     *streamRules
+	ports       *portRules
 
-	classStatus   *memo.Rule[manifest.Key, *status.Update]
-	gatewayStatus *memo.Rule[manifest.Key, *status.Update]
-	sound         *memo.Rule[int64, []metav1.Condition]
-	routeStatus   *memo.Rule[manifest.Key, *status.Update]
-	policyStatus  *memo.Rule[manifest.Key, *status.Update]
+	offers  *offerRules
+	budgets *budgetRules
+	links   *linkRules
+	grafts  *graftRules
 
-	listenerSetStatus *memo.Rule[manifest.Key, *status.Update]
-	invalidStatus     *memo.Rule[manifest.Key, *status.Update]
+	tables       *tableRules
+	shadows      *shadowRules
+	routeConfigs *routeConfigRules
 
-	problems *memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
-	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
-	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
-	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
+	backendPolicies *backendPolicyRules
+	tlsPolicies     *tlsPolicyRules
+	clusters        *clusterRules
+	secrets         *secretRules
+	trusts          *trustRules
 
-	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
+	tlsStatuses     *tlsStatusRules
+	policyStatuses  *policyStatusRules
+	gatewayStatuses *gatewayStatusRules
+	children        *childRules
+	routeStatuses   *routeStatusRules
+	invalidStatuses *invalidStatusRules
 
-	allSecrets *memo.Fold[struct{}, manifest.Key, *secretOut, memo.Ordered[*secretOut]]
-	allTrusts  *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
+	problems    *problemFold
+	policyViews *policyViewRules
+	views       *viewFolds
 }
 
-// newNetwork declares everything, in the order in which it is read.
+// newNetwork declares everything, each part behind those that it reads.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
-	n := &network{Options: options, in: in, groupTwins: groupTwins(maphash.MakeSeed())}
-	n.hintRules = newHintRules(e,
+	n := &network{Options: options, in: in}
+	n.addGateways(e)
+	n.addPolicies(e)
+	n.addRoutes(e)
+	n.addDelegation(e)
+	n.addTables(e)
+	n.addBackends(e)
+	n.addStatuses(e)
+	n.addViews(e)
+	return n
+}
+
+// addGateways declares what Gateways and their listeners come to, and what references lead to.
+func (n *network) addGateways(e *memo.Engine) {
+	in := n.in
+	n.hints = newHintRules(e,
 		[]*objects{in.gateways, in.listenerSets, in.routes, in.services, in.staticBackends},
 		[]*objects{
 			in.classes, in.gateways, in.listenerSets, in.routes, in.services, in.staticBackends,
 			in.secrets, in.configMaps, in.extensions, in.trafficPolicies,
 		})
-	n.certificateRules = newCertificateRules(e, certificateIn{
-		hintRules: n.hintRules, grants: in.grants, grantIndex: in.grantIndex, secrets: in.secrets, configMaps: in.configMaps,
+	n.certificates = newCertificateRules(e, certificateIn{
+		hintRules: n.hints, grants: in.grants, grantIndex: in.grantIndex, secrets: in.secrets, configMaps: in.configMaps,
 	})
-	n.namespaceRules = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
-	n.classRules = newClassRules(e, classIn{near: n.near, classes: in.classes, gateways: in.gateways})
-	addresses := newAddressRules(e, addressIn{class: n.class, gateways: in.gateways, Options: options})
-	n.gatewayRules = newGatewayRules(e, gatewayIn{
-		hintRules: n.hintRules, namespaceRules: n.namespaceRules, certificateRules: n.certificateRules, classRules: n.classRules,
-		addressRules: addresses, gateways: in.gateways, listenerSets: in.listenerSets, clientIndex: in.clientIndex, invalid: in.invalid,
+	n.namespaces = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
+	n.classes = newClassRules(e, classIn{near: n.hints.near, classes: in.classes, gateways: in.gateways})
+	addresses := newAddressRules(e, addressIn{class: n.classes.class, gateways: in.gateways, Options: n.Options})
+	n.gateways = newGatewayRules(e, gatewayIn{
+		hintRules: n.hints, namespaceRules: n.namespaces, certificateRules: n.certificates, classRules: n.classes, addressRules: addresses,
+		gateways: in.gateways, listenerSets: in.listenerSets, clientIndex: in.clientIndex, invalid: in.invalid,
 	})
-	n.coverageRules = newCoverageRules(e, coverageIn{gateway: n.gateway, certNames: n.certNames, gateways: in.gateways})
-	n.referenceRules = newReferenceRules(e, referenceIn{
-		hintRules: n.hintRules, backendObjects: in.backendObjects, grants: n.certificateRules.grants, extensions: in.extensions, invalid: in.invalid,
+	n.coverage = newCoverageRules(e, coverageIn{gateway: n.gateways.gateway, certNames: n.certificates.certNames, gateways: in.gateways})
+	n.references = newReferenceRules(e, referenceIn{
+		hintRules: n.hints, backendObjects: in.backendObjects, grants: n.certificates.grants, extensions: in.extensions, invalid: in.invalid,
 	})
-	n.declarePolicies(e)
-	n.declareHostPolicies(e)
-	n.declareRoutes(e)
-	n.declareStreams(e)
-	n.declarePorts(e)
-	n.declareBudget(e)
-	n.declareDelegation(e)
-	n.declareTables(e)
-	aims := aimIn{byKind: in.byKind, invalid: in.invalid}
-	n.backendPolicyRules = newBackendPolicyRules(e, backendPolicyIn{
-		hintRules: n.hintRules, backendObjects: in.backendObjects, aimIn: aims, backendPolicies: in.backendPolicies,
+}
+
+// addPolicies declares what TrafficPolicies say, before routes are known.
+func (n *network) addPolicies(e *memo.Engine) {
+	in := n.in
+	n.policies = newPolicyRules(e, policyIn{
+		hintRules: n.hints, referenceRules: n.references, aimIn: n.aims(),
+		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
-	n.tlsPolicyRules = newTLSPolicyRules(e, tlsPolicyIn{
-		hintRules: n.hintRules, backendObjects: in.backendObjects, aimIn: aims, authority: n.authority, tlsPolicies: in.tlsPolicies,
+	n.hostPolicies = newHostPolicyRules(e, hostPolicyIn{
+		policyRules: n.policies, gatewayRules: n.gateways, referenceRules: n.references,
+		gateways: in.gateways, listenerSets: in.listenerSets, quarantine: in.quarantine,
 	})
-	n.declareBackends(e)
-	n.declareSecrets(e)
-	n.declareTrust(e)
-	n.declareTLSStatus(e)
-	n.declarePolicyStatus(e)
-	n.declareStatus(e)
-	n.declarePolicyViews(e)
-	n.declareViews(e)
-	return n
+}
+
+func (n *network) aims() aimIn { return aimIn{byKind: n.in.byKind, invalid: n.in.invalid} }
+
+// addRoutes declares where routes attach, and what they serve there by themselves.
+func (n *network) addRoutes(e *memo.Engine) {
+	in := n.in
+	n.attachments = newAttachRules(e, attachIn{
+		hintRules: n.hints, namespaceRules: n.namespaces, gatewayRules: n.gateways, coverageRules: n.coverage,
+		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid,
+	})
+	n.nodes = newNodeRules(e, nodeIn{
+		policyRules: n.policies, backend: n.references.backend, admitted: n.attachments.admitted,
+		routes: in.routes, quarantine: in.quarantine, Options: n.Options,
+	})
+	n.spread = newSpreadRules(e, spreadIn{admitted: n.attachments.admitted, flat: n.nodes.flat, routes: in.routes, Options: n.Options})
+	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
+	n.streams = newStreamRules(e, streamIn{
+		spreadRules: n.spread, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,
+	})
+	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, streams: n.streams.streams, Options: n.Options})
+}
+
+// addDelegation declares what routes hand to others.
+func (n *network) addDelegation(e *memo.Engine) {
+	in := n.in
+	n.offers = newOfferRules(e, offerIn{routes: in.routes})
+	n.budgets = newBudgetRules(e, budgetIn{
+		offerRules: n.offers, attachRules: n.attachments, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
+	})
+	n.links = newLinkRules(e, linkIn{
+		namespaceRules: n.namespaces, attachRules: n.attachments, budgetRules: n.budgets, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
+	})
+	n.nodes.link = n.links.link
+	n.grafts = newGraftRules(e, graftIn{
+		hintRules: n.hints, attachRules: n.attachments, hostPolicyRules: n.hostPolicies, offerRules: n.offers, budgetRules: n.budgets, linkRules: n.links,
+		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, Options: n.Options,
+	})
+}
+
+// addTables declares the virtual hosts and the RouteConfigurations.
+func (n *network) addTables(e *memo.Engine) {
+	n.tables = newTableRules(e, tableIn{
+		hostPolicyRules: n.hostPolicies, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
+	})
+	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
+	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
+}
+
+// addBackends declares the clusters, and the certificates of all Envoys.
+func (n *network) addBackends(e *memo.Engine) {
+	in := n.in
+	n.backendPolicies = newBackendPolicyRules(e, backendPolicyIn{
+		hintRules: n.hints, backendObjects: in.backendObjects, aimIn: n.aims(), backendPolicies: in.backendPolicies,
+	})
+	n.tlsPolicies = newTLSPolicyRules(e, tlsPolicyIn{
+		hintRules: n.hints, backendObjects: in.backendObjects, aimIn: n.aims(), authority: n.certificates.authority, tlsPolicies: in.tlsPolicies,
+	})
+	n.clusters = newClusterRules(e, clusterIn{
+		backendObjects: in.backendObjects, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, backend: n.references.backend,
+		mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, stream: n.streams.stream,
+		routes: in.routes, Options: n.Options,
+	})
+	n.secrets = newSecretRules(e, secretIn{gateway: n.gateways.gateway, push: n.clusters.push, secrets: in.secrets})
+	n.trusts = newTrustRules(e, trustIn{
+		certificateRules: n.certificates, gateway: n.gateways.gateway, push: n.clusters.push, Options: n.Options,
+	})
+}
+
+// addStatuses declares what users are told of their objects.
+func (n *network) addStatuses(e *memo.Engine) {
+	in := n.in
+	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{tlsPolicyRules: n.tlsPolicies, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies})
+	n.policyStatuses = newPolicyStatusRules(e, policyStatusIn{
+		hintRules: n.hints, policyRules: n.policies, gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy,
+		mount: n.roots.mount, graft: n.grafts.graft,
+		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
+	})
+	n.gatewayStatuses = newGatewayStatusRules(e, gatewayStatusIn{
+		gatewayRules: n.gateways, hostPolicyRules: n.hostPolicies, class: n.classes.class, mount: n.roots.mount, stream: n.streams.stream,
+		classes: in.classes, gateways: in.gateways, listenerSets: in.listenerSets,
+	})
+	n.children = newChildRules(e, childIn{hintRules: n.hints, graftRules: n.grafts, admitted: n.attachments.admitted, routes: in.routes})
+	n.routeStatuses = newRouteStatusRules(e, routeStatusIn{
+		childRules: n.children, mount: n.roots.mount, stream: n.streams.stream, losses: n.ports.losses, routes: in.routes,
+	})
+	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, fates: n.policyStatuses.fates, invalid: in.invalid})
+	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.references, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
+		n.clusters, n.attachments, n.streams, n.ports, n.spread, n.children, n.grafts, n.tables, n.shadows, n.nodes)
+}
+
+// addViews declares what a View shows.
+func (n *network) addViews(e *memo.Engine) {
+	in := n.in
+	n.policyViews = newPolicyViewRules(e, policyViewIn{
+		policyRules: n.policies, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, lost: n.policyStatuses.lost,
+		trafficPolicies: in.trafficPolicies, backendPolicies: in.backendPolicies, tlsPolicies: in.tlsPolicies, invalid: in.invalid,
+	})
+	n.views = newViewFolds(e, viewIn{host: n.tables.host, listener: n.ports.listener, cluster: n.clusters.cluster})
+}
+
+// statuses are the rules whose values are statuses.
+func (n *network) statuses() []*memo.Rule[manifest.Key, *status.Update] {
+	return []*memo.Rule[manifest.Key, *status.Update]{
+		n.gatewayStatuses.classStatus, n.gatewayStatuses.gatewayStatus, n.gatewayStatuses.listenerSetStatus, n.routeStatuses.routeStatus,
+		n.policyStatuses.policyStatus, n.backendPolicies.backendPolicyStatus, n.tlsStatuses.tlsPolicyStatus, n.references.extensionStatus,
+		n.invalidStatuses.invalidStatus,
+	}
 }
 
 // deepEqual compares values of rules that have no cheaper equality.

@@ -159,9 +159,9 @@ func ruleField(rule *ir.Rule) string {
 }
 
 // rejectionOf returns what Envoys said of a virtual host in this form, nil when they took it.
-func (n *network) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Refusal {
+func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Refusal {
 	at := refusedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
-	all, _ := n.in.quarantine.hosts.Get(c, at)
+	all, _ := r.in.quarantine.hosts.Get(c, at)
 	if len(all) == 0 {
 		return nil
 	}

@@ -51,18 +51,45 @@ func sameCluster(a, b *clusterOut) bool {
 		slices.Equal(a.Source.Objects, b.Source.Objects) && a.Source.Closed == b.Source.Closed && deepEqual(a.Source.TLS, b.Source.TLS) && deepEqual(a.Problems, b.Problems)
 }
 
-func (n *network) declareBackends(e *memo.Engine) {
-	n.uses = memo.NewFold[useKey, flatKey](e, "uses",
+type clusterIn struct {
+	*backendObjects
+	*backendPolicyRules
+	*tlsPolicyRules
+	backend    *memo.Rule[backend.Reference, backend.Resolution]
+	mount      *memo.Rule[manifest.Key, *mountOut]
+	graft      *memo.Rule[flatKey, *graftOut]
+	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
+	stream     *memo.Rule[manifest.Key, *streamOut]
+	routes     *objects
+	Options
+}
+
+// clusterRules make the clusters, and say which Gateways need them.
+type clusterRules struct {
+	in      clusterIn
+	uses    *memo.Fold[useKey, flatKey, struct{}, struct{}]
+	cluster *memo.Rule[backend.Key, *clusterOut]
+	push    *memo.Rule[useKey, *clusterOut]
+}
+
+func newClusterRules(e *memo.Engine, in clusterIn) *clusterRules {
+	r := &clusterRules{in: in}
+	r.uses = memo.NewFold[useKey, flatKey](e, "uses",
 		func(struct{}, []memo.Member[flatKey, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
-	memo.From(n.uses, n.mount, usesOf, identical)
-	memo.From(n.uses, n.graft, graftUses, identical)
-	memo.From(n.uses, n.hostPolicy, hostUses, identical)
-	memo.From(n.uses, n.stream, streamUses, identical)
-	n.cluster = memo.NewRule(e, "cluster", n.runCluster, sameCluster)
-	n.push = memo.NewRule(e, "push", func(c *memo.Ctx, key useKey) *clusterOut {
-		return n.cluster.Get(c, key.Backend)
+	memo.From(r.uses, in.mount, usesOf, identical)
+	memo.From(r.uses, in.graft, graftUses, identical)
+	memo.From(r.uses, in.hostPolicy, hostUses, identical)
+	memo.From(r.uses, in.stream, streamUses, identical)
+	r.cluster = memo.NewRule(e, "cluster", r.runCluster, sameCluster)
+	r.push = memo.NewRule(e, "push", func(c *memo.Ctx, key useKey) *clusterOut {
+		return r.cluster.Get(c, key.Backend)
 	}, identical)
-	memo.Each(n.push, n.uses)
+	memo.Each(r.push, r.uses)
+	return r
+}
+
+func (r *clusterRules) report(all *problemFold) {
+	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
 // usesOf names the back ends that a route makes each of its Gateways need.
@@ -104,32 +131,32 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 
 // runCluster gives nil for a back end that is gone: nothing refers to it then
 // for longer than one flush.
-func (n *network) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
+func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
-		return n.runBlend(c, key)
+		return r.runBlend(c, key)
 	}
 	if key.Object.Group == api.Group {
-		object, _ := n.in.staticBackends.Get(c, key.Object)
+		object, _ := r.in.staticBackends.Get(c, key.Object)
 		if static, ok := manifest.As[*api.Backend](object); ok {
-			return n.encodeCluster(c, key, "", backend.FromBackend(key, static))
+			return r.encodeCluster(c, key, "", backend.FromBackend(key, static))
 		}
 		return nil
 	}
-	service := n.in.service(c, key.Object)
+	service := r.in.service(c, key.Object)
 	if service == nil {
 		return nil
 	}
-	endpointSlices := n.in.endpointSlices(c, key.Object)
-	out := n.encodeCluster(c, key, backend.PortName(service, key), backend.FromService(key, service, endpointSlices))
+	endpointSlices := r.in.endpointSlices(c, key.Object)
+	out := r.encodeCluster(c, key, backend.PortName(service, key), backend.FromService(key, service, endpointSlices))
 	out.Problems = append(out.Problems, backend.CheckEndpoints(key, service, endpointSlices)...)
 	return out
 }
 
 // encodeCluster adds what policies set for the back end; port is the name of its port.
-func (n *network) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
+func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
-	problems := append(n.sift(c, cluster), n.configOf(c, key.Object).Apply(cluster)...)
-	if policy := n.tlsOf(c, key.Object, port); policy != nil && !key.UDP && !key.Raw {
+	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
+	if policy := r.in.tlsOf(c, key.Object, port); policy != nil && !key.UDP && !key.Raw {
 		policy.Apply(cluster, key.Client)
 	}
 	return newCluster(cluster, problems)
@@ -145,9 +172,9 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 
 // sift takes the endpoints out of a cluster that must not be used, and tells of
 // each where it is written.
-func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
+func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
-	refused := n.Guard.Sift(cluster)
+	refused := r.in.Guard.Sift(cluster)
 	for _, endpoint := range refused[:min(len(refused), maxRefusedEndpoints)] {
 		at := net.JoinHostPort(endpoint.Host, fmt.Sprint(endpoint.Port))
 		problem := manifest.Problem{
@@ -156,7 +183,7 @@ func (n *network) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 			Hint:    "send to another address; if this is meant, start gatefold with --allow-endpoints " + at,
 		}
 		for _, key := range cluster.Objects {
-			if field := n.in.fieldOf(c, key, endpoint); field != "" {
+			if field := r.in.fieldOf(c, key, endpoint); field != "" {
 				problem.Object, problem.Field = key, field
 				break
 			}

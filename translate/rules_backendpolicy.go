@@ -75,6 +75,11 @@ func newBackendPolicyRules(e *memo.Engine, in backendPolicyIn) *backendPolicyRul
 	return r
 }
 
+func (r *backendPolicyRules) report(all *problemFold) {
+	problemsFrom(all, "backendpolicy", r.backendPolicy, func(p *backendPolicyOut) []manifest.Problem { return p.Problems })
+	problemsFrom(all, "backendtargets", r.backendTargets, lostTargets)
+}
+
 // runBackendPolicy looks at one policy by itself. One that cannot be used closes its
 // targets: it may say how they are reached safely.
 func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {

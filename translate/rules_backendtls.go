@@ -86,15 +86,34 @@ func newTLSPolicyRules(e *memo.Engine, in tlsPolicyIn) *tlsPolicyRules {
 	return r
 }
 
-// declareTLSStatus declares who uses what policies target.
-func (n *network) declareTLSStatus(e *memo.Engine) {
+func (r *tlsPolicyRules) report(all *problemFold) {
+	problemsFrom(all, "tlspolicy", r.tlsPolicy, func(p *tlsPolicyOut) []manifest.Problem { return p.Problems })
+	problemsFrom(all, "tlstargets", r.tlsTargets, tlsTargetProblems)
+}
+
+type tlsStatusIn struct {
+	*tlsPolicyRules
+	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
+	tlsPolicies *objects
+}
+
+// tlsStatusRules say who uses what BackendTLSPolicies target.
+type tlsStatusRules struct {
+	in              tlsStatusIn
+	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
+	tlsPolicyStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newTLSStatusRules(e *memo.Engine, in tlsStatusIn) *tlsStatusRules {
+	r := &tlsStatusRules{in: in}
 	type place = memo.Place[manifest.Key, useKey]
-	n.users = memo.NewFold[manifest.Key, useKey](e, "users", gather[useKey](compareUses), memo.Ordered[useKey].Same)
-	memo.From(n.users, n.uses, func(key useKey, _ struct{}, yield func(place, useKey)) {
+	r.users = memo.NewFold[manifest.Key, useKey](e, "users", gather[useKey](compareUses), memo.Ordered[useKey].Same)
+	memo.From(r.users, in.uses, func(key useKey, _ struct{}, yield func(place, useKey)) {
 		yield(place{Key: key.Backend.Object, ID: key}, key)
 	}, identical)
-	n.tlsPolicyStatus = memo.NewRule(e, "tlspolicystatus", n.runTLSPolicyStatus, deepEqual)
-	memo.Each(n.tlsPolicyStatus, n.in.tlsPolicies)
+	r.tlsPolicyStatus = memo.NewRule(e, "tlspolicystatus", r.runTLSPolicyStatus, deepEqual)
+	memo.Each(r.tlsPolicyStatus, in.tlsPolicies)
+	return r
 }
 
 func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
@@ -301,18 +320,18 @@ func tlsTargetProblems(targets []tlsTarget) (problems []manifest.Problem) {
 
 // runTLSPolicyStatus gives an entry for each Gateway that sends to a target, and for
 // each target that is lost; nil when there is none.
-func (n *network) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
-	object, ok := n.in.tlsPolicies.Get(c, key)
+func (r *tlsStatusRules) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	object, ok := r.in.tlsPolicies.Get(c, key)
 	if !ok {
 		return nil
 	}
-	generation, own := object.Value.GetGeneration(), n.tlsPolicy.Get(c, key)
+	generation, own := object.Value.GetGeneration(), r.in.tlsPolicy.Get(c, key)
 	out, gateways := &gwv1.PolicyStatus{}, map[string]policyVerdict{}
 	entry := func(ref gwv1.ParentReference, bad policyVerdict) {
 		conditions := []metav1.Condition{status.TLSPolicyAccepted(generation, bad), status.TLSPolicyResolvedRefs(generation, own.Resolved)}
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))
 	}
-	for _, target := range n.tlsTargets.Get(c, key) {
+	for _, target := range r.in.tlsTargets.Get(c, key) {
 		if target.Lost {
 			ref := ancestor(target.Target.Group, target.Target.Kind, target.Target.Namespace, target.Target.Name)
 			if target.Section != "" {
@@ -322,7 +341,7 @@ func (n *network) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Upda
 			entry(ref, target.Bad)
 			continue
 		}
-		users, _ := n.users.Get(c, target.Target)
+		users, _ := r.users.Get(c, target.Target)
 		last := ""
 		for use := range users.All() { // by Gateway
 			if use.Gateway != last && target.at(use.Backend.Port) {

@@ -136,44 +136,39 @@ type budgetOut struct {
 	Host string
 }
 
-func (n *network) declareBudget(e *memo.Engine) {
-	n.offered = memo.NewFold[route.Property, manifest.Key](e, "offered", sumBreadths, identical[route.Breadth])
-	memo.From(n.offered, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[route.Property, manifest.Key], route.Breadth)) {
-		for _, property := range route.Offers(o) {
-			if property.Form == route.ByName || property.Form == route.ByParentIn {
-				continue
-			}
-			yield(memo.Place[route.Property, manifest.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
-		}
-	}, identical)
-	n.offers = memo.NewFold[offerKey, manifest.Key](e, "offers", sumBreadths, identical[route.Breadth])
-	memo.From(n.offers, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[offerKey, manifest.Key], route.Breadth)) {
-		for _, property := range route.Offers(o) {
-			if property.Spans() {
-				yield(memo.Place[offerKey, manifest.Key]{Key: offerKey{property, key.Namespace}, ID: key}, route.BreadthOf(o, property.Form))
-			}
-		}
-	}, identical)
-	n.spaces = memo.NewFold[route.Property, string](e, "spaces", gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
-	memo.From(n.spaces, n.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
-		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
-	}, identical)
-	n.routes = memo.NewFold[struct{}, manifest.Key](e, "routes", count[manifest.Key], identical[int])
-	memo.From(n.routes, n.in.routes, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[struct{}, manifest.Key], struct{})) {
-		yield(memo.Place[struct{}, manifest.Key]{ID: key}, struct{}{})
-	}, identical)
+type budgetIn struct {
+	*offerRules
+	*attachRules
+	flat   *memo.Rule[flatKey, *flatOut]
+	routes *objects
+	Options
+}
 
-	n.fanout = memo.NewRule(e, "fanout", n.runFanout, deepEqual)
-	memo.EachOf(n.fanout, n.flat, ifDelegating)
-	n.depths = memo.NewFold[levelKey, flatKey](e, "depths", sum[flatKey], identical[int])
-	memo.From(n.depths, n.fanout, func(key flatKey, f *fanoutOut, yield func(memo.Place[levelKey, flatKey], int)) {
+// budgetRules bound how deep the branches of roots hand requests on.
+type budgetRules struct {
+	in     budgetIn
+	fanout *memo.Rule[flatKey, *fanoutOut]
+	depths *memo.Fold[levelKey, flatKey, int, int]
+	demand *memo.Rule[branchKey, *demandOut]
+	crowd  *memo.Fold[tableKey, branchKey, *demandOut, crowd]
+	cut    *memo.Rule[tableKey, map[branchKey]budgetOut]
+	budget *memo.Rule[branchKey, budgetOut]
+	wants  *memo.Rule[flatKey, []route.Property]
+}
+
+func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
+	r := &budgetRules{in: in}
+	r.fanout = memo.NewRule(e, "fanout", r.runFanout, deepEqual)
+	memo.EachOf(r.fanout, in.flat, ifDelegating)
+	r.depths = memo.NewFold[levelKey, flatKey](e, "depths", sum[flatKey], identical[int])
+	memo.From(r.depths, r.fanout, func(key flatKey, f *fanoutOut, yield func(memo.Place[levelKey, flatKey], int)) {
 		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.branch(), key.depth()}, ID: key}, f.Rules)
 		for space, rules := range f.Heavy {
 			yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.heavy(space), 0}, ID: key}, rules)
 		}
 	}, identical)
-	n.demand = memo.NewRule(e, "demand", n.runDemand, deepEqual)
-	memo.EachOf(n.demand, n.fanout, func(key flatKey, f *fanoutOut) []branchKey {
+	r.demand = memo.NewRule(e, "demand", r.runDemand, deepEqual)
+	memo.EachOf(r.demand, r.fanout, func(key flatKey, f *fanoutOut) []branchKey {
 		if key.depth() > 1 {
 			return nil // the one above it has named the branch
 		}
@@ -183,16 +178,17 @@ func (n *network) declareBudget(e *memo.Engine) {
 		}
 		return out
 	})
-	n.crowd = memo.NewFold[tableKey, branchKey](e, "crowd", gatherDemands(), sameCrowd)
-	memo.From(n.crowd, n.demand, func(key branchKey, d *demandOut, yield func(memo.Place[tableKey, branchKey], *demandOut)) {
+	r.crowd = memo.NewFold[tableKey, branchKey](e, "crowd", gatherDemands(), sameCrowd)
+	memo.From(r.crowd, r.demand, func(key branchKey, d *demandOut, yield func(memo.Place[tableKey, branchKey], *demandOut)) {
 		for _, table := range d.Tables {
 			yield(memo.Place[tableKey, branchKey]{Key: table, ID: key}, d)
 		}
 	}, identical)
-	n.cut = memo.NewRule(e, "cut", n.runCut, maps.Equal[map[branchKey]budgetOut])
-	n.budget = memo.NewRule(e, "budget", n.runBudget, identical)
-	n.wants = memo.NewRule(e, "wants", n.runWants, deepEqual)
-	memo.EachOf(n.wants, n.flat, ifDelegating)
+	r.cut = memo.NewRule(e, "cut", r.runCut, maps.Equal[map[branchKey]budgetOut])
+	r.budget = memo.NewRule(e, "budget", r.runBudget, identical)
+	r.wants = memo.NewRule(e, "wants", r.runWants, deepEqual)
+	memo.EachOf(r.wants, in.flat, ifDelegating)
+	return r
 }
 
 // ifDelegating names a node that hands requests on.
@@ -211,24 +207,16 @@ func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
 	return n
 }
 
-// sumBreadths is the step of the fold offered.
-func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
-	for _, m := range members {
-		sum = sum.Plus(m.New).Minus(m.Old)
-	}
-	return sum
-}
-
 // runDemand adds the nodes of a branch up, level by level.
-func (n *network) runDemand(c *memo.Ctx, key branchKey) *demandOut {
-	object, ok := n.in.routes.Get(c, key.Root)
+func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
+	object, ok := r.in.routes.Get(c, key.Root)
 	if !ok {
 		return &demandOut{}
 	}
 	out := &demandOut{branchKey: key, Origin: route.OriginOf(object), Team: object.Source == manifest.OtherFile}
-	out.Tables, _ = n.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, ir.EveryHost())
-	for depth := range n.MaxDepth {
-		rules, _ := n.depths.Get(c, levelKey{key, depth})
+	out.Tables, _ = r.in.tablesOf(c, flatKey{Route: key.Root, Port: key.Port}, ir.EveryHost())
+	for depth := range r.in.MaxDepth {
+		rules, _ := r.depths.Get(c, levelKey{key, depth})
 		if rules == 0 && (depth > 0 || key.Space == "") {
 			break
 		}
@@ -258,21 +246,21 @@ func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 
 // runCut returns the branches of a host that may not go all the way down. A host that
 // asks for little does not even look at the number of routes.
-func (n *network) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
-	all, _ := n.crowd.Get(c, key)
-	if all.Rules <= min(n.MaxRoutes, budgetBase) {
+func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
+	all, _ := r.crowd.Get(c, key)
+	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
 		return nil
 	}
-	routes, _ := n.routes.Get(c, struct{}{})
-	limit := min(n.MaxRoutes, budgetBase+budgetPerRoute*routes)
+	routes, _ := r.in.count.Get(c, struct{}{})
+	limit := min(r.in.MaxRoutes, budgetBase+budgetPerRoute*routes)
 	if all.Rules <= limit {
 		return nil
 	}
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
-	for depth := range n.MaxDepth {
+	for depth := range r.in.MaxDepth {
 		for _, d := range all.level(depth, out, asked) {
 			if more := rules + d.at(depth); more > limit {
-				out[d.branchKey] = budgetOut{Depth: depth, Rules: more, Limit: limit, Few: limit < n.MaxRoutes, Host: key.Domain}
+				out[d.branchKey] = budgetOut{Depth: depth, Rules: more, Limit: limit, Few: limit < r.in.MaxRoutes, Host: key.Domain}
 			} else {
 				rules = more
 			}
@@ -302,10 +290,10 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 }
 
 // runBudget returns the least of what a branch's hosts allow.
-func (n *network) runBudget(c *memo.Ctx, key branchKey) budgetOut {
-	out := budgetOut{Depth: n.MaxDepth}
-	for _, table := range n.demand.Get(c, key).Tables {
-		if cut, ok := n.cut.Get(c, table)[key]; ok && cut.Depth < out.Depth {
+func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
+	out := budgetOut{Depth: r.in.MaxDepth}
+	for _, table := range r.demand.Get(c, key).Tables {
+		if cut, ok := r.cut.Get(c, table)[key]; ok && cut.Depth < out.Depth {
 			out = cut
 		}
 	}
@@ -313,14 +301,14 @@ func (n *network) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 }
 
 // runWants gives what a node looks for, nothing beyond the budget.
-func (n *network) runWants(c *memo.Ctx, key flatKey) []route.Property {
-	wants, over := route.Wants(key.Route, n.flat.Get(c, key).Points), n.overBudget(c, key)
+func (r *budgetRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
+	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {
 		return wants
 	}
 	var out []route.Property
 	for _, property := range wants {
-		for _, space := range n.spacesOf(c, property) {
+		for _, space := range r.in.spacesOf(c, property) {
 			if over.of(space) == nil {
 				out = append(out, property.In(space))
 			}

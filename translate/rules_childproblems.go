@@ -22,6 +22,30 @@ type childrenOut struct {
 	Problems []manifest.Problem
 }
 
+type childIn struct {
+	*hintRules
+	*graftRules
+	admitted *memo.Rule[manifest.Key, *attachOut]
+	routes   *objects
+}
+
+// childRules say what routes have come to below others.
+type childRules struct {
+	in       childIn
+	children *memo.Rule[manifest.Key, *childrenOut]
+}
+
+func newChildRules(e *memo.Engine, in childIn) *childRules {
+	r := &childRules{in: in}
+	r.children = memo.NewRule(e, "children", r.runChildren, deepEqual)
+	memo.EachOf(r.children, in.routes, belowRoutes)
+	return r
+}
+
+func (r *childRules) report(all *problemFold) {
+	problemsFrom(all, "children", r.children, func(l *childrenOut) []manifest.Problem { return l.Problems })
+}
+
 // belowRoutes names a route that stands below others if anywhere.
 func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	from, ok := manifest.As[*api.HTTPRoute](o)
@@ -33,22 +57,22 @@ func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 
 // mayStandBelow tells whether a route has entries for routes above it: a root has,
 // when one asks for it by name.
-func (n *network) mayStandBelow(c *memo.Ctx, o *manifest.Object) bool {
-	bindings, _ := n.bindings.Get(c, o.Key)
+func (r *childRules) mayStandBelow(c *memo.Ctx, o *manifest.Object) bool {
+	bindings, _ := r.in.bindings.Get(c, o.Key)
 	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
 }
 
-func (n *network) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
-	object, ok := n.in.routes.Get(c, key)
+func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
+	object, ok := r.in.routes.Get(c, key)
 	if !ok {
 		return &childrenOut{}
 	}
-	out, entries := &childrenOut{}, n.childEntries(c, object)
+	out, entries := &childrenOut{}, r.childEntries(c, object)
 	for _, entry := range entries {
 		out.Parents = append(out.Parents, entry.status(object.Value.GetGeneration()))
 	}
 	if len(belowRoutes(key, object)) > 0 {
-		out.Problems = n.childProblems(c, object, entries)
+		out.Problems = r.childProblems(c, object, entries)
 	}
 	return out
 }
@@ -58,7 +82,7 @@ func (n *network) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 // and none takes it, and matches that stand nowhere. That a parent which looks
 // for all of a namespace or label leaves it alone while another takes it is
 // nothing to mend.
-func (n *network) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
+func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
 	from, _ := manifest.As[*api.HTTPRoute](object)
@@ -77,8 +101,8 @@ func (n *network) childProblems(c *memo.Ctx, object *manifest.Object, entries []
 			out = append(out, e.problem(key, e.Accepted, manifest.Warning))
 		}
 	}
-	if stands && len(n.admitted.Get(c, key).Ports) == 0 {
-		out = missedEverywhere(out, key, n.boundTo(c, key))
+	if stands && len(r.in.admitted.Get(c, key).Ports) == 0 {
+		out = missedEverywhere(out, key, r.boundTo(c, key))
 	}
 	return out
 }

@@ -16,11 +16,11 @@ import (
 
 // handedOn says whether the rules of a root that hand requests to other routes
 // find any; the message of a good verdict tells whom they do not hand to.
-func (n *network) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
+func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
 		if len(mount.flat(port).Points) > 0 {
-			if out = n.graft.Get(c, flatKey{Route: key, Port: port}).resolved(); !out.Good() {
+			if out = r.in.graft.Get(c, flatKey{Route: key, Port: port}).resolved(); !out.Good() {
 				return out
 			}
 		}
@@ -54,9 +54,9 @@ type childEntry struct {
 // childEntries gives the entries of a route's status for the routes above it,
 // used or refused (docs/design/routes.md): those that its own parentRefs name, and
 // those that asked for it.
-func (n *network) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
+func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
-	bound := n.boundTo(c, object.Key)
+	bound := r.boundTo(c, object.Key)
 	from, _ := manifest.As[*api.HTTPRoute](object)
 	named := map[manifest.Key][]string{} // sections
 	for _, ref := range route.ParentRoutes(object) {
@@ -68,7 +68,7 @@ func (n *network) childEntries(c *memo.Ctx, object *manifest.Object) []childEntr
 		if bindings := of(bound, ref.Key); len(bindings) > 0 {
 			entry.join(bindings, func(section string) bool { return ref.Section == "" || section == ref.Section }, ref.Section)
 		} else {
-			entry.Accepted = n.unbound(c, ref, bound)
+			entry.Accepted = r.unbound(c, ref, bound)
 		}
 		out = append(out, entry)
 	}
@@ -90,8 +90,8 @@ func (n *network) childEntries(c *memo.Ctx, object *manifest.Object) []childEntr
 }
 
 // boundTo gives what became of a route under all parents, sorted by parent.
-func (n *network) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
-	bindings, _ := n.bindings.Get(c, key)
+func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
+	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
@@ -194,10 +194,10 @@ func (e *childEntry) refuse(section string) {
 
 // unbound refuses a parentRef to a route that has no binding with this one. bound
 // are the bindings to others.
-func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
+func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
 	out := route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent}
-	if _, ok := n.in.routes.Get(c, ref.Key); !ok {
-		out.Message, out.Hint = ref.Key.String()+" does not exist", n.absent(c, ref.Key, "parentRef")
+	if _, ok := r.in.routes.Get(c, ref.Key); !ok {
+		out.Message, out.Hint = ref.Key.String()+" does not exist", r.in.absent(c, ref.Key, "parentRef")
 		for _, b := range bound { // who asked for the route is meant first
 			if b.Parent.Name == ref.Key.Name {
 				out.Hint = fmt.Sprintf("%s hands requests to this route: add namespace: %s to the parentRef", b.Parent, b.Parent.Namespace)
@@ -205,9 +205,9 @@ func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf
 		}
 		return out
 	}
-	above, _ := n.bindings.Get(c, ref.Key)
+	above, _ := r.in.bindings.Get(c, ref.Key)
 	switch {
-	case n.standing(c, ref.Key):
+	case r.standing(c, ref.Key):
 		return route.NotAllowed(ref.Key)
 	case above.Len() > 0:
 		out.Message, out.Hint = ref.Key.String()+" is refused itself, and hands on nothing", "mend that route: gatefold status says why it is refused"
@@ -218,11 +218,11 @@ func (n *network) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf
 }
 
 // standing tells whether a route is attached to a Gateway or stands under a route.
-func (n *network) standing(c *memo.Ctx, key manifest.Key) bool {
-	if len(n.admitted.Get(c, key).Ports) > 0 {
+func (r *childRules) standing(c *memo.Ctx, key manifest.Key) bool {
+	if len(r.in.admitted.Get(c, key).Ports) > 0 {
 		return true
 	}
-	bindings, _ := n.bindings.Get(c, key)
+	bindings, _ := r.in.bindings.Get(c, key)
 	for b := range bindings.All() {
 		if len(b.Sections) > 0 {
 			return true

@@ -30,12 +30,21 @@ type classIn struct {
 type classRules struct {
 	in    classIn
 	class *memo.Rule[string, classOut]
+	// classless says why a Gateway has no class of ours.
+	classless *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
 func newClassRules(e *memo.Engine, in classIn) *classRules {
 	r := &classRules{in: in}
 	r.class = memo.NewRule(e, "class", r.runClass, identical)
+	r.classless = memo.NewRule(e, "classless", r.classProblems, deepEqual)
+	memo.Each(r.classless, in.gateways)
 	return r
+}
+
+func (r *classRules) report(all *problemFold) {
+	problemsFrom(all, "class", r.classless, func(list []manifest.Problem) []manifest.Problem { return list })
+	problemsFrom(all, "parameters", memo.Keyed[manifest.Key, *manifest.Object](r.in.classes), parameterProblems)
 }
 
 func (r *classRules) runClass(c *memo.Ctx, name string) classOut {

@@ -31,7 +31,7 @@ func sameContenders(a, b contenders) bool { return a.All.Same(b.All) }
 
 func compareContenders(a, b *listen.Contender) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-func (n *network) declareContest(e *memo.Engine) {
+func (r *attachRules) declareContest(e *memo.Engine) {
 	step := gather[manifest.Key](compareContenders)
 	all := memo.NewFold[listenerKey, manifest.Key](e, "contenders", func(value contenders, members []memo.Member[manifest.Key, *listen.Contender]) contenders {
 		out := contenders{All: step(value.All, members), Kinds: maps.Clone(value.Kinds)}
@@ -48,7 +48,7 @@ func (n *network) declareContest(e *memo.Engine) {
 		}
 		return out
 	}, sameContenders)
-	memo.From(all, n.attach, contendersOf, deepEqual)
+	memo.From(all, r.attach, contendersOf, deepEqual)
 	mixed := memo.NewFold[listenerKey, struct{}](e, "mixed", func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
 		return members[len(members)-1].New
 	}, sameContenders)
@@ -57,14 +57,14 @@ func (n *network) declareContest(e *memo.Engine) {
 			yield(memo.Place[listenerKey, struct{}]{Key: key}, c)
 		}
 	}, sameContenders)
-	n.contest = memo.NewRule(e, "contest", func(c *memo.Ctx, key listenerKey) map[manifest.Key]listen.Loss {
+	r.contest = memo.NewRule(e, "contest", func(c *memo.Ctx, key listenerKey) map[manifest.Key]listen.Loss {
 		of, _ := mixed.Get(c, key)
 		return listen.Contest(slices.Collect(of.All.All()))
 	}, maps.Equal[map[manifest.Key]listen.Loss])
-	n.admitted = memo.NewRule(e, "admitted", n.runAdmitted, deepEqual)
-	memo.Each(n.admitted, n.in.routes)
-	n.won = memo.NewFold[manifest.Key, winKey](e, "won", gather[winKey](compareWins), memo.Ordered[*win].Same)
-	memo.From(n.won, n.admitted, winsOf, deepEqual)
+	r.admitted = memo.NewRule(e, "admitted", r.runAdmitted, deepEqual)
+	memo.Each(r.admitted, r.in.routes)
+	r.won = memo.NewFold[manifest.Key, winKey](e, "won", gather[winKey](compareWins), memo.Ordered[*win].Same)
+	memo.From(r.won, r.admitted, winsOf, deepEqual)
 }
 
 // winKey names what a route has of what a route of another namespace asks for.
@@ -127,13 +127,13 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 
 // runAdmitted takes from where a route attaches what a route of the other kind
 // holds there.
-func (n *network) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
-	attach := n.attach.Get(c, key)
+func (r *attachRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
+	attach := r.attach.Get(c, key)
 	lost := map[listenerKey]listen.Loss{}
 	for _, parent := range attach.Parents {
 		for _, place := range parent.Places {
 			at := listenerKey{parent.Gateway, place.Listener}
-			if loss, lose := n.contest.Get(c, at)[key]; lose {
+			if loss, lose := r.contest.Get(c, at)[key]; lose {
 				lost[at] = loss
 			}
 		}

@@ -49,6 +49,10 @@ func newCoverageRules(e *memo.Engine, in coverageIn) *coverageRules {
 	return r
 }
 
+func (r *coverageRules) report(all *problemFold) {
+	problemsFrom(all, "coverage", r.coverage, (*coverage).problems)
+}
+
 // runCoverage gives nil for a Gateway without certificates.
 func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	var out *coverage

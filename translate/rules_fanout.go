@@ -22,6 +22,57 @@ type offer struct {
 	Breadth route.Breadth
 }
 
+type offerIn struct {
+	routes *objects
+}
+
+// offerRules count the routes that have a property by which others look for them.
+type offerRules struct {
+	in      offerIn
+	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
+	offers  *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
+	spaces  *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
+	count   *memo.Fold[struct{}, manifest.Key, struct{}, int]
+}
+
+func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
+	r := &offerRules{in: in}
+	r.offered = memo.NewFold[route.Property, manifest.Key](e, "offered", sumBreadths, identical[route.Breadth])
+	memo.From(r.offered, in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[route.Property, manifest.Key], route.Breadth)) {
+		for _, property := range route.Offers(o) {
+			if property.Form == route.ByName || property.Form == route.ByParentIn {
+				continue
+			}
+			yield(memo.Place[route.Property, manifest.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
+		}
+	}, identical)
+	r.offers = memo.NewFold[offerKey, manifest.Key](e, "offers", sumBreadths, identical[route.Breadth])
+	memo.From(r.offers, in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[offerKey, manifest.Key], route.Breadth)) {
+		for _, property := range route.Offers(o) {
+			if property.Spans() {
+				yield(memo.Place[offerKey, manifest.Key]{Key: offerKey{property, key.Namespace}, ID: key}, route.BreadthOf(o, property.Form))
+			}
+		}
+	}, identical)
+	r.spaces = memo.NewFold[route.Property, string](e, "spaces", gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
+	memo.From(r.spaces, r.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
+		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
+	}, identical)
+	r.count = memo.NewFold[struct{}, manifest.Key](e, "routecount", count[manifest.Key], identical[int])
+	memo.From(r.count, in.routes, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[struct{}, manifest.Key], struct{})) {
+		yield(memo.Place[struct{}, manifest.Key]{ID: key}, struct{}{})
+	}, identical)
+	return r
+}
+
+// sumBreadths is the step of the fold offered.
+func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
+	for _, m := range members {
+		sum = sum.Plus(m.New).Minus(m.Old)
+	}
+	return sum
+}
+
 // fanoutOut is what the children of a node can come to.
 type fanoutOut struct {
 	Rules int // those of Heavy not included
@@ -31,20 +82,20 @@ type fanoutOut struct {
 
 // runFanout returns how many routes the children of a node can come to, at most. A
 // name counts as one where there is no such route.
-func (n *network) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
-	points := n.flat.Get(c, key).Points
-	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return n.breadth(c, property) })}
+func (r *budgetRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
+	points := r.in.flat.Get(c, key).Points
+	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}
 	if key.Via != "" || out.Rules <= heavyRules {
 		return out
 	}
-	if root, _ := n.in.routes.Get(c, key.Route); root == nil || root.Source == manifest.OtherFile {
+	if root, _ := r.in.routes.Get(c, key.Route); root == nil || root.Source == manifest.OtherFile {
 		return out
 	}
 	return splitHeavy(route.Spread(key.Route, points, func(property route.Property) map[string]route.Breadth {
 		if !property.Spans() {
-			return map[string]route.Breadth{property.Namespace: n.breadth(c, property)}
+			return map[string]route.Breadth{property.Namespace: r.in.breadth(c, property)}
 		}
-		spaces, _ := n.spaces.Get(c, property)
+		spaces, _ := r.in.spaces.Get(c, property)
 		by := map[string]route.Breadth{}
 		for offer := range spaces.All() {
 			by[offer.Space] = offer.Breadth
@@ -54,13 +105,13 @@ func (n *network) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 }
 
 // breadth returns what the routes bring that have a property.
-func (n *network) breadth(c *memo.Ctx, property route.Property) route.Breadth {
+func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth {
 	named, isName := property.Named()
 	if !isName {
-		offered, _ := n.offered.Get(c, property)
+		offered, _ := r.offered.Get(c, property)
 		return offered
 	}
-	candidate, exists := n.in.routes.Get(c, named)
+	candidate, exists := r.in.routes.Get(c, named)
 	if !exists {
 		return route.Breadth{Routes: 1}
 	}
@@ -87,11 +138,11 @@ func (k flatKey) heavy(space string) branchKey {
 }
 
 // spacesOf returns the namespaces of the routes that can have a property.
-func (n *network) spacesOf(c *memo.Ctx, property route.Property) (spaces []string) {
+func (r *offerRules) spacesOf(c *memo.Ctx, property route.Property) (spaces []string) {
 	if !property.Spans() {
 		return []string{property.Namespace}
 	}
-	offers, _ := n.spaces.Get(c, property)
+	offers, _ := r.spaces.Get(c, property)
 	for offer := range offers.All() {
 		spaces = append(spaces, offer.Space)
 	}
@@ -125,16 +176,16 @@ func (o *overOut) of(space string) *stoppedBranch {
 
 // overBudget returns the budgets that keep a node from handing requests on, nil when
 // it may to all.
-func (n *network) overBudget(c *memo.Ctx, key flatKey) *overOut {
+func (r *budgetRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	out := &overOut{stopped: map[string]*stoppedBranch{}}
 	look := func(at string, branch branchKey) {
-		if budget := n.budget.Get(c, branch); key.depth() >= budget.Depth {
+		if budget := r.budget.Get(c, branch); key.depth() >= budget.Depth {
 			out.stopped[at] = &stoppedBranch{branch, budget}
 		}
 	}
 	look("", key.branch())
 	if key.Via == "" {
-		out.heavy = n.fanout.Get(c, key).Heavy
+		out.heavy = r.fanout.Get(c, key).Heavy
 		for space := range out.heavy {
 			look(space, key.heavy(space))
 		}
@@ -147,12 +198,12 @@ func (n *network) overBudget(c *memo.Ctx, key flatKey) *overOut {
 
 // overPoint returns the first branch that keeps a Point of a node from handing requests on;
 // nil for none.
-func (n *network) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *stoppedBranch {
+func (r *budgetRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *stoppedBranch {
 	if over == nil {
 		return nil
 	}
 	for _, property := range route.Wants(key.Route, []*route.Point{point}) {
-		for _, space := range n.spacesOf(c, property) {
+		for _, space := range r.in.spacesOf(c, property) {
 			if branch := over.of(space); branch != nil {
 				return branch
 			}

@@ -40,20 +40,39 @@ type hostDemand struct {
 	Closed *closing
 }
 
-func (n *network) declareHostPolicies(e *memo.Engine) {
-	n.hostPolicy = memo.NewRule(e, "hostpolicy", n.runHostPolicy, deepEqual)
-	n.hostDemand = memo.NewRule(e, "hostdemand", n.runHostDemand, deepEqual)
-	n.policed = memo.NewRule(e, "policed", n.runPoliced, identical[bool])
+type hostPolicyIn struct {
+	*policyRules
+	*gatewayRules
+	*referenceRules
+	gateways     *objects
+	listenerSets *objects
+	quarantine   *quarantineInputs
+}
+
+// hostPolicyRules say what TrafficPolicies of Gateways, ListenerSets and listeners set.
+type hostPolicyRules struct {
+	in         hostPolicyIn
+	policed    *memo.Rule[string, bool]
+	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
+	hostDemand *memo.Rule[listenerKey, *hostDemand]
+}
+
+func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
+	r := &hostPolicyRules{in: in}
+	r.hostPolicy = memo.NewRule(e, "hostpolicy", r.runHostPolicy, deepEqual)
+	r.hostDemand = memo.NewRule(e, "hostdemand", r.runHostDemand, deepEqual)
+	r.policed = memo.NewRule(e, "policed", r.runPoliced, identical[bool])
+	return r
 }
 
 // runPoliced reports whether policies are for a Gateway, or for a ListenerSet of it.
-func (n *network) runPoliced(c *memo.Ctx, gateway string) bool {
-	if n.aims.any(c, ir.GatewayKey(gateway)) {
+func (r *hostPolicyRules) runPoliced(c *memo.Ctx, gateway string) bool {
+	if r.in.aims.any(c, ir.GatewayKey(gateway)) {
 		return true
 	}
-	sets, _ := n.joined.Get(c, gateway)
+	sets, _ := r.in.joined.Get(c, gateway)
 	for set := range sets.All() {
-		if n.aims.any(c, set.Origin.Key) {
+		if r.in.aims.any(c, set.Origin.Key) {
 			return true
 		}
 	}
@@ -62,30 +81,30 @@ func (n *network) runPoliced(c *memo.Ctx, gateway string) bool {
 
 // listenerOf gives the listener whose policies hold for a table. Most Gateways
 // have no policies, and their tables need no cell to know it.
-func (n *network) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
-	if !n.policed.Get(c, key.Gateway) {
+func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
+	if !r.policed.Get(c, key.Gateway) {
 		return at, false
 	}
-	return listenerKey{key.Gateway, n.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
+	return listenerKey{key.Gateway, r.in.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
 }
 
 // listenerConditions returns the conditions of a listener, with one more while its policies
 // close it.
-func (n *network) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
+func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
-	if !n.policed.Get(c, gateway) {
+	if !r.policed.Get(c, gateway) {
 		return out
 	}
-	if closed := n.hostPolicy.Get(c, listenerKey{gateway, l.ID()}).Closed; closed != nil {
+	if closed := r.hostPolicy.Get(c, listenerKey{gateway, l.ID()}).Closed; closed != nil {
 		out = append(out, status.ListenerClosed(generation, closed.Why))
 	}
 	return out
 }
 
 // hostPolicyOf gives what the policies of a table's listener come to, nil for none.
-func (n *network) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
-	if at, policed := n.listenerOf(c, key); policed {
-		return n.hostPolicy.Get(c, at)
+func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
+	if at, policed := r.listenerOf(c, key); policed {
+		return r.hostPolicy.Get(c, at)
 	}
 	return nil
 }
@@ -93,19 +112,19 @@ func (n *network) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 // runHostPolicy goes by the order of a level: the listener is to the Gateway what
 // a rule is to its route. Policies of a ListenerSet and its listeners go before those of
 // the Gateway.
-func (n *network) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
-	gathered, gateway := n.gathering(c), ir.GatewayKey(key.Gateway)
+func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
+	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
 	set, listener, inSet := ir.SplitListenerID(key.Listener)
 	if inSet {
-		n.gatherHost(c, gathered, hostOf{set, n.in.listenerSets, listener, false})
+		r.gatherHost(c, gathered, hostOf{set, r.in.listenerSets, listener, false})
 	}
-	n.gatherHost(c, gathered, hostOf{gateway, n.in.gateways, key.Listener, inSet})
+	r.gatherHost(c, gathered, hostOf{gateway, r.in.gateways, key.Listener, inSet})
 	level := policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
 	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed}
 	if out.Closed == nil {
 		out.Extras = out.Resolved.Extras()
-		out.Backends, _ = n.connect(c, out.Extras)
-		if client := n.clientOf(c, key.Gateway); client != "" {
+		out.Backends, _ = r.in.connect(c, out.Extras)
+		if client := r.in.clientOf(c, key.Gateway); client != "" {
 			out.Backends = shownBackends(client, out.Backends)
 			out.Extras = out.Extras.Renamed(func(cluster string) string { return backend.As(cluster, client) })
 		}
@@ -122,14 +141,14 @@ type hostOf struct {
 }
 
 // gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners.
-func (n *network) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
-	policies := n.aims.at(c, host.object)
+func (r *hostPolicyRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
+	policies := r.in.aims.at(c, host.object)
 	if len(policies) == 0 {
 		return
 	}
 	labels := labelsOf(c, host.in, host.object)
 	for _, key := range policies {
-		for _, standing := range standings(n.aims.targets.Get(c, key), host.object, labels, host.listener) {
+		for _, standing := range standings(r.in.aims.targets.Get(c, key), host.object, labels, host.listener) {
 			if host.above {
 				standing = policy.ByGateway
 			}
@@ -138,8 +157,8 @@ func (n *network) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	}
 }
 
-func (n *network) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
-	all := n.hostPolicy.Get(c, key)
+func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
+	all := r.hostPolicy.Get(c, key)
 	if all.Closed != nil {
 		return &hostDemand{Closed: all.Closed}
 	}
@@ -186,7 +205,7 @@ func samePlaced(a, b placed) bool {
 
 // place puts the entries of a route into tables under the policies of their
 // listeners, and with the certificates of their Gateways.
-func (n *network) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
+func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // a node's entries are the same in all tables of a port
 		portKey
@@ -194,8 +213,8 @@ func (n *network) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableK
 	}
 	done := map[place][]*entry{}
 	for table, own := range tables {
-		client := n.clientOf(c, table.Gateway)
-		at, policed := n.listenerOf(c, table)
+		client := r.in.clientOf(c, table.Gateway)
+		at, policed := r.listenerOf(c, table)
 		if client != "" {
 			out.show(table.Gateway, client)
 		}
@@ -204,7 +223,7 @@ func (n *network) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableK
 		}
 		demand := &hostDemand{}
 		if policed {
-			demand = n.hostDemand.Get(c, at)
+			demand = r.hostDemand.Get(c, at)
 		}
 		if demand.Closed != nil {
 			out.close(table.Gateway, demand.Closed.Why)
@@ -213,7 +232,7 @@ func (n *network) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableK
 		entries, known := done[where]
 		if !known {
 			var words string
-			refused, _ := n.in.quarantine.routes.Get(c, route)
+			refused, _ := r.in.quarantine.routes.Get(c, route)
 			if entries, words = refused.markAll(demand.place(shownBy(client, own))); words != "" {
 				out.close(table.Gateway, words)
 			}

@@ -25,10 +25,29 @@ import (
 // reason IncompatibleFilters for.
 const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both"
 
+type invalidStatusIn struct {
+	*gatewayRules
+	fates   *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
+	invalid *memo.Input[manifest.Key, *store.Invalid]
+}
+
+// invalidStatusRules make the statuses of objects that their schemas refuse.
+type invalidStatusRules struct {
+	in            invalidStatusIn
+	invalidStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newInvalidStatusRules(e *memo.Engine, in invalidStatusIn) *invalidStatusRules {
+	r := &invalidStatusRules{in: in}
+	r.invalidStatus = memo.NewRule(e, "invalidstatus", r.runInvalidStatus, deepEqual)
+	memo.Each(r.invalidStatus, in.invalid)
+	return r
+}
+
 // runInvalidStatus gives nil for an object that another controller speaks of.
-func (n *network) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
-	from, ok := n.in.invalid.Get(c, key)
-	if !ok || from.Nameless || !n.speaksOfInvalid(c, from) {
+func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	from, ok := r.in.invalid.Get(c, key)
+	if !ok || from.Nameless || !r.in.speaksOfInvalid(c, from) {
 		return nil
 	}
 	update := &status.Update{Key: key, Generation: from.Generation}
@@ -44,25 +63,25 @@ func (n *network) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update
 	case api.KindGatewayExtension:
 		update.Status = &api.GatewayExtensionStatus{Conditions: []metav1.Condition{status.ExtensionAccepted(from.Generation, policy)}}
 	case kindBackendTLSPolicy, api.KindTrafficPolicy, api.KindBackendConfigPolicy:
-		return n.invalidPolicyStatus(c, from, update)
+		return r.invalidPolicyStatus(c, from, update)
 	case "Namespace":
 		return nil // its status says nothing of the kind
 	default:
-		return n.invalidRoute(c, from, update)
+		return r.invalidRoute(c, from, update)
 	}
 	return update
 }
 
 // invalidPolicyStatus gives an entry for each target that has a name, or else for each
 // Gateway with routes that the policy closes; nil where there is neither.
-func (n *network) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
+func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	ancestors := slices.Clone(from.Refs)
 	for i := range ancestors {
 		namespace := gwv1.Namespace(from.Key.Namespace)
 		ancestors[i].Namespace = &namespace
 	}
 	if len(ancestors) == 0 {
-		gateways, _ := n.fates.Get(c, from.Key)
+		gateways, _ := r.in.fates.Get(c, from.Key)
 		for g := range gateways.All() {
 			gateway := ir.GatewayKey(g.Gateway)
 			ancestors = append(ancestors, ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name))
@@ -80,14 +99,14 @@ func (n *network) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *
 }
 
 // invalidRoute gives an entry for each parentRef that is followed, nil for none.
-func (n *network) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
+func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {
 		bad.Reason = gwv1.RouteReasonIncompatibleFilters
 	}
 	out := &gwv1.RouteStatus{}
 	for _, ref := range from.Refs {
-		if route.ToRoute(from.Key, ref) || toListeners(ref) && n.speaksOf(c, parentKey(from.Key, ref)) {
+		if route.ToRoute(from.Key, ref) || toListeners(ref) && r.in.speaksOf(c, parentKey(from.Key, ref)) {
 			out.Parents = append(out.Parents, gwv1.RouteParentStatus{
 				ParentRef: ref, ControllerName: status.ControllerName,
 				Conditions: []metav1.Condition{status.RouteAccepted(from.Generation, bad)},

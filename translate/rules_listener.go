@@ -65,6 +65,11 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	return r
 }
 
+func (r *gatewayRules) report(all *problemFold) {
+	problemsFrom(all, "gateway", r.gateway, gatewayProblems)
+	problemsFrom(all, "listenerset", r.listenerSet, setProblems)
+}
+
 // runListeners gives nil for a Gateway that is not ours.
 func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	object, ok := r.in.gateways.Get(c, key)

@@ -51,14 +51,39 @@ type levelOut struct {
 	Problems []manifest.Problem
 }
 
-func (n *network) declarePolicies(e *memo.Engine) {
-	n.policy = memo.NewRule(e, "policy", n.runPolicy, deepEqual)
-	memo.Each(n.policy, n.in.trafficPolicies)
-	n.aims = newAiming(e, aimIn{n.in.byKind, n.in.invalid}, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
+type policyIn struct {
+	*hintRules
+	*referenceRules
+	aimIn
+	trafficPolicies *objects
+	routes          *objects
+	gateways        *objects
+	listenerSets    *objects
+}
+
+// policyRules say what TrafficPolicies set, and for which rules of routes.
+type policyRules struct {
+	in       policyIn
+	policy   *memo.Rule[manifest.Key, *policyOut]
+	aims     aiming
+	policies *memo.Rule[ruleKey, *levelOut]
+}
+
+func newPolicyRules(e *memo.Engine, in policyIn) *policyRules {
+	r := &policyRules{in: in}
+	r.policy = memo.NewRule(e, "policy", r.runPolicy, deepEqual)
+	memo.Each(r.policy, in.trafficPolicies)
+	r.aims = newAiming(e, in.aimIn, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*api.TrafficPolicy](object)
 		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
-	}, n.in.routes, n.in.gateways, n.in.listenerSets)
-	n.policies = memo.NewRule(e, "policies", n.runPolicies, deepEqual)
+	}, in.routes, in.gateways, in.listenerSets)
+	r.policies = memo.NewRule(e, "policies", r.runPolicies, deepEqual)
+	return r
+}
+
+func (r *policyRules) report(all *problemFold) {
+	problemsFrom(all, "policy", r.policy, func(p *policyOut) []manifest.Problem { return p.Problems })
+	problemsFrom(all, "policies", r.policies, func(l *levelOut) []manifest.Problem { return l.Problems })
 }
 
 func trafficPolicyKind() apischema.GroupKind {
@@ -67,17 +92,17 @@ func trafficPolicyKind() apischema.GroupKind {
 
 // runPolicy looks at one policy: what is wrong with it is found here, before it
 // is merged with others.
-func (n *network) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
-	object, _ := n.in.trafficPolicies.Get(c, key)
+func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
+	object, _ := r.in.trafficPolicies.Get(c, key)
 	from, ok := manifest.As[*api.TrafficPolicy](object)
 	if !ok {
-		return n.invalidPolicy(c, key)
+		return r.invalidPolicy(c, key)
 	}
 	weight, unreadable := policyWeight(key, from.Annotations)
 	spec := policy.WithNamespace(&from.Spec, key.Namespace)
 	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec}, Problems: unreadable}
 	extras, problems := policy.Lower(spec)
-	if _, lost := n.connect(c, extras); len(lost) > 0 {
+	if _, lost := r.in.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
 	} else {
 		problems = append(problems, xds.CheckExtras(key, extras)...)
@@ -94,8 +119,8 @@ func (n *network) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 
 // invalidPolicy returns the policy that closes what it is for, as its schema refuses it and
 // no valid version is known.
-func (n *network) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
-	from, ok := n.in.invalid.Get(c, key)
+func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
+	from, ok := r.in.invalid.Get(c, key)
 	if !ok {
 		return &policyOut{}
 	}
@@ -131,8 +156,8 @@ type gathering struct {
 	closed *closing
 }
 
-func (n *network) gathering(c *memo.Ctx) *gathering {
-	return &gathering{get: func(of manifest.Key) *policyOut { return n.policy.Get(c, of) }}
+func (r *policyRules) gathering(c *memo.Ctx) *gathering {
+	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
 // close keeps the first reason.
@@ -163,8 +188,8 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 
 // runPolicies gives the level of one rule: the policies that it names, and those
 // that target it or its route.
-func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
-	object, _ := n.in.routes.Get(c, key.Route)
+func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
+	object, _ := r.in.routes.Get(c, key.Route)
 	if object == nil {
 		return &levelOut{}
 	}
@@ -172,14 +197,14 @@ func (n *network) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	if key.Rule >= len(rules) {
 		return &levelOut{}
 	}
-	rule, out, gathered := &rules[key.Rule], &levelOut{}, n.gathering(c)
+	rule, out, gathered := &rules[key.Rule], &levelOut{}, r.gathering(c)
 	for i, filter := range rule.Filters {
 		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
-			gathered.close(out.missing(key, i, of, n.absentHere(c, of)))
+			gathered.close(out.missing(key, i, of, r.in.absentHere(c, of)))
 		}
 	}
-	for _, of := range n.aims.at(c, key.Route) {
-		for _, standing := range standings(n.aims.targets.Get(c, of), key.Route, object.Value.GetLabels(), api.Text(rule.Name)) {
+	for _, of := range r.aims.at(c, key.Route) {
+		for _, standing := range standings(r.aims.targets.Get(c, of), key.Route, object.Value.GetLabels(), api.Text(rule.Name)) {
 			gathered.add(of, standing)
 		}
 	}

@@ -19,17 +19,17 @@ import (
 // policyLevels gives the levels of a flattened rule: those of the rules that
 // delegate to it, root first, and its own (nil when it has none); no levels for
 // nothing at all. Most rules have no policy and need no cell to know it.
-func (n *network) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
+func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
-		out = append(out, n.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
+		out = append(out, r.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
 	}
 	own := rule.Position[len(rule.Position)-2]
 	if targeted || slices.ContainsFunc(rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(of.Namespace, f)
 		return ok
 	}) {
-		return append(out, n.policies.Get(c, ruleKey{of, own}))
+		return append(out, r.policies.Get(c, ruleKey{of, own}))
 	}
 	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != nil }) {
 		return append(out, nil)
@@ -39,7 +39,7 @@ func (n *network) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRou
 
 // addPolicies puts the policies into the rules of a node, before they are handed
 // on. A rule that must not serve without its policies answers 500.
-func (n *network) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
+func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
 		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
@@ -50,16 +50,16 @@ func (n *network) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut
 	for _, point := range out.Points {
 		rules = append(rules, point.Rest)
 	}
-	own, targeted := route.Rules(object), n.aims.any(c, object.Key)
+	own, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	var last []*levelOut
 	var joined joinedLevels
 	for _, rule := range rules {
-		levels := n.policyLevels(c, object.Key, own, rule, targeted)
+		levels := r.policyLevels(c, object.Key, own, rule, targeted)
 		if levels == nil {
 			continue
 		}
 		if !slices.Equal(levels, last) { // the matches of one rule have the same
-			last, joined = levels, n.join(c, levels)
+			last, joined = levels, r.join(c, levels)
 			out.use(joined.Uses)
 			out.loosens(joined)
 			out.addBackends(joined.backends)
@@ -82,7 +82,7 @@ type joinedLevels struct {
 	loosened []policy.Loosening
 }
 
-func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
+func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	var out joinedLevels
 	var list []policy.Level
 	for i, level := range levels {
@@ -99,7 +99,7 @@ func (n *network) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	if out.closed == nil {
 		out.loosened = policy.Loosened(list, out.Resolved)
 		out.extras = out.Resolved.Extras()
-		out.backends, _ = n.connect(c, out.extras)
+		out.backends, _ = r.in.connect(c, out.extras)
 		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
 	}
 	return out

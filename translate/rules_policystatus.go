@@ -56,28 +56,60 @@ type targetOut struct {
 	Problem manifest.Problem // its code is the reason of the condition
 }
 
-func (n *network) declarePolicyStatus(e *memo.Engine) {
-	n.lost = memo.NewRule(e, "policytargets", n.runLostTargets, deepEqual)
-	memo.Each(n.lost, n.in.trafficPolicies)
+type policyStatusIn struct {
+	*hintRules
+	*policyRules
+	*gatewayRules
+	hostPolicy      *memo.Rule[listenerKey, *hostPolicy]
+	mount           *memo.Rule[manifest.Key, *mountOut]
+	graft           *memo.Rule[flatKey, *graftOut]
+	trafficPolicies *objects
+	routes          *objects
+	gateways        *objects
+	listenerSets    *objects
+}
+
+// policyStatusRules say what became of TrafficPolicies.
+type policyStatusRules struct {
+	in           policyStatusIn
+	lost         *memo.Rule[manifest.Key, []targetOut]
+	fates        *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
+	policyStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules {
+	r := &policyStatusRules{in: in}
+	r.lost = memo.NewRule(e, "policytargets", r.runLostTargets, deepEqual)
+	memo.Each(r.lost, in.trafficPolicies)
 
 	uses := memo.NewFold[policyUseKey, flatKey](e, "policyuses", countFates, identical[fates])
-	memo.From(uses, n.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+	memo.From(uses, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
 		seen := map[policyUseKey]bool{}
 		m.tables(func(table tableKey, flat *flatOut) { yieldUses(flatKey{Route: key}, table, flat.Uses, seen, yield) })
 	}, identical)
-	memo.From(uses, n.graft, func(key flatKey, g *graftOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+	memo.From(uses, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
 		seen := map[policyUseKey]bool{}
 		for _, table := range g.Tables {
 			yieldUses(key, table, g.Uses, seen, yield)
 		}
 	}, identical)
-	n.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
-	memo.From(n.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[manifest.Key, string], gatewayFate)) {
+	r.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
+	memo.From(r.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[manifest.Key, string], gatewayFate)) {
 		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayFate{key.Gateway, f.sum()})
 	}, identical)
 
-	n.policyStatus = memo.NewRule(e, "policystatus", n.runPolicyStatus, deepEqual)
-	memo.Each(n.policyStatus, n.in.trafficPolicies)
+	r.policyStatus = memo.NewRule(e, "policystatus", r.runPolicyStatus, deepEqual)
+	memo.Each(r.policyStatus, in.trafficPolicies)
+	return r
+}
+
+func (r *policyStatusRules) report(all *problemFold) {
+	problemsFrom(all, "policytargets", r.lost, func(list []targetOut) (problems []manifest.Problem) {
+		for _, lost := range list {
+			problems = append(problems, lost.Problem)
+		}
+		return problems
+	})
 }
 
 // yieldUses makes what became of policies at a node a member of each Gateway's
@@ -107,18 +139,18 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 }
 
 // runLostTargets gives the targets that are not there, or not served.
-func (n *network) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
+func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
 	var out []targetOut
 	refs := 0
-	for i, target := range n.aims.targets.Get(c, key) {
+	for i, target := range r.in.aims.targets.Get(c, key) {
 		if target.Name == "" {
-			if len(n.aims.objects(c, key, target, 1)) == 0 {
+			if len(r.in.aims.objects(c, key, target, 1)) == 0 {
 				out = append(out, targetOut{Target: target, Problem: selectsNothing(key, i-refs)})
 			}
 			continue
 		}
 		refs++
-		if problem := n.lostTarget(c, targetKey(key.Namespace, target), target.Section); problem != nil {
+		if problem := r.lostTarget(c, targetKey(key.Namespace, target), target.Section); problem != nil {
 			problem.Object, problem.Field = key, fmt.Sprintf("spec.targetRefs[%d].%s", i, problem.Field)
 			out = append(out, targetOut{Target: target, Problem: *problem})
 		}
@@ -140,16 +172,16 @@ func lostProblem(field, message, hint string) *manifest.Problem {
 	return &manifest.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Field: field, Message: message, Hint: hint}
 }
 
-func (n *network) lostTarget(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
+func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	switch at.Kind {
 	case "Gateway":
-		return n.lostGateway(c, at, section)
+		return r.lostGateway(c, at, section)
 	case kindListenerSet:
-		return n.lostSet(c, at, section)
+		return r.lostSet(c, at, section)
 	}
-	object, _ := n.in.routes.Get(c, at)
+	object, _ := r.in.routes.Get(c, at)
 	if object == nil {
-		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
+		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
 	}
 	return lostRule(object, section)
 }
@@ -170,11 +202,11 @@ func lostRule(object *manifest.Object, section string) *manifest.Problem {
 }
 
 // lostGateway speaks of Gateways that are ours or nobody's.
-func (n *network) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
-	if _, exists := n.in.gateways.Get(c, at); !exists {
-		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
+func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
+	if _, exists := r.in.gateways.Get(c, at); !exists {
+		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
 	}
-	g := n.listeners.Get(c, at)
+	g := r.in.listeners.Get(c, at)
 	if g == nil {
 		return nil
 	}
@@ -182,11 +214,11 @@ func (n *network) lostGateway(c *memo.Ctx, at manifest.Key, section string) *man
 }
 
 // lostSet speaks of ListenerSets that are ours or nobody's.
-func (n *network) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
-	if _, exists := n.in.listenerSets.Get(c, at); !exists {
-		return lostProblem("name", at.String()+" does not exist", n.absentHere(c, at))
+func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
+	if _, exists := r.in.listenerSets.Get(c, at); !exists {
+		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
 	}
-	set := n.listenerSet.Get(c, at)
+	set := r.in.listenerSet.Get(c, at)
 	if set == nil {
 		return nil
 	}
@@ -217,13 +249,13 @@ type hostTarget struct {
 // hostTargets tells what became of a policy at the Gateways, ListenerSets and listeners that
 // it is for: which of its fields the policies of the others leave to it. What single
 // routes set for themselves does not count.
-func (n *network) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
+func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
-	for _, target := range n.aims.targets.Get(c, key) {
+	for _, target := range r.in.aims.targets.Get(c, key) {
 		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
 			continue
 		}
-		for _, at := range n.aims.objects(c, key, target, math.MaxInt) {
+		for _, at := range r.in.aims.objects(c, key, target, math.MaxInt) {
 			told := hostTarget{Ref: ancestor(at.Group, at.Kind, at.Namespace, at.Name)}
 			if target.Section != "" {
 				section := gwv1.SectionName(target.Section)
@@ -232,7 +264,7 @@ func (n *network) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 			if slices.ContainsFunc(out, func(t hostTarget) bool { return sameRef(t.Ref, told.Ref) }) {
 				continue
 			}
-			if told.Fates = n.hostFates(c, key, at, target.Section); told.Fates != (fates{}) {
+			if told.Fates = r.hostFates(c, key, at, target.Section); told.Fates != (fates{}) {
 				out = append(out, told)
 			}
 		}
@@ -242,15 +274,15 @@ func (n *network) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 
 // hostFates counts what became of a policy at the listeners of a Gateway or ListenerSet, or
 // at one of them. A policy of a Gateway holds for those of its sets, too.
-func (n *network) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
-	gateway, set := at, n.setAt(c, at)
+func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
+	gateway, set := at, r.setAt(c, at)
 	if at.Kind == kindListenerSet {
 		if set == nil || !set.Refused.Good() {
 			return out
 		}
 		gateway = ir.GatewayKey(set.Gateway)
 	}
-	g := n.listeners.Get(c, gateway)
+	g := r.in.listeners.Get(c, gateway)
 	if g == nil {
 		return out
 	}
@@ -258,7 +290,7 @@ func (n *network) hostFates(c *memo.Ctx, policy, at manifest.Key, section string
 		if l.Owner != at && (at != gateway || section != "") || section != "" && l.Name != section {
 			continue
 		}
-		for _, use := range n.hostPolicy.Get(c, listenerKey{g.Name, l.ID()}).Uses {
+		for _, use := range r.in.hostPolicy.Get(c, listenerKey{g.Name, l.ID()}).Uses {
 			if use.Policy == policy {
 				out[use.Fate]++
 			}
@@ -267,11 +299,11 @@ func (n *network) hostFates(c *memo.Ctx, policy, at manifest.Key, section string
 	return out
 }
 
-func (n *network) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
+func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 	if at.Kind != kindListenerSet {
 		return nil
 	}
-	return n.listenerSet.Get(c, at)
+	return r.in.listenerSet.Get(c, at)
 }
 
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
@@ -279,20 +311,20 @@ func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 // runPolicyStatus gives an entry for each Gateway that serves by the policy, for
 // each Gateway and listener that it targets, and for each target that is lost; nil
 // when nobody speaks of the policy.
-func (n *network) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
-	object, ok := n.in.trafficPolicies.Get(c, key)
+func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	object, ok := r.in.trafficPolicies.Get(c, key)
 	if !ok {
 		return nil
 	}
 	generation := object.Value.GetGeneration()
-	own := n.policy.Get(c, key)
+	own := r.in.policy.Get(c, key)
 	sound := manifest.Verdict[gwv1.PolicyConditionReason]{}
 	if own.Unusable != "" {
 		sound = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 	}
 	out := &gwv1.PolicyStatus{}
-	targets := n.hostTargets(c, key)
-	gateways, _ := n.fates.Get(c, key)
+	targets := r.hostTargets(c, key)
+	gateways, _ := r.fates.Get(c, key)
 	for g := range gateways.All() {
 		gateway := ir.GatewayKey(g.Gateway)
 		ref := ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name)
@@ -309,7 +341,7 @@ func (n *network) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update 
 		}
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target.Ref, conditions...))
 	}
-	for _, lost := range n.lost.Get(c, key) {
+	for _, lost := range r.lost.Get(c, key) {
 		if lost.Target.Name == "" {
 			continue
 		}

@@ -12,49 +12,67 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// declarePolicyViews gathers all policies, so that a View can show them.
-func (n *network) declarePolicyViews(e *memo.Engine) {
-	view := memo.NewRule(e, "policyview", n.runPolicyView, deepEqual)
-	for _, of := range []*objects{n.in.trafficPolicies, n.in.backendPolicies, n.in.tlsPolicies} {
+type policyViewIn struct {
+	*policyRules
+	*backendPolicyRules
+	*tlsPolicyRules
+	lost            *memo.Rule[manifest.Key, []targetOut]
+	trafficPolicies *objects
+	backendPolicies *objects
+	tlsPolicies     *objects
+	invalid         *memo.Input[manifest.Key, *store.Invalid]
+}
+
+// policyViewRules gather all policies, so that a View can show them.
+type policyViewRules struct {
+	in          policyViewIn
+	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
+}
+
+func newPolicyViewRules(e *memo.Engine, in policyViewIn) *policyViewRules {
+	r := &policyViewRules{in: in}
+	view := memo.NewRule(e, "policyview", r.runPolicyView, deepEqual)
+	for _, of := range []*objects{in.trafficPolicies, in.backendPolicies, in.tlsPolicies} {
 		memo.Each(view, of)
 	}
 	for _, gk := range []apischema.GroupKind{
 		trafficPolicyKind(), {Group: api.Group, Kind: api.KindBackendConfigPolicy}, {Group: gwv1.GroupName, Kind: kindBackendTLSPolicy},
 	} {
-		memo.EachOf(view, n.in.invalid, invalidOf(gk))
+		memo.EachOf(view, in.invalid, invalidOf(gk))
 	}
-	n.allPolicies = memo.NewFold[struct{}, manifest.Key](e, "allpolicies", gather[manifest.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
-	memo.From(n.allPolicies, view, func(key manifest.Key, p *ir.Policy, yield func(memo.Place[struct{}, manifest.Key], *ir.Policy)) {
+	r.allPolicies = memo.NewFold[struct{}, manifest.Key](e, "allpolicies", gather[manifest.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
+	memo.From(r.allPolicies, view, func(key manifest.Key, p *ir.Policy, yield func(memo.Place[struct{}, manifest.Key], *ir.Policy)) {
 		if p != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, p)
 		}
 	}, identical)
+	return r
 }
 
 func comparePolicies(a, b *ir.Policy) int { return manifest.CompareKeys(a.Key, b.Key) }
 
 // runPolicyView returns a policy as a View shows it, nil for none.
-func (n *network) runPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
+func (r *policyViewRules) runPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	switch key.Kind {
 	case api.KindTrafficPolicy:
-		return n.trafficPolicyView(c, key)
+		return r.trafficPolicyView(c, key)
 	case api.KindBackendConfigPolicy:
-		return n.configPolicyView(c, key)
+		return r.configPolicyView(c, key)
 	}
-	return n.tlsPolicyView(c, key)
+	return r.tlsPolicyView(c, key)
 }
 
-func (n *network) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
-	own := n.policy.Get(c, key)
+func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
+	own := r.in.policy.Get(c, key)
 	if own.Attached == nil {
 		return nil
 	}
 	out := &ir.Policy{Key: key, Unusable: own.Unusable, Fields: policy.SetFields(own.Attached.Spec)}
 	var lost []targetOut
 	if !own.Invalid { // what is lost of an invalid policy is no problem of its own
-		lost = n.lost.Get(c, key)
+		lost = r.in.lost.Get(c, key)
 	}
-	for _, target := range viewTargets(key, n.aims.targets.Get(c, key)) {
+	for _, target := range viewTargets(key, r.in.aims.targets.Get(c, key)) {
 		for _, l := range lost {
 			if l.Target.Name != "" && targetKey(key.Namespace, l.Target) == target.Object && l.Target.Section == target.Section {
 				target.Lost = l.Problem.Message
@@ -73,14 +91,14 @@ func viewTargets(policy manifest.Key, targets []store.Target) (out []ir.PolicyTa
 	return out
 }
 
-func (n *network) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
-	own := n.backendPolicy.Get(c, key)
+func (r *policyViewRules) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
+	own := r.in.backendPolicy.Get(c, key)
 	if own.Policy == nil {
 		return nil
 	}
 	out := &ir.Policy{Key: key, Unusable: own.Policy.Closed}
 	states := map[policy.Fate]ir.PolicyState{policy.WhollyUsed: ir.InForce, policy.Merged: ir.Merged, policy.Overridden: ir.Overridden}
-	for _, t := range n.backendTargets.Get(c, key) {
+	for _, t := range r.in.backendTargets.Get(c, key) {
 		target := ir.PolicyTarget{Object: t.Target}
 		if target.State = states[t.Fate]; t.Lost != nil {
 			target.Lost = t.Lost.Message
@@ -88,18 +106,18 @@ func (n *network) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 		out.Targets = append(out.Targets, target)
 	}
 	if len(out.Targets) == 0 {
-		out.Targets = viewTargets(key, n.backendAims.targets.Get(c, key))
+		out.Targets = viewTargets(key, r.in.backendAims.targets.Get(c, key))
 	}
 	return out
 }
 
-func (n *network) tlsPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
-	own := n.tlsPolicy.Get(c, key)
+func (r *policyViewRules) tlsPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
+	own := r.in.tlsPolicy.Get(c, key)
 	if own.Policy == nil {
 		return nil
 	}
 	out := &ir.Policy{Key: key, Unusable: own.Policy.Closed}
-	for _, t := range n.tlsTargets.Get(c, key) {
+	for _, t := range r.in.tlsTargets.Get(c, key) {
 		target := ir.PolicyTarget{Object: t.Target, Section: t.Section, State: ir.InForce}
 		for _, port := range t.Ports {
 			target.Ports = append(target.Ports, uint32(port))
@@ -113,7 +131,7 @@ func (n *network) tlsPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 		out.Targets = append(out.Targets, target)
 	}
 	if len(out.Targets) == 0 {
-		out.Targets = viewTargets(key, n.tlsAims.targets.Get(c, key))
+		out.Targets = viewTargets(key, r.in.tlsAims.targets.Get(c, key))
 	}
 	return out
 }

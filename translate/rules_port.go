@@ -23,10 +23,23 @@ func resourceOf(p *portOut) *xds.Resource {
 	return &p.Resource
 }
 
-// declarePorts declares what needs the routes of streams as well.
-func (n *network) declarePorts(e *memo.Engine) {
-	n.listener = memo.NewRule(e, "listener", n.runListener, deepEqual)
-	memo.EachOf(n.listener, n.gateway, func(_ manifest.Key, g *listen.Gateway) []portKey {
+type portIn struct {
+	*gatewayRules
+	streams *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	Options
+}
+
+// portRules make the listeners of Envoy.
+type portRules struct {
+	in       portIn
+	listener *memo.Rule[portKey, *portOut]
+	losses   *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
+}
+
+func newPortRules(e *memo.Engine, in portIn) *portRules {
+	r := &portRules{in: in}
+	r.listener = memo.NewRule(e, "listener", r.runListener, deepEqual)
+	memo.EachOf(r.listener, in.gateway, func(_ manifest.Key, g *listen.Gateway) []portKey {
 		var keys []portKey
 		if g != nil {
 			for _, port := range g.Ports() {
@@ -35,20 +48,25 @@ func (n *network) declarePorts(e *memo.Engine) {
 		}
 		return keys
 	})
-	n.losses = memo.NewFold[manifest.Key, lossKey](e, "losses", gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
-	memo.From(n.losses, n.listener, lossesOf, deepEqual)
+	r.losses = memo.NewFold[manifest.Key, lossKey](e, "losses", gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
+	memo.From(r.losses, r.listener, lossesOf, deepEqual)
+	return r
 }
 
-func (n *network) runListener(c *memo.Ctx, key portKey) *portOut {
-	g := n.gateway.Get(c, ir.GatewayKey(key.Gateway))
+func (r *portRules) report(all *problemFold) {
+	problemsFrom(all, "losses", r.losses, lossProblems)
+}
+
+func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
+	g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway))
 	for _, port := range g.Ports() {
 		if port.Port == uint32(key.Port) && port.UDP == key.UDP {
-			port.Exclusive = n.ExclusivePorts
-			port.TrustedHops = n.TrustedHops
+			port.Exclusive = r.in.ExclusivePorts
+			port.TrustedHops = r.in.TrustedHops
 			if len(port.Streams) > 0 {
-				claimants, _ := n.streams.Get(c, key)
+				claimants, _ := r.in.streams.Get(c, key)
 				listen.Assign(port, claimants.All())
-				dress(port, n.clientOf(c, key.Gateway))
+				dress(port, r.in.clientOf(c, key.Gateway))
 			}
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}

@@ -37,6 +37,10 @@ func newReferenceRules(e *memo.Engine, in referenceIn) *referenceRules {
 	return r
 }
 
+func (r *referenceRules) report(all *problemFold) {
+	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
+}
+
 // runBackend follows one reference: kind, grant, existence, port.
 func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolution {
 	if !ref.Known() {

@@ -181,34 +181,34 @@ func (s search) refusals() string {
 }
 
 // searchOf gathers what became of the routes that a Point looks for.
-func (n *network) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
+func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
-	out.live, _ = n.live.Get(c, pointKey{key, point.Name})
-	refused, _ := n.refused.Get(c, key)
-	for r := range refused.All() {
+	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
+	refused, _ := r.in.refused.Get(c, key)
+	for one := range refused.All() {
 		if len(out.refused) > route.Named {
 			break
 		}
-		if why, ok := r.at(point); ok && (out.live == 0 || r.matters(why)) {
-			out.refused = append(out.refused, candidate{why, r.Child, r.Cycle})
+		if why, ok := one.at(point); ok && (out.live == 0 || one.matters(why)) {
+			out.refused = append(out.refused, candidate{why, one.Child, one.Cycle})
 		}
 	}
 	for _, s := range point.Selectors {
 		key := routeKey(s.Namespace + "/" + s.Value)
 		if s.Form == route.ByName && out.missing == "" {
-			if _, ok := n.in.routes.Get(c, key); !ok {
-				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, n.absent(c, key, "reference")
+			if _, ok := r.in.routes.Get(c, key); !ok {
+				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, r.in.absent(c, key, "reference")
 			}
 		}
 	}
 	if out.live == 0 && len(out.refused) == 0 {
-		out.nobody, out.nobodyHint = n.nobody(c, point)
+		out.nobody, out.nobodyHint = r.nobody(c, point)
 	}
 	return out
 }
 
 // nobody says what a Point looks for in vain, and what may have been meant.
-func (n *network) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
+func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
 	if point.Allowed != nil {
 		return "no route that the rule allows has named it in its parentRefs",
 			fmt.Sprintf("give a route a parentRef of kind HTTPRoute, name %s, that allowedRoutes admit", point.Rest.Source.Key.Name)
@@ -228,20 +228,20 @@ func (n *network) nobody(c *memo.Ctx, point *route.Point) (message, hint string)
 				where = "any namespace"
 			}
 			words = append(words, fmt.Sprintf("no HTTPRoute of %s has the label %s: %s", where, route.DelegationLabel, s.Value))
-			hint = n.labelHint(c, s)
+			hint = r.labelHint(c, s)
 		}
 	}
 	return "no route is bound to this rule: " + route.Several(words), hint
 }
 
-func (n *network) labelHint(c *memo.Ctx, s route.Selector) string {
-	offered, _ := n.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
+func (r *graftRules) labelHint(c *memo.Ctx, s route.Selector) string {
+	offered, _ := r.in.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
 	elsewhere := offered.Routes
 	switch {
 	case s.Namespace == route.AllNamespaces && elsewhere > 0:
-		return fmt.Sprintf("the word for all namespaces is %s here (--delegation-wildcard-namespace)", n.WildcardNamespace)
+		return fmt.Sprintf("the word for all namespaces is %s here (--delegation-wildcard-namespace)", r.in.WildcardNamespace)
 	case s.Namespace != "" && elsewhere > 0:
-		return fmt.Sprintf("a route of another namespace has it: correct the namespace, or write namespace: %s for all", n.WildcardNamespace)
+		return fmt.Sprintf("a route of another namespace has it: correct the namespace, or write namespace: %s for all", r.in.WildcardNamespace)
 	}
 	return "give a route that label, or correct the name of the reference, which is the label's value"
 }

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"bytes"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -11,33 +10,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// attachOut says where a route attaches, and why not elsewhere.
-type attachOut struct {
-	Origin  *ir.Origin
-	Parents []parentOut
-	// Ports are those that the route serves on, sorted.
-	Ports    []int32
-	Problems []manifest.Problem
-	// Bound says which hosts the namespace may serve, where it asks for others or for all.
-	Bound string
-	// Lost are the hosts that routes of the other kind have, by listener.
-	Lost map[listenerKey]listen.Loss
-}
-
-// parentOut is one parentRef.
-type parentOut struct {
-	Ref     gwv1.ParentReference
-	Index   int // in parentRefs
-	Gateway string
-	listen.Attachment
-}
 
 // entry is a rule with its encoding, as tables keep it.
 type entry struct {
@@ -88,14 +65,53 @@ func sameMount(a, b *mountOut) bool {
 	return a.Attach == b.Attach && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
 }
 
-func (n *network) declareRoutes(e *memo.Engine) {
-	n.attach = memo.NewRule(e, "attach", n.runAttach, deepEqual)
-	memo.Each(n.attach, n.in.routes)
-	n.declareContest(e)
-	n.flat = memo.NewRule(e, "flat", n.runFlat, deepEqual)
-	n.declareSpread(e)
-	n.mount = memo.NewRule(e, "mount", n.runMount, sameMount)
-	memo.EachOf(n.mount, n.in.routes, inTables)
+type nodeIn struct {
+	*policyRules
+	backend    *memo.Rule[backend.Reference, backend.Resolution]
+	admitted   *memo.Rule[manifest.Key, *attachOut]
+	routes     *objects
+	quarantine *quarantineInputs
+	Options
+}
+
+// nodeRules flatten the routes: each alone, and below each chain of parents.
+type nodeRules struct {
+	in   nodeIn
+	flat *memo.Rule[flatKey, *flatOut]
+	// link is what a node below others hangs on. It is the one rule that is declared later than a
+	// rule that reads it: a link reads the node above, whose chain is shorter, and in between the
+	// budget and all that it counts, so that no order has all of them one behind the other.
+	link *memo.Rule[linkKey, *linkOut]
+}
+
+func newNodeRules(e *memo.Engine, in nodeIn) *nodeRules {
+	r := &nodeRules{in: in}
+	r.flat = memo.NewRule(e, "flat", r.runFlat, deepEqual)
+	return r
+}
+
+func (r *nodeRules) report(all *problemFold) {
+	problemsFrom(all, "flat", r.flat, func(f *flatOut) []manifest.Problem { return f.Problems })
+}
+
+type rootIn struct {
+	*spreadRules
+	*hostPolicyRules
+	flat   *memo.Rule[flatKey, *flatOut]
+	routes *objects
+}
+
+// rootRules put routes that attach to listeners into tables.
+type rootRules struct {
+	in    rootIn
+	mount *memo.Rule[manifest.Key, *mountOut]
+}
+
+func newRootRules(e *memo.Engine, in rootIn) *rootRules {
+	r := &rootRules{in: in}
+	r.mount = memo.NewRule(e, "mount", r.runMount, sameMount)
+	memo.EachOf(r.mount, in.routes, inTables)
+	return r
 }
 
 // inTables names a route whose rules stand in tables.
@@ -106,116 +122,16 @@ func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-func (n *network) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
-	object, ok := n.in.routes.Get(c, key)
-	if !ok {
-		return &attachOut{}
-	}
-	from, out := route.Read(object), &attachOut{Origin: route.OriginOf(object)}
-	if bound, narrower := n.bindHosts(c, &from); narrower {
-		out.Bound = bound.String()
-		out.Problems = hostProblems(&from, bound)
-	}
-	for i, ref := range from.Parents {
-		switch {
-		case route.ToRoute(key, ref):
-		case !toListeners(ref):
-			out.Problems = append(out.Problems, strangeParent(key, i, ref))
-		default:
-			n.attachTo(c, out, &from, i)
-		}
-	}
-	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // that one may stand below another
-		out.Problems = append(out.Problems, manifest.Problem{
-			Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
-			Message: "this route is never reached: it has no parentRefs", Hint: "add a parentRef to a Gateway",
-		})
-	}
-	slices.Sort(out.Ports)
-	out.Ports = slices.Compact(out.Ports)
-	return out
-}
-
-// strangeParent refuses a parentRef to what no route of its kind stands under.
-func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
-	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
-	if ref.Kind != nil {
-		kind = string(*ref.Kind)
-	}
-	if key.Kind == "HTTPRoute" {
-		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute stands under a Gateway, a ListenerSet or another HTTPRoute"
-	}
-	if like := manifest.Nearest(kind, kinds); like != "" {
-		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)
-	}
-	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
-}
-
-func parentProblem(key manifest.Key, i int, code, message, hint string) manifest.Problem {
-	return manifest.Problem{
-		Code: code, Severity: manifest.Error, Object: key,
-		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
-	}
-}
-
-// toListeners tells whether a parentRef names an object that has listeners.
-func toListeners(ref gwv1.ParentReference) bool {
-	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
-}
-
-// parentKey names the object with listeners that a parentRef leads to.
-func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
-	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
-	if ref.Kind != nil {
-		parent.Kind = string(*ref.Kind)
-	}
-	if ref.Namespace != nil {
-		parent.Namespace = string(*ref.Namespace)
-	}
-	return parent
-}
-
-// attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
-// else's to speak of.
-func (n *network) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
-	ref := from.Parents[i]
-	p, ours := n.attachment(c, parentKey(from.Key, ref), ref, from)
-	if !ours {
-		return
-	}
-	p.Index = i
-	switch {
-	case reasonBound(p.Refused.Reason): // hostProblems say it
-	case p.Refused.Good():
-		p.Refused.Message = out.Bound
-	default:
-		if out.Bound != "" && p.Refused.Reason == gwv1.RouteReasonNoMatchingListenerHostname {
-			p.Refused.Message += "; " + out.Bound
-		}
-		out.Problems = append(out.Problems, parentProblem(from.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
-	}
-	if p.Shadowed != "" {
-		problem := parentProblem(from.Key, i, "ShadowedByListener", p.Shadowed, "attach it to that listener, which is more specific and alone serves its host")
-		problem.Severity = manifest.Warning
-		out.Problems = append(out.Problems, problem)
-	}
-	out.Problems = append(out.Problems, n.uncovered(c, from, &p)...)
-	for _, place := range p.Places {
-		out.Ports = append(out.Ports, place.Port)
-	}
-	out.Parents = append(out.Parents, p)
-}
-
-func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
-	object, ok := n.in.routes.Get(c, key.Route)
-	setting, hosts, stands := n.setting(c, key)
+func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
+	object, ok := r.in.routes.Get(c, key.Route)
+	setting, hosts, stands := r.setting(c, key)
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
 	}
 	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
 		to.GRPC = key.Route.Kind == "GRPCRoute" // calls need HTTP/2, whatever the port says
-		return n.backend.Get(c, to)
+		return r.in.backend.Get(c, to)
 	})}
 	for _, link := range setting.Links {
 		out.Under = append(out.Under, link.Point.Name)
@@ -223,8 +139,8 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if key.Port == 0 {
 		out.Points = nil
 	}
-	n.addPolicies(c, object, out)
-	out.refused, _ = n.in.quarantine.routes.Get(c, key.Route)
+	r.in.addPolicies(c, object, out)
+	out.refused, _ = r.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
 	for _, rule := range out.Rules { // delegation makes many of few, and each may have expressions to be compiled
 		c.Pause()
@@ -245,10 +161,10 @@ func (n *network) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 
 // setting gives what a node stands in; stands is false when its root is not
 // attached on the port, or the links above it are gone.
-func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
-	s = route.Setting{Port: uint32(key.Port), Wildcard: n.WildcardNamespace, Weighted: n.Weighted, Siblings: n.WeightScope == Siblings}
+func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
+	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {
-		link := n.link.Get(c, key.link())
+		link := r.link.Get(c, key.link())
 		s.Links = link.Links
 		s.Hosts = link.Hosts
 		return s, link.Hosts, len(link.Links) > 0
@@ -257,7 +173,7 @@ func (n *network) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.H
 	if key.Port == 0 {
 		return s, s.Hosts, true
 	}
-	attach := n.admitted.Get(c, key.Route)
+	attach := r.in.admitted.Get(c, key.Route)
 	s.Origin = attach.Origin
 	return s, s.Hosts, slices.Contains(attach.Ports, key.Port)
 }
@@ -282,17 +198,17 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 
 // runMount flattens the route for every port that it serves on; a route that
 // serves nowhere is still looked at, for its status.
-func (n *network) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
-	out := &mountOut{Attach: n.where(c, key)}
+func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
+	out := &mountOut{Attach: r.in.where(c, key)}
 	ports := out.Attach.Ports
 	if len(ports) == 0 {
 		ports = []int32{0}
 	}
 	out.flats = make([]*flatOut, len(ports))
 	for i, port := range ports {
-		out.flats[i] = n.flat.Get(c, flatKey{Route: key, Port: port})
+		out.flats[i] = r.in.flat.Get(c, flatKey{Route: key, Port: port})
 	}
-	out.placed = n.place(c, key, func(yield func(tableKey, []*entry) bool) {
+	out.placed = r.in.place(c, key, func(yield func(tableKey, []*entry) bool) {
 		more := true
 		out.tables(func(table tableKey, flat *flatOut) { more = more && yield(table, flat.Entries) })
 	})

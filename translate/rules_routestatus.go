@@ -25,16 +25,39 @@ type outcome struct {
 	Lost map[listenerKey][]string
 }
 
+type routeStatusIn struct {
+	*childRules
+	mount  *memo.Rule[manifest.Key, *mountOut]
+	stream *memo.Rule[manifest.Key, *streamOut]
+	losses *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
+	routes *objects
+}
+
+// routeStatusRules make the statuses of routes.
+type routeStatusRules struct {
+	in          routeStatusIn
+	sound       *memo.Rule[int64, []metav1.Condition]
+	routeStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newRouteStatusRules(e *memo.Engine, in routeStatusIn) *routeStatusRules {
+	r := &routeStatusRules{in: in}
+	r.sound = memo.NewRule(e, "sound", soundConditions, deepEqual)
+	r.routeStatus = memo.NewRule(e, "routestatus", r.runRouteStatus, deepEqual)
+	memo.Each(r.routeStatus, in.routes)
+	return r
+}
+
 // outcome asks the rules of the route's kind.
-func (n *network) outcome(c *memo.Ctx, key manifest.Key) outcome {
+func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	if route.IsStream(key) {
-		return n.streamOutcome(c, key)
+		return r.streamOutcome(c, key)
 	}
-	mount := n.mount.Get(c, key)
+	mount := r.in.mount.Get(c, key)
 	flat := mount.anyFlat()
 	return outcome{
 		Attach: mount.Attach, Whole: flat.Whole, Unsupported: flat.Unsupported, Closed: mount.placed.Closed,
-		Resolved: flat.unresolved().And(n.handedOn(c, key, mount)),
+		Resolved: flat.unresolved().And(r.in.handedOn(c, key, mount)),
 	}
 }
 
@@ -51,20 +74,20 @@ func (m *mountOut) flat(port int32) *flatOut {
 }
 
 // runRouteStatus gives nil for a route that names no Gateway of ours.
-func (n *network) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
-	object, ok := n.in.routes.Get(c, key)
+func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+	object, ok := r.in.routes.Get(c, key)
 	if !ok {
 		return nil
 	}
 	generation := object.Value.GetGeneration()
-	out, is := &gwv1.RouteStatus{}, n.outcome(c, key)
+	out, is := &gwv1.RouteStatus{}, r.outcome(c, key)
 	for _, parent := range is.Attach.Parents {
 		out.Parents = append(out.Parents, gwv1.RouteParentStatus{
-			ParentRef: parent.Ref, ControllerName: status.ControllerName, Conditions: n.conditions(c, is, parent, generation),
+			ParentRef: parent.Ref, ControllerName: status.ControllerName, Conditions: r.conditions(c, is, parent, generation),
 		})
 	}
-	if n.mayStandBelow(c, object) {
-		out.Parents = append(out.Parents, n.children.Get(c, key).Parents...)
+	if r.in.mayStandBelow(c, object) {
+		out.Parents = append(out.Parents, r.in.children.Get(c, key).Parents...)
 	}
 	if len(out.Parents) == 0 {
 		return nil
@@ -79,7 +102,7 @@ func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
 	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
 }
 
-func (n *network) conditions(c *memo.Ctx, o outcome, parent parentOut, generation int64) []metav1.Condition {
+func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Refused
 	if lost := o.lost(parent); accepted.Good() && lost != "" {
 		accepted.Message = lost
@@ -92,7 +115,7 @@ func (n *network) conditions(c *memo.Ctx, o outcome, parent parentOut, generatio
 		why = append(slices.Clone(why), closed)
 	}
 	if accepted == (manifest.Verdict[gwv1.RouteConditionReason]{}) && o.Resolved == accepted && len(why) == 0 {
-		return n.sound.Get(c, generation)
+		return r.sound.Get(c, generation)
 	}
 	conditions := []metav1.Condition{
 		status.RouteAccepted(generation, accepted),

@@ -40,25 +40,42 @@ func compareSecrets(a, b *secretOut) int {
 	return manifest.CompareKeys(a.Certificate.Secret, b.Certificate.Secret)
 }
 
-func (n *network) declareSecrets(e *memo.Engine) {
-	n.secretUses = memo.NewFold[secretUse, string](e, "secretuses", count[string], identical[int])
-	memo.From(n.secretUses, n.gateway, secretsOf, identical)
-	memo.From(n.secretUses, n.push, func(key useKey, c *clusterOut, yield func(memo.Place[secretUse, string], struct{})) {
+type secretIn struct {
+	gateway *memo.Rule[manifest.Key, *listen.Gateway]
+	push    *memo.Rule[useKey, *clusterOut]
+	secrets *objects
+}
+
+// secretRules make the certificates that Envoys show.
+type secretRules struct {
+	in         secretIn
+	secretUses *memo.Fold[secretUse, string, struct{}, int]
+	secret     *memo.Rule[manifest.Key, *secretOut]
+	pushSecret *memo.Rule[secretUse, *secretOut]
+	allSecrets *memo.Fold[struct{}, manifest.Key, *secretOut, memo.Ordered[*secretOut]]
+}
+
+func newSecretRules(e *memo.Engine, in secretIn) *secretRules {
+	r := &secretRules{in: in}
+	r.secretUses = memo.NewFold[secretUse, string](e, "secretuses", count[string], identical[int])
+	memo.From(r.secretUses, in.gateway, secretsOf, identical)
+	memo.From(r.secretUses, in.push, func(key useKey, c *clusterOut, yield func(memo.Place[secretUse, string], struct{})) {
 		if c != nil && c.Source.TLS != nil && c.Source.TLS.Client.Name != "" {
 			yield(memo.Place[secretUse, string]{Key: secretUse{key.Gateway, c.Source.TLS.Client}, ID: "cluster " + key.Backend.Cluster()}, struct{}{})
 		}
 	}, identical)
-	n.secret = memo.NewRule(e, "secret", n.runSecret, sameSecret)
-	n.pushSecret = memo.NewRule(e, "pushsecret", func(c *memo.Ctx, key secretUse) *secretOut {
-		return n.secret.Get(c, key.Secret)
+	r.secret = memo.NewRule(e, "secret", r.runSecret, sameSecret)
+	r.pushSecret = memo.NewRule(e, "pushsecret", func(c *memo.Ctx, key secretUse) *secretOut {
+		return r.secret.Get(c, key.Secret)
 	}, identical)
-	memo.Each(n.pushSecret, n.secretUses)
-	n.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, "allsecrets", gather[manifest.Key](compareSecrets), memo.Ordered[*secretOut].Same)
-	memo.From(n.allSecrets, n.secret, func(key manifest.Key, s *secretOut, yield func(memo.Place[struct{}, manifest.Key], *secretOut)) {
+	memo.Each(r.pushSecret, r.secretUses)
+	r.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, "allsecrets", gather[manifest.Key](compareSecrets), memo.Ordered[*secretOut].Same)
+	memo.From(r.allSecrets, r.secret, func(key manifest.Key, s *secretOut, yield func(memo.Place[struct{}, manifest.Key], *secretOut)) {
 		if s != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)
 		}
 	}, identical)
+	return r
 }
 
 // secretsOf names the Secrets of listeners that serve. Those of clusters come beside.
@@ -78,8 +95,8 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 
 // runSecret gives nil for a Secret that is gone: no listener names it then for
 // longer than one flush. The store lets no other pair pass than one that can be read.
-func (n *network) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
-	object, _ := n.in.secrets.Get(c, key)
+func (r *secretRules) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
+	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)
 	if !ok {
 		return nil

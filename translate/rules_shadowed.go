@@ -52,24 +52,40 @@ func compareShadows(a, b *shadow) int {
 		strings.Compare(a.Table.Domain, b.Table.Domain), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Other, b.Other))
 }
 
-// declareShadowed gathers by route what never serves, over all tables. Where two
-// namespaces are concerned, both are told.
-func (n *network) declareShadowed(e *memo.Engine) {
-	n.twins = memo.NewRule(e, "twins", n.runTwins, slices.Equal[[]twin])
-	memo.EachOf(n.twins, n.host, func(key tableKey, host *hostOut) []tableKey {
+type shadowIn struct {
+	host *memo.Rule[tableKey, *hostOut]
+}
+
+// shadowRules gather by route what never serves, over all tables. Where two namespaces are
+// concerned, both are told.
+type shadowRules struct {
+	in       shadowIn
+	twins    *memo.Rule[tableKey, []twin]
+	shadowed *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
+}
+
+func newShadowRules(e *memo.Engine, in shadowIn) *shadowRules {
+	r := &shadowRules{in: in}
+	r.twins = memo.NewRule(e, "twins", r.runTwins, slices.Equal[[]twin])
+	memo.EachOf(r.twins, in.host, func(key tableKey, host *hostOut) []tableKey {
 		if host == nil || len(host.Twins) == 0 {
 			return nil
 		}
 		return []tableKey{key}
 	})
-	n.shadowed = memo.NewFold[manifest.Key, shadowKey](e, "shadowed", gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
-	memo.From(n.shadowed, n.twins, func(key tableKey, twins []twin, yield func(memo.Place[manifest.Key, shadowKey], *shadow)) {
+	r.shadowed = memo.NewFold[manifest.Key, shadowKey](e, "shadowed", gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
+	memo.From(r.shadowed, r.twins, func(key tableKey, twins []twin, yield func(memo.Place[manifest.Key, shadowKey], *shadow)) {
 		for _, t := range twins {
 			for _, s := range t.shadows(key) {
 				yield(memo.Place[manifest.Key, shadowKey]{Key: s.Route, ID: s.shadowKey}, s)
 			}
 		}
 	}, deepEqual)
+	return r
+}
+
+func (r *shadowRules) report(all *problemFold) {
+	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
 // shadows returns what the owners of the two matches are told. The owner of the first is

@@ -64,19 +64,33 @@ func sameTotal(a, b spreadTotal) bool {
 // limit is what they may come to.
 func (t spreadTotal) limit(most int) int { return most + freeTables*t.Weight }
 
-func (n *network) declareSpread(e *memo.Engine) {
+type spreadIn struct {
+	admitted *memo.Rule[manifest.Key, *attachOut]
+	flat     *memo.Rule[flatKey, *flatOut]
+	routes   *objects
+	Options
+}
+
+// spreadRules bound how often matches stand in tables.
+type spreadRules struct {
+	in       spreadIn
+	overload *memo.Rule[struct{}, map[manifest.Key]overload]
+}
+
+func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
+	r := &spreadRules{in: in}
 	type place = memo.Place[manifest.Key, flatKey]
 	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
 	spread := memo.NewFold[manifest.Key, flatKey](e, "spread", addSpread, identical[spreadOut])
-	memo.From(spread, n.in.routes, func(key manifest.Key, o *manifest.Object, yield func(place, spreadOut)) {
+	memo.From(spread, in.routes, func(key manifest.Key, o *manifest.Object, yield func(place, spreadOut)) {
 		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Matches: int32(route.Matches(o))})
 	}, identical)
-	memo.From(spread, n.admitted, func(key manifest.Key, a *attachOut, yield func(place, spreadOut)) {
+	memo.From(spread, in.admitted, func(key manifest.Key, a *attachOut, yield func(place, spreadOut)) {
 		if tables := a.tables(); tables > 0 {
 			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Tables: int32(tables), Ports: int32(len(a.Ports))})
 		}
 	}, identical)
-	memo.From(spread, n.flat, func(key flatKey, f *flatOut, yield func(place, spreadOut)) {
+	memo.From(spread, in.flat, func(key flatKey, f *flatOut, yield func(place, spreadOut)) {
 		if key.Via != "" {
 			yield(place{Key: key.root(), ID: key}, spreadOut{Below: int32(len(f.Entries) + len(f.Points))})
 		}
@@ -92,14 +106,19 @@ func (n *network) declareSpread(e *memo.Engine) {
 		return members[len(members)-1].New
 	}, sameTotal)
 	memo.From(loud, total, func(_ struct{}, all spreadTotal, yield func(memo.Place[struct{}, struct{}], spreadTotal)) {
-		if all.Copies > n.MaxCopies {
+		if all.Copies > in.MaxCopies {
 			yield(memo.Place[struct{}, struct{}]{}, all)
 		}
 	}, sameTotal)
-	n.overload = memo.NewRule(e, "overload", func(c *memo.Ctx, _ struct{}) map[manifest.Key]overload {
+	r.overload = memo.NewRule(e, "overload", func(c *memo.Ctx, _ struct{}) map[manifest.Key]overload {
 		all, _ := loud.Get(c, struct{}{})
-		return all.cut(n.MaxCopies)
+		return all.cut(in.MaxCopies)
 	}, maps.Equal[map[manifest.Key]overload])
+	return r
+}
+
+func (r *spreadRules) report(all *problemFold) {
+	problemsFrom(all, "overload", r.overload, overloadProblems)
 }
 
 // tables counts the tables that a route's places are in.
@@ -187,9 +206,9 @@ func overloadProblems(cut map[manifest.Key]overload) []manifest.Problem {
 }
 
 // where says where a route attaches, without its places when they are too many.
-func (n *network) where(c *memo.Ctx, key manifest.Key) *attachOut {
-	attach := n.admitted.Get(c, key)
-	over, cut := n.overload.Get(c, struct{}{})[key]
+func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) *attachOut {
+	attach := r.in.admitted.Get(c, key)
+	over, cut := r.overload.Get(c, struct{}{})[key]
 	if !cut {
 		return attach
 	}

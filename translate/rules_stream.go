@@ -23,20 +23,40 @@ type streamOut struct {
 	Clients map[string]string
 }
 
-func (n *network) declareStreams(e *memo.Engine) {
-	n.stream = memo.NewRule(e, "stream", n.runStream, deepEqual)
-	memo.EachOf(n.stream, n.in.routes, func(key manifest.Key, _ *manifest.Object) []manifest.Key {
+type streamIn struct {
+	*spreadRules
+	*gatewayRules
+	backend *memo.Rule[backend.Reference, backend.Resolution]
+	routes  *objects
+}
+
+// streamRules read TCPRoutes, TLSRoutes and UDPRoutes.
+type streamRules struct {
+	in      streamIn
+	stream  *memo.Rule[manifest.Key, *streamOut]
+	streams *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+}
+
+func newStreamRules(e *memo.Engine, in streamIn) *streamRules {
+	r := &streamRules{in: in}
+	r.stream = memo.NewRule(e, "stream", r.runStream, deepEqual)
+	memo.EachOf(r.stream, in.routes, func(key manifest.Key, _ *manifest.Object) []manifest.Key {
 		if !route.IsStream(key) {
 			return nil
 		}
 		return []manifest.Key{key}
 	})
-	n.streams = memo.NewFold[portKey, manifest.Key](e, "streams", gather[manifest.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
-	memo.From(n.streams, n.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[portKey, manifest.Key], *listen.Claimant)) {
+	r.streams = memo.NewFold[portKey, manifest.Key](e, "streams", gather[manifest.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
+	memo.From(r.streams, r.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[portKey, manifest.Key], *listen.Claimant)) {
 		for at, places := range s.places() {
 			yield(memo.Place[portKey, manifest.Key]{Key: at, ID: key}, &listen.Claimant{Route: s.Route, Places: places})
 		}
 	}, deepEqual)
+	return r
+}
+
+func (r *streamRules) report(all *problemFold) {
+	problemsFrom(all, "stream", r.stream, func(s *streamOut) []manifest.Problem { return s.Problems })
 }
 
 func compareClaimants(a, b *listen.Claimant) int {
@@ -61,16 +81,16 @@ func (s *streamOut) places() map[portKey][]listen.Place {
 	return out
 }
 
-func (n *network) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
-	object, ok := n.in.routes.Get(c, key)
+func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
+	object, ok := r.in.routes.Get(c, key)
 	if !ok {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
 	}
-	out := &streamOut{Attach: n.where(c, key), StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
-		return n.backend.Get(c, streamRefer(key, ref))
+	out := &streamOut{Attach: r.in.where(c, key), StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+		return r.in.backend.Get(c, streamRefer(key, ref))
 	}), Clients: map[string]string{}}
 	for _, parent := range out.Attach.Parents {
-		if client := n.clientOf(c, parent.Gateway); client != "" {
+		if client := r.in.clientOf(c, parent.Gateway); client != "" {
 			out.Clients[parent.Gateway] = client
 		}
 	}
@@ -123,17 +143,17 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 
 // runBlend gives the cluster of a UDPRoute. Its back ends are clusters of their own
 // that no Envoy is sent.
-func (n *network) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
-	object, ok := n.in.routes.Get(c, key.Object)
+func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
+	object, ok := r.in.routes.Get(c, key.Object)
 	if !ok {
 		return nil
 	}
 	var parts []backend.Part
 	flat := route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
-		resolution := n.backend.Get(c, streamRefer(key.Object, ref))
+		resolution := r.in.backend.Get(c, streamRefer(key.Object, ref))
 		part := backend.Part{}
 		if resolution.OK() {
-			if out := n.cluster.Get(c, *resolution.Key); out != nil {
+			if out := r.cluster.Get(c, *resolution.Key); out != nil {
 				part.Cluster = out.Source
 			}
 		}
@@ -149,10 +169,10 @@ func (n *network) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 // streamOutcome is what status tells of a route of streams. One that has lost what it
 // asks for to older ones is accepted all the same, and says so (Gateway API,
 // conflicts).
-func (n *network) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
-	s := n.stream.Get(c, key)
+func (r *routeStatusRules) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
+	s := r.in.stream.Get(c, key)
 	out := outcome{Attach: s.Attach, Resolved: manifest.Verdict[gwv1.RouteConditionReason](s.Unresolved)}
-	if lost, _ := n.losses.Get(c, key); lost.Len() > 0 {
+	if lost, _ := r.in.losses.Get(c, key); lost.Len() > 0 {
 		out.Lost = map[listenerKey][]string{}
 		for l := range lost.All() {
 			if l.Wins {

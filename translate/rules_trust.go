@@ -39,44 +39,61 @@ func sameTrust(a, b *trustOut) bool {
 	return a == b || a != nil && b != nil && sameResource(a.Resource, b.Resource)
 }
 
-func (n *network) declareTrust(e *memo.Engine) {
+type trustIn struct {
+	*certificateRules
+	gateway *memo.Rule[manifest.Key, *listen.Gateway]
+	push    *memo.Rule[useKey, *clusterOut]
+	Options
+}
+
+// trustRules make the bundles by which Envoys know others.
+type trustRules struct {
+	in        trustIn
+	trust     *memo.Rule[string, *trustOut]
+	pushTrust *memo.Rule[trustUse, *trustOut]
+	allTrusts *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
+}
+
+func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
+	r := &trustRules{in: in}
 	uses := memo.NewFold[trustUse, string](e, "trustuses", count[string], identical[int])
-	memo.From(uses, n.push, func(key useKey, c *clusterOut, yield func(memo.Place[trustUse, string], struct{})) {
+	memo.From(uses, in.push, func(key useKey, c *clusterOut, yield func(memo.Place[trustUse, string], struct{})) {
 		if c != nil && c.Source.TLS != nil {
 			yield(memo.Place[trustUse, string]{Key: trustUse{key.Gateway, c.Source.TLS.Trust}, ID: key.Backend.Cluster()}, struct{}{})
 		}
 	}, identical)
-	memo.From(uses, n.gateway, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[trustUse, string], struct{})) {
+	memo.From(uses, in.gateway, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[trustUse, string], struct{})) {
 		for l := range g.Serving() {
 			if clients := l.TLS.Clients; clients != nil {
 				yield(memo.Place[trustUse, string]{Key: trustUse{g.Name, clients.Trust}, ID: "listener " + l.ID()}, struct{}{})
 			}
 		}
 	}, identical)
-	n.trust = memo.NewRule(e, "trust", n.runTrust, sameTrust)
-	n.pushTrust = memo.NewRule(e, "pushtrust", func(c *memo.Ctx, key trustUse) *trustOut {
-		return n.trust.Get(c, key.Trust)
+	r.trust = memo.NewRule(e, "trust", r.runTrust, sameTrust)
+	r.pushTrust = memo.NewRule(e, "pushtrust", func(c *memo.Ctx, key trustUse) *trustOut {
+		return r.trust.Get(c, key.Trust)
 	}, identical)
-	memo.Each(n.pushTrust, uses)
+	memo.Each(r.pushTrust, uses)
 	byName := func(a, b *trustOut) int { return cmp.Compare(a.Resource.Name, b.Resource.Name) }
-	n.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, "alltrusts", gather[string](byName), memo.Ordered[*trustOut].Same)
-	memo.From(n.allTrusts, n.trust, func(name string, t *trustOut, yield func(memo.Place[struct{}, string], *trustOut)) {
+	r.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, "alltrusts", gather[string](byName), memo.Ordered[*trustOut].Same)
+	memo.From(r.allTrusts, r.trust, func(name string, t *trustOut, yield func(memo.Place[struct{}, string], *trustOut)) {
 		if t != nil {
 			yield(memo.Place[struct{}, string]{ID: name}, t)
 		}
 	}, identical)
+	return r
 }
 
 // runTrust joins the bundles of the objects that a name stands for. It gives nil when
 // none is left: nobody names it then for longer than one flush.
-func (n *network) runTrust(c *memo.Ctx, name string) *trustOut {
+func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
-		return &trustOut{Resource: xds.SystemTrust(name, n.SystemCA)}
+		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}
 	}
 	all := &keypair.Bundle{}
 	out := &trustOut{}
 	for _, key := range listen.TrustedBy(name) {
-		text, _ := n.authorityText(c, key)
+		text, _ := r.in.authorityText(c, key)
 		if bundle, fault := keypair.ReadBundle(text); fault == nil {
 			all.Add(bundle)
 			out.Authorities = append(out.Authorities, ir.Authorities{Object: key, NotAfter: bundle.NotAfter()})

@@ -10,23 +10,39 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-func (n *network) declareViews(e *memo.Engine) {
-	n.allHosts = memo.NewFold[struct{}, tableKey, *hostOut](e, "allhosts", gather[tableKey](compareHosts), memo.Ordered[*hostOut].Same)
-	memo.From(n.allHosts, n.host, func(key tableKey, h *hostOut, yield func(memo.Place[struct{}, tableKey], *hostOut)) {
+type viewIn struct {
+	host     *memo.Rule[tableKey, *hostOut]
+	listener *memo.Rule[portKey, *portOut]
+	cluster  *memo.Rule[backend.Key, *clusterOut]
+}
+
+// viewFolds gather what a View shows beside policies, certificates and hosts of namespaces.
+type viewFolds struct {
+	in       viewIn
+	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
+	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
+	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
+}
+
+func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
+	r := &viewFolds{in: in}
+	r.allHosts = memo.NewFold[struct{}, tableKey, *hostOut](e, "allhosts", gather[tableKey](compareHosts), memo.Ordered[*hostOut].Same)
+	memo.From(r.allHosts, in.host, func(key tableKey, h *hostOut, yield func(memo.Place[struct{}, tableKey], *hostOut)) {
 		if h != nil {
 			yield(memo.Place[struct{}, tableKey]{ID: key}, h)
 		}
 	}, identical)
-	n.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, "allports", gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
-	memo.From(n.allPorts, n.listener, func(key portKey, p *portOut, yield func(memo.Place[struct{}, portKey], *portOut)) {
+	r.allPorts = memo.NewFold[struct{}, portKey, *portOut](e, "allports", gather[portKey](comparePorts), memo.Ordered[*portOut].Same)
+	memo.From(r.allPorts, in.listener, func(key portKey, p *portOut, yield func(memo.Place[struct{}, portKey], *portOut)) {
 		yield(memo.Place[struct{}, portKey]{ID: key}, p)
 	}, identical)
-	n.allUsed = memo.NewFold[struct{}, backend.Key, *clusterOut](e, "allused", gather[backend.Key](compareClusters), memo.Ordered[*clusterOut].Same)
-	memo.From(n.allUsed, n.cluster, func(key backend.Key, c *clusterOut, yield func(memo.Place[struct{}, backend.Key], *clusterOut)) {
+	r.allUsed = memo.NewFold[struct{}, backend.Key, *clusterOut](e, "allused", gather[backend.Key](compareClusters), memo.Ordered[*clusterOut].Same)
+	memo.From(r.allUsed, in.cluster, func(key backend.Key, c *clusterOut, yield func(memo.Place[struct{}, backend.Key], *clusterOut)) {
 		if c != nil {
 			yield(memo.Place[struct{}, backend.Key]{ID: key}, c)
 		}
 	}, identical)
+	return r
 }
 
 func comparePortKeys(a, b portKey) int {

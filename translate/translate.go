@@ -105,12 +105,12 @@ func New(options Options) *Translator {
 	net := newNetwork(engine, in, options)
 	t := &Translator{
 		engine: engine, in: in, net: net,
-		listener: memo.NewSink(net.listener),
-		infra:    memo.NewSink(net.infra),
-		routes:   memo.NewSink(net.routeConfig),
-		clusters: memo.NewSink(net.push),
-		secrets:  memo.NewSink(net.pushSecret),
-		trust:    memo.NewSink(net.pushTrust),
+		listener: memo.NewSink(net.ports.listener),
+		infra:    memo.NewSink(net.gateways.infra),
+		routes:   memo.NewSink(net.routeConfigs.routeConfig),
+		clusters: memo.NewSink(net.clusters.push),
+		secrets:  memo.NewSink(net.secrets.pushSecret),
+		trust:    memo.NewSink(net.trusts.pushTrust),
 	}
 	for _, rule := range net.statuses() {
 		t.status = append(t.status, memo.NewSink(rule))
@@ -228,13 +228,13 @@ type lastView struct {
 }
 
 func (l *lastView) watch(net *network) {
-	memo.Watch(net.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
-	memo.Watch(net.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
-	memo.Watch(net.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
-	memo.Watch(net.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
-	memo.Watch(net.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
-	memo.Watch(net.allSecrets, l.setSecrets)
-	memo.Watch(net.allTrusts, l.setTrusts)
+	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
+	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
+	memo.Watch(net.policyViews.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
+	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
+	memo.Watch(net.views.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
+	memo.Watch(net.secrets.allSecrets, l.setSecrets)
+	memo.Watch(net.trusts.allTrusts, l.setTrusts)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 

@@ -79,8 +79,8 @@ func twinsAmong(group []*entry) []*entry {
 type twin struct{ First, Later *entry }
 
 // runTwins returns the twins of a host that are reported, the same for equal tables.
-func (n *network) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
-	host := n.host.Get(c, key)
+func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
+	host := r.in.host.Get(c, key)
 	if host == nil {
 		return nil
 	}
