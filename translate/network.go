@@ -217,7 +217,7 @@ func (n *network) addDelegation(e *memo.Engine) {
 	n.links = newLinkRules(e, linkIn{
 		namespaceRules: n.namespaces, attachRules: n.attachments, budgetRules: n.budgets, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
 	})
-	n.nodes.link = n.links.link
+	n.nodes.link = n.links.link // the one circle: see nodeRules
 	n.grafts = newGraftRules(e, graftIn{
 		hintRules: n.hints, attachRules: n.attachments, hostPolicyRules: n.hostPolicies, offerRules: n.offers, budgetRules: n.budgets, linkRules: n.links,
 		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, Options: n.Options,

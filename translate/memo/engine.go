@@ -271,10 +271,9 @@ func (e *Engine) release(reader *instance, still func(*node) bool) {
 
 // Keyed is whatever has values by key: an Input, a Rule or a Fold.
 type Keyed[K comparable, V any] interface {
-	// subscribe calls fn whenever the value of a key comes, changes or goes.
-	subscribe(fn func(K, Change[V]))
-	// names are those of the families that it is made of: its own but for a Join.
-	names() []string
+	// subscribe calls fn whenever the value of a key comes, changes or goes. by is the family
+	// that depends on the values, nil for none.
+	subscribe(by *label, fn func(K, Change[V]))
 }
 
 // Change is a value that came (Had is false), changed, or went (Has is false).
@@ -284,12 +283,20 @@ type Change[V any] struct {
 }
 
 // subscribers tells others of changed values.
-type subscribers[K comparable, V any] []func(K, Change[V])
+type subscribers[K comparable, V any] struct {
+	label
+	fns []func(K, Change[V])
+}
 
-func (s *subscribers[K, V]) subscribe(fn func(K, Change[V])) { *s = append(*s, fn) }
+func (s *subscribers[K, V]) subscribe(by *label, fn func(K, Change[V])) {
+	s.fns = append(s.fns, fn)
+	if by != nil {
+		by.sources = append(by.sources, s.names()...)
+	}
+}
 
-func (s subscribers[K, V]) tell(k K, c Change[V]) {
-	for _, fn := range s {
+func (s *subscribers[K, V]) tell(k K, c Change[V]) {
+	for _, fn := range s.fns {
 		fn(k, c)
 	}
 }

@@ -22,13 +22,19 @@ func (e *Engine) Families() []Family {
 	return out
 }
 
-// label is the name of a family. An Index has that of the Input that it lists.
+// label is the name of a family, and the names of those that its values are made of. An Index
+// and a Join have no name: they stand for their sources.
 type label struct {
 	name    string
 	sources []string
 }
 
-func (l *label) names() []string { return []string{l.name} }
+func (l *label) names() []string {
+	if l.name == "" {
+		return l.sources
+	}
+	return []string{l.name}
+}
 
 func (f *Fold[K, ID, M, V]) describe() Family {
 	return Family{Name: f.name, Sources: unique(f.sources)}

@@ -6,11 +6,10 @@ import "slices"
 // has a value for exactly the keys that have members.
 type Fold[K, ID comparable, M, V any] struct {
 	engine *Engine
-	label
-	step  func(V, []Member[ID, M]) V
-	equal func(a, b V) bool
-	cells table[K, *foldCell[K, ID, M, V]]
-	queue []pending[K, ID, M, V]
+	step   func(V, []Member[ID, M]) V
+	equal  func(a, b V) bool
+	cells  table[K, *foldCell[K, ID, M, V]]
+	queue  []pending[K, ID, M, V]
 	subscribers[K, V]
 }
 
@@ -52,7 +51,8 @@ func (c *foldCell[K, ID, M, V]) collect() {
 // one, and its result must depend on the set of members only. equal tells
 // whether two values mean the same.
 func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
-	f := &Fold[K, ID, M, V]{engine: e, label: label{name: name}, step: step, equal: equal}
+	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal}
+	f.name = name
 	f.cells = newTable[K, *foldCell[K, ID, M, V]](e, f)
 	e.add(f)
 	return f
@@ -71,8 +71,7 @@ type Place[K, ID comparable] struct {
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
-	f.sources = append(f.sources, of.names()...)
-	of.subscribe(func(key S, change Change[X]) {
+	of.subscribe(&f.label, func(key S, change Change[X]) {
 		before := map[Place[K, ID]]M{}
 		if change.Had {
 			emit(key, change.Old, func(at Place[K, ID], m M) { before[at] = m })

@@ -5,9 +5,8 @@ import "slices"
 // Input holds values by key, set from outside.
 type Input[K comparable, V any] struct {
 	engine *Engine
-	label
-	equal func(a, b V) bool
-	cells table[K, *inputCell[K, V]]
+	equal  func(a, b V) bool
+	cells  table[K, *inputCell[K, V]]
 	subscribers[K, V]
 }
 
@@ -32,7 +31,8 @@ func (c *inputCell[K, V]) collect() {
 
 // NewInput declares an input whose values are compared by equal.
 func NewInput[K comparable, V any](e *Engine, name string, equal func(a, b V) bool) *Input[K, V] {
-	in := &Input[K, V]{engine: e, label: label{name: name}, equal: equal}
+	in := &Input[K, V]{engine: e, equal: equal}
+	in.name = name
 	in.cells = newTable[K, *inputCell[K, V]](e, in)
 	return in
 }
@@ -100,7 +100,7 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 // Index lists the keys of an Input by properties of their values. Use it where
 // a list is short by nature; unbounded fan-in wants a Fold.
 type Index[X comparable, K comparable] struct {
-	label   // that of what it lists
+	label   // without a name: it is its source, in another order
 	compare func(a, b K) int
 	buckets table[X, *bucket[X, K]]
 }
@@ -126,9 +126,9 @@ func (b *bucket[X, K]) collect() {
 // NewIndex declares an index over of: properties gives the places at which a
 // key is listed, without repetition. Lists are sorted by compare.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
-	x := &Index[X, K]{label: label{name: of.names()[0]}, compare: compare}
+	x := &Index[X, K]{compare: compare}
 	x.buckets = newTable[X, *bucket[X, K]](e, x)
-	of.subscribe(func(key K, change Change[V]) {
+	of.subscribe(&x.label, func(key K, change Change[V]) {
 		var before, after []X
 		if change.Had {
 			before = properties(key, change.Old)

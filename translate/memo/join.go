@@ -1,7 +1,5 @@
 package memo
 
-import "slices"
-
 // Pair is a key of each side of a Join.
 type Pair[L, R comparable] struct {
 	Left  L
@@ -12,9 +10,8 @@ type Pair[L, R comparable] struct {
 // what can be selected. It has a value for exactly the pairs that share one or
 // more, and costs the pairs that an edit makes or breaks.
 type Join[L, R, X comparable] struct {
-	sources []string
-	left    map[X]*set[L]
-	right   map[X]*set[R] // without the properties that are names
+	left  map[X]*set[L]
+	right map[X]*set[R] // without the properties that are names
 	// shared counts the properties that a pair shares.
 	shared map[Pair[L, R]]int
 	subscribers[Pair[L, R], struct{}]
@@ -26,8 +23,8 @@ type Join[L, R, X comparable] struct {
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
 ) *Join[L, R, X] {
-	j := &Join[L, R, X]{sources: slices.Concat(left.names(), right.names()), left: map[X]*set[L]{}, right: map[X]*set[R]{}, shared: map[Pair[L, R]]int{}}
-	left.subscribe(func(key L, change Change[LV]) {
+	j := &Join[L, R, X]{left: map[X]*set[L]{}, right: map[X]*set[R]{}, shared: map[Pair[L, R]]int{}}
+	left.subscribe(&j.label, func(key L, change Change[LV]) {
 		eachMove(key, change, leftAt, func(at X, step int) {
 			place(j.left, at, key, step)
 			if r, one := named(at); one && right.has(r) {
@@ -38,7 +35,7 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 			}
 		})
 	})
-	right.subscribe(func(key R, change Change[RV]) {
+	right.subscribe(&j.label, func(key R, change Change[RV]) {
 		eachMove(key, change, rightAt, func(at X, step int) {
 			if _, one := named(at); !one {
 				place(j.right, at, key, step)
@@ -50,8 +47,6 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	})
 	return j
 }
-
-func (j *Join[L, R, X]) names() []string { return j.sources }
 
 // eachMove calls fn for each property that a change adds (1) or takes away (-1);
 // those that are added come first, so that a pair that stays is never broken.

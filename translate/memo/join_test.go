@@ -17,7 +17,7 @@ func TestJoinPairsWhatSharesAProperty(t *testing.T) {
 	left, right := NewInput[string](e, "in", slices.Equal[[]string]), NewInput[string](e, "in", slices.Equal[[]string])
 	listed := func(_ string, properties []string) []string { return properties }
 	join := NewJoin(left, listed, right, listed, func(property string) (string, bool) { return strings.CutPrefix(property, "=") })
-	join.subscribe(func(pair Pair[string, string], change Change[struct{}]) {
+	join.subscribe(nil, func(pair Pair[string, string], change Change[struct{}]) {
 		if _, was := paired[pair]; was != change.Had || was == change.Has {
 			t.Fatalf("%v comes or goes twice", pair)
 		}

@@ -5,11 +5,10 @@ import "fmt"
 // Rule computes one value per key.
 type Rule[K comparable, V any] struct {
 	engine *Engine
-	label
-	run   func(*Ctx, K) V
-	equal func(a, b V) bool
-	cells table[K, *ruleCell[K, V]]
-	queue []*ruleCell[K, V]
+	run    func(*Ctx, K) V
+	equal  func(a, b V) bool
+	cells  table[K, *ruleCell[K, V]]
+	queue  []*ruleCell[K, V]
 	subscribers[K, V]
 }
 
@@ -29,7 +28,8 @@ func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
 // NewRule declares a rule: run computes the value of a key, equal tells whether
 // two values mean the same. Engine.Trace calls the rule by its name.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
-	r := &Rule[K, V]{engine: e, label: label{name: name}, run: run, equal: equal}
+	r := &Rule[K, V]{engine: e, run: run, equal: equal}
+	r.name = name
 	r.cells = newTable[K, *ruleCell[K, V]](e, r)
 	e.add(r)
 	return r
@@ -56,7 +56,7 @@ func Each[K comparable, X, V any](r *Rule[K, V], of Keyed[K, X]) {
 
 // EachOf keeps a value for every key that keys names for a value of source.
 func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(S, X) []K) {
-	of.subscribe(func(at S, change Change[X]) {
+	of.subscribe(nil, func(at S, change Change[X]) {
 		if change.Has {
 			for _, key := range keys(at, change.New) {
 				cell := r.cell(key)

@@ -8,7 +8,7 @@ type Sink[K comparable, V any] struct {
 // NewSink declares a sink on a family.
 func NewSink[K comparable, V any](of Keyed[K, V]) *Sink[K, V] {
 	s := &Sink[K, V]{changes: map[K]Change[V]{}}
-	of.subscribe(s.note)
+	of.subscribe(nil, s.note)
 	return s
 }
 
@@ -33,5 +33,5 @@ func (s *Sink[K, V]) Drain() map[K]Change[V] {
 
 // Watch calls fn with each new value of a family, the zero V when it goes.
 func Watch[K comparable, V any](of Keyed[K, V], fn func(K, V)) {
-	of.subscribe(func(key K, change Change[V]) { fn(key, change.New) })
+	of.subscribe(nil, func(key K, change Change[V]) { fn(key, change.New) })
 }
