@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -34,8 +35,11 @@ type Field struct {
 	routeHas func(*ir.Action) bool
 }
 
-// Fields returns a row for each field, in the order in which fields are shown.
-func Fields() []Field {
+// Fields returns a row for each field, in the order in which fields are shown. The rows are
+// shared: do not change them.
+func Fields() []Field { return fields() }
+
+var fields = sync.OnceValue(func() []Field {
 	return []Field{
 		{
 			Name: ir.FieldTransformation, lower: lowerTransformation, join: joinTransformations,
@@ -110,7 +114,7 @@ func Fields() []Field {
 			take: func(into, from *api.TrafficPolicySpec) { into.HashPolicies = from.HashPolicies },
 		},
 	}
-}
+})
 
 // RouteHas reports whether the route of an action itself says what the field says. That
 // goes before every policy.

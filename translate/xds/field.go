@@ -2,6 +2,7 @@ package xds
 
 import (
 	"strings"
+	"sync"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -32,8 +33,8 @@ type field struct {
 // alone. The buffer comes before everything that waits for a service: Envoy does not
 // measure bytes that arrive during the wait in a filter behind it. Requests that are
 // rejected are not counted by the rate limits behind, and headers are changed when all
-// others have seen them.
-func fields() []field {
+// others have seen them. The rows are shared: do not change them.
+var fields = sync.OnceValue(func() []field {
 	return []field{
 		{name: ir.FieldCORS, filter: corsFilter(), fill: fillCORS},
 		{name: ir.FieldCSRF, filter: csrfFilter(), check: checkCSRF},
@@ -49,7 +50,7 @@ func fields() []field {
 		{name: ir.FieldRetry, fill: fillRetry},
 		{name: ir.FieldHashPolicies, action: setHashPolicies, check: checkHashPolicies},
 	}
-}
+})
 
 // HeldByHost reports whether a virtual host can hold a field of its policies for
 // all of its routes. The other fields are those of a route's action.

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"slices"
+	"sync"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -113,8 +114,9 @@ func (f *httpFilter) forUpgrades() httpFilter {
 	return filter
 }
 
-// configurable returns the filters of both chains, which routes and hosts configure.
-func configurable() []httpFilter {
+// configurable returns the filters of both chains, which routes and hosts configure. They are
+// shared: do not change them.
+var configurable = sync.OnceValue(func() []httpFilter {
 	filters := httpFilters()
 	for _, filter := range filters {
 		if filter.upgradeService != nil {
@@ -122,7 +124,7 @@ func configurable() []httpFilter {
 		}
 	}
 	return filters
-}
+})
 
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
