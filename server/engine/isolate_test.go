@@ -362,6 +362,41 @@ func TestAPanicOfTheStoreLosesNoChange(t *testing.T) {
 	}
 }
 
+// tornAtApply is a translator that panics, once, when it is asked for its Result.
+type tornAtApply struct {
+	translator
+	once *bool
+}
+
+func (f *tornAtApply) Apply(change store.Change) translate.Result {
+	if *f.once {
+		*f.once = false
+		panic("a mistake")
+	}
+	return f.translator.Apply(change)
+}
+
+// After a panic while a Result is made, the next Tree begins with a fresh translator.
+func TestAPanicOfApplyBeginsAnew(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	p.reload(tree(oneGateway))
+	once := true
+	made := 0
+	p.translation.translators = func(options translate.Options) translator {
+		made++
+		return &tornAtApply{translate.New(options), &once}
+	}
+	p.translation.phase = ahead
+	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
+	if r.outcome() != "failed" || made != 1 {
+		t.Fatalf("%s, %d translators", r.outcome(), made)
+	}
+	p.reload(tree(oneGateway + "\n#\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
+	if got := answers(r); r.outcome() != "ok" || got["a.test"] != "redirect" || made != 2 {
+		t.Errorf("%s, %v, %d translators", r.outcome(), got, made)
+	}
+}
+
 // What is withheld is tried again when a user asks for a reload.
 func TestAReloadTriesAgain(t *testing.T) {
 	p, r, _ := newTestPipeline(t)

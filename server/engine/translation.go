@@ -106,11 +106,12 @@ func (t *translation) apply(change store.Change) (result translate.Result, err e
 	case err != nil:
 		return result, err
 	}
+	renewed := t.phase == fresh
+	t.sent, t.pending, t.phase = next, store.Change{}, ahead // before Apply, which may panic
 	result = t.translator.Apply(store.Change{})
-	if t.phase == fresh {
+	if renewed {
 		result = t.ledger.complete(result, t.reader.all())
 	}
-	t.sent, t.pending, t.phase = next, store.Change{}, ahead
 	return result, nil
 }
 
