@@ -52,7 +52,7 @@ func (p *shopPort) holdsTree(rejections int) (tree bool) {
 	p.t.Helper()
 	p.until("it holds all", func() bool {
 		st := p.audience("shop/a")[0]
-		tree = st.tables[p.port.Chains[0].RouteConfig].accepted.Linear != nil
+		tree = st.tables[p.port.Chains[0].RouteConfig].accepted != nil && isTree(st.tables[p.port.Chains[0].RouteConfig].accepted)
 		return st.state == (state{idle: true, rejections: rejections}) && st.settled()
 	})
 	return tree
@@ -136,7 +136,7 @@ func (f *folded) write(name, text string) {
 func (f *folded) trees() (count int) {
 	for _, st := range f.audience("default/eg") {
 		for _, t := range st.tables {
-			if t.accepted != nil && t.accepted.Linear != nil && st.state == (state{idle: true}) && st.settled() {
+			if t.accepted != nil && isTree(t.accepted) && st.state == (state{idle: true}) && st.settled() {
 				count++
 			}
 		}

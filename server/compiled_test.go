@@ -48,8 +48,7 @@ func compiled(e *entry, keys ...string) *entry {
 	}
 	body := encode(config)
 	sum := sha256.Sum256(body)
-	return newEntry(&xds.Resource{Type: rds, Name: e.Name, Version: hex.EncodeToString(sum[:16]), Body: body,
-		Linear: func() xds.Resource { return *e.Resource }})
+	return newEntry(&xds.Resource{Type: rds, Name: e.Name, Version: hex.EncodeToString(sum[:16]), Body: body})
 }
 
 func typed(name string, message proto.Message) *cncfcorev3.TypedExtensionConfig {
@@ -146,31 +145,26 @@ func takes(m *routev3.RouteMatch, path string) bool {
 	panic("no path")
 }
 
-// Whatever is taken out of a compiled table, it answers as its linear form does, and
-// it stays compiled but where a list could have ended with what is left out.
-func TestACompiledTableIsStruckAsItsLinearForm(t *testing.T) {
-	stayed, torn := 0, 0
+// Whatever is taken out of a compiled table, it answers as its list of routes does. A route that
+// takes all that has its prefix has no match that an Envoy could reject.
+func TestACompiledTableIsServedWithoutPartsAsAList(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		line, keys := randomRoutes(r)
 		e := compiled(line, keys...)
-		refused := map[unit]*refusedPart{}
-		for u, body := range readTable(line).units {
-			if u.route != "" && r.IntN(5) == 0 {
-				refused[u] = &refusedPart{sum: sha256.Sum256(body), match: r.IntN(2) == 0}
+		plain := map[string]bool{}
+		for _, route := range tableFrom(line).VirtualHosts[0].Routes {
+			plain[route.Name] = len(route.Match.Headers) == 0 && route.Match.GetSafeRegex() == nil
+		}
+		faults := map[xds.Part]xds.Fault{}
+		for _, p := range xds.Pieces(line.Body) {
+			if p.Route != "" && r.IntN(5) == 0 {
+				faults[p.Part] = xds.Fault{Sum: p.Sum(), Match: !plain[p.Route] && r.IntN(2) == 0}
 			}
 		}
-		if len(refused) == 0 {
-			continue
-		}
-		want, got := line.without(refused).entry, e.without(refused).entry
-		if !slices.Equal(got.linear().Body, want.Body) {
-			t.Fatalf("seed %d: its linear form is not that of the linear table", seed)
-		}
-		if got.Linear != nil {
-			stayed++
-		} else {
-			torn++
+		want, got := line.without(faults), e.without(faults)
+		if len(want.struck) != len(faults) {
+			t.Fatalf("seed %d: of %d parts %d are taken out of the list", seed, len(faults), len(want.struck))
 		}
 		for _, path := range randomPaths(r) {
 			for _, header := range []bool{false, true} {
@@ -180,9 +174,6 @@ func TestACompiledTableIsStruckAsItsLinearForm(t *testing.T) {
 				}
 			}
 		}
-	}
-	if stayed < 100 || torn < 20 {
-		t.Errorf("%d stayed compiled, %d did not: the test shows too little", stayed, torn)
 	}
 }
 
@@ -232,8 +223,7 @@ func randomPaths(r *rand.Rand) (paths []string) {
 	return paths
 }
 
-// A bad route of a compiled table is found in its linear form; what is served then
-// is compiled.
+// A bad route of a compiled table is found; what is served then is compiled.
 func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 	for name, c := range map[string]struct{ first, then, held string }{
 		"an edit, in its answer":    {"h: a=1 b=1", "h: a=2 b=~bad c=1", "h: 2 b 1"},
@@ -248,12 +238,9 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 				s.serve(compiled(tableOfText(c.first), "/1", "/bad"))
 			}
 			s.serve(compiled(tableOfText(c.then), "/1", "/bad"))
-			state := s.tables["r"]
-			if held := tableText(state.accepted.linear()); held != c.held || state.accepted.Linear == nil {
-				t.Errorf("it holds\n%s\nwant\n%s\ncompiled: %t", held, c.held, state.accepted.Linear != nil)
-			}
-			if text := s.held; strings.Contains(text, "bad") {
-				t.Errorf("the compiled form has the fault: %s", text)
+			accepted := s.tables["r"].accepted
+			if held, want := routesIn(s.held), routesIn(c.held); !maps.EqualFunc(held, want, maps.Equal) || !isTree(accepted) {
+				t.Errorf("it holds\n%s\nwant\n%s\ncompiled: %t", s.held, c.held, isTree(accepted))
 			}
 			mended := compiled(tableOfText(strings.NewReplacer("=bad:", "=fine:", "~bad", "~2", "bad", "2").Replace(c.then)), "/1", "/2")
 			s.serve(mended)
@@ -264,53 +251,47 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 	}
 }
 
-// A linear form is there once for all who need it, and goes with them.
-func TestALinearFormIsSharedAndGoes(t *testing.T) {
-	e := compiled(tableOfText("h: a=1"), "/1")
-	made := 0
-	line := e.Linear
-	e.Linear = func() xds.Resource { made++; return line() }
-	first := e.linear()
-	if e.linear() != first || made != 1 {
-		t.Errorf("made %d times for two", made)
-	}
-	runtime.KeepAlive(first)
-	runtime.GC()
-	if e.forms.linear.Value() != nil {
-		t.Error("it stays when nobody has it")
-	}
+// isTree reports whether some host of a table is compiled.
+func isTree(e *entry) bool {
+	return slices.ContainsFunc(tableFrom(e).VirtualHosts, func(h *routev3.VirtualHost) bool { return h.Matcher != nil })
 }
 
-// Streams whose Envoys say the same of a table share what they make of it, and what one
-// made does not change with what another one learns afterwards.
+// routesIn returns the routes of each host in what tableText writes.
+func routesIn(text string) map[string]map[string]bool {
+	hosts := map[string]map[string]bool{}
+	for line := range strings.Lines(text) {
+		host, routes, _ := strings.Cut(strings.TrimSpace(line), ":")
+		hosts[host] = map[string]bool{}
+		for route := range strings.FieldsSeq(routes) {
+			hosts[host][route] = true
+		}
+	}
+	return hosts
+}
+
+// Streams whose Envoys say the same of a table share what they make of it, and it goes with the
+// last of them.
 func TestStreamsShareWhatTheyMakeOfATable(t *testing.T) {
 	first, then := compiled(tableOfText("h: a=1 b=1"), "/1"), compiled(tableOfText("h: a=~bad b=bad"), "/1")
-	found := func() *tableState {
-		s := &tableState{accepted: first, refused: map[unit]*refusedPart{}}
-		s.begin(then, "bad")
-		return s
-	}
-	one, two := found(), found()
-	if one.search.suspects != two.search.suspects || one.search.probe != two.search.probe {
+	one, two := then.suspects(first), then.suspects(first)
+	if one != two || one.probe(0, 1) != two.probe(0, 1) {
 		t.Error("each has suspects and probes of its own")
 	}
-	bad := func(name string, match bool) (unit, *refusedPart) {
-		u := unit{"h", name}
-		return u, &refusedPart{sum: sha256.Sum256(readTable(then.linear()).find(u)), match: match}
+	faults := map[xds.Part]xds.Fault{}
+	for _, p := range xds.Pieces(then.Body) {
+		if p.Route == "a" {
+			faults[p.Part] = xds.Fault{Sum: p.Sum()}
+		}
 	}
-	for _, s := range []*tableState{one, two} {
-		u, part := bad("a", false)
-		s.refused[u] = part
-	}
-	both := one.amend(then)
-	if both == then || two.amend(then) != both {
+	amended := then.without(faults)
+	if amended == then || then.without(maps.Clone(faults)) != amended || amended.source() != then {
 		t.Error("each has an amended table of its own")
 	}
-	u, part := bad("a", true)
-	one.refused[u] = part
-	two.refused[u], two.amendedOf = part, nil
-	if other := two.amend(then); other == both || tableText(both.linear()) != "h: a bad" || tableText(other.linear()) != "h: bad" {
-		t.Errorf("one serves %q and the other %q", tableText(both.linear()), tableText(other.linear()))
+	runtime.KeepAlive(one)
+	runtime.KeepAlive(amended)
+	runtime.GC()
+	if then.forms.suspects.Value() != nil {
+		t.Error("it stays when nobody has it")
 	}
 }
 

@@ -46,14 +46,15 @@ type plan struct {
 	// tables are what was learned of the stream's route tables, by name; searches
 	// tells that bad routes are searched for, which only Envoy can stand.
 	tables map[string]*tableState
-	blamed map[string]struct{} // those of them that may have refused parts
-	// convictions counts what was found in them.
+	blamed map[string]struct{} // those of them that have refused parts
+	// waiting are tables that prepare is to make a form of before they can be sent.
+	waiting []string
+	// convictions counts changes of what was found in them.
 	convictions uint64
-	// acquitted are parts that are refused no longer, which the server is to note; hints
-	// finds what other Envoys rejected of a table.
+	// acquitted are parts that are refused no longer, which the server is to note.
 	acquitted []*refusedPart
-	hints     func(table string) map[unit]*refusedPart
 	searches  bool
+	hints     bool  // what other Envoys rejected is left out first: see tableState.hinting
 	world     world // nil for the incremental protocol
 }
 
@@ -68,7 +69,7 @@ func servedTypes() []string {
 // next gives the next response, or nil and the time at which to ask again; the
 // zero time means that nothing will happen without an answer or an edit.
 func (p *plan) next(now time.Time) (*response, time.Time) {
-	p.now = now
+	p.now, p.waiting = now, nil
 	if !p.scope.known {
 		return nil, time.Time{}
 	}
@@ -233,6 +234,12 @@ func (p *plan) drain(l *ledger) *response {
 func (p *plan) fill(l *ledger) *response {
 	r := &response{typ: l.typ}
 	spoken := map[string]struct{}{} // which a queue may name twice
+	waiting := len(p.waiting)
+	defer func() {
+		for _, name := range p.waiting[waiting:] {
+			l.due.push(name)
+		}
+	}()
 	for size, steps := 0, 0; size < batchBytes && r.names() < batchNames; steps++ {
 		name, ok := l.due.peek()
 		if !ok {
@@ -246,7 +253,12 @@ func (p *plan) fill(l *ledger) *response {
 			l.due.pop()
 			continue
 		}
-		e := p.shape(l.typ, name, p.scope.entry(l.typ, name))
+		e, wait := p.shape(l.typ, name, p.scope.entry(l.typ, name))
+		if wait {
+			l.due.pop()
+			spoken[name] = struct{}{}
+			continue
+		}
 		does := l.decide(name, e, p.ordered)
 		alone := (does == set || does == remove) && l.goesAlone(name)
 		if alone && r.names() > 0 {
@@ -324,7 +336,7 @@ func (p *plan) book(l *ledger, nonce string, nack bool, words string) *response 
 	} else {
 		l.accept(nonce)
 	}
-	r.found = p.learn(l, r, nack, words)
+	p.learn(l, r, nack, words)
 	if l.typ == xds.ClusterType {
 		p.bar(l, r, nack)
 	}

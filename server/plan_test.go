@@ -22,7 +22,7 @@ func newPlanned(t *testing.T) *planned {
 	p := &plan{
 		scope: newScope("shop/a"), opened: start, wait: 5 * time.Second, ordered: true,
 		ledgers: map[string]*ledger{cds: newLedger(cds), lds: newLedger(lds), rds: newLedger(rds)},
-		barrier: map[string]time.Time{}, bindRetry: time.Second, tables: map[string]*tableState{}, searches: true,
+		barrier: map[string]time.Time{}, bindRetry: time.Second, tables: map[string]*tableState{}, blamed: map[string]struct{}{}, searches: true,
 	}
 	for _, l := range p.ledgers {
 		l.wildcard = true

@@ -3,9 +3,12 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -26,9 +29,9 @@ type quarantine struct {
 }
 
 // suspicion is what is known of a part in one form that an Envoy rejected. One that no
-// connected Envoy rejected any more is kept as a hint: see Server.hints.
+// connected Envoy rejects any more is kept as a hint: see Server.hints.
 type suspicion struct {
-	at map[placed]struct{} // where it stands
+	at map[placed]struct{} // where it is
 	// accusers are the streams that rejected it, by what they know of it.
 	accusers map[*refusedPart]*stream
 	since    time.Time // of the first of them
@@ -39,7 +42,7 @@ type suspicion struct {
 // placed is a part of a table.
 type placed struct {
 	table string
-	unit
+	xds.Part
 }
 
 func newQuarantine() quarantine {
@@ -53,29 +56,21 @@ func (q *quarantine) poke() {
 	}
 }
 
-// heed takes what an answer to a table taught.
+// heed has what Envoys rejected reviewed after an answer to a table: an Envoy may have taken a part.
 func (s *Server) heed(st *stream, r *response) {
-	if r.found != nil {
-		s.accuse(st, r.found)
-		if r.found.replaces != nil {
-			st.acquitted = append(st.acquitted, r.found.replaces)
-		}
-	}
 	s.acquit(st)
-	if r.typ == xds.RouteType && len(s.quarantine.parts) > 0 {
-		s.quarantine.poke() // an Envoy may have taken a part
+	if r.typ == xds.RouteType && !r.probe && len(s.quarantine.parts) > 0 {
+		s.quarantine.poke()
 	}
 }
 
-// accuse books that a stream rejected a part, unless that is the Envoy's own matter by its
-// words.
-func (s *Server) accuse(st *stream, found *conviction) {
-	part := found.part
+// accuse books that a stream rejected a part, unless that is the Envoy's own matter by its words.
+func (s *Server) accuse(st *stream, table string, at xds.Part, part *refusedPart) {
 	if s.ownMatter(part.words) {
 		return
 	}
-	key := translate.RefusedPart{Table: found.table, Host: found.unit.host, Route: found.unit.route, Sum: part.sum}
-	if key.Route != "" { // a route is rejected in whatever table it stands
+	key := translate.RefusedPart{Table: table, Host: at.Host, Route: at.Route, Sum: part.Sum}
+	if key.Route != "" { // a route is rejected in whatever table it is
 		key.Table, key.Host = "", ""
 	}
 	of := s.quarantine.parts[key]
@@ -89,13 +84,30 @@ func (s *Server) accuse(st *stream, found *conviction) {
 	if len(of.accusers) == 0 {
 		of.since, of.taken = time.Now(), false
 	}
-	of.at[placed{found.table, found.unit}] = struct{}{}
+	of.at[placed{table, at}] = struct{}{}
 	of.accusers[part] = st
-	part.key, part.blamed = key, of.told
-	s.quarantine.poke()
+	part.key = key
+	part.setBlamed(of.told)
 }
 
-// room tells whether one more part can be remembered. A hint is given up for it.
+// setBlamed notes whether the part is in quarantine.
+func (r *refusedPart) setBlamed(blamed bool) {
+	if r.blamed != blamed {
+		r.blamed = blamed
+		r.in.unblamed += 1 - 2*int(number(blamed))
+	}
+}
+
+// ownMatter reports whether Envoy's words are about this Envoy and not about the rule: it was
+// built without something, or is set to a limit. Another Envoy may take the rule.
+func (s *Server) ownMatter(words string) bool {
+	return !s.options.blameRules && slices.ContainsFunc([]string{
+		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
+		"max program size", "has unknown fields",
+	}, func(part string) bool { return strings.Contains(words, part) })
+}
+
+// room reports whether one more part can be remembered. A hint is given up for it.
 func (q *quarantine) room() bool {
 	if len(q.parts) < maxQuarantine {
 		return true
@@ -109,7 +121,7 @@ func (q *quarantine) room() bool {
 	return false
 }
 
-// acquit books which parts a stream rejects no longer: they changed, or it left.
+// acquit books which parts a stream no longer rejects: they changed, or it left.
 func (s *Server) acquit(st *stream) {
 	for _, part := range st.acquitted {
 		if of := s.quarantine.parts[part.key]; of != nil && of.accusers[part] != nil {
@@ -121,22 +133,22 @@ func (s *Server) acquit(st *stream) {
 }
 
 // hints returns what other Envoys rejected of a table, in the forms that they rejected.
-func (s *Server) hints(table string) map[unit]*refusedPart {
-	out := map[unit]*refusedPart{}
+func (s *Server) hints(table string) map[xds.Part]xds.Fault {
+	out := map[xds.Part]xds.Fault{}
 	for key, of := range s.quarantine.parts {
 		for at := range of.at {
 			if at.table == table {
-				out[at.unit] = &refusedPart{sum: key.Sum, match: of.byMatch()}
+				out[at.Part] = xds.Fault{Sum: key.Sum, Match: of.byMatch()}
 			}
 		}
 	}
 	return out
 }
 
-// byMatch tells whether all that rejected the part rejected its match.
+// byMatch reports whether all that rejected the part rejected its match.
 func (of *suspicion) byMatch() bool {
 	for part := range of.accusers {
-		if !part.match {
+		if !part.Match {
 			return false
 		}
 	}
@@ -145,62 +157,65 @@ func (of *suspicion) byMatch() bool {
 
 // refusal is what the accusers said of the part.
 func (of *suspicion) refusal() translate.Refusal {
-	var words []string
+	var node, words string
 	for part, st := range of.accusers {
-		words = append(words, fmt.Sprintf("Envoy %q: %s", cmp.Or(st.node, st.peer), part.words))
+		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.words, words)) < 0 {
+			node, words = name, part.words
+		}
 	}
-	return translate.Refusal{Match: of.byMatch(), Words: slices.Min(words)}
+	return translate.Refusal{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
 }
 
-// forgive asks Envoys again for what they rejected: they may have been replaced by others.
+// forgive has what Envoys rejected tried again: they may have been replaced by others.
 func (s *Server) forgive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	forget := func(c *scope) {
+	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
 		for st := range c.streams {
-			for name, t := range st.tables {
-				if t.hopeless == "" && len(t.refused) == 0 {
-					continue
-				}
-				st.forgetTable(name)
-				st.tables[name] = &tableState{accepted: t.accepted, refused: map[unit]*refusedPart{}}
-				if l := st.ledgers[xds.RouteType]; l != nil {
-					l.rejected.remove(name)
-					st.mark(xds.RouteType, name)
-				}
-			}
-			s.acquit(st)
+			st.forgiven = true
+			st.setIdle(false)
+			st.poke()
 		}
-	}
-	forget(s.union)
-	for _, c := range s.scopes {
-		forget(c)
 	}
 }
 
-// refusedRoutes says what is kept from this Envoy because it refused it.
+// forgiveOne forgets what a stream rejected, if it was forgiven.
+func (s *Server) forgiveOne(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !st.forgiven {
+		return
+	}
+	st.forgiven = false
+	for name, t := range st.tables {
+		if t.hopeless == "" && len(t.refused) == 0 {
+			continue
+		}
+		st.forgetTable(name)
+		st.tables[name] = &tableState{accepted: t.accepted, refused: map[xds.Part]*refusedPart{}}
+		if l := st.ledgers[xds.RouteType]; l != nil {
+			l.rejected.remove(name)
+			st.mark(xds.RouteType, name)
+		}
+	}
+	s.acquit(st)
+}
+
+// refusedRoutes says what is kept from this Envoy because it rejected it.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var said []string
-	for name, t := range st.tables {
+	for name := range st.blamed {
 		if !st.scope.owns(gateway, xds.RouteType, name) {
 			continue
 		}
-		for u, part := range t.refused {
-			if part.blamed {
-				continue
+		for at, part := range st.tables[name].refused {
+			if !part.blamed {
+				said = append(said, fmt.Sprintf("Envoy %q rejected %s, which answers 500 there: %s", cmp.Or(st.node, st.peer), at, part.words))
 			}
-			said = append(said, fmt.Sprintf("Envoy %q rejected %s, which answers 500 there: %s", cmp.Or(st.node, st.peer), u, part.words))
 		}
 	}
 	slices.Sort(said)
 	return said
-}
-
-func (u unit) String() string {
-	if u.route == "" {
-		return fmt.Sprintf("host %q", u.host)
-	}
-	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(u.route, "HTTPRoute/"), u.host)
 }
 
 // logRejection warns of a rejection. One that repeats itself, and an address that cannot be
@@ -235,10 +250,20 @@ func (s *Server) rejectionWords(st *stream, r *response) (words string) {
 	return words
 }
 
-// logFindings logs which part of a table an answer showed to be bad.
-func (s *Server) logFindings(st *stream, r *response) {
-	if found := r.found; found != nil && !found.part.match {
-		s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", found.table).Stringer("part", found.unit).
-			Str("envoy", found.part.words).Msg("an Envoy rejects a part of a table: it answers 500, the table goes on without it")
+// maxFindings bounds how many parts of a table are logged one by one.
+const maxFindings = 20
+
+// logFindings logs which parts of a table an Envoy rejects.
+func (s *Server) logFindings(st *stream, table string, order []xds.Part, parts map[xds.Part]*refusedPart) {
+	event := func() *zerolog.Event {
+		return s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", table)
+	}
+	order = slices.DeleteFunc(order, func(at xds.Part) bool { return parts[at].Match }) // logged before
+	for _, at := range order[:min(len(order), maxFindings)] {
+		event().Stringer("part", at).Str("envoy", parts[at].words).
+			Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
+	}
+	if more := len(order) - maxFindings; more > 0 {
+		event().Int("parts", more).Msg("an Envoy rejects more parts of the table: they answer 500 there")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
@@ -240,4 +241,35 @@ func TestTheQuarantineEndsWithTheEnvoysThatRejected(t *testing.T) {
 	})
 	f.honest("edge-1")
 	f.leads("/big/"+strings.Repeat("x", 150), "big.example")
+}
+
+// Of 2,000 rules in one edit that an Envoy rejects, each is found and in quarantine; a good rule of
+// the same edit is served, and so are later edits.
+func TestThousandsOfRejectedRulesAreFound(t *testing.T) {
+	f := startFolded(t, Options{blameRules: true})
+	f.route("other", "one.example", "")
+	f.small("edge-1")
+	f.leads("/other", "one.example")
+	const routes, rules = 125, 16
+	var all strings.Builder
+	for i := range routes {
+		fmt.Fprintf(&all, "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: b%d}\nspec:\n  parentRefs: [{name: eg}]\n  rules:\n", i)
+		for k := range rules {
+			path := fmt.Sprintf("{type: RegularExpression, value: '/b%d/r%d/[a-z]{150}'}", i, k)
+			if i == routes/2 && k == 0 {
+				path = "{value: /good}"
+			}
+			fmt.Fprintf(&all, "  - matches: [{path: %s}]\n    filters: [{type: RequestRedirect, requestRedirect: {hostname: bad.example}}]\n", path)
+		}
+	}
+	began := time.Now()
+	f.write("bad.yaml", all.String())
+	f.leads("/good", "bad.example")
+	t.Logf("searched for %s, in %s", time.Since(began), regexp.MustCompile(`(?m)^gatefold_xds_probes_total.*$`).FindString(f.get(t, "/metrics")))
+	for _, i := range []int{0, routes / 2, routes - 1} {
+		f.waitFor(httpRoute(fmt.Sprint("b", i)), "edge-1", "max program size")
+	}
+	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
+	f.route("other", "two.example", "")
+	f.leads("/other", "two.example")
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,71 +42,86 @@ func (s *Server) tellQuarantine(ctx context.Context) {
 	}
 }
 
-// review finds which parts are in quarantine now. set is nil when they are the same as
-// before; again is the time until it is to be called again.
+// reviewed is how many parts are reviewed at a time under the lock.
+const reviewed = 200
+
+// review finds which parts are in quarantine now. set is nil when they are the same as before;
+// again is the time until it is to be called again.
 func (s *Server) review(now time.Time) (set translate.Quarantine, again time.Duration) {
-	for _, look := range s.looksAt() {
-		look.find()
-		s.locked(look.book)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	var keys []translate.RefusedPart
+	s.locked(func() {
+		keys = slices.AppendSeq(make([]translate.RefusedPart, 0, len(s.quarantine.parts)), maps.Keys(s.quarantine.parts))
+	})
 	changed, again := false, time.Hour
-	asking := s.asking()
-	for _, of := range s.quarantine.parts {
-		tell, wait := s.quarantines(of, asking, now)
-		again = min(again, wait)
-		if tell != of.told {
-			changed, of.told = true, tell
-			s.blame(of)
-		}
+	set = translate.Quarantine{}
+	for some := range slices.Chunk(keys, reviewed) {
+		s.locked(func() {
+			asking, blamed := map[string][]*stream{}, map[*stream]struct{}{}
+			for _, key := range some {
+				of := s.quarantine.parts[key]
+				if of == nil { // given up meanwhile
+					changed = true
+					continue
+				}
+				tell, wait := s.quarantines(of, asking, now)
+				again = min(again, wait)
+				if tell != of.told {
+					changed, of.told = true, tell
+					of.blame(blamed)
+				}
+				if tell {
+					set[key] = of.refusal()
+				}
+			}
+			for st := range blamed {
+				st.convictions++
+				s.settle(st)
+			}
+		})
 	}
 	if !changed {
 		return nil, again
 	}
-	set = translate.Quarantine{}
-	for key, of := range s.quarantine.parts {
-		if of.told {
-			set[key] = of.refusal()
-		}
-	}
 	return set, again
 }
 
-// quarantines tells whether a part is to be in quarantine: Envoys rejected it, none took it,
-// and every connected one that asks for it has answered, or had the time to. wait is the time
-// until that is over. Once it is in quarantine, an Envoy that connects does not end that
-// before it takes the part.
+// quarantines reports whether a part is to be in quarantine: Envoys rejected it, none took it, and
+// every connected one that asks for it has answered, or had the time to. wait is the time until that
+// is over. Once it is in quarantine, an Envoy that connects does not end that before it takes the
+// part.
 func (s *Server) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.accusers) == 0 || of.taken {
 		return false, time.Hour
 	}
-	if wait = of.since.Add(s.options.BarrierWait).Sub(now); of.told || wait <= 0 {
-		return true, time.Hour
-	}
-	accused := map[*stream]bool{}
+	accused := make(map[*stream]bool, len(of.accusers))
 	for _, st := range of.accusers {
 		accused[st] = true
 	}
+	all := true
 	for at := range of.at {
-		if slices.ContainsFunc(asking[at.table], func(st *stream) bool { return !accused[st] }) {
-			return false, wait
+		streams, known := asking[at.table]
+		if !known {
+			streams = s.askersOf(at.table)
+			asking[at.table] = streams
+		}
+		for _, st := range streams {
+			of.taken = of.taken || st.has(at)
+			all = all && accused[st]
 		}
 	}
-	return true, time.Hour
+	if of.taken {
+		return false, time.Hour
+	}
+	if wait = of.since.Add(s.options.BarrierWait).Sub(now); all || of.told || wait <= 0 {
+		return true, time.Hour
+	}
+	return false, wait
 }
 
-// asking returns the streams that ask for each table with a suspected part.
-func (s *Server) asking() map[string][]*stream {
-	out := map[string][]*stream{}
-	for _, of := range s.quarantine.parts {
-		for at := range of.at {
-			if _, done := out[at.table]; !done && len(of.accusers) > 0 {
-				out[at.table] = s.askersOf(at.table)
-			}
-		}
-	}
-	return out
+// has reports whether an Envoy took the newest form of a table with a part of it.
+func (st *stream) has(at placed) bool {
+	t := st.tables[at.table]
+	return t != nil && t.accepted != nil && t.accepted.source() == st.scope.entry(xds.RouteType, at.table) && !t.accepted.struck[at.Part]
 }
 
 // askersOf returns the streams that ask for a table, some twice.
@@ -122,84 +138,9 @@ func (s *Server) askersOf(table string) []*stream {
 }
 
 // blame has the part counted as the object's, or as what its accusers rejected.
-func (s *Server) blame(of *suspicion) {
+func (of *suspicion) blame(streams map[*stream]struct{}) {
 	for part, st := range of.accusers {
-		part.blamed = of.told
-		st.convictions++
-		s.settle(st)
-	}
-}
-
-// look is a table as an Envoy took it, in which suspected parts are looked for.
-type look struct {
-	*entry
-	parts map[unit][]lookedFor
-}
-
-// lookedFor is a part that is looked for.
-type lookedFor struct {
-	key   translate.RefusedPart
-	of    *suspicion
-	found bool
-}
-
-// looksAt returns the tables that Envoys took in which a suspected part may be.
-func (s *Server) looksAt() (looks []*look) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	byTable := map[string][]*look{}
-	for table, streams := range s.asking() {
-		byTable[table] = looksOf(table, streams)
-		looks = append(looks, byTable[table]...)
-	}
-	for key, of := range s.quarantine.parts {
-		if len(of.accusers) == 0 || of.taken {
-			continue
-		}
-		for at := range of.at {
-			for _, l := range byTable[at.table] {
-				l.parts[at.unit] = append(l.parts[at.unit], lookedFor{key: key, of: of})
-			}
-		}
-	}
-	return looks
-}
-
-// looksOf returns the forms of a table that these streams took, each once.
-func looksOf(table string, streams []*stream) (looks []*look) {
-	seen := map[*entry]bool{}
-	for _, st := range streams {
-		if t := st.tables[table]; t != nil && t.accepted != nil && !seen[t.accepted] {
-			seen[t.accepted] = true
-			looks = append(looks, &look{t.accepted, map[unit][]lookedFor{}})
-		}
-	}
-	return looks
-}
-
-// find looks for the parts. It is called without the lock: the table is never changed.
-func (l *look) find() {
-	if len(l.parts) == 0 {
-		return
-	}
-	e := l.entry
-	if e.Linear != nil {
-		linear := e.Linear()
-		e = &entry{Resource: &linear}
-	}
-	for u, body := range readTable(e).units {
-		for i, part := range l.parts[u] {
-			known := refusedPart{sum: part.key.Sum}
-			l.parts[u][i].found = known.covers(body)
-		}
-	}
-}
-
-// book notes what was found, under the lock.
-func (l *look) book() {
-	for _, parts := range l.parts {
-		for _, part := range parts {
-			part.of.taken = part.of.taken || part.found
-		}
+		part.setBlamed(of.told)
+		streams[st] = struct{}{}
 	}
 }

@@ -192,8 +192,8 @@ func (r *response) worldFrame() frame {
 	tail = appendText(tail, worldNonce, r.nonce)
 	buffers := make(mem.BufferSlice, 0, 2*len(r.world)+1)
 	for _, e := range r.world {
-		value := appendLength(appendText(nil, anyTypeURL, e.Type), anyValue, len(e.Body))
-		head := append(appendLength(nil, worldResources, len(value)+len(e.Body)), value...)
+		value := appendLength(appendTag(appendText(nil, anyTypeURL, e.Type), anyValue), len(e.Body))
+		head := append(appendLength(appendTag(nil, worldResources), len(value)+len(e.Body)), value...)
 		buffers = append(buffers, mem.SliceBuffer(head), mem.SliceBuffer(e.Body))
 	}
 	return frame{append(buffers, mem.SliceBuffer(tail))}

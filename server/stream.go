@@ -46,6 +46,7 @@ type stream struct {
 	// early are requests that wait until the scope is known; of the state-of-the-world
 	// protocol alone.
 	early    []*deltaRequest
+	forgiven bool  // what was rejected is to be tried again: see Server.forgive
 	usage    usage // of limits
 	objected objected
 }
@@ -196,7 +197,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 		plan: plan{
 			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
 			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-			tables: map[string]*tableState{}, searches: node.GetUserAgentName() == "envoy", hints: s.hints,
+			tables: map[string]*tableState{}, blamed: map[string]struct{}{}, searches: node.GetUserAgentName() == "envoy", hints: true,
 		},
 	}
 	unknown, err := s.join(st)
@@ -312,7 +313,6 @@ func (s *Server) tellAnswer(st *stream, answered *response, nack bool, request *
 	if nack {
 		s.logRejection(st, answered, request)
 	}
-	s.logFindings(st, answered)
 }
 
 // warnUnserved tells once of a stream that it asks in vain.
@@ -342,9 +342,13 @@ func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.D
 			return 0, err
 		}
 	}
+	s.forgiveOne(st)
 	for {
 		r, wait := s.nextOf(st)
 		switch {
+		case r == nil && len(st.waiting) > 0:
+			s.prepare(st)
+			continue
 		case r == nil && st.tired:
 			continue
 		case r == nil:

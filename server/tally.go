@@ -229,7 +229,7 @@ func (s *Server) objections(st *stream) map[*scope]objection {
 		}
 	}
 	for name := range st.blamed {
-		if st.tables[name] != nil && st.tables[name].unblamed() > 0 {
+		if st.tables[name].unblamed > 0 {
 			against(xds.RouteType, name, false)
 		}
 	}

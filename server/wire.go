@@ -35,26 +35,34 @@ type entry struct {
 	*xds.Resource
 	head  []byte
 	forms forms
+	// of is the target that this table is a form of, nil for a target; struck are the parts that
+	// it lacks.
+	of     *entry
+	struck map[xds.Part]bool
 }
 
 func newEntry(r *xds.Resource) *entry {
-	value := appendLength(appendText(nil, anyTypeURL, r.Type), anyValue, len(r.Body))
+	value := appendLength(appendTag(appendText(nil, anyTypeURL, r.Type), anyValue), len(r.Body))
 	inner := appendText(nil, resourceVersion, r.Version)
 	inner = appendText(inner, resourceName, r.Name)
-	inner = appendLength(inner, resourceAny, len(value)+len(r.Body))
+	inner = appendLength(appendTag(inner, resourceAny), len(value)+len(r.Body))
 	inner = append(inner, value...)
-	head := appendLength(nil, responseResources, len(inner)+len(r.Body))
+	head := appendLength(appendTag(nil, responseResources), len(inner)+len(r.Body))
 	return &entry{Resource: r, head: append(head, inner...)}
 }
 
 func (e *entry) size() int { return len(e.head) + len(e.Body) }
 
 func appendText(to []byte, field protowire.Number, text string) []byte {
-	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
+	return protowire.AppendString(appendTag(to, field), text)
 }
 
-func appendLength(to []byte, field protowire.Number, length int) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.BytesType), uint64(length))
+func appendTag(to []byte, field protowire.Number) []byte {
+	return protowire.AppendTag(to, field, protowire.BytesType)
+}
+
+func appendLength(to []byte, length int) []byte {
+	return protowire.AppendVarint(to, uint64(length))
 }
 
 // response is one DeltaDiscoveryResponse before it is put on the wire.
@@ -64,9 +72,7 @@ type response struct {
 	set     []*entry
 	removed []string // names
 	again   bool     // it was rejected before: see plan.rebind
-	probe   bool     // it is made to be rejected: see table.probe
-	// found is what its answer told of a bad part of a table, nil for nothing.
-	found *conviction
+	probe   bool     // it is made to be rejected: see xds.Probe
 	// at is when it was sent, forgotten what of it the client forgot since.
 	at        time.Time
 	forgotten map[string]struct{}

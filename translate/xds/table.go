@@ -1,0 +1,273 @@
+package xds
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Field numbers of envoy.config.route.v3 that are read by hand.
+const (
+	virtualHostName    protowire.Number = 1
+	virtualHostDomains protowire.Number = 2
+	routeMatchField    protowire.Number = 1
+	routeNameField     protowire.Number = 14
+)
+
+// Part names a part of a RouteConfiguration that Envoy can reject by itself: the route of a
+// virtual host or, with no Route, the host without its routes.
+type Part struct{ Host, Route string }
+
+func (p Part) String() string {
+	if p.Route == "" {
+		return fmt.Sprintf("host %q", p.Host)
+	}
+	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(p.Route, "HTTPRoute/"), p.Host)
+}
+
+// Piece is a part with its encoding.
+type Piece struct {
+	Part
+	Body []byte
+}
+
+// Sum tells forms of a part apart.
+func (p Piece) Sum() [sha256.Size]byte { return sha256.Sum256(p.Body) }
+
+// Fault is a form of a part that an Envoy rejects.
+type Fault struct {
+	Sum [sha256.Size]byte
+	// Match reports that the Envoy rejects the part also when it answers 500.
+	Match bool
+}
+
+// host is a virtual host that was taken apart. It has a list of routes or, when it is compiled, a
+// matcher.
+type host struct {
+	name, domains []byte // domains is the field
+	frame         []byte // all but routes and matcher
+	routes        [][]byte
+	matcher       []byte
+}
+
+// Pieces returns the parts of a RouteConfiguration of RouteConfiguration's making: each host, and
+// then its routes. A route that is in several leaves of a compiled host is there once.
+func Pieces(table []byte) (all []Piece) {
+	eachHost(table, func(h host) {
+		name := string(h.name)
+		all = append(all, Piece{Part{Host: name}, h.frame})
+		known := map[string]bool{}
+		h.eachRoute(func(body []byte) {
+			if route := nameOf(body); h.matcher == nil || !known[route] {
+				known[route] = true
+				all = append(all, Piece{Part{name, route}, body})
+			}
+		})
+	})
+	return all
+}
+
+func eachHost(table []byte, yield func(host)) {
+	eachField(table, func(number protowire.Number, _, value []byte) {
+		if number == routeConfigurationVirtualHosts {
+			yield(readHost(value))
+		}
+	})
+}
+
+func readHost(body []byte) (h host) {
+	eachField(body, func(number protowire.Number, field, value []byte) {
+		switch number {
+		case virtualHostRoutes:
+			h.routes = append(h.routes, value)
+			return
+		case virtualHostMatcher:
+			h.matcher = value
+			return
+		case virtualHostName:
+			h.name = value
+		case virtualHostDomains:
+			h.domains = append(h.domains, field...)
+		}
+		h.frame = append(h.frame, field...)
+	})
+	return h
+}
+
+// eachRoute yields the routes of a host, of a compiled one those of each leaf.
+func (h host) eachRoute(yield func(body []byte)) {
+	for _, body := range h.routes {
+		yield(body)
+	}
+	if h.matcher == nil {
+		return
+	}
+	editAt(h.matcher, leafPath(), func(list []byte) []byte {
+		eachField(list, func(number protowire.Number, _, value []byte) {
+			if number == routeListRoutes {
+				yield(value)
+			}
+		})
+		return list
+	})
+}
+
+// leafPath leads from a virtual host's matcher to the RouteList of each leaf.
+func leafPath() []protowire.Number {
+	return []protowire.Number{matcherTree, treePrefixes, prefixEntries, entryValue, onMatchAction, extensionConfig, anyValue}
+}
+
+// eachField yields every field of a message, whole and its value; the value of a field without a
+// length is nil. A message that cannot be read is a mistake of gatefold.
+func eachField(body []byte, yield func(number protowire.Number, field, value []byte)) {
+	for len(body) > 0 {
+		number, kind, tag := protowire.ConsumeTag(body)
+		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
+		if tag < 0 || size < 0 {
+			panic("xds: a RouteConfiguration that cannot be read")
+		}
+		var value []byte
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(body[tag:])
+		}
+		yield(number, body[:tag+size:tag+size], value)
+		body = body[tag+size:]
+	}
+}
+
+// editAt replaces the messages at a path of fields within a message.
+func editAt(body []byte, path []protowire.Number, replace func([]byte) []byte) []byte {
+	if len(path) == 0 {
+		return replace(body)
+	}
+	out := make([]byte, 0, len(body))
+	eachField(body, func(number protowire.Number, field, value []byte) {
+		if number == path[0] {
+			out = append(out, wrap(number, editAt(value, path[1:], replace))...)
+		} else {
+			out = append(out, field...)
+		}
+	})
+	return out
+}
+
+func nameOf(route []byte) (name string) {
+	eachField(route, func(number protowire.Number, _, value []byte) {
+		if number == routeNameField {
+			name = string(value)
+		}
+	})
+	return name
+}
+
+// Without returns a table in which faulty parts answer 500, or are left out where their match is
+// at fault; found are those that the table has in that form. A leaf that ends with a route that is
+// left out answers 404 behind it, which is no loss: such a route takes all that comes to the leaf
+// by its path alone, and Envoy takes any path that check took.
+func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
+	found = map[Part]bool{}
+	var hosts []Host
+	eachHost(table.Body, func(h host) {
+		at := Part{Host: string(h.name)}
+		switch fault, ok := faults[at]; {
+		case !ok || fault.Sum != sha256.Sum256(h.frame):
+			hosts = append(hosts, h.without(faults, found))
+			return
+		case !fault.Match:
+			hosts = append(hosts, h.closed())
+		}
+		found[at] = true
+	})
+	return RouteConfiguration(table.Name, hosts), found
+}
+
+// without returns a host without faulty routes.
+func (h host) without(faults map[Part]Fault, found map[Part]bool) Host {
+	keep := func(body []byte) []byte {
+		at := Part{string(h.name), nameOf(body)}
+		fault, ok := faults[at]
+		if !ok || fault.Sum != sha256.Sum256(body) {
+			return body
+		}
+		found[at] = true
+		if fault.Match {
+			return nil
+		}
+		return closedRoute(at.Route, body)
+	}
+	inner := slices.Clone(h.frame)
+	for _, body := range h.routes {
+		if kept := keep(body); kept != nil {
+			inner = append(inner, wrap(virtualHostRoutes, kept)...)
+		}
+	}
+	if h.matcher == nil {
+		return HostOf(inner)
+	}
+	return HostOf(append(inner, wrap(virtualHostMatcher, editAt(h.matcher, leafPath(), func(list []byte) []byte {
+		out := make([]byte, 0, len(list))
+		eachField(list, func(number protowire.Number, field, value []byte) {
+			if number != routeListRoutes {
+				out = append(out, field...)
+			} else if kept := keep(value); kept != nil {
+				out = append(out, wrap(number, kept)...)
+			}
+		})
+		return out
+	}))...))
+}
+
+// closed returns a host that answers 500 to everything.
+func (h host) closed() Host {
+	all := &routev3.Route{
+		Name:   "rejected",
+		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
+		Action: answers500(),
+	}
+	frame := append(wrap(virtualHostName, h.name), h.domains...)
+	return HostOf(append(frame, wrap(virtualHostRoutes, marshal(all))...))
+}
+
+// closedRoute returns a route that answers 500 to the requests of another.
+func closedRoute(name string, route []byte) []byte {
+	body := text(routeNameField, name)
+	eachField(route, func(number protowire.Number, field, _ []byte) {
+		if number == routeMatchField {
+			body = append(body, field...)
+		}
+	})
+	return append(body, marshal(&routev3.Route{Action: answers500()})...)
+}
+
+func answers500() *routev3.Route_DirectResponse {
+	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: http.StatusInternalServerError}}
+}
+
+// ProbeMark is in Envoy's words about the last route of a Probe.
+const ProbeMark = "gatefold-probe"
+
+// Probe returns a table with some parts, and at its end a route that no Envoy takes. Envoy reads a
+// table from its beginning and tells of the first fault. So its words have ProbeMark when it takes
+// all of the parts, and others when it does not; what it serves stays in any case.
+func Probe(name string, pieces []Piece) Resource {
+	bad := &routev3.Route{
+		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},
+		Action: answers500(),
+	}
+	var hosts []Host
+	last := marshal(&routev3.VirtualHost{Name: ProbeMark, Domains: []string{ProbeMark + ".invalid"}})
+	for _, p := range pieces {
+		if p.Route == "" {
+			hosts = append(hosts, HostOf(p.Body))
+		} else {
+			last = append(last, wrap(virtualHostRoutes, p.Body)...)
+		}
+	}
+	return RouteConfiguration(name, append(hosts, HostOf(append(last, marshal(&routev3.VirtualHost{Routes: []*routev3.Route{bad}})...))))
+}
