@@ -281,7 +281,7 @@ func (q *question) origin(r *rand.Rand) {
 
 func (q *question) upgrade(r *rand.Rand) {
 	q.add("connection", one(r, "Upgrade", "upgrade", "keep-alive, Upgrade", "Upgrade, x-a", "close"))
-	q.add("upgrade", one(r, "websocket", "websocket", "WebSocket", "foo", "websocket, foo", "h2c", "TLS/1.0"))
+	q.add("upgrade", one(r, "websocket", "websocket", "WebSocket", "foo", "websocket, foo", "h2c", "TLS/1.0", "connect-udp"))
 	if r.IntN(2) == 0 {
 		q.add("sec-websocket-version", "13")
 		q.add("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")

@@ -24,8 +24,8 @@ func metadata() []Endpoints {
 		list = append(list, Endpoints{network: netip.MustParsePrefix(network)})
 	}
 	for _, name := range []string{
-		"metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata.tencentyun.com",
-		"api.metadata.cloud.ibm.com", "instance-data", "instance-data.ec2.internal",
+		"metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata.tencentyun.com", "metadata.tencentyun",
+		"api.metadata.cloud.ibm.com", "instance-data", "instance-data.ec2.internal", "metadata.platformequinix.com", "metadata.packet.net",
 	} {
 		list = append(list, Endpoints{name: name})
 	}

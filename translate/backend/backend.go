@@ -167,36 +167,6 @@ func (r Reference) IsService() bool { return r.To.Group == "" && r.To.Kind == "S
 // IsBackend reports whether the reference is to a Backend object.
 func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == api.KindBackend }
 
-// Granted reports whether one of the ReferenceGrants of the target's namespace
-// lets the reference cross namespaces (Gateway API, ReferenceGrant).
-func (r Reference) Granted(grants []*gwv1.ReferenceGrant) bool {
-	for _, grant := range grants {
-		if grantsFrom(grant.Spec.From, r.From) && grantsTo(grant.Spec.To, r.To) {
-			return true
-		}
-	}
-	return false
-}
-
-func grantsFrom(from []gwv1.ReferenceGrantFrom, key manifest.Key) bool {
-	for _, f := range from {
-		if string(f.Group) == key.Group && string(f.Kind) == key.Kind && string(f.Namespace) == key.Namespace {
-			return true
-		}
-	}
-	return false
-}
-
-func grantsTo(to []gwv1.ReferenceGrantTo, key manifest.Key) bool {
-	for _, t := range to {
-		named := t.Name == nil || *t.Name == "" || string(*t.Name) == key.Name
-		if string(t.Group) == key.Group && string(t.Kind) == key.Kind && named {
-			return true
-		}
-	}
-	return false
-}
-
 // UnknownKind refuses a reference to something that is no backend.
 func (r Reference) UnknownKind() Resolution {
 	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)

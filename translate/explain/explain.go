@@ -80,6 +80,10 @@ func Request(view *ir.View, query Query) Answer {
 	}
 	r, refused := receive(query, port.Port)
 	r.clusters = view.Clusters
+	if r.query.Host != query.Host { // the path has another one
+		query.Host = r.query.Host
+		host = query.host(port)
+	}
 	answer := Answer{Port: port.Port, Path: r.path}
 	if host != nil {
 		answer.Domain = host.Domain

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -71,12 +72,37 @@ func (r *request) managed() *localReply {
 	switch {
 	case r.hostless:
 		return &localReply{status: http.StatusBadRequest, why: "the Connection header takes the Host header away"}
+	case !r.readDatagramTarget():
+		return &localReply{status: http.StatusNotFound, why: "Envoy takes upgrade: connect-udp only for a path /.well-known/masque/udp/HOST/PORT/"}
 	case strings.Contains(r.query.Path, "#") || strings.Contains(stripDotParameters(path), "%00"):
 		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses the path: it has # or %00"}
 	case r.query.Method == methodQuery && r.headers.first("content-type") == "":
 		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses QUERY without a content-type"}
 	}
 	return nil
+}
+
+// readDatagramTarget has the path of a request with the header upgrade: connect-udp replace its
+// host, as RFC 9298 says and Envoy does, with or without a Connection header. It reports false
+// where the path has none.
+func (r *request) readDatagramTarget() bool {
+	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
+		return true
+	}
+	path := r.path + r.search
+	parts := strings.Split(path, "/")
+	if !strings.HasPrefix(path, "/.well-known/masque/udp/") || len(parts) != 7 || parts[4] == "" || parts[5] == "" || parts[6] != "" {
+		return false
+	}
+	host, err := url.PathUnescape(parts[4])
+	if err != nil {
+		return false
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	r.query.Host = host + ":" + parts[5]
+	return true
 }
 
 // cleanConnection removes the headers that the Connection header names. That of an upgrade

@@ -43,7 +43,7 @@ var oddLines = []string{
 	"connection: close", "connection: keep-alive", "connection: upgrade", "connection: x-mine, close", "connection: host", "connection: te",
 	"connection: x-forwarded-for", "connection: :path", "connection: a,b,c,d,e,f,g,h,i", "connection: a,b,c,d,e,f,g,h,i,j", "connection: Content-Type",
 	"connection: connection, x-a", "connection: x-forwarded-port", "connection: upgrade, x-mine", "upgrade: websocket", "upgrade: WebSocket",
-	"upgrade: foo", "upgrade: h2c", "upgrade: websocket, foo", "upgrade:", "http2-settings: x", "te: trailers", "te: gzip", "te: trailers, gzip",
+	"upgrade: foo", "upgrade: h2c", "upgrade: connect-udp", "upgrade: websocket, foo", "upgrade:", "http2-settings: x", "te: trailers", "te: gzip", "te: trailers, gzip",
 	"te: Trailers", "te: " + strings.Repeat("x", 256), "te:", "expect: 200-ok", "x-forwarded-proto: https", "x-forwarded-proto: HTTPS",
 	"x-forwarded-proto:", "x-forwarded-proto: foo", "x-forwarded-for: 203.0.113.9", "x-forwarded-for: 1.1.1.1, 2001:DB8::1", "x-forwarded-for: junk",
 	"x-forwarded-for:", "x-forwarded-for: 1.1.1.1:80", "referer: http://a.test/x", "referer: http://a.test/#f", "referer: http://u:p@a.test/",
@@ -105,6 +105,16 @@ func (m *managed) askKnown() {
 		m.ask("CONNECT", "/", "a.test", "content-length: "+length)
 	}
 	m.ask("CONNECT", "/", "a.test", "transfer-encoding: chunked")
+	for _, path := range []string{
+		"/", "/.well-known/masque/udp/a.test/80/", "/.well-known/masque/udp/b.test/80/", "/.well-known/masque/udp/a.test/80",
+		"/.well-known/masque/udp//80/", "/.well-known/masque/udp/a.test//", "/.well-known/masque/udp/a.test/80/?q", "/.well-known/masque/udp/a.test/80/x/",
+		"/.well-known/masque/udp/a%2etest/80/", "/.well-known/masque/udp/2001:db8::1/80/", "/.well-known/masque/udp/a%zz/80/", "/.well-known/masque/udp/%61.test/0x/",
+		"/.well-known/masque/udp/a%2ftest/80/", "/.well-known/masque/udp/a%20b/80/", "/.well-known/masque/udp/a.test/%38/", "/.well-known/masque/udp/%E4/8/", "/.well-known/masque/udp/a.test/x;y/",
+	} {
+		for _, connection := range []string{"close", "keep-alive", "upgrade", "x-a"} {
+			m.ask("GET", path, "a.test", "connection: "+connection, "upgrade: Connect-UDP")
+		}
+	}
 	for _, host := range []string{"u@a.test", "a_b.test", "a.test:99999", "a.test:80", "[::1]:80", ""} {
 		for _, origin := range []string{host, "http://" + host, "https://" + host, "http://a.test"} {
 			m.ask("POST", "/csrf", host, "origin: "+origin, "content-length: 0")

@@ -1,0 +1,79 @@
+package backend
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Grants are the ReferenceGrants of one namespace, by who is granted: a question costs the
+// grants of that kind and namespace, whatever others are written.
+type Grants struct {
+	all  []*gwv1.ReferenceGrant
+	from map[referrer][]targets
+}
+
+// referrer is a kind of object in a namespace, which refers.
+type referrer struct {
+	kind      schema.GroupKind
+	namespace string
+}
+
+// targets are the names that one ReferenceGrant permits, by kind; "" is every name.
+type targets map[schema.GroupKind]map[string]struct{}
+
+// ReadGrants returns the grants of one namespace.
+func ReadGrants(all []*gwv1.ReferenceGrant) *Grants {
+	g := &Grants{all: all, from: map[referrer][]targets{}}
+	for _, grant := range all {
+		to := targetsOf(grant.Spec.To)
+		seen := map[referrer]bool{}
+		for _, f := range grant.Spec.From {
+			from := referrer{schema.GroupKind{Group: string(f.Group), Kind: string(f.Kind)}, string(f.Namespace)}
+			if !seen[from] {
+				g.from[from] = append(g.from[from], to)
+			}
+			seen[from] = true
+		}
+	}
+	return g
+}
+
+func targetsOf(to []gwv1.ReferenceGrantTo) targets {
+	out := targets{}
+	for _, t := range to {
+		kind, name := schema.GroupKind{Group: string(t.Group), Kind: string(t.Kind)}, ""
+		if t.Name != nil {
+			name = string(*t.Name)
+		}
+		if out[kind] == nil {
+			out[kind] = map[string]struct{}{}
+		}
+		out[kind][name] = struct{}{}
+	}
+	return out
+}
+
+// Same reports whether two values are of the same ReferenceGrants.
+func (g *Grants) Same(other *Grants) bool { return slices.Equal(g.all, other.all) }
+
+// Permit reports whether one of the grants lets the reference into their namespace
+// (Gateway API, ReferenceGrant).
+func (g *Grants) Permit(r Reference) bool {
+	for _, to := range g.from[referrer{r.From.GroupKind(), r.From.Namespace}] {
+		if to.has(r.To) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t targets) has(key manifest.Key) bool {
+	names := t[key.GroupKind()]
+	_, named := names[key.Name]
+	_, all := names[""]
+	return named || all
+}
