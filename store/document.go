@@ -262,7 +262,8 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 		d.report(at, object, p)
 	} else {
 		where := find(d.root, slices.Concat(at, parsePath("kind")))
-		d.foreign = append(d.foreign, foreign{gvk.GroupKind(), where, openedBy(object)})
+		opens, policy := openedBy(object)
+		d.foreign = append(d.foreign, foreign{gvk.GroupKind(), where, opens, policy})
 	}
 	return gvk, false
 }

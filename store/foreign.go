@@ -26,7 +26,9 @@ type Ignored struct {
 type foreign struct {
 	kind  apischema.GroupKind
 	place place
-	opens string // what is served without it, for a policy; see openedBy
+	// opens is what is served without it, for a policy; see openedBy.
+	opens    string
+	unserved *manifest.Unserved
 }
 
 // remedies are the kinds of others that people write for what gatefold does, and what to
@@ -47,6 +49,15 @@ type sight struct {
 	place place
 	count int
 	opens string // of the first that is a policy of what is served
+	// unserved are those that are such policies.
+	unserved []placedUnserved
+}
+
+// placedUnserved is a policy of others, and where it is written.
+type placedUnserved struct {
+	file string
+	place
+	manifest.Unserved
 }
 
 // foreignKinds counts the documents of files that gatefold does not use, sorted by kind,
@@ -62,6 +73,9 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 			}
 			at.count++
 			at.opens = cmp.Or(at.opens, o.opens)
+			if o.unserved != nil {
+				at.unserved = append(at.unserved, placedUnserved{f.path, o.place, *o.unserved})
+			}
 			seen[o.kind] = at
 		}
 	}
@@ -79,10 +93,27 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 		problems = append(problems, manifest.Problem{
 			Code: "KindIgnored", Severity: manifest.Warning, File: at.file, Line: at.place.line, Column: at.place.column, Field: "kind",
 			Message: fmt.Sprintf("gatefold does not serve the kind %s (%d in the folder)%s", clean(kind.String()), at.count, words), Hint: hint,
+			Unserved: at.first(),
 		})
 	}
 	slices.SortFunc(ignored, func(a, b Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 	return ignored, problems
+}
+
+// first returns the first policies in the order of the files, nil for none.
+func (s *sight) first() *[]manifest.Unserved {
+	if len(s.unserved) == 0 {
+		return nil
+	}
+	slices.SortFunc(s.unserved, func(a, b placedUnserved) int {
+		return cmp.Or(strings.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+	})
+	var list []manifest.Unserved
+	for _, one := range s.unserved[:min(len(s.unserved), maxUnserved)] {
+		one.File, one.Line, one.Column = one.file, one.line, one.column
+		list = append(list, one.Unserved)
+	}
+	return &list
 }
 
 // isForeign reports whether a document is none of Kubernetes: it has neither apiVersion

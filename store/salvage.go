@@ -46,7 +46,11 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 		p.Severity = manifest.Error
 	}
 	if k.Targets {
-		k.Meaning = cmp.Or(servedWithout(object), k.Meaning, "its targets are served without it")
+		words, unserved := servedWithout(object)
+		k.Meaning = cmp.Or(words, k.Meaning, "its targets are served without it")
+		if unserved != nil {
+			p.Unserved = &[]manifest.Unserved{*unserved}
+		}
 	}
 	p.Message = fmt.Sprintf("%s has the kind %s; gatefold does not serve it: %s", cmp.Or(k.Of, "kgateway"), k.Kind, k.Meaning)
 	broken := d.broken
@@ -64,20 +68,20 @@ func foreignTargets() []apischema.GroupKind {
 
 // openedBy names the targets that are served without an object of a kind that is none of
 // ours; "" for one that is no policy of what gatefold serves.
-func openedBy(object map[string]any) string {
+func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
-		return ""
+		return "", nil
 	}
 	return servedWithout(object)
 }
 
 // servedWithout names the targets that are served without an object; "" for none.
-func servedWithout(object map[string]any) string {
+func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
 	if len(r.found) == 0 {
-		return ""
+		return "", nil
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	namespace := cmp.Or(text(metadata["namespace"]), metav1.NamespaceDefault)
@@ -85,7 +89,24 @@ func servedWithout(object map[string]any) string {
 	if len(r.found) > 1 {
 		verb = " are served without it"
 	}
-	return namesOf(r.found, namespace) + verb
+	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
+}
+
+// maxUnserved is how many targets of a policy that is not served are remembered, and how many
+// such policies of one kind of others.
+const maxUnserved = 64
+
+// unservedPolicy is a policy of a kind that gatefold does not serve, with its first targets.
+func unservedPolicy(object map[string]any, namespace string, targets []Target) *manifest.Unserved {
+	metadata, _ := object["metadata"].(map[string]any)
+	group, _, _ := strings.Cut(text(object["apiVersion"]), "/")
+	policy := &manifest.Unserved{Policy: manifest.Key{
+		Group: clean(group), Kind: clean(text(object["kind"])), Namespace: clean(namespace), Name: clean(text(metadata["name"])),
+	}}
+	for _, target := range targets[:min(len(targets), maxUnserved)] {
+		policy.Targets = append(policy.Targets, target.words(namespace))
+	}
+	return policy
 }
 
 // written returns the object that at leads to as it is written: a check has dropped what

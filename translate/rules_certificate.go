@@ -29,7 +29,7 @@ type certificateIn struct {
 // certificateRules follow references to certificates and to those of authorities.
 type certificateRules struct {
 	in          certificateIn
-	grants      *memo.Rule[string, []*gwv1.ReferenceGrant]
+	grants      *memo.Rule[string, *backend.Grants]
 	certificate *memo.Rule[backend.Reference, listen.Certificate]
 	authority   *memo.Rule[backend.Reference, listen.Authority]
 	certNames   *memo.Rule[manifest.Key, []string]
@@ -37,7 +37,7 @@ type certificateRules struct {
 
 func newCertificateRules(e *memo.Engine, in certificateIn) *certificateRules {
 	r := &certificateRules{in: in}
-	r.grants = memo.NewRule(e, "grants", r.runGrants, slices.Equal[[]*gwv1.ReferenceGrant])
+	r.grants = memo.NewRule(e, "grants", r.runGrants, (*backend.Grants).Same)
 	r.certificate = memo.NewRule(e, "certificate", r.runCertificate, identical)
 	r.authority = memo.NewRule(e, "authority", r.runAuthority, identical)
 	r.certNames = memo.NewRule(e, "certnames", r.runCertNames, slices.Equal[[]string])
@@ -45,7 +45,7 @@ func newCertificateRules(e *memo.Engine, in certificateIn) *certificateRules {
 }
 
 // runGrants gathers a namespace's grants once for all references into it.
-func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) []*gwv1.ReferenceGrant {
+func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) *backend.Grants {
 	var out []*gwv1.ReferenceGrant
 	for _, key := range r.in.grantIndex.Get(c, namespace) {
 		object, _ := r.in.grants.Get(c, key)
@@ -53,7 +53,7 @@ func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) []*gwv1.Refe
 			out = append(out, grant)
 		}
 	}
-	return out
+	return backend.ReadGrants(out)
 }
 
 // refer completes a listener's reference (Gateway API, SecretObjectReference).
@@ -80,7 +80,7 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
 			fmt.Sprintf("kind %s of group %q holds no certificate", ref.To.Kind, ref.To.Group), "refer to a Secret of type kubernetes.io/tls")
 	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(r.grants.Get(c, ref.To.Namespace)) {
+	if ref.To.Namespace != ref.From.Namespace && !r.grants.Get(c, ref.To.Namespace).Permit(ref) {
 		why := ref.NotGranted()
 		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
 	}
@@ -107,7 +107,7 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 			fmt.Sprintf("kind %s of group %q holds no certificates of authorities", ref.To.Kind, ref.To.Group),
 			"refer to a ConfigMap or Secret with ca.crt")
 	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(r.grants.Get(c, ref.To.Namespace)) {
+	if ref.To.Namespace != ref.From.Namespace && !r.grants.Get(c, ref.To.Namespace).Permit(ref) {
 		why := ref.NotGranted()
 		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
 	}

@@ -1,8 +1,6 @@
 package translate
 
 import (
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -14,7 +12,7 @@ import (
 type referenceIn struct {
 	*hintRules
 	*backendObjects
-	grants     *memo.Rule[string, []*gwv1.ReferenceGrant]
+	grants     *memo.Rule[string, *backend.Grants]
 	extensions *objects
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
 }
@@ -46,7 +44,7 @@ func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.
 	if !ref.Known() {
 		return ref.UnknownKind()
 	}
-	if ref.To.Namespace != ref.From.Namespace && !ref.Granted(r.in.grants.Get(c, ref.To.Namespace)) {
+	if ref.To.Namespace != ref.From.Namespace && !r.in.grants.Get(c, ref.To.Namespace).Permit(ref) {
 		return ref.NotGranted()
 	}
 	if ref.IsBackend() {

@@ -37,6 +37,21 @@ type Problem struct {
 	Cause Field `json:"-"`
 	// Excerpt is the line with a caret under the column. Never filled for Secrets.
 	Excerpt string `json:"excerpt,omitempty"`
+	// Unserved are the policies that it is about, of a kind that gatefold does not serve; nil
+	// for none.
+	Unserved *[]Unserved `json:"-"`
+}
+
+// Unserved is a policy of a kind that gatefold does not serve.
+type Unserved struct {
+	Policy Key
+	// Targets are what it is for, in words: "HTTPRoute shop/cart", with "#" and the name of a
+	// rule or listener behind it, or "each HTTPRoute in namespace shop", with its labels behind
+	// that: " with app=cart,tier=web".
+	Targets []string
+	// File, Line and Column are where it is written, zero where the Problem is.
+	File         string
+	Line, Column int
 }
 
 // SortProblems orders problems by place, then object, field, code and message.

@@ -111,6 +111,8 @@ type reporter struct {
 	report *Report
 	over   *overlaps // nil until it is asked for
 	named  map[policyAt]bool
+	// unserved is where the policies of kinds that gatefold does not serve are written.
+	unserved map[manifest.Key]store.Place
 }
 
 func (b *reporter) listener() {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,6 +82,7 @@ func (b *reporter) policies() {
 			b.addTraffic(p, "", "")
 		}
 	}
+	b.unservedPolicies()
 	for _, name := range b.clusters() {
 		b.backendPolicies(name)
 	}
@@ -88,6 +90,55 @@ func (b *reporter) policies() {
 		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return b2i(x.State != ir.NotInForce) - b2i(y.State != ir.NotInForce) })
 		b.report.Policies = b.report.Policies[:maxPolicies]
 	}
+}
+
+// unservedPolicies adds the policies on the way of a kind that gatefold does not serve.
+func (b *reporter) unservedPolicies() {
+	b.unserved = map[manifest.Key]store.Place{}
+	targets := b.policyTargets()
+	for _, problem := range b.facts.Problems {
+		if problem.Unserved == nil {
+			continue
+		}
+		for _, policy := range *problem.Unserved {
+			for _, at := range targets {
+				section, ok := at.isTarget(policy)
+				if !ok {
+					continue
+				}
+				b.unserved[policy.Policy] = store.Place{File: cmp.Or(policy.File, problem.File), Line: cmp.Or(policy.Line, problem.Line), Column: cmp.Or(policy.Column, problem.Column)}
+				b.addPolicy(PolicyReport{
+					Object: policy.Policy, Target: at.words(section), State: ir.NotInForce, At: Source{Object: policy.Policy},
+					Reason: "gatefold does not serve the kind " + policy.Policy.Kind,
+				})
+			}
+		}
+	}
+}
+
+// isTarget reports whether a policy is for the object, and for which section of it.
+func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok bool) {
+	for _, target := range policy.Targets {
+		target, labels, _ := strings.Cut(target, " with ")
+		name, section, _ := strings.Cut(target, "#")
+		if section != "" && section != s.section {
+			continue
+		}
+		if name == s.object.String() || name == fmt.Sprintf("each %s in namespace %s", s.object.Kind, s.object.Namespace) && s.has(labels) {
+			return section, true
+		}
+	}
+	return "", false
+}
+
+// has reports whether the object has the labels of a text such as "app=cart,tier=web".
+func (s policyTarget) has(labels string) bool {
+	for pair := range strings.SplitSeq(labels, ",") {
+		if name, value, found := strings.Cut(pair, "="); found && s.labels[name] != value {
+			return false
+		}
+	}
+	return true
 }
 
 // attached returns the policies that attach to the rule and what is above it, and the one that
@@ -296,6 +347,9 @@ func (b *reporter) addPolicy(out PolicyReport) {
 func (b *reporter) placePolicies() {
 	for i := range b.report.Policies {
 		p := &b.report.Policies[i]
+		if place, ok := b.unserved[p.Object]; ok {
+			p.At.Place = place
+		}
 		if stale, ok := b.facts.Stale[p.Object]; ok {
 			p.At.Place = stale.Place
 			continue
