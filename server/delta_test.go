@@ -90,6 +90,27 @@ func TestTheOrderOfASwapIsGatedByAnswers(t *testing.T) {
 	c.take("Cluster -old")
 }
 
+// A cluster comes back before the Envoy has answered its removal: routes to it wait until it
+// is there again.
+func TestAClusterComesBackWhileItsRemovalIsUnanswered(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Cluster a@1", "Cluster b@1", "Listener http@1", "RouteConfiguration r1@b", "RouteConfiguration r2@1")
+	c := connected(r)
+	c.take("Cluster a@1 b@1")
+	c.take("Listener http@1")
+	c.take("RouteConfiguration r1@b r2@1")
+	r.publish("-Cluster b", "RouteConfiguration r1@a")
+	c.take("RouteConfiguration r1@a")
+	removal := c.want("Cluster -b")
+	r.publish("Cluster b@1", "RouteConfiguration r1@b")
+	c.barrier(r, "Cluster x@1") // the routes wait
+	c.ack(removal)
+	cluster := c.want("Cluster b@1")
+	c.barrier(r, "Cluster x@2")
+	c.ack(cluster)
+	c.take("RouteConfiguration r1@b")
+}
+
 // barrier shows that nothing was sent before: the cluster of change comes next.
 func (c *client) barrier(r *running, change string) {
 	c.t.Helper()

@@ -154,15 +154,16 @@ func (p *plan) gate(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled gives when the last of the clusters was sent that are waited for, zero
-// when there is none.
+// unsettled returns when the last of the clusters was sent that are waited for, zero
+// when there is none. A removal is waited for while an edit wants something of it back: the
+// Envoy has lost a cluster that cannot be sent again before its answer.
 func (p *plan) unsettled() (last time.Time) {
 	for _, at := range p.barrier {
 		last = latest(last, at)
 	}
 	if l := p.ledgers[xds.ClusterType]; l != nil {
 		for _, r := range l.flight {
-			if len(r.set) > 0 && r.at.After(p.waived) {
+			if (len(r.set) > 0 || len(l.again) > 0) && r.at.After(p.waived) {
 				last = latest(last, r.at)
 			}
 		}
