@@ -22,7 +22,7 @@ func TestHostileKinds(t *testing.T) {
 	first := testsize.Seed(t)
 	told := 0
 	for seed := first; seed < first+uint64(testsize.Of(t, 10)); seed++ {
-		r, w := rand.New(rand.NewPCG(seed, 12)), newFenced(t, translate.Options{})
+		r, w := rand.New(rand.NewPCG(seed, 12)), newFenced(t, translate.Options{MaxCopies: 5000})
 		files := innocentTeam("/a")
 		if problems := w.apply(tree(files)); len(problems) > 0 {
 			t.Fatal(problemsText(problems), problems[0].Message)
@@ -269,6 +269,27 @@ func hostileKinds() map[string]func(r *rand.Rand, name string) string {
 					return "{matches: " + list(matches, func(j int) string { return path(i*matches + j) }) + "}"
 				}))
 			})
+		},
+		"copies": func(r *rand.Rand, name string) string {
+			hosts, rules, matches, headers := around(r, 16), 1+r.IntN(16), around(r, 8), around(r, 16)
+			values := list(headers, func(i int) string {
+				return fmt.Sprintf("{name: x-%d, value: '%s'}", i, strings.Repeat("v", around(r, 400)))
+			})
+			match := pick(r, "path: {value: /p%d}", "path: {type: RegularExpression, value: '/p%d/(a|b)*'}", "path: {value: /p%d}, headers: "+values, "path: {value: /p%d}, queryParams: [{name: q, type: RegularExpression, value: '[a-z]{1,30}'}]")
+			rest := pick(r, "", "filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: "+values+"}}]", "filters: [{type: ExtensionRef, extensionRef: {group: gateway.kgateway.dev, kind: TrafficPolicy, name: "+name+"}}]",
+				"backendRefs: "+list(headers, func(int) string {
+					return "{name: s, namespace: innocent, port: 80, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: x, value: v}]}}]}"
+				}))
+			fields := pick(r, "headerModifiers: {response: {set: "+values+"}}", "cors: {allowOrigins: ['https://*.example.com', 'https://*.example.org']}", "transformation: {request: {set: "+values+"}}")
+			head, parent := hostileParent+", hostnames: "+list(hosts, host), ""
+			if r.IntN(3) == 0 { // below a root
+				head, parent = "parentRefs: [{kind: HTTPRoute, group: gateway.networking.k8s.io, name: "+name+"}]", "---\n"+hostileHTTP(name, list(hosts, host), "[{matches: [{path: {value: /}}], allowedRoutes: {}}]")+"\n"
+			}
+			return documents(around(r, 8), func(i int) string {
+				return hostileObject(hostileGateway, "HTTPRoute", fmt.Sprint(name, i), "{"+head+", rules: "+list(rules, func(j int) string {
+					return "{matches: " + list(matches, func(k int) string { return "{" + fmt.Sprintf(match, j*matches+k) + "}" }) + ", " + rest + "}"
+				})+"}")
+			}) + parent + "---\n" + hostileObject(hostileGroup, "TrafficPolicy", name, "{"+pick(r, "", "targetSelectors: [{group: gateway.networking.k8s.io, kind: HTTPRoute, matchLabels: {app: x}}], ")+fields+"}")
 		},
 		"foreign hostnames": func(r *rand.Rand, name string) string {
 			return documents(20, func(i int) string {

@@ -199,7 +199,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 		policyRules: n.policies, backend: n.references.backend, admitted: n.attachments.admitted,
 		routes: in.routes, quarantine: in.quarantine, Options: n.Options,
 	})
-	n.spread = newSpreadRules(e, spreadIn{admitted: n.attachments.admitted, flat: n.nodes.flat, routes: in.routes, Options: n.Options})
+	n.spread = newSpreadRules(e, spreadIn{policyRules: n.policies, admitted: n.attachments.admitted, flat: n.nodes.flat, routes: in.routes, Options: n.Options})
 	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
 	n.streams = newStreamRules(e, streamIn{
 		spreadRules: n.spread, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,

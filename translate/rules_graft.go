@@ -63,7 +63,7 @@ type graftIn struct {
 	*budgetRules
 	*linkRules
 	flat     *memo.Rule[flatKey, *flatOut]
-	overload *memo.Rule[struct{}, map[manifest.Key]overload]
+	overload *memo.Rule[struct{}, *overloads]
 	routes   *objects
 	Options
 }
@@ -103,7 +103,8 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
 	out := &graftOut{Tables: append(tables, guests...)}
-	if _, cut := r.in.overload.Get(c, struct{}{})[key.root()]; cut {
+	over := r.in.overload.Get(c, struct{}{})
+	if over.cuts(key) {
 		out.Tables = nil
 	}
 	if key.Via != "" {
@@ -112,13 +113,13 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	}
 	budgets := r.in.overBudget(c, key)
 	for _, point := range flat.Points {
-		found, over := r.searchOf(c, key, point), r.in.overPoint(c, key, point, budgets)
-		if over != nil {
-			out.tooMany(point, over)
+		found, stopped := r.searchOf(c, key, point), r.in.overPoint(c, key, point, budgets)
+		if stopped != nil {
+			out.tooMany(point, stopped)
 		} else {
 			out.complain(found)
 		}
-		if found.live > 0 && found.missing == "" && over == nil && !point.Guarded {
+		if found.live > 0 && found.missing == "" && stopped == nil && !point.Guarded && !over.closes(key, point) {
 			continue
 		}
 		e, problems := flat.encode(point.Rest)
@@ -157,6 +158,10 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		if len(link.Refused) == 0 {
 			return nil
 		}
+		return out
+	}
+	if why, cut := r.in.overload.Get(c, struct{}{}).Cut[shareKey{key.child().root(), key.Child}]; cut {
+		out.Refused = append(slices.Clone(out.Refused), route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + why.String(), Told: true})
 		return out
 	}
 	flat := r.in.flat.Get(c, key.child())

@@ -49,6 +49,8 @@ type levelOut struct {
 	// is named and missing, or unusable.
 	Closed   *closing
 	Problems []manifest.Problem
+	// Burden is what the level adds to each match of the rule, where no other level has a say.
+	Burden route.Burden
 }
 
 type policyIn struct {
@@ -210,7 +212,9 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	}
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
-	out.Closed = gathered.closed
+	if out.Closed = gathered.closed; out.Closed == nil {
+		out.Burden = route.ExtrasBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
+	}
 	return out
 }
 

@@ -25,16 +25,33 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 		out = append(out, r.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
 	}
 	own := rule.Position[len(rule.Position)-2]
-	if targeted || slices.ContainsFunc(rules[own].Filters, func(f gwv1.HTTPRouteFilter) bool {
-		_, ok := extension(of.Namespace, f)
-		return ok
-	}) {
+	if targeted || namesPolicies(of, &rules[own]) {
 		return append(out, r.policies.Get(c, ruleKey{of, own}))
 	}
 	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != nil }) {
 		return append(out, nil)
 	}
 	return nil
+}
+
+// namesPolicies reports whether a rule of a route names TrafficPolicies in its filters.
+func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
+	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
+		_, ok := extension(of.Namespace, f)
+		return ok
+	})
+}
+
+// loadOf returns what a route that stands below no other puts into a table, its policies
+// included.
+func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
+	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
+	return route.LoadOf(object, func(rule int) route.Burden {
+		if !targeted && !namesPolicies(object.Key, &rules[rule]) {
+			return route.Burden{}
+		}
+		return r.policies.Get(c, ruleKey{object.Key, rule}).Burden
+	})
 }
 
 // addPolicies puts the policies into the rules of a node, before they are handed

@@ -149,6 +149,9 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 			out.Problems = append(out.Problems, problems...)
 			out.Unserved(problems[0].Field + ": " + problems[0].Message)
 		}
+		if e != nil && key.Port == 0 { // it stands in no table
+			e = &entry{Rule: e.Rule, Own: e.Own}
+		}
 		if e != nil {
 			out.Entries = append(out.Entries, e)
 		}

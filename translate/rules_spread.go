@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -14,57 +15,94 @@ import (
 )
 
 // A match of a route stands once in the table of every host of every port that its
-// route serves on: a few routes of 16 hostnames, attached to 64 listeners each,
-// come to a million. What stands in tables beyond freeTables for each match of the
-// folder is therefore bounded for all of them together; where it is more, the
-// routes that are in the most tables serve nowhere, so that those of other people,
-// who write as usual, stay. Nobody looks at this while the tables are few.
+// route serves on, with all that its rule and its policies add: a few routes of 16
+// hostnames come to a million routes of Envoy. Each copy is therefore counted before it is
+// made, by what it costs Envoy (route.Load), and beyond what is free: what is written, and
+// freeTables for each match. All namespaces have the rest, Options.MaxCopies, in equal
+// parts; what one does not need goes to the others. In a namespace that asks for more than
+// its part, the routes that ask for the least are served, and the others serve nowhere. Nothing
+// looks at this while the sum is within MaxCopies.
+//
+// A route below others is counted by itself, in the tables of each root that it stands under,
+// as a root may be shared. Its rules are made once before, as many as rules_budget.go allows, and
+// its copies are not.
 
 const (
-	// freeTables are the tables that a route may always stand in: 16 hostnames,
-	// as many as a route has, on two ports.
-	freeTables = 32
+	// freeTables are the tables that each match may always stand in: two hostnames, on HTTP
+	// and HTTPS.
+	freeTables = 4
 	// maxCopies is the default of Options.MaxCopies.
 	maxCopies = 50_000
 )
 
-// spreadOut is a route's share.
-type spreadOut struct {
-	Tables, Ports int32
-	Matches       int32 // of the route
-	Below         int32 // of the routes below it, on all its ports together
+// shareKey names what a route puts into tables by itself or, with Child, what this one puts
+// there below it.
+type shareKey struct{ Root, Child manifest.Key }
+
+// object is the route that makes the copies.
+func (k shareKey) object() manifest.Key {
+	if k.Child.IsZero() {
+		return k.Root
+	}
+	return k.Child
 }
 
-// weight is what stands in each of its tables.
-func (s spreadOut) weight() int { return int(s.Matches + s.Below/max(1, s.Ports)) }
-
-func (s spreadOut) copies() int { return int(s.Tables) * s.weight() }
-
-// wide is a route in more than freeTables tables.
-type wide struct {
-	Route manifest.Key
-	spreadOut
+func (k shareKey) String() string {
+	if k.Child.IsZero() {
+		return k.Root.String()
+	}
+	return k.Child.String() + " below " + k.Root.String()
 }
 
-// compareWide puts those that are in few tables first.
-func compareWide(a, b wide) int {
-	return cmp.Or(cmp.Compare(a.Tables, b.Tables), manifest.CompareKeys(a.Route, b.Route))
+func compareShareKeys(a, b shareKey) int {
+	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// spreadTotal is what all routes come to. Wide are those that may be cut.
+// share is what a shareKey comes to, in plain routes of Envoy.
+type share struct {
+	Key shareKey
+	// Owner answers for it: the namespace of the root or, as a root may be shared, those of
+	// the root and of the child.
+	Owner  string
+	Tables int
+	// Cost is that of all copies, Extra what of it is not free.
+	Cost, Extra int
+}
+
+// newShare returns the share of what has a load in each of so many tables.
+func newShare(key shareKey, owner string, tables int, load route.Load) share {
+	free := max(load.Written, freeTables*load.Matches)
+	cost := tables * load.Made
+	return share{Key: key, Owner: owner, Tables: tables, Cost: cost, Extra: max(0, cost-free)}
+}
+
+// compareShares puts those first that ask for the least.
+func compareShares(a, b share) int {
+	return cmp.Or(cmp.Compare(a.Extra, b.Extra), compareShareKeys(a.Key, b.Key))
+}
+
+// reach is in how many tables, on how many ports, the rules below a root stand: all that their
+// shares read of it, so that an edit of the root does not reach them.
+type reach struct {
+	Tables, Ports int
+	// Team tells that path policies are in force and the root does not come from cluster
+	// paths: its namespace answers for all that it names.
+	Team bool
+}
+
+// below is what the nodes of a route below a root come to, on all ports of the root together.
+type below struct{ Rules, Cost int }
+
+// spreadTotal is what all routes ask for beyond what is free.
 type spreadTotal struct {
-	Copies, Weight int
-	Wide           memo.Ordered[wide]
+	Extra  int
+	Shares memo.Ordered[share] // those with an Extra
 }
 
-func sameTotal(a, b spreadTotal) bool {
-	return a.Copies == b.Copies && a.Weight == b.Weight && a.Wide.Same(b.Wide)
-}
-
-// limit is what they may come to.
-func (t spreadTotal) limit(most int) int { return most + freeTables*t.Weight }
+func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
 
 type spreadIn struct {
+	*policyRules
 	admitted *memo.Rule[manifest.Key, *attachOut]
 	flat     *memo.Rule[flatKey, *flatOut]
 	routes   *objects
@@ -74,51 +112,216 @@ type spreadIn struct {
 // spreadRules bound how often matches stand in tables.
 type spreadRules struct {
 	in       spreadIn
-	overload *memo.Rule[struct{}, map[manifest.Key]overload]
+	below    *memo.Fold[shareKey, flatKey, below, below]
+	reach    *memo.Rule[manifest.Key, reach]
+	share    *memo.Rule[shareKey, share]
+	loud     *memo.Fold[struct{}, struct{}, spreadTotal, spreadTotal]
+	overload *memo.Rule[struct{}, *overloads]
 }
 
 func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
 	r := &spreadRules{in: in}
-	type place = memo.Place[manifest.Key, flatKey]
-	const ofRoute, ofPlaces = -1, -2 // in place of a node's port
-	spread := memo.NewFold[manifest.Key, flatKey](e, "spread", addSpread, identical[spreadOut])
-	memo.From(spread, in.routes, func(key manifest.Key, o *manifest.Object, yield func(place, spreadOut)) {
-		yield(place{Key: key, ID: flatKey{Route: key, Port: ofRoute}}, spreadOut{Matches: int32(route.Matches(o))})
-	}, identical)
-	memo.From(spread, in.admitted, func(key manifest.Key, a *attachOut, yield func(place, spreadOut)) {
-		if tables := a.tables(); tables > 0 {
-			yield(place{Key: key, ID: flatKey{Route: key, Port: ofPlaces}}, spreadOut{Tables: int32(tables), Ports: int32(len(a.Ports))})
-		}
-	}, identical)
-	memo.From(spread, in.flat, func(key flatKey, f *flatOut, yield func(place, spreadOut)) {
+	r.below = memo.NewFold[shareKey, flatKey](e, "below", addBelow, identical[below])
+	memo.From(r.below, in.flat, func(key flatKey, f *flatOut, yield func(memo.Place[shareKey, flatKey], below)) {
 		if key.Via != "" {
-			yield(place{Key: key.root(), ID: key}, spreadOut{Below: int32(len(f.Entries) + len(f.Points))})
+			yield(memo.Place[shareKey, flatKey]{Key: shareKey{key.root(), key.Route}, ID: key}, f.below())
 		}
 	}, identical)
-	total := memo.NewFold[struct{}, manifest.Key](e, "total", addTotal, sameTotal)
-	memo.From(total, spread, func(key manifest.Key, s spreadOut, yield func(memo.Place[struct{}, manifest.Key], spreadOut)) {
-		if s.Tables > 0 {
-			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)
+	r.reach = memo.NewRule(e, "reach", r.runReach, identical[reach])
+	r.share = memo.NewRule(e, "share", r.runShare, identical[share])
+	memo.EachOf(r.share, in.routes, func(key manifest.Key, _ *manifest.Object) []shareKey { return []shareKey{{Root: key}} })
+	memo.Each(r.share, r.below)
+	total := memo.NewFold[struct{}, shareKey](e, "total", addTotal, sameTotal)
+	memo.From(total, r.share, func(key shareKey, s share, yield func(memo.Place[struct{}, shareKey], share)) {
+		if s.Extra > 0 {
+			yield(memo.Place[struct{}, shareKey]{ID: key}, s)
 		}
 	}, identical)
 	// Most folders never come near the bound: then no rule is told of their totals.
-	loud := memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
+	r.loud = memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
 		return members[len(members)-1].New
 	}, sameTotal)
-	memo.From(loud, total, func(_ struct{}, all spreadTotal, yield func(memo.Place[struct{}, struct{}], spreadTotal)) {
-		if all.Copies > in.MaxCopies {
+	memo.From(r.loud, total, func(_ struct{}, all spreadTotal, yield func(memo.Place[struct{}, struct{}], spreadTotal)) {
+		if all.Extra > in.MaxCopies {
 			yield(memo.Place[struct{}, struct{}]{}, all)
 		}
 	}, sameTotal)
-	r.overload = memo.NewRule(e, "overload", func(c *memo.Ctx, _ struct{}) map[manifest.Key]overload {
-		all, _ := loud.Get(c, struct{}{})
-		return all.cut(in.MaxCopies)
-	}, maps.Equal[map[manifest.Key]overload])
+	r.overload = memo.NewRule(e, "overload", r.runOverload, deepEqual)
 	return r
 }
 
 func (r *spreadRules) report(all *problemFold) {
-	problemsFrom(all, "overload", r.overload, overloadProblems)
+	problemsFrom(all, "overload", r.overload, (*overloads).problems)
+}
+
+// below returns what a node adds to the tables of its root.
+func (f *flatOut) below() below {
+	out := below{Rules: len(f.Entries) + len(f.Points), Cost: len(f.Points)}
+	for _, e := range f.Entries {
+		out.Cost += route.RuleCost(e.Rule, len(e.Encoded))
+	}
+	return out
+}
+
+// addBelow is the step of the fold below.
+func addBelow(sum below, members []memo.Member[flatKey, below]) below {
+	for _, m := range members {
+		sum.Rules += m.New.Rules - m.Old.Rules
+		sum.Cost += m.New.Cost - m.Old.Cost
+	}
+	return sum
+}
+
+// runReach returns where the rules of a route that attaches to listeners stand.
+func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
+	object, ok := r.in.routes.Get(c, key)
+	attach := r.in.admitted.Get(c, key)
+	if !ok {
+		return reach{}
+	}
+	return reach{Tables: attach.tables(), Ports: len(attach.Ports), Team: object.Source == manifest.OtherFile}
+}
+
+// runShare counts the copies of a route, by itself or below a root, without making them.
+func (r *spreadRules) runShare(c *memo.Ctx, key shareKey) share {
+	owner := key.Root.Namespace
+	if key.Child.IsZero() {
+		object, ok := r.in.routes.Get(c, key.Root)
+		tables := r.in.admitted.Get(c, key.Root).tables()
+		if !ok || tables == 0 {
+			return share{Key: key}
+		}
+		return newShare(key, owner, tables, r.in.loadOf(c, object))
+	}
+	root := r.reach.Get(c, key.Root)
+	if key.Child.Namespace != owner && !root.Team {
+		owner += ">" + key.Child.Namespace
+	}
+	sum, _ := r.below.Get(c, key)
+	return newShare(key, owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
+}
+
+// addTotal is the step of the fold of all.
+func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
+	if t.Shares.Len() == 0 {
+		t.Shares = memo.NewOrdered(compareShares)
+	}
+	for _, m := range members {
+		t.Extra += m.New.Extra - m.Old.Extra
+		if m.Had {
+			t.Shares = t.Shares.Delete(m.Old)
+		}
+		if m.Has {
+			t.Shares = t.Shares.Insert(m.New)
+		}
+	}
+	return t
+}
+
+// closedKey names Points below a root that look for routes with a property.
+type closedKey struct {
+	Root     manifest.Key
+	Property route.Property
+}
+
+// overloads are the shares that do not fit.
+type overloads struct {
+	Cut map[shareKey]overload
+	// Closed has the Points that look for a route that is cut below their root.
+	Closed map[closedKey]bool
+}
+
+// overload is why a route serves nowhere. Limit is the part of its namespace.
+type overload struct{ Tables, Cost, Limit int }
+
+// runOverload cuts the shares that do not fit.
+func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
+	all, _ := r.loud.Get(c, struct{}{})
+	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
+	for key := range out.Cut {
+		if child, ok := r.in.routes.Get(c, key.Child); ok {
+			for _, property := range route.Offers(child) {
+				out.Closed[closedKey{key.Root, property}] = true
+			}
+		}
+	}
+	return out
+}
+
+// cut returns the shares that do not fit into most.
+func (t spreadTotal) cut(most int) map[shareKey]overload {
+	out := map[shareKey]overload{}
+	if t.Extra <= most {
+		return out
+	}
+	asked, left := map[string]int{}, map[string]int{}
+	for s := range t.Shares.All() {
+		asked[s.Owner] += s.Extra
+	}
+	part := partOf(most, slices.Collect(maps.Values(asked)))
+	for s := range t.Shares.All() {
+		if _, begun := left[s.Owner]; !begun {
+			left[s.Owner] = part
+		}
+		if asked[s.Owner] > part && s.Extra > left[s.Owner] {
+			out[s.Key] = overload{s.Tables, s.Cost, part}
+			continue
+		}
+		left[s.Owner] -= s.Extra
+	}
+	return out
+}
+
+// partOf returns the most that each may have, so that all together have at most so much and
+// those that ask for less get all that they ask for.
+func partOf(most int, asked []int) int {
+	slices.Sort(asked)
+	for i, n := range asked {
+		if part := most / (len(asked) - i); n > part {
+			return part
+		}
+		most -= n
+	}
+	return most
+}
+
+// cuts reports whether nothing of a node may stand in tables.
+func (o *overloads) cuts(key flatKey) bool {
+	_, root := o.Cut[shareKey{Root: key.root()}]
+	_, own := o.Cut[shareKey{key.root(), key.Route}]
+	return root || own
+}
+
+// closes reports whether a Point of a node looks for a route that is cut below the root: what
+// that one would have served answers 500.
+func (o *overloads) closes(key flatKey, point *route.Point) bool {
+	if len(o.Closed) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(route.Wants(key.Route, []*route.Point{point}), func(property route.Property) bool {
+		return o.Closed[closedKey{key.root(), property}]
+	})
+}
+
+func (o overload) String() string {
+	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
+}
+
+// problems reports the routes that serve nowhere, or not below a root.
+func (o *overloads) problems() []manifest.Problem {
+	var problems []manifest.Problem
+	for key, over := range o.Cut {
+		where := "the route serves nowhere: "
+		if !key.Child.IsZero() {
+			where = "the route serves nothing below " + key.Root.String() + ", which answers 500: "
+		}
+		problems = append(problems, manifest.Problem{
+			Code: "TooManyCopies", Severity: manifest.Error, Object: key.object(), Field: "spec.parentRefs",
+			Message: where + over.String(),
+			Hint:    "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions and smaller policies and filters, or raise --max-copies",
+		})
+	}
+	return problems
 }
 
 // tables counts the tables that a route's places are in.
@@ -135,84 +338,17 @@ func (a *attachOut) tables() int {
 	return len(seen)
 }
 
-// addSpread is the step of one route's fold.
-func addSpread(s spreadOut, members []memo.Member[flatKey, spreadOut]) spreadOut {
-	for _, m := range members {
-		s.Tables += m.New.Tables - m.Old.Tables
-		s.Ports += m.New.Ports - m.Old.Ports
-		s.Below += m.New.Below - m.Old.Below
-		s.Matches += m.New.Matches - m.Old.Matches
-	}
-	return s
-}
-
-// addTotal is the step of the fold of all.
-func addTotal(t spreadTotal, members []memo.Member[manifest.Key, spreadOut]) spreadTotal {
-	if t.Wide.Len() == 0 {
-		t.Wide = memo.NewOrdered(compareWide)
-	}
-	for _, m := range members {
-		t.Copies += m.New.copies() - m.Old.copies()
-		t.Weight += m.New.weight() - m.Old.weight()
-		if m.Old.Tables > freeTables {
-			t.Wide = t.Wide.Delete(wide{m.ID, m.Old})
-		}
-		if m.New.Tables > freeTables {
-			t.Wide = t.Wide.Insert(wide{m.ID, m.New})
-		}
-	}
-	return t
-}
-
-// overload is why a route serves nowhere.
-type overload struct{ Tables, Copies, Limit int }
-
-// cut gives the routes that do not fit. Those in at most freeTables always do, as
-// the limit holds all of them.
-func (t spreadTotal) cut(most int) map[manifest.Key]overload {
-	limit := t.limit(most)
-	if t.Copies <= limit {
-		return nil
-	}
-	out, sum := map[manifest.Key]overload{}, t.Copies
-	for s := range t.Wide.All() {
-		sum -= s.copies()
-	}
-	for s := range t.Wide.All() { // sum is at first what the others come to
-		if sum+s.copies() > limit {
-			out[s.Route] = overload{int(s.Tables), s.copies(), limit}
-			continue
-		}
-		sum += s.copies()
-	}
-	return out
-}
-
-func (o overload) String() string {
-	return fmt.Sprintf("its matches and those of the routes below it would stand %d times in the tables of %d hosts and ports; all routes together may %d times", o.Copies, o.Tables, o.Limit)
-}
-
-// overloadProblems tells of the routes that serve nowhere.
-func overloadProblems(cut map[manifest.Key]overload) []manifest.Problem {
-	var problems []manifest.Problem
-	for key, o := range cut {
-		problems = append(problems, manifest.Problem{
-			Code: "TooManyCopies", Severity: manifest.Error, Object: key, Field: "spec.parentRefs",
-			Message: "the route serves nowhere: " + o.String(),
-			Hint:    "name the listeners that it is for by sectionName, name fewer hostnames, or raise --max-copies",
-		})
-	}
-	return problems
-}
-
 // where says where a route attaches, without its places when they are too many.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := r.in.admitted.Get(c, key)
-	over, cut := r.overload.Get(c, struct{}{})[key]
+	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]
 	if !cut {
 		return attach
 	}
 	out := *attach
+	if object, ok := r.in.routes.Get(c, key); ok && !route.Delegates(object) {
+		out.Ports = nil // its rules are not made for them; routes below it hang on those that delegate
+	}
 	out.Parents = make([]parentOut, len(attach.Parents))
 	for i, parent := range attach.Parents {
 		if parent.Refused.Good() {

@@ -123,7 +123,7 @@ func TestCopiesOfChildrenCount(t *testing.T) {
 // TestWhatIsCutFollowsEdits: which routes serve is a matter of the folder, not of
 // what it was before; one in few tables is never cut, whatever its name and age.
 func TestWhatIsCutFollowsEdits(t *testing.T) {
-	w := newWorldWith(t, translate.Options{MaxCopies: 1500})
+	w := newWorldWith(t, translate.Options{MaxCopies: 7500})
 	files := spreading(2, 40, 1)
 	if problems := w.apply(tree(files)); len(problems) != 1 || problems[0].Code != "TooManyCopies" || problems[0].Object.Name != "aa1" {
 		t.Fatalf("%+v", problems)

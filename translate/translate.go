@@ -44,8 +44,8 @@ type Options struct {
 	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
 	// for one host; 200,000 when 0. A folder of few routes has a lower bound.
 	MaxRoutes int
-	// MaxCopies bounds how often matches stand in tables, beyond 32 times for each
-	// of the folder; 50,000 when 0.
+	// MaxCopies bounds what copies of matches in tables cost Envoy beyond four for each match, in
+	// plain routes (docs/scale.md#copies-of-a-match); 50,000 when 0.
 	MaxCopies int
 	// SystemCA is where Envoy finds the certificates of authorities of the system that
 	// it runs on; those of Debian, Alpine and Envoy's images when empty.

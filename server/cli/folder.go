@@ -47,7 +47,7 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.Uint32Var(&o.routes.TrustedHops, "trusted-hops", 0, "number of trusted proxies in front of Envoy (for X-Forwarded-For)")
 	flags.StringVar(&o.routes.SystemCA, "system-ca", translate.SystemCA, "where Envoy finds the CA certificates of its system, for a BackendTLSPolicy with wellKnownCACertificates")
 	flags.IntVar(&o.routes.MaxRoutes, "max-routes-per-host", 0, "largest number of rules that delegation and inclusion may come to on one host (default 200000)")
-	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "maximum copies of route matches over all hosts and ports, beyond 32 for each match (default 50000)")
+	flags.IntVar(&o.routes.MaxCopies, "max-copies", 0, "what copies of route matches over all hosts and ports may cost Envoy beyond 4 for each match, in plain routes (default 50000)")
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
 	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
 	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")

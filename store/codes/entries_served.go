@@ -54,7 +54,7 @@ func ofRoutes() []Entry {
 		{"ServesNowhere", Warning, "The route is never reached: it has no parent, and no route delegates to it.", "Add a parentRef to a Gateway, or a reference from another route."},
 		{"Shadowed", Warning, "Another match of the host takes the same requests and comes first. This one gets none.", "Remove one of the two, or make them differ."},
 		{"ShadowedByListener", Warning, "A more specific listener serves the host, so that the route gets no request through this one.", "Attach the route to the more specific listener."},
-		{"TooManyCopies", Error, "The matches of the route would be copied into too many tables (`--max-copies`): many hostnames times many listeners. The route is not served.", "Use fewer hostnames or listeners, or raise the limit."},
+		{"TooManyCopies", Error, "The copies of the route's matches would cost Envoy too much (`--max-copies`): many hostnames or listeners, times regular expressions, policies and filters. The route is not served; what a parent hands to it answers 500.", "Use fewer hostnames, listeners and regular expressions, or smaller policies and filters, or raise the limit."},
 		{"TooManyRoutes", Error, "Delegation or inclusion would come to more rules than `--max-routes-per-host`. The delegating rule answers 500.", "Split the tree, use fewer matches, or raise the limit."},
 		{"UnsupportedParent", Error, "A parentRef names a kind that this route cannot have as a parent.", "Name a Gateway or a ListenerSet; for an HTTPRoute, also an HTTPRoute."},
 		{"UnsupportedValue", Either, "The value is valid, and gatefold or Envoy cannot do what it says. The rule, policy or listener concerned is not served.", "Use what the hint names."},

@@ -15,7 +15,7 @@
 //	edit N/requests, edit N/want/…  as above, after edit N
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
-//	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N,
+//	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N, max-copies N,
 //	                    address-pool CIDR in the network of back ends, system-ca AUTHORITY
 //	                    (that of the system that Envoy runs on, missing for a system
 //	                    without; only where present)
@@ -165,6 +165,12 @@ func (c *Case) readOptions() error {
 				return fmt.Errorf("options: max-depth: %w", err)
 			}
 			c.Options.MaxDepth = depth
+		case "max-copies":
+			copies, err := strconv.Atoi(value)
+			if err != nil {
+				return fmt.Errorf("options: max-copies: %w", err)
+			}
+			c.Options.MaxCopies = copies
 		default:
 			return fmt.Errorf("options: unknown option %q", name)
 		}

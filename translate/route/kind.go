@@ -115,21 +115,3 @@ func Read(o *manifest.Object) Common {
 	}
 	return out
 }
-
-// Matches counts the matches of a route; a rule without one has one, and so has a
-// route of streams.
-func Matches(object *manifest.Object) (matches int) {
-	switch route := object.Value.(type) {
-	case *api.HTTPRoute:
-		for i := range route.Spec.Rules {
-			matches += max(1, len(route.Spec.Rules[i].Matches))
-		}
-	case *gwv1.GRPCRoute:
-		for i := range route.Spec.Rules {
-			matches += max(1, len(route.Spec.Rules[i].Matches))
-		}
-	default:
-		matches = 1
-	}
-	return matches
-}

@@ -129,6 +129,12 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	return rule
 }
 
+// Delegates reports whether a rule of the route hands requests to other routes.
+func Delegates(object *manifest.Object) bool {
+	route, ok := manifest.As[*api.HTTPRoute](object)
+	return ok && slices.ContainsFunc(route.Spec.Rules, func(rule api.HTTPRouteRule) bool { return (&builder{}).delegates(&rule) })
+}
+
 // delegates reports whether a rule hands requests to other routes.
 func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)

@@ -1,0 +1,165 @@
+package route
+
+import (
+	"reflect"
+	"regexp/syntax"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	// bytesPerUnit is the text that costs Envoy as much as a plain route.
+	bytesPerUnit = 512
+	// bytesPerItem is added for each item of a list, which is an object of its own in Envoy.
+	bytesPerItem = 64
+	// unitsPerRegex and instructionsPerUnit are the cost of a regular expression, which Envoy
+	// compiles for each route in each edit of its table (docs/scale.md#limits).
+	unitsPerRegex       = 3
+	instructionsPerUnit = 32
+	// mostInstructions bounds the size of an expression, so that no sum of them overflows. What
+	// Envoy is sent has fewer.
+	mostInstructions = 1 << 14
+)
+
+// Burden is what a part of a route adds to its cost in Envoy.
+type Burden struct {
+	Bytes int // of texts and lists
+	Units int // of regular expressions, in plain routes
+}
+
+// Plus returns the Burden of both.
+func (b Burden) Plus(other Burden) Burden {
+	return Burden{b.Bytes + other.Bytes, b.Units + other.Units}
+}
+
+// Cost returns what the Burden costs Envoy, in plain routes.
+func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
+
+// Load is what a route puts into one table. The unit of Written and Made is a plain route of
+// Envoy.
+type Load struct {
+	Matches int
+	// Written counts each match, and once what its rule adds to all of its matches. Made counts
+	// what Envoy is sent: what the rule and its policies add stands in the route of each match.
+	Written, Made int
+}
+
+// LoadOf returns the Load of a route that stands below no other, without making its rules.
+// policies returns what TrafficPolicies add to each match of a rule.
+func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
+	rules := Rules(object)
+	if rules == nil { // a route of streams has no table
+		return Load{Matches: 1, Written: 1, Made: 1}
+	}
+	var out Load
+	for i := range rules {
+		own, added := ruleBurden(&rules[i]), policies(i)
+		out.Written += own.Cost()
+		for _, match := range matchesOf(object, i) {
+			alone := matchBurden(&match)
+			out.Matches++
+			out.Written += 1 + alone.Cost()
+			out.Made += 1 + alone.Plus(own).Plus(added).Cost()
+		}
+	}
+	return out
+}
+
+// matchesOf returns the matches of one rule of an HTTPRoute or GRPCRoute.
+func matchesOf(object *manifest.Object, rule int) []ir.Match {
+	switch route := object.Value.(type) {
+	case *api.HTTPRoute:
+		return httpMatches(route.Spec.Rules[rule].Matches)
+	case *gwv1.GRPCRoute:
+		return grpcMatches(route.Spec.Rules[rule].Matches)
+	}
+	return nil
+}
+
+// ruleBurden returns what a rule adds to the route of each of its matches.
+func ruleBurden(rule *api.HTTPRouteRule) Burden {
+	return burdenOf(reflect.ValueOf(rule.Filters)).Plus(burdenOf(reflect.ValueOf(rule.BackendRefs)))
+}
+
+// matchBurden returns what a match is made of.
+func matchBurden(match *ir.Match) Burden {
+	out := Burden{Bytes: len(match.Path.Value)}
+	if match.Path.Kind == ir.PathRegex || match.Path.Kind == ir.PathPostfix {
+		out.Units += regexUnits(match.Path.Value)
+	}
+	for _, list := range [][]ir.ValueMatch{match.Headers, match.Query} {
+		for _, v := range list {
+			if out.Bytes += bytesPerItem + len(v.Name) + len(v.Value); v.Regex {
+				out.Units += regexUnits(v.Value)
+			}
+		}
+	}
+	return out
+}
+
+// RuleCost returns the cost of a rule that was made, with the size of its encoding in bytes.
+func RuleCost(rule *ir.Rule, encoded int) int {
+	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
+	return 1 + Burden{encoded, units}.Cost()
+}
+
+// ExtrasBurden returns what policies add to the route of each match.
+func ExtrasBurden(extras *ir.Extras) Burden { return burdenOf(reflect.ValueOf(extras)) }
+
+// burdenOf adds up the texts, the items of lists, and the regular expressions in a value.
+func burdenOf(v reflect.Value) (out Burden) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return burdenOf(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			out = out.Plus(burdenOf(v.Index(i))).Plus(Burden{Bytes: bytesPerItem})
+		}
+	case reflect.Map:
+		for of := v.MapRange(); of.Next(); {
+			out = out.Plus(burdenOf(of.Key())).Plus(burdenOf(of.Value())).Plus(Burden{Bytes: bytesPerItem})
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out = out.Plus(burdenOf(v.Field(i)))
+		}
+		if m, ok := reflect.TypeAssert[ir.StringMatch](v); ok && m.Kind == ir.StringRegex {
+			out.Units += regexUnits(m.Value)
+		}
+	case reflect.String:
+		out.Bytes = v.Len()
+		if v.Type() == reflect.TypeFor[gwv1.CORSOrigin]() && strings.Contains(v.String(), "*") {
+			out.Units = unitsPerRegex // policy.CORS makes one of it
+		}
+	}
+	return out
+}
+
+// regexUnits returns the cost of a regular expression, in plain routes.
+func regexUnits(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return unitsPerRegex // Envoy is not sent it
+	}
+	return unitsPerRegex + instructions(parsed)/instructionsPerUnit
+}
+
+// instructions returns about how many instructions an expression compiles to, at most
+// mostInstructions.
+func instructions(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)/2 // of a class, the ranges
+	for _, sub := range re.Sub {
+		n = min(mostInstructions, n+instructions(sub))
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(1, re.Min, re.Max)
+	}
+	return min(mostInstructions, n)
+}
