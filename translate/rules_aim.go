@@ -1,47 +1,113 @@
 package translate
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
 // What a policy is for is one thing for the rules, whether the policy is valid or not: a
 // valid one works there, and an invalid one closes it.
 
+// The limits of one target: how many policies of a kind may be for one rule, listener, Service
+// or Backend, and how many selectors and targetRefs are looked at to find them. Above either the
+// target is closed: each policy may be one that protects it. No list of pairs of policies and
+// targets is made, so that folders cost what is written in them.
+const (
+	maxPolicies = 64
+	maxAims     = 1024
+	// maxListed is how many objects that a policy selects its status lists.
+	maxListed = 16
+)
+
 // aiming knows what the policies of one kind are for, both ways.
 type aiming struct {
+	kind string
 	// targets are those of a policy, in the order in which it writes them.
 	targets *memo.Rule[manifest.Key, []store.Target]
-	// policies are those that may be for an object: that select it may ask for more labels
-	// than it has.
-	policies *memo.Fold[manifest.Key, aimID, aimID, memo.Ordered[aimID]]
-	// selected are the objects that a policy may select.
-	selected *memo.Fold[manifest.Key, manifest.Key, manifest.Key, memo.Ordered[manifest.Key]]
+	// named are the policies whose targetRefs name an object, wanted those with a selector that
+	// asks for a label, or for all objects of a kind.
+	named  *memo.Fold[manifest.Key, manifest.Key, *aim, aims]
+	wanted *memo.Fold[labelAt, manifest.Key, *aim, aims]
+	// selectable are the objects that have a label.
+	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
+	// at has the policies that are for an object.
+	at *memo.Rule[manifest.Key, *attachments]
+	// crowded are the places of a namespace with more policies than the limit.
+	crowded *memo.Fold[string, crowdedAt, crowdedAt, memo.Ordered[crowdedAt]]
 	// byKind has the objects that can be selected.
 	byKind kinds
 }
 
-// aimID tells what a policy names from what it selects.
-type aimID struct {
-	Policy   manifest.Key
-	Selector bool
+// aim is a policy with those of its targets that name one object, that ask for one label or,
+// in attachments, that are for one object.
+type aim struct {
+	Policy  manifest.Key
+	Targets []store.Target
 }
 
-func compareAims(a, b aimID) int {
-	if c := manifest.CompareKeys(a.Policy, b.Policy); c != 0 || a.Selector == b.Selector {
-		return c
+func compareAims(a, b *aim) int { return manifest.CompareKeys(a.Policy, b.Policy) }
+
+// aims are policies in the order of their keys, and the number of their targets.
+type aims struct {
+	Targets int
+	Ordered memo.Ordered[*aim]
+}
+
+func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
+
+// gatherAims is the step of the folds of aims.
+func gatherAims() func(aims, []memo.Member[manifest.Key, *aim]) aims {
+	step := gather[manifest.Key](compareAims)
+	return func(so aims, members []memo.Member[manifest.Key, *aim]) aims {
+		for _, m := range members {
+			if m.Had {
+				so.Targets -= len(m.Old.Targets)
+			}
+			if m.Has {
+				so.Targets += len(m.New.Targets)
+			}
+		}
+		return aims{so.Targets, step(so.Ordered, members)}
 	}
-	if b.Selector {
-		return -1
-	}
-	return 1
+}
+
+// selectable is an object that can be selected, and its labels.
+type selectable struct {
+	Key    manifest.Key
+	Labels map[string]string
+}
+
+func sameSelectable(a, b *selectable) bool { return a.Key == b.Key && maps.Equal(a.Labels, b.Labels) }
+
+// attachments are the policies that are for one object.
+type attachments struct {
+	// Aims are sorted by policy; nil where the object as a whole is crowded.
+	Aims []*aim
+	// Crowded are the sections that have more policies than the limit.
+	Crowded []crowdedAt
+}
+
+// crowdedAt is an object or, with a section, its rule, listener or port that is closed, as too
+// many policies are for it or, with Unread, may be for it.
+type crowdedAt struct {
+	Object  manifest.Key
+	Section string
+	Unread  bool
+}
+
+func compareCrowded(a, b crowdedAt) int {
+	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section))
 }
 
 // labelAt is a label of the objects of a kind in a namespace; without a name it stands for
@@ -62,6 +128,7 @@ type aimIn struct {
 func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := aiming{
+		kind:   gk.Kind,
 		byKind: in.byKind,
 		targets: memo.NewRule(e, "aims", func(c *memo.Ctx, key manifest.Key) []store.Target {
 			if object, ok := policies.Get(c, key); ok {
@@ -72,29 +139,164 @@ func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*mani
 			}
 			return nil
 		}, deepEqual),
-		policies: memo.NewFold[manifest.Key, aimID](e, "policies at", gather[aimID](compareAims), memo.Ordered[aimID].Same),
-		selected: memo.NewFold[manifest.Key, manifest.Key](e, "selected", gather[manifest.Key](manifest.CompareKeys), memo.Ordered[manifest.Key].Same),
+		named:      memo.NewFold[manifest.Key, manifest.Key](e, "policies of", gatherAims(), sameAims),
+		wanted:     memo.NewFold[labelAt, manifest.Key](e, "wanted", gatherAims(), sameAims),
+		selectable: memo.NewFold[labelAt, manifest.Key](e, "selectable", gather[manifest.Key](func(a, b *selectable) int { return manifest.CompareKeys(a.Key, b.Key) }), memo.Ordered[*selectable].Same),
 	}
 	memo.Each(a.targets, policies)
 	memo.EachOf(a.targets, in.invalid, invalidOf(gk))
-	memo.From(a.policies, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[manifest.Key, aimID], aimID)) {
-		for _, at := range targetKeys(key.Namespace, targets) {
-			id := aimID{Policy: key}
-			yield(memo.Place[manifest.Key, aimID]{Key: at, ID: id}, id)
+	memo.From(a.named, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[manifest.Key, manifest.Key], *aim)) {
+		for object, one := range aimsBy(key, targets, objectOf) {
+			yield(memo.Place[manifest.Key, manifest.Key]{Key: object, ID: key}, one)
+		}
+	}, deepEqual)
+	if len(sides) > 0 {
+		a.addSelectors(sides)
+	}
+	a.at = memo.NewRule(e, "policies at", a.runAt, deepEqual)
+	a.crowded = memo.NewFold[string, crowdedAt](e, "crowded", gather[crowdedAt](compareCrowded), memo.Ordered[crowdedAt].Same)
+	memo.From(a.crowded, a.at, func(key manifest.Key, at *attachments, yield func(memo.Place[string, crowdedAt], crowdedAt)) {
+		for _, crowded := range at.Crowded {
+			yield(memo.Place[string, crowdedAt]{Key: key.Namespace, ID: crowded}, crowded)
 		}
 	}, identical)
-	type pair = memo.Pair[manifest.Key, manifest.Key]
-	for _, side := range sides {
-		join := memo.NewJoin(a.targets, wantedLabels, side, offeredLabels, func(labelAt) (key manifest.Key, named bool) { return key, false })
-		memo.From(a.policies, join, func(p pair, _ struct{}, yield func(memo.Place[manifest.Key, aimID], aimID)) {
-			id := aimID{p.Left, true}
-			yield(memo.Place[manifest.Key, aimID]{Key: p.Right, ID: id}, id)
-		}, identical)
-		memo.From(a.selected, join, func(p pair, _ struct{}, yield func(memo.Place[manifest.Key, manifest.Key], manifest.Key)) {
-			yield(memo.Place[manifest.Key, manifest.Key]{Key: p.Left, ID: p.Right}, p.Right)
-		}, identical)
-	}
 	return a
+}
+
+// addSelectors declares what selectors ask for, and what the objects in sides have.
+func (a aiming) addSelectors(sides []*objects) {
+	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *aim)) {
+		for label, one := range aimsBy(key, targets, wantedLabel) {
+			yield(memo.Place[labelAt, manifest.Key]{Key: label, ID: key}, one)
+		}
+	}, deepEqual)
+	for _, side := range sides {
+		memo.From(a.selectable, side, func(key manifest.Key, object *manifest.Object, yield func(memo.Place[labelAt, manifest.Key], *selectable)) {
+			one := &selectable{key, object.Value.GetLabels()}
+			for _, label := range offeredLabels(key, one.Labels) {
+				yield(memo.Place[labelAt, manifest.Key]{Key: label, ID: key}, one)
+			}
+		}, sameSelectable)
+	}
+}
+
+// report adds one problem for each namespace in which policies crowd. closed says what that
+// means for requests.
+func (a aiming) report(all *problemFold, closed string) {
+	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
+		for first := range crowded.All() {
+			message := first.words(a.kind)
+			if others := crowded.Len() - 1; others > 0 {
+				message += fmt.Sprintf(", and so it is at %d more places of namespace %s", others, first.Object.Namespace)
+			}
+			return []manifest.Problem{{
+				Code: "TooManyPolicies", Severity: manifest.Error, Object: first.Object, Message: message + "; " + closed,
+				Hint: "join policies that have the same targets into one, or let their selectors ask for a label that fewer objects have",
+			}}
+		}
+		return nil
+	})
+}
+
+// words says what is wrong at a place, without a number that changes with each policy.
+func (at crowdedAt) words(kind string) string {
+	place := at.Object.String()
+	if at.Section != "" {
+		place += "#" + at.Section
+	}
+	if at.Unread {
+		return fmt.Sprintf("more than %d targetRefs and targetSelectors of kind %s name %s, or ask for one of its labels", maxAims, kind, place)
+	}
+	return fmt.Sprintf("more than %d objects of kind %s are for %s", maxPolicies, kind, place)
+}
+
+// runAt finds the policies that are for an object among those that name it, and those with a
+// selector that asks for one of its labels.
+func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
+	groups, labels := a.groups(c, key)
+	targets := 0
+	for _, group := range groups {
+		targets += group.Targets
+	}
+	if targets > maxAims {
+		return &attachments{Crowded: []crowdedAt{{Object: key, Unread: true}}}
+	}
+	byPolicy := map[manifest.Key]*aim{}
+	for _, group := range groups {
+		for one := range group.Ordered.All() {
+			for _, target := range one.Targets {
+				if !isFor(target, key, labels) {
+					continue
+				}
+				if byPolicy[one.Policy] == nil {
+					byPolicy[one.Policy] = &aim{Policy: one.Policy}
+				}
+				byPolicy[one.Policy].Targets = append(byPolicy[one.Policy].Targets, target)
+			}
+		}
+	}
+	out := &attachments{Aims: slices.SortedFunc(maps.Values(byPolicy), compareAims)}
+	out.count(key)
+	return out
+}
+
+// groups returns the policies that name an object, and for each of its labels those that ask
+// for it; and the labels.
+func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
+	named, _ := a.named.Get(c, key)
+	groups = append(groups, named)
+	of := a.byKind[[2]string{key.Group, key.Kind}]
+	if of == nil {
+		return groups, nil
+	}
+	object, ok := of.Get(c, key)
+	if !ok {
+		return groups, nil
+	}
+	labels = object.Value.GetLabels()
+	for _, label := range offeredLabels(key, labels) {
+		group, _ := a.wanted.Get(c, label)
+		groups = append(groups, group)
+	}
+	return groups, labels
+}
+
+// count finds the sections of an object that have more policies than the limit. A policy for
+// the whole object counts in each of its sections.
+func (at *attachments) count(object manifest.Key) {
+	whole, sections := 0, map[string]int{}
+	for _, one := range at.Aims {
+		if slices.ContainsFunc(one.Targets, func(t store.Target) bool { return t.Section == "" }) {
+			whole++
+			continue
+		}
+		own := map[string]bool{}
+		for _, target := range one.Targets {
+			own[target.Section] = true
+		}
+		for section := range own {
+			sections[section]++
+		}
+	}
+	if whole > maxPolicies {
+		at.Aims, at.Crowded = nil, []crowdedAt{{Object: object}}
+		return
+	}
+	for _, section := range slices.Sorted(maps.Keys(sections)) {
+		if whole+sections[section] > maxPolicies {
+			at.Crowded = append(at.Crowded, crowdedAt{Object: object, Section: section})
+		}
+	}
+}
+
+// closing says why a section of an object answers no request, nil where it does.
+func (at *attachments) closing(kind, section string) *closing {
+	for _, crowded := range at.Crowded {
+		if crowded.Section == "" || crowded.Section == section {
+			return &closing{crowded.words(kind), ir.Part{Kind: ir.PartClosed, Object: crowded.Object}}
+		}
+	}
+	return nil
 }
 
 // invalidOf names the invalid objects of a kind.
@@ -107,67 +309,73 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// wantedLabels are where what a policy selects is found: by one label of each selector.
-func wantedLabels(policy manifest.Key, targets []store.Target) (out []labelAt) {
+// aimsBy splits the targets of a policy by what they name or ask for.
+func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*aim {
+	out := map[K]*aim{}
 	for _, target := range targets {
-		if target.Name != "" {
+		at, ok := by(policy.Namespace, target)
+		if !ok {
 			continue
 		}
-		at := labelAt{GroupKind: target.GroupKind, Namespace: policy.Namespace}
-		if names := slices.Sorted(maps.Keys(target.Labels)); len(names) > 0 {
-			at.Name, at.Value = names[0], target.Labels[names[0]]
+		if out[at] == nil {
+			out[at] = &aim{Policy: policy}
 		}
-		if !slices.Contains(out, at) {
-			out = append(out, at)
-		}
+		out[at].Targets = append(out[at].Targets, target)
 	}
 	return out
 }
 
+// objectOf returns the object that a target names; ok is false for a selector.
+func objectOf(namespace string, target store.Target) (key manifest.Key, ok bool) {
+	return targetKey(namespace, target), target.Name != ""
+}
+
+// wantedLabel is where what a selector selects is found: by one of its labels.
+func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
+	at = labelAt{GroupKind: target.GroupKind, Namespace: namespace}
+	if names := slices.Sorted(maps.Keys(target.Labels)); len(names) > 0 {
+		at.Name, at.Value = names[0], target.Labels[names[0]]
+	}
+	return at, target.Name == ""
+}
+
 // offeredLabels are where policies find an object.
-func offeredLabels(key manifest.Key, object *manifest.Object) []labelAt {
+func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	at := labelAt{GroupKind: key.GroupKind(), Namespace: key.Namespace}
 	out := []labelAt{at}
-	for at.Name, at.Value = range object.Value.GetLabels() {
+	for at.Name, at.Value = range labels {
 		out = append(out, at)
 	}
 	return out
 }
 
-// at returns the policies that may be for an object, sorted by key.
-func (a aiming) at(c *memo.Ctx, object manifest.Key) (out []manifest.Key) {
-	ids, _ := a.policies.Get(c, object)
-	for id := range ids.All() {
-		if n := len(out); n == 0 || out[n-1] != id.Policy {
-			out = append(out, id.Policy)
-		}
-	}
-	return out
-}
-
-// any reports whether a policy may be for an object.
+// any reports whether a policy may be for an object. Most objects have none and need no cell to
+// know it.
 func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
-	ids, _ := a.policies.Get(c, object)
-	return ids.Len() > 0
+	groups, _ := a.groups(c, object)
+	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
 
 // objects returns the objects that a target of a policy stands for, sorted, and at most so
-// many of them: the one that it names, or those that it selects.
-func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key) {
-	if target.Name != "" {
-		return []manifest.Key{targetKey(policy.Namespace, target)}
+// many of them: the one that it names, or those that it selects. all is false where there may
+// be more.
+func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
+	label, selects := wantedLabel(policy.Namespace, target)
+	if !selects {
+		return []manifest.Key{targetKey(policy.Namespace, target)}, true
 	}
-	of := a.byKind[[2]string{target.Group, target.Kind}]
-	selected, _ := a.selected.Get(c, policy)
-	for object := range selected.All() {
-		if len(out) < limit && object.GroupKind() == target.GroupKind && isFor(target, object, labelsOf(c, of, object)) {
-			out = append(out, object)
+	found, _ := a.selectable.Get(c, label)
+	seen := 0
+	for one := range found.All() {
+		if len(out) == limit || seen == maxAims {
+			return out, false
 		}
-		if len(out) == limit {
-			break
+		seen++
+		if isFor(target, one.Key, one.Labels) {
+			out = append(out, one.Key)
 		}
 	}
-	return out
+	return out, true
 }
 
 // isFor reports whether a target of a policy in a namespace stands for an object with
@@ -191,18 +399,6 @@ func targetKey(namespace string, target store.Target) manifest.Key {
 	return manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: namespace, Name: target.Name}
 }
 
-// targetKeys gives the objects that targets name, once each.
-func targetKeys(namespace string, targets []store.Target) []manifest.Key {
-	var out []manifest.Key
-	for _, target := range targets {
-		if target.Name != "" {
-			out = append(out, targetKey(namespace, target))
-		}
-	}
-	slices.SortFunc(out, manifest.CompareKeys)
-	return slices.Compact(out)
-}
-
 // targetsOf reads the targets of a valid policy: targetRefs, and then targetSelectors.
 func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store.Target {
 	var out []store.Target
@@ -217,12 +413,4 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 		})
 	}
 	return out
-}
-
-// labelsOf are the labels of an object, none where it does not exist.
-func labelsOf(c *memo.Ctx, of *objects, key manifest.Key) map[string]string {
-	if object, ok := of.Get(c, key); ok {
-		return object.Value.GetLabels()
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +38,8 @@ type backendTarget struct {
 	// Warned is what has no effect there, nil when all has.
 	Warned *manifest.Problem
 	Fate   policy.Fate
+	// Crowded says why the target is closed, as too many policies are for it; "" for none.
+	Crowded string
 }
 
 type backendPolicyIn struct {
@@ -76,6 +77,7 @@ func newBackendPolicyRules(e *memo.Engine, in backendPolicyIn) *backendPolicyRul
 }
 
 func (r *backendPolicyRules) report(all *problemFold) {
+	r.backendAims.report(all, "requests to them are answered 503")
 	problemsFrom(all, "backendpolicy", r.backendPolicy, func(p *backendPolicyOut) []manifest.Problem { return p.Problems })
 	problemsFrom(all, "backendtargets", r.backendTargets, lostTargets)
 }
@@ -111,17 +113,13 @@ func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *ba
 
 // runBackendConfig merges the policies of one Service or Backend.
 func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) backend.Config {
-	of := r.in.services
-	if target.Group == api.Group {
-		of = r.in.staticBackends
+	at := r.backendAims.at.Get(c, target)
+	if crowded := at.closing(r.backendAims.kind, ""); crowded != nil {
+		return backend.Config{Closed: crowded.Why, ClosedBy: target}
 	}
 	var policies []*backend.Policy
-	for _, key := range r.backendAims.at(c, target) {
-		targets := r.backendAims.targets.Get(c, key)
-		if !slices.ContainsFunc(targets, func(t store.Target) bool { return isFor(t, target, labelsOf(c, of, target)) }) {
-			continue
-		}
-		if own := r.backendPolicy.Get(c, key); own.Policy != nil {
+	for _, one := range at.Aims {
+		if own := r.backendPolicy.Get(c, one.Policy); own.Policy != nil {
 			policies = append(policies, own.Policy)
 		}
 	}
@@ -154,13 +152,16 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 		} else {
 			refs++
 		}
-		objects := r.backendAims.objects(c, key, target, math.MaxInt)
+		objects, all := r.backendAims.objects(c, key, target, maxListed)
 		for _, at := range objects {
+			if target.Name == "" && len(out) >= maxListed {
+				break
+			}
 			if !slices.ContainsFunc(out, func(t backendTarget) bool { return t.Target == at }) {
 				out = append(out, r.backendTarget(c, &from.Spec, key, at, field))
 			}
 		}
-		if len(objects) == 0 {
+		if len(objects) == 0 && all {
 			nothing := selectsNothing(key, i-refs)
 			out = append(out, backendTarget{Warned: &nothing})
 		}
@@ -177,7 +178,11 @@ func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigP
 			Field: field + ".name", Message: at.String() + " does not exist", Hint: r.in.absentHere(c, at),
 		}
 	}
-	for _, use := range r.configOf(c, at).Uses {
+	config := r.configOf(c, at)
+	if config.ClosedBy == at {
+		told.Crowded = config.Closed
+	}
+	for _, use := range config.Uses {
 		if use.Policy == key {
 			told.Fate = use.Fate
 		}
@@ -232,6 +237,8 @@ func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Ke
 		switch {
 		case target.Lost != nil:
 			bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonTargetNotFound, Message: target.Lost.Message}
+		case target.Crowded != "":
+			bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonConflicted, Message: target.Crowded}
 		case own.Unusable != "":
 			bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
 		}

@@ -219,15 +219,14 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 // runBackendTLS settles which policies are in force for one Service or Backend.
 func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
 	var claims []backend.Claim
-	for _, key := range r.tlsAims.at(c, target) {
-		own := r.tlsPolicy.Get(c, key)
+	named, _ := r.tlsAims.named.Get(c, target)
+	for one := range named.Ordered.All() {
+		own := r.tlsPolicy.Get(c, one.Policy)
 		if own.Policy == nil {
 			continue
 		}
-		for _, to := range r.tlsAims.targets.Get(c, key) {
-			if targetKey(key.Namespace, to) == target {
-				claims = append(claims, backend.Claim{Policy: own.Policy, Section: to.Section})
-			}
+		for _, to := range one.Targets {
+			claims = append(claims, backend.Claim{Policy: own.Policy, Section: to.Section})
 		}
 	}
 	return backend.Contest(claims, route.CompareOrigins)

@@ -116,9 +116,9 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
 	set, listener, inSet := ir.SplitListenerID(key.Listener)
 	if inSet {
-		r.gatherHost(c, gathered, hostOf{set, r.in.listenerSets, listener, false})
+		r.gatherHost(c, gathered, hostOf{set, listener, false})
 	}
-	r.gatherHost(c, gathered, hostOf{gateway, r.in.gateways, key.Listener, inSet})
+	r.gatherHost(c, gathered, hostOf{gateway, key.Listener, inSet})
 	level := policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
 	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed}
 	if out.Closed == nil {
@@ -135,24 +135,20 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 // hostOf is a Gateway or ListenerSet over a listener.
 type hostOf struct {
 	object   manifest.Key
-	in       *objects
 	listener string // as policies of the object name it
 	above    bool   // a ListenerSet is between the two
 }
 
 // gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners.
 func (r *hostPolicyRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
-	policies := r.in.aims.at(c, host.object)
-	if len(policies) == 0 {
+	if !r.in.aims.any(c, host.object) {
 		return
 	}
-	labels := labelsOf(c, host.in, host.object)
-	for _, key := range policies {
-		for _, standing := range standings(r.in.aims.targets.Get(c, key), host.object, labels, host.listener) {
-			if host.above {
-				standing = policy.ByGateway
-			}
-			into.add(key, standing)
+	before := len(into.specs)
+	into.attach(r.in.aims.at.Get(c, host.object), host.listener, r.in.aims.kind)
+	if host.above {
+		for _, attached := range into.specs[before:] {
+			attached.Standing = policy.ByGateway
 		}
 	}
 }

@@ -85,6 +85,7 @@ func newPolicyRules(e *memo.Engine, in policyIn) *policyRules {
 
 func (r *policyRules) report(all *problemFold) {
 	problemsFrom(all, "policy", r.policy, func(p *policyOut) []manifest.Problem { return p.Problems })
+	r.aims.report(all, "they answer 500")
 	problemsFrom(all, "policies", r.policies, func(l *levelOut) []manifest.Problem { return l.Problems })
 }
 
@@ -188,6 +189,25 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	return true
 }
 
+// attach takes in the policies that are for a section of an object: a rule of a route or a
+// listener of a Gateway or ListenerSet. Where they are too many, it takes in none and closes.
+func (g *gathering) attach(at *attachments, section, kind string) {
+	if crowded := at.closing(kind, section); crowded != nil {
+		g.close(crowded)
+		return
+	}
+	for _, one := range at.Aims {
+		for _, target := range one.Targets {
+			switch target.Section {
+			case "":
+				g.add(one.Policy, policy.ByObject)
+			case section:
+				g.add(one.Policy, policy.BySection)
+			}
+		}
+	}
+}
+
 // runPolicies gives the level of one rule: the policies that it names, and those
 // that target it or its route.
 func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
@@ -205,10 +225,8 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 			gathered.close(out.missing(key, i, of, r.in.absentHere(c, of)))
 		}
 	}
-	for _, of := range r.aims.at(c, key.Route) {
-		for _, standing := range standings(r.aims.targets.Get(c, of), key.Route, object.Value.GetLabels(), api.Text(rule.Name)) {
-			gathered.add(of, standing)
-		}
+	if r.aims.any(c, key.Route) {
+		gathered.attach(r.aims.at.Get(c, key.Route), api.Text(rule.Name), r.aims.kind)
 	}
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
@@ -243,20 +261,4 @@ func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, 
 
 func policyKey(namespace, name string) manifest.Key {
 	return manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
-}
-
-// standings tells in which ways targets name a section of an object: a rule of a
-// route or a listener of a Gateway or ListenerSet.
-func standings(targets []store.Target, of manifest.Key, labels map[string]string, section string) []policy.Standing {
-	var out []policy.Standing
-	for _, target := range targets {
-		switch {
-		case !isFor(target, of, labels):
-		case target.Section == "":
-			out = append(out, policy.ByObject)
-		case section == target.Section:
-			out = append(out, policy.BySection)
-		}
-	}
-	return out
 }

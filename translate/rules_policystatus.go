@@ -3,7 +3,6 @@ package translate
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -144,7 +143,7 @@ func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targ
 	refs := 0
 	for i, target := range r.in.aims.targets.Get(c, key) {
 		if target.Name == "" {
-			if len(r.in.aims.objects(c, key, target, 1)) == 0 {
+			if objects, all := r.in.aims.objects(c, key, target, 1); len(objects) == 0 && all {
 				out = append(out, targetOut{Target: target, Problem: selectsNothing(key, i-refs)})
 			}
 			continue
@@ -255,7 +254,11 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
 			continue
 		}
-		for _, at := range r.in.aims.objects(c, key, target, math.MaxInt) {
+		objects, _ := r.in.aims.objects(c, key, target, maxListed)
+		for _, at := range objects {
+			if target.Name == "" && len(out) >= maxListed {
+				break
+			}
 			told := hostTarget{Ref: ancestor(at.Group, at.Kind, at.Namespace, at.Name)}
 			if target.Section != "" {
 				section := gwv1.SectionName(target.Section)

@@ -100,8 +100,12 @@ func (r *policyViewRules) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Po
 	states := map[policy.Fate]ir.PolicyState{policy.WhollyUsed: ir.InForce, policy.Merged: ir.Merged, policy.Overridden: ir.Overridden}
 	for _, t := range r.in.backendTargets.Get(c, key) {
 		target := ir.PolicyTarget{Object: t.Target}
-		if target.State = states[t.Fate]; t.Lost != nil {
+		target.State = states[t.Fate]
+		switch {
+		case t.Lost != nil:
 			target.Lost = t.Lost.Message
+		case t.Crowded != "":
+			target.State = ir.Overridden
 		}
 		out.Targets = append(out.Targets, target)
 	}
