@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -22,7 +23,15 @@ type ruleKey struct {
 	Rule  int
 }
 
-func (k ruleKey) String() string { return fmt.Sprintf("%s #%d", k.Route, k.Rule) }
+// plainRule stands for the rules of a route that name no policy, and that no policy names.
+const plainRule = -1
+
+func (k ruleKey) String() string {
+	if k.Rule == plainRule {
+		return k.Route.String()
+	}
+	return fmt.Sprintf("%s #%d", k.Route, k.Rule)
+}
 
 // policyOut is one policy by itself.
 type policyOut struct {
@@ -219,21 +228,42 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	if key.Rule >= len(rules) {
 		return &levelOut{}
 	}
-	rule, out, gathered := &rules[key.Rule], &levelOut{}, r.gathering(c)
+	at := &attachments{}
+	if r.aims.any(c, key.Route) {
+		at = r.aims.at.Get(c, key.Route)
+	}
+	rule := &api.HTTPRouteRule{}
+	if key.Rule != plainRule {
+		rule = &rules[key.Rule]
+		if len(rules) > 1 && len(at.Aims) > 1 && plain(key.Route.Namespace, rule, at) {
+			return r.policies.Get(c, ruleKey{key.Route, plainRule})
+		}
+	}
+	out, gathered := &levelOut{}, r.gathering(c)
 	for i, filter := range rule.Filters {
 		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
 			gathered.close(out.missing(key, i, of, r.in.absentHere(c, of)))
 		}
 	}
-	if r.aims.any(c, key.Route) {
-		gathered.attach(r.aims.at.Get(c, key.Route), api.Text(rule.Name), r.aims.kind)
-	}
+	gathered.attach(at, api.Text(rule.Name), r.aims.kind)
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
 	if out.Closed = gathered.closed; out.Closed == nil {
 		out.Burden = route.ExtrasBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
 	}
 	return out
+}
+
+// plain reports whether a rule has the policies of its route and no others.
+func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
+	for _, filter := range rule.Filters {
+		if _, ok := extension(namespace, filter); ok {
+			return false
+		}
+	}
+	return rule.Name == nil || !slices.ContainsFunc(at.Aims, func(one *aim) bool {
+		return slices.ContainsFunc(one.Targets, func(t store.Target) bool { return t.Section == string(*rule.Name) })
+	})
 }
 
 // missing says why the rule must not serve without the policy that it names.
