@@ -21,12 +21,16 @@ type Stale struct {
 	// Place is where the error is that makes the object stale. Line is 0 where it is of
 	// the file as a whole.
 	Place
-	// Targets are the objects that a policy's targetRefs name, and those that are served and
-	// that its targetSelectors select; empty for other kinds.
+	// Targets are the objects that a policy's targetRefs name, and of those that are served and
+	// that its targetSelectors select the first maxSelected by key; empty for other kinds.
 	Targets []manifest.Key
 	// Message is that error, "" where the file has none that speaks of the object.
 	Message string
 }
+
+// maxSelected is how many objects that a stale policy selects are told of: policies and the
+// objects that they select multiply.
+const maxSelected = 64
 
 // Equal reports whether both say the same.
 func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
@@ -143,8 +147,8 @@ func (s *selection) knows(policy manifest.Key) bool {
 	return known
 }
 
-// selected returns the objects of a policy's namespace that are served and that one of its
-// selectors selects, sorted by key.
+// selected returns the first objects of a policy's namespace that are served and that one of its
+// selectors selects, sorted by key, at most maxSelected.
 func (s *Store) selected(policy *manifest.Object) []manifest.Key {
 	in := s.selections[policy.Key.Namespace]
 	if in == nil {
@@ -154,6 +158,9 @@ func (s *Store) selected(policy *manifest.Object) []manifest.Key {
 	keys, known := in.by[policy.Key]
 	if !known {
 		for _, object := range in.objects {
+			if len(keys) == maxSelected {
+				break
+			}
 			if slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool { return selects(selector, object) }) {
 				keys = append(keys, object.Key)
 			}

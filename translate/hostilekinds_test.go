@@ -262,6 +262,10 @@ func hostileKinds() map[string]func(r *rand.Rand, name string) string {
 				})+", buffer: {maxRequestSize: 1Ki}}")
 			})
 		},
+		"selected": func(r *rand.Rand, name string) string {
+			bombs := policyBombs()
+			return bombs[pick(r, slices.Sorted(maps.Keys(bombs))...)](around(r, 64))
+		},
 		"hostnames": func(r *rand.Rand, name string) string {
 			hosts, rules, matches := around(r, 16), 1+r.IntN(17), around(r, 8)
 			return documents(8, func(int) string {

@@ -26,7 +26,7 @@ func exampleless() map[string]string {
 	return map[string]string{
 		"BeingWritten": serving, "FolderEmptied": serving, "FolderMissing": serving, "InternalError": serving,
 		"LastGoodKept": serving, "RejectedByEnvoy": serving, "RevisionInvalid": serving, "TooManyEnvoys": serving,
-		"DocumentTooLarge": large, "ManyRulesOfOnePath": large, "MoreProblems": large, "TooManyCopies": large, "TooManyLinks": large,
+		"DocumentTooLarge": large, "ManyRulesOfOnePath": large, "MoreProblems": large, "TooManyCopies": large, "TooManyPolicies": large, "TooManyLinks": large,
 		"UnservedVersion": "UnknownVersion is found first",
 		"Unreadable":      "only for a user without the right to read a file",
 	}

@@ -73,6 +73,7 @@ func ofPolicies() []Entry {
 		{"LoosensParent", Warning, "A policy of a delegated route turns off or replaces `extAuth`, `csrf` or a rate limit of a route above it.", "If it is not meant, remove the field, or set `kgateway.dev/inherited-policy-priority: ShallowMergePreferParent` on the parent."},
 		{"NoEffect", Warning, "The field, selector or target has no effect.", "Remove it, or change it as the hint says."},
 		{"PolicyNotFound", Error, "A rule names a TrafficPolicy that does not exist. The rule answers 500.", "Create the policy, or correct the name."},
+		{"TooManyPolicies", Error, "More than 64 policies of one kind are for a rule, a listener, a Service or a Backend, or more than 1,024 targetRefs and selectors of the kind name it or ask for one of its labels. It answers 500, a Service or Backend 503, as each policy may be one that protects. Of each namespace, the first is named.", "Join policies that have the same targets into one, or select by labels that fewer objects have."},
 		{"TargetNotFound", Error, "The policy's target does not exist. The policy is not applied there.", "Create the target, or correct the name."},
 	}
 }
