@@ -262,7 +262,7 @@ func hostileKinds() map[string]func(r *rand.Rand, name string) string {
 				})+", buffer: {maxRequestSize: 1Ki}}")
 			})
 		},
-		"selected": func(r *rand.Rand, name string) string {
+		"selected": func(r *rand.Rand, _ string) string {
 			bombs := policyBombs()
 			return bombs[pick(r, slices.Sorted(maps.Keys(bombs))...)](around(r, 64))
 		},

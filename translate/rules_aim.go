@@ -1,34 +1,22 @@
 package translate
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
 // What a policy is for is one thing for the rules, whether the policy is valid or not: a
 // valid one works there, and an invalid one closes it.
 
-// The limits of one target: how many policies of a kind may be for one rule, listener, Service
-// or Backend, and how many selectors and targetRefs are looked at to find them. Above either the
-// target is closed: each policy may be one that protects it. No list of pairs of policies and
-// targets is made, so that folders cost what is written in them.
-const (
-	maxPolicies = 64
-	maxAims     = 1024
-	// maxListed is how many objects that a policy selects its status lists.
-	maxListed = 16
-)
+// maxListed is how many objects that a policy selects its status lists.
+const maxListed = 16
 
 // aiming knows what the policies of one kind are for, both ways.
 type aiming struct {
@@ -89,26 +77,6 @@ type selectable struct {
 }
 
 func sameSelectable(a, b *selectable) bool { return a.Key == b.Key && maps.Equal(a.Labels, b.Labels) }
-
-// attachments are the policies that are for one object.
-type attachments struct {
-	// Aims are sorted by policy; nil where the object as a whole is crowded.
-	Aims []*aim
-	// Crowded are the sections that have more policies than the limit.
-	Crowded []crowdedAt
-}
-
-// crowdedAt is an object or, with a section, its rule, listener or port that is closed, as too
-// many policies are for it or, with Unread, may be for it.
-type crowdedAt struct {
-	Object  manifest.Key
-	Section string
-	Unread  bool
-}
-
-func compareCrowded(a, b crowdedAt) int {
-	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section))
-}
 
 // labelAt is a label of the objects of a kind in a namespace; without a name it stands for
 // all of them.
@@ -180,36 +148,6 @@ func (a aiming) addSelectors(sides []*objects) {
 	}
 }
 
-// report adds one problem for each namespace in which policies crowd. closed says what that
-// means for requests.
-func (a aiming) report(all *problemFold, closed string) {
-	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
-		for first := range crowded.All() {
-			message := first.words(a.kind)
-			if others := crowded.Len() - 1; others > 0 {
-				message += fmt.Sprintf(", and so it is at %d more places of namespace %s", others, first.Object.Namespace)
-			}
-			return []manifest.Problem{{
-				Code: "TooManyPolicies", Severity: manifest.Error, Object: first.Object, Message: message + "; " + closed,
-				Hint: "join policies that have the same targets into one, or let their selectors ask for a label that fewer objects have",
-			}}
-		}
-		return nil
-	})
-}
-
-// words says what is wrong at a place, without a number that changes with each policy.
-func (at crowdedAt) words(kind string) string {
-	place := at.Object.String()
-	if at.Section != "" {
-		place += "#" + at.Section
-	}
-	if at.Unread {
-		return fmt.Sprintf("more than %d targetRefs and targetSelectors of kind %s name %s, or ask for one of its labels", maxAims, kind, place)
-	}
-	return fmt.Sprintf("more than %d objects of kind %s are for %s", maxPolicies, kind, place)
-}
-
 // runAt finds the policies that are for an object among those that name it, and those with a
 // selector that asks for one of its labels.
 func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
@@ -259,44 +197,6 @@ func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map
 		groups = append(groups, group)
 	}
 	return groups, labels
-}
-
-// count finds the sections of an object that have more policies than the limit. A policy for
-// the whole object counts in each of its sections.
-func (at *attachments) count(object manifest.Key) {
-	whole, sections := 0, map[string]int{}
-	for _, one := range at.Aims {
-		if slices.ContainsFunc(one.Targets, func(t store.Target) bool { return t.Section == "" }) {
-			whole++
-			continue
-		}
-		own := map[string]bool{}
-		for _, target := range one.Targets {
-			own[target.Section] = true
-		}
-		for section := range own {
-			sections[section]++
-		}
-	}
-	if whole > maxPolicies {
-		at.Aims, at.Crowded = nil, []crowdedAt{{Object: object}}
-		return
-	}
-	for _, section := range slices.Sorted(maps.Keys(sections)) {
-		if whole+sections[section] > maxPolicies {
-			at.Crowded = append(at.Crowded, crowdedAt{Object: object, Section: section})
-		}
-	}
-}
-
-// closing says why a section of an object answers no request, nil where it does.
-func (at *attachments) closing(kind, section string) *closing {
-	for _, crowded := range at.Crowded {
-		if crowded.Section == "" || crowded.Section == section {
-			return &closing{crowded.words(kind), ir.Part{Kind: ir.PartClosed, Object: crowded.Object}}
-		}
-	}
-	return nil
 }
 
 // invalidOf names the invalid objects of a kind.
