@@ -39,7 +39,13 @@ type crowdedAt struct {
 }
 
 func compareCrowded(a, b crowdedAt) int {
-	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section))
+	unread := func(at crowdedAt) int {
+		if at.Unread {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section), cmp.Compare(unread(a), unread(b)))
 }
 
 // report adds one problem for each namespace in which policies crowd. closed says what that

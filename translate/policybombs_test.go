@@ -84,6 +84,11 @@ func TestPolicyBombs(t *testing.T) {
 				t.Errorf("%d cells for 150 of each, %d for 300", few, many)
 			}
 			w.checkCold(t)
+			if name == "HTTPRoutes" { // over the number of selectors that are looked at, and below it again
+				cells(1100)
+				cells(150)
+				w.checkCold(t)
+			}
 
 			files["attacker/bomb.yaml"] = bomb(64) // the limit itself
 			if name == "invalid policies" {
