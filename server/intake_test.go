@@ -85,7 +85,7 @@ func TestEnvoysThatComeBackTakeMemoryInTurn(t *testing.T) {
 	clients.received[lds].Wait()
 	clients.received[rds].Wait()
 	after := server.measure()
-	if most := 200 << 20; after.HeapMost > most { // without turns it is more than 300
+	if most := 260 << 20; after.HeapMost > most { // usually 180 to 200, and without turns more than 300
 		t.Errorf("the heap of %d streams grew to %d MiB, of at most %d", streams, after.HeapMost>>20, most>>20)
 	}
 	clients.leave()
