@@ -98,7 +98,7 @@ func TestNoFieldCarriesWhatEnvoyRejects(t *testing.T) {
 	}
 }
 
-// take publishes a folder and waits for Envoy's answer; it tells whether there was
+// take publishes a folder and waits for Envoy's answer; it reports whether there was
 // anything to send.
 func (run *caseRun) take(files map[string]string) (sent bool) {
 	run.t.Helper()
@@ -120,7 +120,7 @@ func (run *caseRun) take(files map[string]string) (sent bool) {
 	return len(result.Delta) > 0
 }
 
-// addressMoves tells whether a listener waits for an address that another one is about
+// addressMoves reports whether a listener waits for an address that another one is about
 // to leave, as happens between folders of two cases.
 func addressMoves(st *stream) bool {
 	l := st.ledgers[xds.ListenerType]
@@ -135,7 +135,7 @@ func addressMoves(st *stream) bool {
 	return false
 }
 
-// rejected tells whether Envoy counts more rejections than when it was asked last.
+// rejected reports whether Envoy counts more rejections than when it was asked last.
 func (run *caseRun) rejected() bool {
 	sum := 0
 	for line := range strings.Lines(run.envoy.AdminGet("/stats?filter=update_rejected")) {
@@ -228,7 +228,7 @@ func (f *folder) tree() map[string]string {
 	return map[string]string{"all.yaml": strings.Join(all, "\n---\n")}
 }
 
-// mutated gives another value of the kind.
+// mutated returns another value of the kind.
 func mutated(random *rand.Rand, value any) any {
 	switch v := value.(type) {
 	case bool:

@@ -72,7 +72,7 @@ func newLedger(typ string) *ledger {
 
 func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
 
-// inFlight gives the unanswered response that name is in, nil when there is none.
+// inFlight returns the unanswered response that name is in, nil when there is none.
 func (l *ledger) inFlight(name string) *response {
 	for _, r := range l.flight {
 		if r.holds(name) {
@@ -302,7 +302,7 @@ func (l *ledger) answered(r *response, name string) bool {
 	return true
 }
 
-// blames tells whether Envoy's words name a cluster or listener as bad:
+// blames reports whether Envoy's words name a cluster or listener as bad:
 // "Error adding/updating cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
 func blames(words, name string) bool {
 	if !strings.HasPrefix(words, "Error adding/updating ") {

@@ -88,7 +88,7 @@ func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// reachedAt gives the address that a request came in by, which is more than the
+// reachedAt returns the address that a request came in by, which is more than the
 // listener's where that one serves all interfaces.
 func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	if reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
@@ -97,20 +97,20 @@ func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	return listener
 }
 
-// fromBrowser tells whether a browser sent the request: it sends the Origin of the page
+// fromBrowser reports whether a browser sent the request: it sends the Origin of the page
 // that it shows, or says for whose sake it asks.
 func fromBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// fromElsewhere tells whether a browser asks for the sake of a page of another origin. Another
+// fromElsewhere reports whether a browser asks for the sake of a page of another origin. Another
 // port of this host is another origin, too, which browsers call the same site.
 func fromElsewhere(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// namesAddress tells whether a Host header is an address or localhost, neither
+// namesAddress reports whether a Host header is an address or localhost, neither
 // of which another's DNS can answer for.
 func namesAddress(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

@@ -27,7 +27,7 @@ func bindFailed(words string) bool {
 	return strings.Contains(words, "cannot bind") || strings.Contains(words, "has duplicate address")
 }
 
-// cannotBind gives the listeners whose address could not be bound: nothing asks for
+// cannotBind returns the listeners whose address could not be bound: nothing asks for
 // their tables then, which begin with the name of the listener (listen.RoutesName).
 func (p *plan) cannotBind() map[string]struct{} {
 	l, out := p.ledgers[xds.ListenerType], map[string]struct{}{}
@@ -45,7 +45,7 @@ func (p *plan) cannotBind() map[string]struct{} {
 // unbound holds by Envoy listener what Envoys said that could not bind its address.
 type unbound map[string][]string
 
-// all gives what they said, in no order.
+// all returns what they said, in no order.
 func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
@@ -172,7 +172,7 @@ func (p *plan) rebind(now time.Time) time.Time {
 	return next
 }
 
-// backoff gives the wait after so many failures in a row, from 1.
+// backoff returns the wait after so many failures in a row, from 1.
 func backoff(first time.Duration, failures int) time.Duration {
 	wait := first
 	for i := 1; i < failures && wait < maxBindRetry; i++ {
@@ -181,7 +181,7 @@ func backoff(first time.Duration, failures int) time.Duration {
 	return min(wait, maxBindRetry)
 }
 
-// earlier gives the earlier time; zero is never.
+// earlier returns the earlier time; zero is never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

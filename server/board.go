@@ -66,7 +66,7 @@ func newBoard() board {
 	}
 }
 
-// sees gives what is known of an object now; ok is false for one without a status that is
+// sees returns what is known of an object now; ok is false for one without a status that is
 // not stale either.
 func (b *board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
@@ -77,7 +77,7 @@ func (b *board) sees(key manifest.Key) (seen sight, ok bool) {
 	return sight{*o, b.verdicts[o.gateway], stale, b.stale.policies[key]}, true
 }
 
-// keys gives every object that sees knows, in no order.
+// keys returns every object that sees knows, in no order.
 func (b *board) keys() iter.Seq[manifest.Key] {
 	return func(yield func(manifest.Key) bool) {
 		for key := range b.objects {
@@ -161,7 +161,7 @@ func (b *board) outdateOpen() {
 	}
 }
 
-// knows tells whether a Gateway has a status.
+// knows reports whether a Gateway has a status.
 func (b *board) knows(gateway string) bool { return b.objects[ir.GatewayKey(gateway)] != nil }
 
 // stamp notes since when the conditions of an object that was seen as before are as they
@@ -177,7 +177,7 @@ func (b *board) stamp(key manifest.Key, before sight, now time.Time) {
 	b.feed.note(key)
 }
 
-// stamps gives the transition times: that of before while the status is the same.
+// stamps returns the transition times: that of before while the status is the same.
 func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	old := map[string][]metav1.Condition{}
 	for _, list := range conditionLists(before.show()) {
@@ -258,7 +258,7 @@ type conditionList struct {
 	conditions []metav1.Condition
 }
 
-// conditionLists gives every list of conditions of a status.
+// conditionLists returns every list of conditions of a status.
 func conditionLists(status any) (lists []conditionList) {
 	switch s := status.(type) {
 	case *gwv1.GatewayClassStatus:

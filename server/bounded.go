@@ -133,7 +133,7 @@ func (c *boundConn) use(more int) {
 	}
 }
 
-// bound gives a listener its share of the descriptors, one in share of them and at most most.
+// bound returns a listener its share of the descriptors, one in share of them and at most most.
 func (s *Server) bound(l net.Listener, name string, share, most int) net.Listener {
 	all := descriptors()
 	limit := max(min(all/share, most), 1)

@@ -273,7 +273,7 @@ func (run *caseRun) request(r cases.Request) envoytest.Request {
 	return out
 }
 
-// answer gives what a request gets. An edit of a listener that serves, or of a
+// answer returns what a request gets. An edit of a listener that serves, or of a
 // certificate, counts once a worker of Envoy has taken it, which nothing tells: then
 // the right answer is waited for.
 func (run *caseRun) answer(prefix string, r cases.Request) (response *envoytest.Response) {
@@ -313,7 +313,7 @@ func (run *caseRun) wantClosed(prefix string, r cases.Request) {
 	})
 }
 
-// compareResponse gives the name of what answered, and what is wrong with it.
+// compareResponse returns the name of what answered, and what is wrong with it.
 func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong string) {
 	name = got.Backend
 	if name == "" {

@@ -148,7 +148,7 @@ func versionOf(content string, body []byte) string {
 	return content + "-" + hex.EncodeToString(sum[:4])
 }
 
-// held gives a resource's entry for initial_resource_versions.
+// held returns a resource's entry for initial_resource_versions.
 func held(changes ...string) map[string]string {
 	versions := map[string]string{}
 	for _, change := range changes {

@@ -47,7 +47,7 @@ func (p *shopPort) answersTo(path string, status int) {
 	})
 }
 
-// holdsTree waits until the Envoy holds all, and tells whether its table is compiled.
+// holdsTree waits until the Envoy holds all, and reports whether its table is compiled.
 func (p *shopPort) holdsTree(rejections int) (tree bool) {
 	p.t.Helper()
 	p.until("it holds all", func() bool {

@@ -23,7 +23,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// compiled gives a linear table as one in which every host with routes has a tree
+// compiled returns a linear table as one in which every host with routes has a tree
 // with these keys: a list has, in their order, the routes whose literal path begins
 // the key, and those whose path it begins and no longer key does; it ends with the
 // first that takes all that begins with the key.
@@ -95,7 +95,7 @@ func literal(m *routev3.RouteMatch) string {
 	return text
 }
 
-// listsOf gives the lists of a host by their keys; the key of a linear host is "".
+// listsOf returns the lists of a host by their keys; the key of a linear host is "".
 func listsOf(h *routev3.VirtualHost) map[string][]*routev3.Route {
 	tree := h.GetMatcher().GetMatcherTree().GetPrefixMatchMap()
 	if tree == nil {
@@ -177,7 +177,7 @@ func TestACompiledTableIsServedWithoutPartsAsAList(t *testing.T) {
 	}
 }
 
-// randomRoutes gives a table of one host, and keys for its tree.
+// randomRoutes returns a table of one host, and keys for its tree.
 func randomRoutes(r *rand.Rand) (line *entry, keys []string) {
 	var routes [][]byte
 	for i := range 1 + r.IntN(25) {

@@ -45,7 +45,7 @@ func (l *ledger) decide(name string, e *entry, ordered bool) action {
 	return nothing
 }
 
-// goesAlone tells whether a name has a response of its own: what replaces an
+// goesAlone reports whether a name has a response of its own: what replaces an
 // accepted form, for of several RouteConfigurations, assignments or secrets
 // Envoy applies an arbitrary part when one is bad (docs/design/envoy.md#nacks), and
 // what was in a rejected response. Of clusters and listeners Envoy applies all

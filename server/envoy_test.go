@@ -52,7 +52,7 @@ func shopOn(r *running) *shopPort {
 	}
 }
 
-// cluster gives a back end's resources, in the Gateway's delta.
+// cluster returns a back end's resources, in the Gateway's delta.
 func (p *shopPort) cluster(name string, discovery ir.Discovery) []xds.Update {
 	c := &ir.Cluster{Name: name, Discovery: discovery, Endpoints: []ir.Endpoint{p.echo}}
 	updates := []xds.Update{updateOf(xds.Cluster(c))}
@@ -62,7 +62,7 @@ func (p *shopPort) cluster(name string, discovery ir.Discovery) []xds.Update {
 	return updates
 }
 
-// table gives the port's RouteConfiguration, all of it to one cluster.
+// table returns the port's RouteConfiguration, all of it to one cluster.
 func (p *shopPort) table(cluster string) xds.Update {
 	p.t.Helper()
 	route, problems := xds.Route(&ir.Rule{
@@ -155,7 +155,7 @@ func TestASwapWithoutPhasesLosesRequests(t *testing.T) {
 	}
 }
 
-// tableOf gives the port's RouteConfiguration of one host, with routes as Envoy has
+// tableOf returns the port's RouteConfiguration of one host, with routes as Envoy has
 // them.
 func (p *shopPort) tableOf(routes ...*routev3.Route) xds.Update {
 	var encoded [][]byte
@@ -165,7 +165,7 @@ func (p *shopPort) tableOf(routes ...*routev3.Route) xds.Update {
 	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, []xds.Host{xds.VirtualHost("*", nil, encoded)}))
 }
 
-// exactly gives a route for one path that answers with a status.
+// exactly returns a route for one path that answers with a status.
 func exactly(name string, status uint32) *routev3.Route {
 	return &routev3.Route{
 		Name: name, Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: "/" + name}},

@@ -67,7 +67,7 @@ func (s *Server) envoysPage(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// questions gives the connected Envoys, and the newest view. Envoys whose admin address
+// questions returns the connected Envoys, and the newest view. Envoys whose admin address
 // is not to be asked have their answer already.
 func (s *Server) questions() ([]question, func() *ir.View) {
 	s.mu.Lock()

@@ -139,7 +139,7 @@ func (s *Server) awaitRest() {
 	}
 }
 
-// delta gives the resources that are ordered.
+// delta returns the resources that are ordered.
 func (o order) delta() (delta []xds.Update) {
 	version := o.Version
 	set := func(typ, name string, body []byte) {
@@ -258,7 +258,7 @@ func (f *fanout) answer() (now figures) {
 	return now
 }
 
-// order gives the figures after the order is carried out.
+// order returns the figures after the order is carried out.
 func (f *fanout) order(o order) figures {
 	f.t.Helper()
 	if err := f.in.Encode(o); err != nil {
@@ -267,13 +267,13 @@ func (f *fanout) order(o order) figures {
 	return f.answer()
 }
 
-// measure gives the figures of a server that rests and has collected its garbage.
+// measure returns the figures of a server that rests and has collected its garbage.
 func (f *fanout) measure() figures {
 	f.t.Helper()
 	return f.order(order{Rest: true, Collect: true})
 }
 
-// peak gives the figures without a collection: its Peak is of what happened since the
+// peak returns the figures without a collection: its Peak is of what happened since the
 // answer before.
 func (f *fanout) peak() figures {
 	f.t.Helper()

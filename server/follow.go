@@ -77,7 +77,7 @@ func (s *Server) FollowStatus() *StatusFeed {
 // Publish, even of nothing.
 func (f *StatusFeed) Changed() <-chan struct{} { return f.wake }
 
-// Take gives what changed since the last call or, with all, every object that has a
+// Take returns what changed since the last call or, with all, every object that has a
 // status beside it; sorted by key.
 func (f *StatusFeed) Take(all bool) []StatusChange {
 	gone, seen := f.look(all)

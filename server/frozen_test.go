@@ -20,7 +20,7 @@ import (
 // noticesSoon are options by which a silent connection does not last long.
 func noticesSoon() Options { return Options{pingEvery: time.Second, pingWait: time.Second} }
 
-// beside gives the port of another Gateway on the same server.
+// beside returns the port of another Gateway on the same server.
 func (p *shopPort) beside(gateway string) *shopPort {
 	p.t.Helper()
 	number := envoytest.FreePort(p.t)
@@ -30,7 +30,7 @@ func (p *shopPort) beside(gateway string) *shopPort {
 	return &shopPort{running: p.running, address: fmt.Sprintf("127.0.0.1:%d", number), port: &port, echo: p.echo}
 }
 
-// own gives updates to the port's Gateway.
+// own returns updates to the port's Gateway.
 func (p *shopPort) own(updates ...xds.Update) []xds.Update {
 	for i := range updates {
 		updates[i].Gateway = p.port.Gateway
@@ -38,7 +38,7 @@ func (p *shopPort) own(updates ...xds.Update) []xds.Update {
 	return updates
 }
 
-// edit gives a table that answers /edit with this status.
+// edit returns a table that answers /edit with this status.
 func (p *shopPort) edit(status uint32) []xds.Update {
 	return p.own(p.tableOf(exactly("edit", status)))
 }

@@ -65,7 +65,7 @@ func (s *script) SendMsg(message any) error {
 	return nil
 }
 
-// take gives the next n bytes, zeros where there are none.
+// take returns the next n bytes, zeros where there are none.
 func (s *script) take(n int) []byte {
 	out := make([]byte, n)
 	s.rest = s.rest[copy(out, s.rest):]
@@ -98,7 +98,7 @@ func (s *script) nonce() string {
 	return ""
 }
 
-// RecvMsg gives one request, encoded.
+// RecvMsg returns one request, encoded.
 func (s *script) RecvMsg(into any) error {
 	r, err := s.Recv()
 	if err != nil {

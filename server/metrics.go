@@ -162,7 +162,7 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// shortType gives "Cluster" for its type URL, as pages, logs and metrics say it.
+// shortType returns "Cluster" for its type URL, as pages, logs and metrics say it.
 func shortType(typ string) string {
 	switch typ {
 	case xds.ClusterType:

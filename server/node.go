@@ -43,7 +43,7 @@ func (s *Server) tellOld(st *stream) {
 		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }
 
-// envoyVersion gives "1.40.0", or what the node calls itself.
+// envoyVersion returns "1.40.0", or what the node calls itself.
 func envoyVersion(request *deltaRequest) string {
 	build := request.GetNode().GetUserAgentBuildVersion().GetVersion()
 	if build == nil {

@@ -58,7 +58,7 @@ type plan struct {
 	world     world // nil for the incremental protocol
 }
 
-// servedTypes gives the types that are served, in the order of sending.
+// servedTypes returns the types that are served, in the order of sending.
 func servedTypes() []string {
 	return []string{
 		xds.SecretType, xds.ClusterType, xds.EndpointType,
@@ -66,7 +66,7 @@ func servedTypes() []string {
 	}
 }
 
-// next gives the next response, or nil and the time at which to ask again; the
+// next returns the next response, or nil and the time at which to ask again; the
 // zero time means that nothing will happen without an answer or an edit.
 func (p *plan) next(now time.Time) (*response, time.Time) {
 	p.now, p.waiting = now, nil
@@ -104,7 +104,7 @@ func (p *plan) step(now time.Time) (*response, time.Time) {
 	return p.removals(now)
 }
 
-// first gives the first response that fill has for types, and books it as sent.
+// first returns the first response that fill has for types, and books it as sent.
 func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -125,7 +125,7 @@ func (p *plan) first(fill func(*ledger) *response, types ...string) *response {
 	return nil
 }
 
-// gate gives the time until which listeners and routes wait, zero when they may
+// gate returns the time until which listeners and routes wait, zero when they may
 // go. Envoy withholds the CDS ACK until every cluster is warm, which a silent
 // resolver delays for a minute: no cluster is waited for longer than p.wait, and
 // nothing waits longer than that however often clusters change.

@@ -40,7 +40,7 @@ func newScope(name string) *scope {
 	return &scope{name: name, target: map[string]map[string][]owned{}, rolls: map[string]called{}, changed: map[string][]string{}, streams: map[*stream]struct{}{}}
 }
 
-// entry gives the resource to send, nil when there is none.
+// entry returns the resource to send, nil when there is none.
 func (c *scope) entry(typ, name string) *entry {
 	if owners := c.target[typ][name]; len(owners) > 0 {
 		return owners[0].entry
@@ -48,7 +48,7 @@ func (c *scope) entry(typ, name string) *entry {
 	return nil
 }
 
-// owns tells whether gateway has a resource of this name.
+// owns reports whether gateway has a resource of this name.
 func (c *scope) owns(gateway, typ, name string) bool {
 	return slices.ContainsFunc(c.target[typ][name], func(o owned) bool { return o.gateway == gateway })
 }
@@ -109,7 +109,7 @@ func (c *scope) tell() {
 	c.fresh = false
 }
 
-// intern gives the names as the target has them, where it does: a request's own would
+// intern returns the names as the target has them, where it does: a request's own would
 // live as long as its stream.
 func (c *scope) intern(typ string, names []string) []string {
 	out := make([]string, len(names))
@@ -128,7 +128,7 @@ type update struct {
 	entry              *entry // nil when gone
 }
 
-// scopeOf gives the scope of a Gateway, new when it is not there yet.
+// scopeOf returns the scope of a Gateway, new when it is not there yet.
 func (s *Server) scopeOf(gateway string) *scope {
 	c := s.scopes[gateway]
 	if c == nil {

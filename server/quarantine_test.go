@@ -123,7 +123,7 @@ func (f *folded) reload() {
 	}
 }
 
-// says gives the conditions of an object as text.
+// says returns the conditions of an object as text.
 func (f *folded) says(key manifest.Key) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,7 +24,7 @@ type refusal struct {
 	Last     time.Time `json:"last"`
 }
 
-// same tells whether two refusals are one row, and one line in the log.
+// same reports whether two refusals are one row, and one line in the log.
 func (r refusal) same(o refusal) bool {
 	return r.Identity == o.Identity && r.Cluster == o.Cluster && r.Peer == o.Peer && r.Reason == o.Reason
 }
@@ -38,7 +38,7 @@ const (
 	refusedMemory = 10 * time.Minute // a row lasts since its last time
 )
 
-// add books a refusal and tells whether it is a new one.
+// add books a refusal and reports whether it is a new one.
 func (l *refusals) add(r refusal, now time.Time) (first bool) {
 	l.forget(now)
 	r.Times, r.First, r.Last = 1, now.UTC(), now.UTC()

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Types gives the type URLs that are served, in the order in which an Envoy is
+// Types returns the type URLs that are served, in the order in which an Envoy is
 // sent them.
 func Types() []string { return servedTypes() }
 

@@ -49,7 +49,7 @@ endpoints: [{addresses: [127.0.0.1]}]
 	}
 }
 
-// served gives every resource of the Gateway by type and name: its version and bytes.
+// served returns every resource of the Gateway by type and name: its version and bytes.
 func (f *folded) served() map[string]string {
 	all := map[string]string{}
 	f.locked(func() {
@@ -63,7 +63,7 @@ func (f *folded) served() map[string]string {
 	return all
 }
 
-// pushes gives what the server has sent, by its metrics.
+// pushes returns what the server has sent, by its metrics.
 func (f *folded) pushes(t *testing.T) (sent string) {
 	t.Helper()
 	for line := range strings.Lines(f.get(t, "/metrics")) {

@@ -27,7 +27,7 @@ const bulk = 64
 // so far that making a roll costs each change little.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
-// call gives the newest roll of a type.
+// call returns the newest roll of a type.
 func (c *scope) call(typ string) called {
 	if r, ok := c.rolls[typ]; ok {
 		return r
@@ -66,7 +66,7 @@ type overlay struct {
 	looseBefore int
 }
 
-// get gives a name's version; ok is false when it is not there.
+// get returns a name's version; ok is false when it is not there.
 func (o *overlay) get(name string) (version string, ok bool) {
 	if version, ok = o.own[name]; ok {
 		return version, true

@@ -85,7 +85,7 @@ func (w *worldWire) decode(message []byte) (*deltaRequest, error) {
 // sends one or two.
 const maxEarly = 1000
 
-// timely gives the requests that came too early, once there is something to
+// timely returns the requests that came too early, once there is something to
 // compare them with. A client of the state-of-the-world protocol tells what it
 // holds as one version of the whole.
 func (s *Server) timely(st *stream) (requests []*deltaRequest) {
@@ -97,7 +97,7 @@ func (s *Server) timely(st *stream) (requests []*deltaRequest) {
 	return requests
 }
 
-// listed tells whether responses of a type list all that there is.
+// listed reports whether responses of a type list all that there is.
 func listed(typ string) bool {
 	return typ == xds.ClusterType || typ == xds.ListenerType
 }
@@ -123,7 +123,7 @@ func (p *plan) recall(l *ledger, version string) map[string]string {
 	return versions
 }
 
-// sumOf gives the version of a whole type.
+// sumOf returns the version of a whole type.
 func sumOf(all map[string]*entry) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

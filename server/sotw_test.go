@@ -88,7 +88,7 @@ func (c *worldClient) ask(typ, version string, names ...string) {
 	c.send(&discoveryv3.DiscoveryRequest{TypeUrl: typ, VersionInfo: version})
 }
 
-// take accepts the next response, which must be this, and gives its version.
+// take accepts the next response, which must be this, and returns its version.
 func (c *worldClient) take(text string) (version string) {
 	c.t.Helper()
 	r := c.want(text)

@@ -24,7 +24,7 @@ type verdict struct {
 	unbound map[string]string
 }
 
-// gatewayOf gives "namespace/name" of a Gateway's key.
+// gatewayOf returns "namespace/name" of a Gateway's key.
 func gatewayOf(key manifest.Key) (string, bool) {
 	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
 }
@@ -61,7 +61,7 @@ func (p *plan) current() state {
 	return now
 }
 
-// audience gives the streams that serve a Gateway.
+// audience returns the streams that serve a Gateway.
 func (s *Server) audience(gateway string) []*stream {
 	streams := slices.Collect(maps.Keys(s.union.streams))
 	if c := s.scopes[gateway]; c != nil {

@@ -381,7 +381,7 @@ func (s *Server) nextOf(st *stream) (r *response, wait time.Duration) {
 	return r, wait
 }
 
-// waitFor gives the time to until, an hour when nothing is planned.
+// waitFor returns the time to until, an hour when nothing is planned.
 func waitFor(until, now time.Time) time.Duration {
 	if until.IsZero() {
 		return time.Hour

@@ -102,7 +102,7 @@ func (st *stream) setIdle(idle bool) {
 	}
 }
 
-// served gives the Gateways that the stream serves.
+// served returns the Gateways that the stream serves.
 func (s *Server) served(st *stream) []*scope {
 	if st.scope != s.union {
 		return []*scope{st.scope}
@@ -110,7 +110,7 @@ func (s *Server) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(s.scopes))
 }
 
-// asks tells whether a table is asked for, or need not be.
+// asks reports whether a table is asked for, or need not be.
 func (st *stream) asks(table string) bool {
 	if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
 		return true

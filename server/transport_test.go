@@ -56,7 +56,7 @@ func startSecured(t *testing.T, options Options) *secured {
 	return s
 }
 
-// as gives the credentials of a client of the right authority.
+// as returns the credentials of a client of the right authority.
 func (s *secured) as(names ...string) credentials.TransportCredentials {
 	return credentials.NewTLS(&tls.Config{
 		RootCAs: s.servers.Pool(), ServerName: "127.0.0.1", Certificates: []tls.Certificate{s.clients.Pair(names...)},

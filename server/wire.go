@@ -99,7 +99,7 @@ func (r *response) all(yield func(string) bool) {
 	}
 }
 
-// holds tells whether the response, once it is sent, speaks of name.
+// holds reports whether the response, once it is sent, speaks of name.
 func (r *response) holds(name string) bool {
 	_, is := findEntry(r.set, name)
 	if !is && len(r.removed) > 0 {
@@ -120,7 +120,7 @@ func (r *response) forget(name string) {
 	r.forgotten[name] = struct{}{}
 }
 
-// orNil gives nil for a response that says nothing.
+// orNil returns nil for a response that says nothing.
 func (r *response) orNil() *response {
 	if r.names() == 0 {
 		return nil

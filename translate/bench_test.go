@@ -17,7 +17,7 @@ func shapes() []cases.Shape {
 	return []cases.Shape{{Routes: 1000, Hosts: 1}, {Routes: 1000, Hosts: 100}, {Routes: 10_000, Hosts: 1}, {Routes: 10_000, Hosts: 100}}
 }
 
-// treesOf gives a shape's folder, and the folder after an edit of its middle route.
+// treesOf returns a shape's folder, and the folder after an edit of its middle route.
 func treesOf(s cases.Shape) (before, after watcher.Tree) {
 	before = cases.Tree(s.Files())
 	text := s.Route(s.Routes/2, 1)

@@ -109,7 +109,7 @@ func startedOn(s *store.Store, options translate.Options) *world {
 	return newWorldOn(s, options)
 }
 
-// reversed gives the files other names, so that the last is the first, and turns
+// reversed returns the files other names, so that the last is the first, and turns
 // the documents of each round. A file keeps its new name when others come and go.
 func reversed(files map[string]string) map[string]string {
 	out := map[string]string{}

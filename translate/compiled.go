@@ -26,7 +26,7 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep gives the step of the fold. A tree is made anew rather than edited where
+// tableStep returns the step of the fold. A tree is made anew rather than edited where
 // many of its rules change, which makes no difference to what it is.
 func (r *tableRules) tableStep() func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), r.treeShape()
@@ -44,7 +44,7 @@ func (r *tableRules) tableStep() func(table, []memo.Member[string, *entry]) tabl
 	}
 }
 
-// moved gives what the members come to: one that came and changed again has come once. A
+// moved returns what the members come to: one that came and changed again has come once. A
 // rule that begins or ceases to hand requests on keeps its ID, and the one that it is now
 // may come before the one that it was goes.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {

@@ -57,7 +57,7 @@ func TestCompiledTablesOnARealEnvoy(t *testing.T) {
 	}
 }
 
-// treeLong gives a route with many matches, of all kinds, some of which hand requests to
+// treeLong returns a route with many matches, of all kinds, some of which hand requests to
 // the routes of the random trees.
 func treeLong(r *rand.Rand) (string, string) {
 	body := randomAge(r) + pick(r, "", fmt.Sprintf("  annotations: {kgateway.dev/route-weight: \"%d\"}\n", r.IntN(5)-2))

@@ -85,7 +85,7 @@ func TestARuleInALongTableChangesWhatItIs(t *testing.T) {
 	}
 }
 
-// compiled tells whether any table is.
+// compiled reports whether any table is.
 func (w *world) compiled() bool {
 	for _, update := range w.resources {
 		if update.Resource.Linear != nil {

@@ -16,7 +16,7 @@ import (
 // editShapes are cases.Shapes; GATEFOLD_LARGE adds those of 100,000 routes.
 func editShapes() []cases.Shape { return cases.Shapes(os.Getenv("GATEFOLD_LARGE") != "") }
 
-// made gives a Translator that was told of a shape, and the Changes of its middle route
+// made returns a Translator that was told of a shape, and the Changes of its middle route
 // to and fro.
 func made(t testing.TB, s cases.Shape, options translate.Options) (*translate.Translator, [2]store.Change) {
 	t.Helper()

@@ -20,7 +20,7 @@ type Expiry struct {
 	from, until time.Time
 }
 
-// At gives Result.Expired for a time, and the list of before (store.SameProblems) where it
+// At returns Result.Expired for a time, and the list of before (store.SameProblems) where it
 // says the same.
 func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	now = now.Round(0) // the clock alone: a monotonic reading would hide that it was set back
@@ -54,7 +54,7 @@ func oneList[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Expired gives a warning for each certificate in use that no client accepts at a time;
+// Expired returns a warning for each certificate in use that no client accepts at a time;
 // it serves on: whether a client minds is the client's affair. So it does for each bundle of
 // authorities that has ended as a whole: what they signed is refused.
 func (r *Result) Expired(now time.Time) []manifest.Problem {

@@ -88,7 +88,7 @@ func TestExpiryFollowsAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// setBack gives what time.Now would, had the clock been set back by d: the monotonic reading
+// setBack returns what time.Now would, had the clock been set back by d: the monotonic reading
 // stays as it is. Package time has no way to make that; the seconds of such a Time stand
 // above 30 bits of nanoseconds.
 func setBack(now time.Time, d time.Duration) time.Time {

@@ -79,7 +79,7 @@ func (t *Translator) TableNodes() map[uintptr]bool {
 	return nodes
 }
 
-// Encodings gives the size of each route's encoding in the tables of all hosts, by where
+// Encodings returns the size of each route's encoding in the tables of all hosts, by where
 // it lies, so that a test can see how many bytes an edit has encoded. What it returns
 // says something as long as the Translator is kept.
 func (t *Translator) Encodings() map[*byte]int {

@@ -155,7 +155,7 @@ func (w *world) forget(all store.Change) {
 	w.remember(all)
 }
 
-// parts gives a Change for each object of one.
+// parts returns a Change for each object of one.
 func parts(change store.Change) (all []store.Change) {
 	keys := map[manifest.Key]*store.Change{}
 	at := func(key manifest.Key) *store.Change {

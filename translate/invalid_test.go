@@ -93,7 +93,7 @@ func TestInvalidExamplesHurtNobody(t *testing.T) {
 	}
 }
 
-// withParent gives a route without parentRefs one to the sound Gateway.
+// withParent returns a route without parentRefs one to the sound Gateway.
 func withParent(text string) string {
 	if strings.HasSuffix(exampleOf(text).Kind, "Route") && !strings.Contains(text, "parentRefs:") {
 		return strings.Replace(text, "\nspec:\n", "\nspec:\n  parentRefs: [{name: sound}]\n", 1)
@@ -101,7 +101,7 @@ func withParent(text string) string {
 	return text
 }
 
-// exampleOf gives the key of the object of a text.
+// exampleOf returns the key of the object of a text.
 func exampleOf(text string) manifest.Key {
 	found := regexp.MustCompile(`(?m)^kind: (.*)\nmetadata:\n  name: (.*)$`).FindStringSubmatch(text)
 	key := manifest.Key{Group: "gateway.networking.k8s.io", Kind: found[1], Namespace: "default", Name: found[2]}

@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// scoped gives the options of the n-th random folder: weights off, and on in
+// scoped returns the options of the n-th random folder: weights off, and on in
 // either scope.
 func scoped(n uint64) translate.Options {
 	return [...]translate.Options{
@@ -112,7 +112,7 @@ func nested(rules []*ir.Rule, depth int) []*ir.Rule {
 	return out
 }
 
-// randomRules gives n rules, of which most stand in blocks.
+// randomRules returns n rules, of which most stand in blocks.
 func randomRules(r *rand.Rand, n int) []*ir.Rule {
 	ways := [][]*ir.Rule{nil}
 	for i := range 12 {
@@ -134,7 +134,7 @@ func randomRules(r *rand.Rand, n int) []*ir.Rule {
 	return rules
 }
 
-// randomRule gives a rule from a small range, so that ties are many; the
+// randomRule returns a rule from a small range, so that ties are many; the
 // position makes it the only one of its kind.
 func randomRule(r *rand.Rand, i int) *ir.Rule {
 	origin := func() *ir.Origin {
@@ -190,7 +190,7 @@ func TestAWeightStaysInItsBlock(t *testing.T) {
 	}
 }
 
-// family gives a tree of three levels, a namespace each, of which every route has
+// family returns a tree of three levels, a namespace each, of which every route has
 // a weight and may hand requests to the next level.
 func family(r *rand.Rand) map[string]string {
 	gateway, _, _ := strings.Cut(star(0)["root.yaml"], "---")

@@ -43,7 +43,7 @@ oe6Qivwn03vG2l1Mhs66Wl4Km/6hRANCAAQqIKJujsrjIBRKrgvF7hR1Y5Yz5/uw
 -----END PRIVATE KEY-----`
 )
 
-// randomHTTPS gives ports and protocols of HTTPS listeners, some on one port.
+// randomHTTPS returns ports and protocols of HTTPS listeners, some on one port.
 func randomHTTPS(r *rand.Rand) []string {
 	var out []string
 	for _, hostname := range []string{"", "a.example.com", "*.example.com"} {
@@ -57,7 +57,7 @@ func randomHTTPS(r *rand.Rand) []string {
 	return out
 }
 
-// randomSecret gives a Secret that is sound, of another type, or broken.
+// randomSecret returns a Secret that is sound, of another type, or broken.
 func randomSecret(r *rand.Rand) (string, string) {
 	certificate, key := firstCertificate, firstKey
 	if r.IntN(2) == 0 {

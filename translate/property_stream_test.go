@@ -14,7 +14,7 @@ func randomStreams(r *rand.Rand) []string {
 	return []string{"80, protocol: UDP", "8080, protocol: TCP", tls("Passthrough"), tls("Terminate, certificateRefs: [{name: x}]")}
 }
 
-// randomStream gives a TCPRoute, TLSRoute or UDPRoute.
+// randomStream returns a TCPRoute, TLSRoute or UDPRoute.
 func randomStream(r *rand.Rand) (string, string) {
 	kind := pick(r, "TCPRoute", "TLSRoute", "UDPRoute")
 	body := randomAttachment(r)
@@ -34,7 +34,7 @@ func randomStream(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", kind, namespace(r), pick(r, "t1", "t2", "t3"), body)
 }
 
-// randomDatagrams gives a Service, or its endpoints, that gets datagrams.
+// randomDatagrams returns a Service, or its endpoints, that gets datagrams.
 func randomDatagrams(r *rand.Rand) (string, string) {
 	if r.IntN(2) == 0 {
 		return document("v1", "Service", namespace(r), pick(r, "s1", "s2"), "spec: {ports: [{port: 80, protocol: UDP}"+pick(r, "", ", {port: 80, name: a}")+"]}\n")

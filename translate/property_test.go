@@ -123,7 +123,7 @@ func document(apiVersion, kind, namespace, name, body string) (string, string) {
 
 func namespace(r *rand.Rand) string { return pick(r, "default", "default", "shop") }
 
-// randomAge gives few values, so that ties are many.
+// randomAge returns few values, so that ties are many.
 func randomAge(r *rand.Rand) string {
 	if r.IntN(2) == 0 {
 		return ""
@@ -131,7 +131,7 @@ func randomAge(r *rand.Rand) string {
 	return fmt.Sprintf("  creationTimestamp: 2026-01-0%dT00:00:00Z\n", 1+r.IntN(2))
 }
 
-// randomLabels gives few values, so that selectors select some of the objects.
+// randomLabels returns few values, so that selectors select some of the objects.
 func randomLabels(r *rand.Rand) string {
 	return pick(r, "", "  labels: {tier: a}\n", "  labels: {tier: b, team: x}\n")
 }
@@ -141,7 +141,7 @@ func randomSelectors(r *rand.Rand, kinds ...string) string {
 	return "  targetSelectors: [{" + pick(r, kinds...) + ", matchLabels: " + pick(r, "{tier: a}", "{tier: b}", "{tier: b, team: x}", "{}") + pick(r, "", "", ", sectionName: s0", ", sectionName: l0") + "}]\n"
 }
 
-// randomCalls gives a GRPCRoute.
+// randomCalls returns a GRPCRoute.
 func randomCalls(r *rand.Rand) (string, string) {
 	body := randomAttachment(r)
 	for i := range 1 + r.IntN(3) {
@@ -161,7 +161,7 @@ func randomGateway(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body+randomListeners(r))
 }
 
-// randomListenerSet gives listeners that meet those of Gateways and of each other.
+// randomListenerSet returns listeners that meet those of Gateways and of each other.
 func randomListenerSet(r *rand.Rand) (string, string) {
 	body := fmt.Sprintf("%s%sspec:\n  parentRef: {name: %s, namespace: %s}\n  listeners:\n", randomAge(r), randomLabels(r), pick(r, "one", "one", "two"), namespace(r))
 	return document("gateway.networking.k8s.io/v1", "ListenerSet", namespace(r), pick(r, "one", "other", "third"), body+randomListeners(r))
@@ -213,7 +213,7 @@ func randomRoute(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "r1", "r2", "r3", "r4"), body)
 }
 
-// randomLong gives a route of up to 96 matches: with others, its hosts have tables that
+// randomLong returns a route of up to 96 matches: with others, its hosts have tables that
 // are compiled, and some that come and go around the length from which they are.
 func randomLong(r *rand.Rand) (string, string) {
 	body := randomAge(r) + "spec:\n  parentRefs: [{name: one}, {name: two}, {name: one, namespace: shop}]\n  rules:\n"
@@ -229,7 +229,7 @@ func randomLong(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "HTTPRoute", namespace(r), pick(r, "l1", "l2"), body)
 }
 
-// randomLink gives a route that delegates, includes or is a child, or all of
+// randomLink returns a route that delegates, includes or is a child, or all of
 // it. Names are few, so that chains, cycles and diamonds come and go.
 func randomLink(r *rand.Rand) (string, string) {
 	body := randomAge(r) + pick(r, "", "  labels: {delegation.kgateway.dev/label: x}\n", "  labels: {delegation.kgateway.dev/label: x, tier: a}\n") +

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// randomTrust gives a ConfigMap with authorities, without, or with what is none.
+// randomTrust returns a ConfigMap with authorities, without, or with what is none.
 func randomTrust(r *rand.Rand) (string, string) {
 	text := pick(r, firstCertificate, secondCertificate, firstCertificate+"\n"+secondCertificate, "", "junk")
 	body := "data:\n  ca.crt: |\n    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
 	return document("v1", "ConfigMap", namespace(r), pick(r, "x", "z"), body)
 }
 
-// randomTLSPolicy gives a policy for a back end or one of its ports.
+// randomTLSPolicy returns a policy for a back end or one of its ports.
 func randomTLSPolicy(r *rand.Rand) (string, string) {
 	target := pick(r, `{group: "", kind: Service, name: s1`, `{group: "", kind: Service, name: s2`, "{group: gateway.kgateway.dev, kind: Backend, name: s1") +
 		pick(r, "", "", ", sectionName: a", ", sectionName: c") + "}"
@@ -27,7 +27,7 @@ func randomTLSPolicy(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", "BackendTLSPolicy", namespace(r), pick(r, "t1", "t2", "t3"), body)
 }
 
-// randomGatewayTLS gives a Gateway's spec.tls, or nothing.
+// randomGatewayTLS returns a Gateway's spec.tls, or nothing.
 func randomGatewayTLS(r *rand.Rand) string {
 	ref := func() string {
 		return `{group: "", kind: ` + pick(r, "ConfigMap", "ConfigMap", "Service") + ", name: " + pick(r, "x", "z") + ", namespace: " + namespace(r) + "}"

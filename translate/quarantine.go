@@ -92,7 +92,7 @@ func replace[K comparable](in *memo.Input[K, refusals], before, after map[K]refu
 	}
 }
 
-// holderOf gives the route that holds a rule, from the rule's name:
+// holderOf returns the route that holds a rule, from the rule's name:
 // "HTTPRoute/infra/root/0/0>team/child/1/0" is of team/child.
 func holderOf(name string) manifest.Key {
 	name = name[strings.LastIndexByte(name, '>')+1:]

@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// parts gives everything in the tables that Envoy could refuse.
+// parts returns everything in the tables that Envoy could refuse.
 func (w *world) parts(t testing.TB) []translate.RefusedPart {
 	t.Helper()
 	var out []translate.RefusedPart

@@ -46,7 +46,7 @@ func treeBackend(namespace string) (string, string) {
 	return document("gateway.kgateway.dev/v1alpha1", "Backend", namespace, "s1", "spec: {type: Static, static: {hosts: [{host: 10.0.0.1, port: 80}]}}\n")
 }
 
-// treePolicy gives a policy for a route at any level, or for one of its rules.
+// treePolicy returns a policy for a route at any level, or for one of its rules.
 func treePolicy(r *rand.Rand) (string, string) {
 	target := fmt.Sprintf("HTTPRoute, name: r%d%d%s", r.IntN(5), r.IntN(2), pick(r, "", ", sectionName: s0"))
 	if r.IntN(5) == 0 {
@@ -58,7 +58,7 @@ func treePolicy(r *rand.Rand) (string, string) {
 	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", pick(r, "a", "b"), pick(r, "p1", "p2", "p3"), body)
 }
 
-// treeRoute gives a route of one of five levels; the deeper, the longer the paths.
+// treeRoute returns a route of one of five levels; the deeper, the longer the paths.
 // Its name says the level, so that references mostly lead down.
 func treeRoute(r *rand.Rand) (string, string) {
 	level := r.IntN(5)
@@ -99,7 +99,7 @@ type treeRule struct {
 	path  string
 }
 
-// text gives a rule that answers or hands requests on. A rule that hands them on
+// text returns a rule that answers or hands requests on. A rule that hands them on
 // mostly has a prefix, as children need, and so has one that is included.
 func (rule treeRule) text(r *rand.Rand, included bool) string {
 	match, kind := "{value: "+rule.path+pick(r, "", "", "/b")+"}", r.IntN(10)
@@ -146,7 +146,7 @@ func (rule treeRule) below(r *rand.Rand) string {
 	return "    backendRefs: [" + pick(r, below, below, label, below+", "+treeBackendRef(rule.space), below+", "+label) + "]\n"
 }
 
-// filter gives a filter for rules of all kinds, or a timeout; prefix tells that
+// filter returns a filter for rules of all kinds, or a timeout; prefix tells that
 // the rule has one match, a prefix.
 func (rule treeRule) filter(r *rand.Rand, prefix bool) string {
 	rewrite := pick(r, "hostname: x.com", "path: {type: ReplaceFullPath, replaceFullPath: /full}")

@@ -164,7 +164,7 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 	}
 }
 
-// toListeners tells whether a parentRef names an object that has listeners.
+// toListeners reports whether a parentRef names an object that has listeners.
 func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
@@ -212,7 +212,7 @@ func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, 
 	out.Parents = append(out.Parents, p)
 }
 
-// spans tells whether hosts hold all that the node's root serves on its port.
+// spans reports whether hosts hold all that the node's root serves on its port.
 func (r *attachRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
@@ -220,7 +220,7 @@ func (r *attachRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf gives the tables of a node's root on its port that hold some of the
+// tablesOf returns the tables of a node's root on its port that hold some of the
 // hosts. A narrower table of such a host is there when another route or a
 // listener claims it: then the node is its guest. A child takes no host away
 // from the others of its root.

@@ -129,7 +129,7 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster gives nil for a back end that is gone: nothing refers to it then
+// runCluster returns nil for a back end that is gone: nothing refers to it then
 // for longer than one flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {

@@ -126,7 +126,7 @@ func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) 
 	return backend.Merge(policies, route.CompareOrigins)
 }
 
-// configOf gives what policies set for a back end. Most have none and need no cell
+// configOf returns what policies set for a back end. Most have none and need no cell
 // of their own to know it.
 func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
 	if !r.backendAims.any(c, target) {
@@ -197,7 +197,7 @@ func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigP
 	return told
 }
 
-// hashesNames tells whether a policy wants endpoints hashed by name.
+// hashesNames reports whether a policy wants endpoints hashed by name.
 func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	lb := spec.LoadBalancer
 	if lb == nil {
@@ -219,7 +219,7 @@ func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runBackendPolicyStatus gives an entry for each target; nil when there is none.
+// runBackendPolicyStatus returns an entry for each target; nil when there is none.
 func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.backendPolicies.Get(c, key)
 	targets := r.backendTargets.Get(c, key)

@@ -232,7 +232,7 @@ func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backen
 	return backend.Contest(claims, route.CompareOrigins)
 }
 
-// tlsOf gives the policy of a port of a back end, nil for none. Most back ends have
+// tlsOf returns the policy of a port of a back end, nil for none. Most back ends have
 // none and need no cell to know it.
 func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
 	if !r.tlsAims.any(c, target) {
@@ -292,7 +292,7 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 	return "", "", ""
 }
 
-// at tells whether the target stands for a port.
+// at reports whether the target stands for a port.
 func (t *tlsTarget) at(port int32) bool { return t.Any || slices.Contains(t.Ports, port) }
 
 // words names the target with its section.
@@ -317,7 +317,7 @@ func tlsTargetProblems(targets []tlsTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runTLSPolicyStatus gives an entry for each Gateway that sends to a target, and for
+// runTLSPolicyStatus returns an entry for each Gateway that sends to a target, and for
 // each target that is lost; nil when there is none.
 func (r *tlsStatusRules) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.tlsPolicies.Get(c, key)

@@ -300,7 +300,7 @@ func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	return out
 }
 
-// runWants gives what a node looks for, nothing beyond the budget.
+// runWants returns what a node looks for, nothing beyond the budget.
 func (r *budgetRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {

@@ -122,7 +122,7 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 	return listen.Authority{Object: ref.To}
 }
 
-// authorityText gives ca.crt of an object; ok is false when there is no such object.
+// authorityText returns ca.crt of an object; ok is false when there is no such object.
 func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
 	if key.Kind == "Secret" {
 		object, _ := r.in.secrets.Get(c, key)
@@ -140,7 +140,7 @@ func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []
 	return []byte(from.Data[string(keypair.Authorities)]), true
 }
 
-// runCertNames gives the names that a certificate is for. Of the key it reads nothing.
+// runCertNames returns the names that a certificate is for. Of the key it reads nothing.
 func (r *certificateRules) runCertNames(c *memo.Ctx, key manifest.Key) []string {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

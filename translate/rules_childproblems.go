@@ -55,7 +55,7 @@ func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// mayStandBelow tells whether a route has entries for routes above it: a root has,
+// mayStandBelow reports whether a route has entries for routes above it: a root has,
 // when one asks for it by name.
 func (r *childRules) mayStandBelow(c *memo.Ctx, o *manifest.Object) bool {
 	bindings, _ := r.in.bindings.Get(c, o.Key)

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// handedOn says whether the rules of a root that hand requests to other routes
+// handedOn reports whether the rules of a root that hand requests to other routes
 // find any; the message of a good verdict tells whom they do not hand to.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
@@ -51,7 +51,7 @@ type childEntry struct {
 	beside []route.Refusal
 }
 
-// childEntries gives the entries of a route's status for the routes above it,
+// childEntries returns the entries of a route's status for the routes above it,
 // used or refused (docs/design/routes.md): those that its own parentRefs name, and
 // those that asked for it.
 func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
@@ -89,13 +89,13 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo gives what became of a route under all parents, sorted by parent.
+// boundTo returns what became of a route under all parents, sorted by parent.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// of gives the bindings to one parent, which stand together.
+// of returns the bindings to one parent, which stand together.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
@@ -108,7 +108,7 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned tells whether the parent did anything in rules that no parentRef names.
+// concerned reports whether the parent did anything in rules that no parentRef names.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -217,7 +217,7 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	return out
 }
 
-// standing tells whether a route is attached to a Gateway or stands under a route.
+// standing reports whether a route is attached to a Gateway or stands under a route.
 func (r *childRules) standing(c *memo.Ctx, key manifest.Key) bool {
 	if len(r.in.admitted.Get(c, key).Ports) > 0 {
 		return true

@@ -86,7 +86,7 @@ func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Pro
 	return []manifest.Problem{problem}
 }
 
-// nearClass gives the GatewayClass that was likely meant, "" for none.
+// nearClass returns the GatewayClass that was likely meant, "" for none.
 func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	if like := r.in.near.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
 		return like

@@ -46,7 +46,7 @@ func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	return r.client.Get(c, key)
 }
 
-// shownBy gives the entries of a node for a Gateway that shows a certificate; "" is none.
+// shownBy returns the entries of a node for a Gateway that shows a certificate; "" is none.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own
@@ -71,7 +71,7 @@ func (p *placed) show(gateway, client string) {
 	p.Clients[gateway] = client
 }
 
-// shownBackends gives back ends as a Gateway that shows a certificate sends to them.
+// shownBackends returns back ends as a Gateway that shows a certificate sends to them.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -53,7 +53,7 @@ func (r *coverageRules) report(all *problemFold) {
 	problemsFrom(all, "coverage", r.coverage, (*coverage).problems)
 }
 
-// runCoverage gives nil for a Gateway without certificates.
+// runCoverage returns nil for a Gateway without certificates.
 func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	var out *coverage
 	for l := range r.in.gateway.Get(c, key).Serving() {
@@ -77,7 +77,7 @@ func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	return out
 }
 
-// runCertified gives nil for a listener that does not end TLS.
+// runCertified returns nil for a listener that does not end TLS.
 func (r *coverageRules) runCertified(c *memo.Ctx, key listenerKey) *certified {
 	if of := r.coverage.Get(c, ir.GatewayKey(key.Gateway)); of != nil {
 		return of.Listeners[key.Listener]

@@ -27,7 +27,7 @@ type linkKey struct {
 
 func (k linkKey) String() string { return k.Parent.String() + " → " + k.Child.String() }
 
-// child gives the key of the child's node.
+// child returns the key of the child's node.
 func (k linkKey) child() flatKey {
 	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
 }
@@ -41,7 +41,7 @@ func (k flatKey) path() string {
 	return k.Via + ">" + name
 }
 
-// link gives the link that a child's node hangs on.
+// link returns the link that a child's node hangs on.
 func (k flatKey) link() linkKey {
 	via, last := "", k.Via
 	if i := strings.LastIndexByte(k.Via, '>'); i >= 0 {
@@ -50,7 +50,7 @@ func (k flatKey) link() linkKey {
 	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
 }
 
-// root gives the route at the top.
+// root returns the route at the top.
 func (k flatKey) root() manifest.Key {
 	if k.Via == "" {
 		return k.Route
@@ -59,7 +59,7 @@ func (k flatKey) root() manifest.Key {
 	return routeKey(name)
 }
 
-// routeKey gives the key of the HTTPRoute "namespace/name".
+// routeKey returns the key of the HTTPRoute "namespace/name".
 func routeKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
@@ -187,7 +187,7 @@ func (out *linkOut) refuse(why route.Refusal) *linkOut {
 	return out
 }
 
-// above tells whether the route stands on the chain of the node, itself
+// above reports whether the route stands on the chain of the node, itself
 // included.
 func (k flatKey) above(route manifest.Key) bool {
 	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)

@@ -96,7 +96,7 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 // thousand of them in a namespace of ten thousand names cost no more than their number.
 const maxAround = 64
 
-// around gives all names where they are few, else those that stand next to name in
+// around returns all names where they are few, else those that stand next to name in
 // their order, which begin like it.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
@@ -115,7 +115,7 @@ func around(all memo.Ordered[string], name string) []string {
 	return names
 }
 
-// nearName gives the name that was likely meant: the one most like it, else one that
+// nearName returns the name that was likely meant: the one most like it, else one that
 // it shortens; "" for none.
 func nearName(name string, names []string) string {
 	if like := manifest.Nearest(name, names); like != "" {
@@ -134,7 +134,7 @@ func nearName(name string, names []string) string {
 	return best
 }
 
-// shortens tells whether one of two names is the other with letters left out behind its
+// shortens reports whether one of two names is the other with letters left out behind its
 // first half: cart-svc and cart-service.
 func shortens(a, b string) bool {
 	short, long := a, b

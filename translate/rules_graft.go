@@ -137,7 +137,7 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// resolved says whether the node's own rules hand requests to somebody; its
+// resolved reports whether the node's own rules hand requests to somebody; its
 // message tells who is left out of those that do.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
@@ -149,7 +149,7 @@ func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return verdict
 }
 
-// runBinding gives the child's status for one parent; nil for a parent that
+// runBinding returns the child's status for one parent; nil for a parent that
 // never asked for it, as a wildcard does of a root.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)

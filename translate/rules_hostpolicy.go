@@ -79,7 +79,7 @@ func (r *hostPolicyRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	return false
 }
 
-// listenerOf gives the listener whose policies hold for a table. Most Gateways
+// listenerOf returns the listener whose policies hold for a table. Most Gateways
 // have no policies, and their tables need no cell to know it.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
 	if !r.policed.Get(c, key.Gateway) {
@@ -101,7 +101,7 @@ func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *lis
 	return out
 }
 
-// hostPolicyOf gives what the policies of a table's listener come to, nil for none.
+// hostPolicyOf returns what the policies of a table's listener come to, nil for none.
 func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	if at, policed := r.listenerOf(c, key); policed {
 		return r.hostPolicy.Get(c, at)
@@ -178,7 +178,7 @@ type placed struct {
 	Closed map[string]string
 }
 
-// in gives the entries for a table; own are the node's.
+// in returns the entries for a table; own are the node's.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries
@@ -260,7 +260,7 @@ func (d *hostDemand) place(own []*entry) []*entry {
 	return out
 }
 
-// placeOne gives an entry the fields that its host cannot hold for it, and turns
+// placeOne returns an entry the fields that its host cannot hold for it, and turns
 // off what its host holds and the route has its own of.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
@@ -288,7 +288,7 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 	return &entry{Rule: rule, Encoded: encoded, Own: e.Own}
 }
 
-// closed gives the entry that answers 500 in place of e.
+// closed returns the entry that answers 500 in place of e.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
 	rule.Action.Respond.Why, rule.Action.Parts = by.Why, []ir.Part{by.At}
@@ -340,7 +340,7 @@ func connect(extras *ir.Extras, others ...*ir.Extras) {
 	}
 }
 
-// rules gives the rules of the host as they work: with what the host holds for
+// rules returns the rules of the host as they work: with what the host holds for
 // them.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// runInfra gives nil for a Gateway that is not ours.
+// runInfra returns nil for a Gateway that is not ours.
 func (r *gatewayRules) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
 	g := r.gateway.Get(c, key)
 	if g == nil {

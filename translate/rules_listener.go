@@ -70,7 +70,7 @@ func (r *gatewayRules) report(all *problemFold) {
 	problemsFrom(all, "listenerset", r.listenerSet, setProblems)
 }
 
-// runListeners gives nil for a Gateway that is not ours.
+// runListeners returns nil for a Gateway that is not ours.
 func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -104,7 +104,7 @@ func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway
 	})
 }
 
-// runPart gives nil for an object of a Gateway that is not ours.
+// runPart returns nil for an object of a Gateway that is not ours.
 func (r *gatewayRules) runPart(c *memo.Ctx, key partKey) *listen.Part {
 	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.Part(key.Object)
@@ -126,7 +126,7 @@ func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]stri
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
-// speaksOfInvalid tells whether an object is gatefold's to speak of, as far as that is
+// speaksOfInvalid reports whether an object is gatefold's to speak of, as far as that is
 // a matter of the object as a whole. It is where nobody else can tell that it is theirs.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
@@ -143,7 +143,7 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	return true
 }
 
-// speaksOf tells whether gatefold speaks of what hangs on an object with listeners: it
+// speaksOf reports whether gatefold speaks of what hangs on an object with listeners: it
 // does where that does not exist.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {

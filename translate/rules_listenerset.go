@@ -21,7 +21,7 @@ func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
 	}, identical)
 }
 
-// runListenerSet gives nil for a set of a Gateway that is not ours.
+// runListenerSet returns nil for a set of a Gateway that is not ours.
 func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set {
 	object, ok := r.in.listenerSets.Get(c, key)
 	if !ok {

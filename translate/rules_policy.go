@@ -217,7 +217,7 @@ func (g *gathering) attach(at *attachments, section, kind string) {
 	}
 }
 
-// runPolicies gives the level of one rule: the policies that it names, and those
+// runPolicies returns the level of one rule: the policies that it names, and those
 // that target it or its route.
 func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	object, _ := r.in.routes.Get(c, key.Route)

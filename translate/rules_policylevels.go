@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// policyLevels gives the levels of a flattened rule: those of the rules that
+// policyLevels returns the levels of a flattened rule: those of the rules that
 // delegate to it, root first, and its own (nil when it has none); no levels for
 // nothing at all. Most rules have no policy and need no cell to know it.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {

@@ -137,7 +137,7 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	return f
 }
 
-// runLostTargets gives the targets that are not there, or not served.
+// runLostTargets returns the targets that are not there, or not served.
 func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
 	var out []targetOut
 	refs := 0
@@ -311,7 +311,7 @@ func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 
-// runPolicyStatus gives an entry for each Gateway that serves by the policy, for
+// runPolicyStatus returns an entry for each Gateway that serves by the policy, for
 // each Gateway and listener that it targets, and for each target that is lost; nil
 // when nobody speaks of the policy.
 func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {

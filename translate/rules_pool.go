@@ -49,7 +49,7 @@ func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	return r
 }
 
-// runWish gives nil for a Gateway that is not ours.
+// runWish returns nil for a Gateway that is not ours.
 func (r *addressRules) runWish(c *memo.Ctx, key manifest.Key) *listen.Wish {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {

@@ -80,14 +80,14 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters tells whether the refusal is of interest under a rule that others stand
+// matters reports whether the refusal is of interest under a rule that others stand
 // under: not of a route that has its place under other rules, or asked for a rule
 // that there is not.
 func (r *refusal) matters(why route.Refusal) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// at gives the reason why the candidate does not stand under a Point. Who asked
+// at returns the reason why the candidate does not stand under a Point. Who asked
 // for no rule in particular, and was admitted by none, is of interest to each
 // that admits some.
 func (r *refusal) at(point *route.Point) (why route.Refusal, ok bool) {
@@ -127,10 +127,10 @@ func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
-// stands tells whether any of the node serves below its parent.
+// stands reports whether any of the node serves below its parent.
 func (out *flatOut) stands() bool { return len(out.Live) > 0 && !out.Whole }
 
-// serving gives the names of the parents' Points that something of the node
+// serving returns the names of the parents' Points that something of the node
 // stands under: a rule that Envoy takes, or a Point of its own.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}

@@ -51,7 +51,7 @@ func sameRoutes(a, b routesOut) bool {
 	return sameResource(a.Resource, b.Resource) && slices.EqualFunc(a.Hosts, b.Hosts, sameList)
 }
 
-// sameList tells whether two hosts encode to the same list of routes, if their frames are
+// sameList reports whether two hosts encode to the same list of routes, if their frames are
 // the same.
 func sameList(a, b *hostOut) bool {
 	if a == b || a.Table.Same(b.Table) {
@@ -62,7 +62,7 @@ func sameList(a, b *hostOut) bool {
 	})
 }
 
-// runMisdirected gives the hosts that answer 421 in a chain with TLS.
+// runMisdirected returns the hosts that answer 421 in a chain with TLS.
 func (r *routeConfigRules) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
 	if g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		for _, host := range g.Misdirected(key.Port, key.Chain) {

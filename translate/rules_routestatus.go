@@ -61,19 +61,19 @@ func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	}
 }
 
-// anyFlat gives the rules for one port: what is wrong with them does not depend
+// anyFlat returns the rules for one port: what is wrong with them does not depend
 // on the port.
 func (m *mountOut) anyFlat() *flatOut {
 	return m.flats[0]
 }
 
-// flat gives the rules for a port that the route serves on.
+// flat returns the rules for a port that the route serves on.
 func (m *mountOut) flat(port int32) *flatOut {
 	at, _ := slices.BinarySearch(m.Attach.Ports, port)
 	return m.flats[at]
 }
 
-// runRouteStatus gives nil for a route that names no Gateway of ours.
+// runRouteStatus returns nil for a route that names no Gateway of ours.
 func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {

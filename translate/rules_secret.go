@@ -93,7 +93,7 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 	}
 }
 
-// runSecret gives nil for a Secret that is gone: no listener names it then for
+// runSecret returns nil for a Secret that is gone: no listener names it then for
 // longer than one flush. The store lets no other pair pass than one that can be read.
 func (r *secretRules) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
 	object, _ := r.in.secrets.Get(c, key)

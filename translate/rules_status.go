@@ -69,7 +69,7 @@ func gatewayProblems(g *listen.Gateway) []manifest.Problem {
 	return g.Problems
 }
 
-// runClassStatus gives nil for a class of another controller.
+// runClassStatus returns nil for a class of another controller.
 func (r *gatewayStatusRules) runClassStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.classes.Get(c, key)
 	if !ok || !r.in.class.Get(c, key.Name).Ours {
@@ -107,7 +107,7 @@ func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *st
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
 }
 
-// runListenerSetStatus gives nil for a set of a Gateway that is not ours.
+// runListenerSetStatus returns nil for a set of a Gateway that is not ours.
 func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	set := r.in.listenerSet.Get(c, key)
 	if set == nil {

@@ -63,7 +63,7 @@ func compareClaimants(a, b *listen.Claimant) int {
 	return route.CompareOrigins(a.Route.Origin, b.Route.Origin)
 }
 
-// places gives the places of the route on each port, sorted and unique.
+// places returns the places of the route on each port, sorted and unique.
 func (s *streamOut) places() map[portKey][]listen.Place {
 	out := map[portKey][]listen.Place{}
 	for _, parent := range s.Attach.Parents {
@@ -112,7 +112,7 @@ func dress(port *ir.Port, client string) {
 	}
 }
 
-// dressed gives the back ends of a route as dress names them at a place.
+// dressed returns the back ends of a route as dress names them at a place.
 func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:
@@ -141,7 +141,7 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	}
 }
 
-// runBlend gives the cluster of a UDPRoute. Its back ends are clusters of their own
+// runBlend returns the cluster of a UDPRoute. Its back ends are clusters of their own
 // that no Envoy is sent.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)

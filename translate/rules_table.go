@@ -117,7 +117,7 @@ func tableOf(gateway string, at listen.Place) tableKey {
 	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }
 
-// runHost gives nil for a host that has guests alone (see tablesOf): no virtual
+// runHost returns nil for a host that has guests alone (see tablesOf): no virtual
 // host may take its requests away from a wider one.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if claims, _ := r.claimed.Get(c, key); claims == 0 {

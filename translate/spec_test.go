@@ -104,7 +104,7 @@ func TestSpecQuotesAreLiteral(t *testing.T) {
 	}
 }
 
-// rows gives every row.
+// rows returns every row.
 func (p page) rows() []specRow {
 	var out []specRow
 	for _, document := range slices.Sorted(maps.Keys(p)) {
@@ -156,7 +156,7 @@ func (r specRow) check(known map[string]bool, tests map[string][]string) string 
 	return ""
 }
 
-// goTests gives the folders of each test of the repository by its name.
+// goTests returns the folders of each test of the repository by its name.
 func goTests(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -205,7 +205,7 @@ func readPage(t *testing.T) page {
 	return out
 }
 
-// readSpec gives the sections of a document, whitespace folded.
+// readSpec returns the sections of a document, whitespace folded.
 func readSpec(t *testing.T, number string) []section {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(specFolder(), number+"_*"))

@@ -90,7 +90,7 @@ type Translator struct {
 	undo     []former
 }
 
-// New gives a Translator that knows no objects.
+// New returns a Translator that knows no objects.
 func New(options Options) *Translator {
 	if len(options.Bind) == 0 {
 		options.Bind = []string{"0.0.0.0"}
@@ -238,7 +238,7 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
-// allProblems joins the sets; it walks them only after one changed, and gives the list
+// allProblems joins the sets; it walks them only after one changed, and returns the list
 // of before where the problems are the same.
 func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
@@ -274,7 +274,7 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = slices.Compact(l.trusted)
 }
 
-// view gives a function that builds the View of this moment once.
+// view returns a function that builds the View of this moment once.
 func (l *lastView) view() func() *ir.View {
 	now := *l
 	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // no View shows them

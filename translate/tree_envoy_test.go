@@ -56,7 +56,7 @@ func TestTreesOnARealEnvoy(t *testing.T) {
 	asked.check(t, trees)
 }
 
-// serveable gives the files of a tree that has a Gateway and two back ends.
+// serveable returns the files of a tree that has a Gateway and two back ends.
 func serveable(r *rand.Rand, backends map[string]*envoytest.EchoServer) map[string]string {
 	files := map[string]string{}
 	for range 40 {
@@ -310,7 +310,7 @@ func shown(headers http.Header) (out [3][]string) {
 	return out
 }
 
-// aim gives a request for a rule of the tree, or one that just misses it.
+// aim returns a request for a rule of the tree, or one that just misses it.
 func (s *servedTree) aim(view *ir.View) explain.Query {
 	r := s.random
 	port := pick(r, view.Gateways[0].Ports...)

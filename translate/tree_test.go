@@ -49,7 +49,7 @@ func TestTreesEqualCold(t *testing.T) {
 	}
 }
 
-// treeObjects gives objects to make trees of. Names repeat, so that one takes the
+// treeObjects returns objects to make trees of. Names repeat, so that one takes the
 // place of another. They are read once: that is most of the work.
 func treeObjects(t *testing.T, r *rand.Rand) (out []*manifest.Object) {
 	t.Helper()
@@ -63,7 +63,7 @@ func treeObjects(t *testing.T, r *rand.Rand) (out []*manifest.Object) {
 	return out
 }
 
-// someObjects gives a Gateway and a few or many others.
+// someObjects returns a Gateway and a few or many others.
 func someObjects(r *rand.Rand, all []*manifest.Object) []*manifest.Object {
 	gateway := slices.IndexFunc(all, func(o *manifest.Object) bool { return o.Key.Kind == "Gateway" })
 	out := []*manifest.Object{all[gateway]}

@@ -122,7 +122,7 @@ func (s *state) hear(r translate.Result) {
 	s.problems, s.last, s.view = r.Problems, r, r.View
 }
 
-// cold gives what a fresh translator makes of the store's present objects.
+// cold returns what a fresh translator makes of the store's present objects.
 func (w *world) cold() state {
 	s, fresh := newState(), translate.New(w.options)
 	fresh.Quarantine(w.quarantine)
@@ -130,7 +130,7 @@ func (w *world) cold() state {
 	return s
 }
 
-// present gives all objects as one Change.
+// present returns all objects as one Change.
 func (w *world) present() store.Change {
 	change := store.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(w.objects), manifest.CompareKeys) {
@@ -229,7 +229,7 @@ func sameResource(a, b xds.Update) bool {
 	return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version && bytes.Equal(linearBody(a.Resource), linearBody(b.Resource))
 }
 
-// linearBody gives the linear form of a compiled table, else nil.
+// linearBody returns the linear form of a compiled table, else nil.
 func linearBody(r *xds.Resource) []byte {
 	if r.Linear == nil {
 		return nil

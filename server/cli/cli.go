@@ -33,7 +33,7 @@ const (
 // errFindings ends a command with exit code 1; what was found is printed already.
 var errFindings = errors.New("findings")
 
-// Main runs one command line, without the program's name, and gives the exit
+// Main runs one command line, without the program's name, and returns the exit
 // code. SIGINT and SIGTERM end a running command in good order.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilSignal()
@@ -85,7 +85,7 @@ const hurryTime = 5 * time.Second
 // and shells pass on what the terminal has sent to the program already.
 const sameSignal = 500 * time.Millisecond
 
-// untilSignal gives a context that ends with the first SIGINT or SIGTERM. A second one, later
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. A second one, later
 // than sameSignal, is told by hurried, and ends the program where the command does not.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})

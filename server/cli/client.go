@@ -119,7 +119,7 @@ func (c *client) parse(page string, code int, body []byte, value any) error {
 	return nil
 }
 
-// route gives the URL to begin with and the way there.
+// route returns the URL to begin with and the way there.
 func (c *client) route() (string, http.RoundTripper) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if path, ok := strings.CutPrefix(c.address, "unix:"); ok {

@@ -89,7 +89,7 @@ func (s *served) poll(route, backend string) {
 	}
 }
 
-// subscribe connects a client that acknowledges everything, and gives the route
+// subscribe connects a client that acknowledges everything, and returns the route
 // tables as they come in.
 func (s *served) subscribe(b *testing.B) <-chan string {
 	b.Helper()

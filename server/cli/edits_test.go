@@ -105,7 +105,7 @@ func (s *served) write(name, text string) {
 	}
 }
 
-// backend gives a Backend object of that name that leads to an echo back end,
+// backend returns a Backend object of that name that leads to an echo back end,
 // started when it is new.
 func (s *served) backend(name, echo string) string {
 	if s.echoes[echo] == nil {

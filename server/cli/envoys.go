@@ -82,7 +82,7 @@ func policiesOf(b health.Backend) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// unwell tells whether an Envoy has a back end that someone should look at.
+// unwell reports whether an Envoy has a back end that someone should look at.
 func unwell(e health.Envoy) bool {
 	return slices.ContainsFunc(e.Backends, func(b health.Backend) bool { return b.Wrong() })
 }

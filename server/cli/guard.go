@@ -28,7 +28,7 @@ func (o *guardOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "exceptions to --refuse-endpoints: networks, addresses or HOST:PORT")
 }
 
-// fence gives what --cluster-paths says.
+// fence returns what --cluster-paths says.
 func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	for _, text := range o.clusterPaths {
 		globs, err := tenancy.Parse(text)
@@ -40,7 +40,7 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard gives the endpoints that are refused, gatefold's own addresses among them.
+// guard returns the endpoints that are refused, gatefold's own addresses among them.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)
@@ -67,7 +67,7 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 	return g, nil
 }
 
-// localHosts gives the names of this machine, and all that its hosts file knows, with their
+// localHosts returns the names of this machine, and all that its hosts file knows, with their
 // addresses. A name of this machine that has none there means loopback.
 func localHosts() map[string][]netip.Addr {
 	text, _ := os.ReadFile("/etc/hosts") // without it only the machine's own name is known
@@ -79,7 +79,7 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms gives an address that is listened on, and where that is every address of
+// forms returns an address that is listened on, and where that is every address of
 // this machine, those by which others reach it.
 func forms(address string) []string {
 	all := []string{address}

@@ -133,7 +133,7 @@ func (m *machine) pids() []int {
 	return pids
 }
 
-// pid waits until one Envoy runs, and gives it.
+// pid waits until one Envoy runs, and returns it.
 func (m *machine) pid() int {
 	m.t.Helper()
 	var pids []int

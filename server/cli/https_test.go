@@ -300,7 +300,7 @@ func TestNoOutputShowsAKey(t *testing.T) {
 	}
 }
 
-// files gives the content of all files of a folder.
+// files returns the content of all files of a folder.
 func (s *certified) files(folder string) string {
 	s.t.Helper()
 	var all strings.Builder

@@ -69,7 +69,7 @@ func TestAlarmsHaveTheirMetrics(t *testing.T) {
 	}
 }
 
-// alarms gives the metrics that tables name.
+// alarms returns the metrics that tables name.
 func alarms(text string) []string {
 	var out []string
 	for _, metric := range regexp.MustCompile("(?m)^\\|.*?`((?:gatefold|process)_[a-z_]+)").FindAllStringSubmatch(text, -1) {

@@ -182,7 +182,7 @@ func TestOnlyTheEnvoyOfTheGatewayIsServed(t *testing.T) {
 	}
 }
 
-// streams gives the ids of the streams.
+// streams returns the ids of the streams.
 func (s *secured) streams() ([]uint64, error) {
 	var page struct {
 		Streams []struct {

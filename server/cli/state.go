@@ -43,7 +43,7 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 // off tells that nothing is to be kept.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
-// place gives the state's folder for the folder that is served; "" is none.
+// place returns the state's folder for the folder that is served; "" is none.
 // named tells that the user asked for it, so that it must be usable.
 func (o *stateOptions) place(root string) (dir string, named bool) {
 	switch {

@@ -57,7 +57,7 @@ func landing(path string) (string, error) {
 	}
 }
 
-// seenFrom tells whether inner is outer or below it, on a way that is not hidden.
+// seenFrom reports whether inner is outer or below it, on a way that is not hidden.
 func seenFrom(outer, inner string) bool {
 	way, err := filepath.Rel(outer, inner)
 	if err != nil || way == "." {

@@ -72,7 +72,7 @@ func (x *exchange) unless() bool {
 	return x.policyMay(x.rule, x.report.Unless) || slices.ContainsFunc(x.unsure, x.took)
 }
 
-// took tells whether Envoy's answer is that of a rule whose match reads what is not known.
+// took reports whether Envoy's answer is that of a rule whose match reads what is not known.
 func (x *exchange) took(by explain.Unsure) bool {
 	if x.policyMay(by.Rule, by.Outcome.Unless) {
 		return true
@@ -124,7 +124,7 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 	return failed("rateLimit.global", extras.GlobalLimit != nil && extras.GlobalLimit.Extension.Limiter.FailOpen) || failed("extProc", extras.ExtProc != nil && extras.ExtProc.Extension.Processor.FailOpen)
 }
 
-// isStatus tells whether Envoy answered with one of the statuses, in its own or in gRPC's
+// isStatus reports whether Envoy answered with one of the statuses, in its own or in gRPC's
 // way.
 func (x *exchange) isStatus(statuses ...uint32) bool {
 	return slices.ContainsFunc(statuses, func(status uint32) bool {
@@ -289,7 +289,7 @@ func likeKnown(want, got string) bool {
 	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(got)
 }
 
-// added tells whether Envoy, or a service that the answer names, writes a header by
+// added reports whether Envoy, or a service that the answer names, writes a header by
 // itself.
 func (x *exchange) added(name string) bool {
 	byEnvoy := []string{"x-forwarded-proto", "x-forwarded-for", "x-request-id", "x-envoy-expected-rq-timeout-ms", "x-envoy-external-address", "x-envoy-internal", "transfer-encoding", "content-length"}

@@ -96,7 +96,7 @@ func fieldName(of reflect.Type, i int) string {
 	return name + "." + of.Field(i).Name
 }
 
-// ours tells whether the fields of a struct count: it is of ir, of our API or of the
+// ours reports whether the fields of a struct count: it is of ir, of our API or of the
 // Gateway API.
 func ours(t reflect.Type) bool {
 	path := t.PkgPath()

@@ -117,7 +117,7 @@ func (w *world) add(apiVersion, kind, name string, spec object) object {
 	return o
 }
 
-// backendLike tells whether a Backend answers requests itself, and is no service or mirror: what a
+// backendLike reports whether a Backend answers requests itself, and is no service or mirror: what a
 // closed one comes to is not what is asked here.
 func backendLike(name string) bool {
 	return !slices.Contains([]string{"guard", "down", "shut", "mirror"}, name)

@@ -24,7 +24,7 @@ type standing struct {
 	located, stored                      []manifest.Problem // that all is made of
 }
 
-// located gives the problems of both steps with their places, in order.
+// located returns the problems of both steps with their places, in order.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())

@@ -85,7 +85,7 @@ func describe(line *zerolog.Event, p manifest.Problem) *zerolog.Event {
 	return line
 }
 
-// without gives the problems that are not among others; both are sorted by
+// without returns the problems that are not among others; both are sorted by
 // orderOf.
 func without(problems, others []manifest.Problem) []manifest.Problem {
 	var rest []manifest.Problem

@@ -87,7 +87,7 @@ func (d *secretDir) allowEmpty() {
 // take has the next join apply a Tree.
 func (d *secretDir) take(tree watcher.Tree) { d.tree, d.applied = tree, false }
 
-// apply gives what the last Tree changes: nothing when it was applied before.
+// apply returns what the last Tree changes: nothing when it was applied before.
 func (d *secretDir) apply() store.Change {
 	if d.applied {
 		return store.Change{}

@@ -137,12 +137,12 @@ func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable 
 	return unusable
 }
 
-// holdsSecret tells whether the content of a Secret was saved.
+// holdsSecret reports whether the content of a Secret was saved.
 func holdsSecret(all []store.Saved) bool {
 	return slices.ContainsFunc(all, func(one store.Saved) bool { return one.Key.Kind == "Secret" && one.Text != nil })
 }
 
-// restored tells whether there is something to serve without the folder.
+// restored reports whether there is something to serve without the folder.
 func (s *state) restored() bool { return s != nil && s.objects > 0 }
 
 // begin keeps what is served from now on.

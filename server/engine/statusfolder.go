@@ -51,7 +51,7 @@ type statusFolder struct {
 	root *os.Root // nil before the first open
 }
 
-// open finds the folder, or makes it. It tells whether it is another than at the last
+// open finds the folder, or makes it. It reports whether it is another than at the last
 // call: the first, or one in the place of one that was removed or mounted over.
 func (f *statusFolder) open() (anew bool, err error) {
 	defer func() {
@@ -150,14 +150,14 @@ func (f *statusFolder) remove(file string) error {
 	return nil
 }
 
-// removeEmpty takes a folder away, and tells whether it did; a link to one is
+// removeEmpty takes a folder away, and reports whether it did; a link to one is
 // somebody else's.
 func (f *statusFolder) removeEmpty(dir string) bool {
 	info, err := f.root.Lstat(dir)
 	return err == nil && info.IsDir() && f.root.Remove(dir) == nil
 }
 
-// read gives what a file holds; what is no file is not gatefold's.
+// read returns what a file holds; what is no file is not gatefold's.
 func (f *statusFolder) read(file string) ([]byte, error) {
 	info, err := f.root.Lstat(file)
 	if err != nil {

@@ -200,7 +200,7 @@ func (j *Journal) keepLock() error {
 	return j.take()
 }
 
-// stands tells whether the file is still there as it was written last.
+// stands reports whether the file is still there as it was written last.
 func (j *Journal) stands() bool {
 	info, err := j.file.Stat()
 	return err == nil && info.Size() == j.size && same(j.file, j.path(nameOfJournal))

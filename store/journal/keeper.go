@@ -76,7 +76,7 @@ func (k *Keeper) Save(changes []store.Saved) {
 	}
 }
 
-// Failing tells whether the last try to write failed.
+// Failing reports whether the last try to write failed.
 func (k *Keeper) Failing() bool { return k.failing.Load() }
 
 // Size is the length of the journal in bytes.

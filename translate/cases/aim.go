@@ -40,7 +40,7 @@ func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	}
 }
 
-// sample gives a text that an expression matches.
+// sample returns a text that an expression matches.
 func sample(r *rand.Rand, e *syntax.Regexp) string {
 	var b strings.Builder
 	switch e.Op {
@@ -68,7 +68,7 @@ func sample(r *rand.Rand, e *syntax.Regexp) string {
 	return b.String()
 }
 
-// member gives a rune of a class, which is a list of ranges: one that may stand in a path
+// member returns a rune of a class, which is a list of ranges: one that may stand in a path
 // where there is one.
 func member(ranges []rune) rune {
 	for _, want := range "a7-" {

@@ -230,7 +230,7 @@ func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	return step, nil
 }
 
-// File gives a file of the archive by its whole name.
+// File returns a file of the archive by its whole name.
 func (c *Case) File(name string) (text string, ok bool) {
 	for _, file := range c.archive.Files {
 		if file.Name == name {
@@ -250,7 +250,7 @@ func (c *Case) Update(name, text string) error {
 	return writeFile(c.path, txtar.Format(c.archive))
 }
 
-// Tree gives the step's folder with the network of back ends moved to network,
+// Tree returns the step's folder with the network of back ends moved to network,
 // such as "127.31.".
 func (s Step) Tree(network string) watcher.Tree {
 	files := map[string][]byte{}
@@ -260,7 +260,7 @@ func (s Step) Tree(network string) watcher.Tree {
 	return Tree(files)
 }
 
-// Pool gives an address pool with its network moved likewise.
+// Pool returns an address pool with its network moved likewise.
 func Pool(pool netip.Prefix, network string) netip.Prefix {
 	moved, err := netip.ParsePrefix(strings.Replace(pool.String(), Network, network, 1))
 	if err != nil {

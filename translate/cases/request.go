@@ -251,7 +251,7 @@ func (r *Request) parseMirror(text string) (err error) {
 // Connection tells that the line is about a connection or datagram.
 func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
 
-// BackendNames gives the names of the outcome, sorted.
+// BackendNames returns the names of the outcome, sorted.
 func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Backends)) }
 
 func writeFile(path string, data []byte) error {

@@ -57,7 +57,7 @@ func Shapes(large bool) []Shape {
 	return out
 }
 
-// Files gives the folder as text, by name.
+// Files returns the folder as text, by name.
 func (s Shape) Files() map[string][]byte {
 	files := map[string][]byte{"gateway.yaml": s.frame()}
 	for i := range s.Routes {
@@ -120,7 +120,7 @@ spec:
 	return text
 }
 
-// place gives the namespace of the i-th route, its hostname, "" for none, and its path.
+// place returns the namespace of the i-th route, its hostname, "" for none, and its path.
 func (s Shape) place(i int) (namespace, host, path string) {
 	if !s.Delegated {
 		return "default", fmt.Sprintf("h%d.example.com", i%s.Hosts), fmt.Sprintf("/r%d", i)
@@ -129,7 +129,7 @@ func (s Shape) place(i int) (namespace, host, path string) {
 	return namespace, "", fmt.Sprintf("/%s/r%d", namespace, i)
 }
 
-// Route gives the i-th route as text. Its filter sets a header to the revision.
+// Route returns the i-th route as text. Its filter sets a header to the revision.
 func (s Shape) Route(i, revision int) []byte {
 	namespace, host, path := s.place(i)
 	text := fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
@@ -147,7 +147,7 @@ spec:
 `, path, revision, i%shapeBackends)
 }
 
-// Objects gives the shape's objects as a Store would, of the first revision; route gives
+// Objects returns the shape's objects as a Store would, of the first revision; route gives
 // the i-th route in another one. Only the first route is read from text, as
 // reading and validating 100,000 takes a minute: the others are copies of it.
 func (s Shape) Objects() (all []*manifest.Object, route func(i, revision int) *manifest.Object, err error) {

@@ -30,7 +30,7 @@ type Host struct {
 // HostOf makes a Host of an encoded message.
 func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(body)} }
 
-// Same tells whether both are the same bytes.
+// Same reports whether both are the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
 
 // Bytes joins the parts to the message.
