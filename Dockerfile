@@ -1,4 +1,4 @@
-# Two images: gatefold (the last, and so the default) and echo, the back end of
+# Two images: gatefold (the last, and so the default) and echo, the backend of
 # the examples. Both hold one static program and run as nobody in particular.
 FROM golang:1.26 AS build
 WORKDIR /src

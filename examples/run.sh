@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs examples/quickstart on this machine, without Docker: two echo back ends,
+# Runs examples/quickstart on this machine, without Docker: two echo backends,
 # gatefold and a real Envoy, all on loopback, until Ctrl-C. `make run` calls it.
 #
 # Served is a copy of the example in .cache/run, so that edits do not change the

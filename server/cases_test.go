@@ -58,7 +58,7 @@ type caseRun struct {
 	store      *store.Store
 	translator *translate.Translator
 	address    string                           // of the Gateways
-	network    string                           // of the back ends
+	network    string                           // of the backends
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
 	byName     map[string][]*envoytest.EchoServer
 	extensions map[string]bool // services that policies ask, by "ip:port"; with "/udp" those of datagrams
@@ -130,7 +130,7 @@ func (run *caseRun) addressOf(r cases.Request) string {
 	return address
 }
 
-// startEchoes starts a back end for each endpoint of the object in the case's
+// startEchoes starts a backend for each endpoint of the object in the case's
 // network. It answers with the name of the Backend or Service; one that speaks gRPC
 // is a service that policies ask.
 func (run *caseRun) startEchoes(object *manifest.Object) {
@@ -197,7 +197,7 @@ func (run *caseRun) startExtension(name, host string, port int32) {
 	}
 }
 
-// send sends a request, often enough to see every back end of a weighted rule,
+// send sends a request, often enough to see every backend of a weighted rule,
 // and compares each answer.
 func (run *caseRun) send(prefix string, r cases.Request) {
 	run.t.Helper()
@@ -293,7 +293,7 @@ func (run *caseRun) answer(prefix string, r cases.Request) (response *envoytest.
 	return response
 }
 
-// received is how many requests the back ends of a name have got.
+// received is how many requests the backends of a name have got.
 func (run *caseRun) received(name string) int64 {
 	var n int64
 	for _, echo := range run.byName[name] {
@@ -346,7 +346,7 @@ func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong s
 	return name, compareEchoed(got, want)
 }
 
-// compareEchoed compares what the back end has received.
+// compareEchoed compares what the backend has received.
 func compareEchoed(got *envoytest.Response, want cases.Request) string {
 	echoed, err := got.Echoed()
 	if err != nil {

@@ -38,7 +38,7 @@ func (run *caseRun) connect(prefix string, r cases.Request) {
 	})
 }
 
-// answers counts who answers: the names of back ends, and closedShare.
+// answers counts who answers: the names of backends, and closedShare.
 func (run *caseRun) answers(r cases.Request, want map[string]int) (map[string]int, error) {
 	times, seen := 1, map[string]int{}
 	if len(want) > 1 {

@@ -66,7 +66,7 @@ func connected(r *running) *client {
 	return c
 }
 
-// A swap of a back end: the new cluster, its ACK, listeners, routes, and the old
+// A swap of a backend: the new cluster, its ACK, listeners, routes, and the old
 // cluster last.
 func TestTheOrderOfASwapIsGatedByAnswers(t *testing.T) {
 	r := start(t, Options{})

@@ -52,7 +52,7 @@ func shopOn(r *running) *shopPort {
 	}
 }
 
-// cluster returns a back end's resources, in the Gateway's delta.
+// cluster returns a backend's resources, in the Gateway's delta.
 func (p *shopPort) cluster(name string, discovery ir.Discovery) []xds.Update {
 	c := &ir.Cluster{Name: name, Discovery: discovery, Endpoints: []ir.Endpoint{p.echo}}
 	updates := []xds.Update{updateOf(xds.Cluster(c))}
@@ -86,7 +86,7 @@ func gone(updates []xds.Update) []xds.Update {
 	return updates
 }
 
-// serve publishes the port with its first back end and waits for a 200.
+// serve publishes the port with its first backend and waits for a 200.
 func (p *shopPort) serve(discovery ir.Discovery) {
 	p.t.Helper()
 	p.Publish(p.first(discovery))

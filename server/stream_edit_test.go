@@ -17,7 +17,7 @@ import (
 )
 
 // streamFolder serves connections by their names, and datagrams. one and three are
-// the back ends of the routes a and c.
+// the backends of the routes a and c.
 func streamFolder(one, three string) cases.Step {
 	const routes = `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -55,7 +55,7 @@ spec: {parentRefs: [{name: eg}], rules: [{backendRefs: [THREE]}]}
 
 // An edit of a route of streams touches its own connections alone, which Envoy closes
 // when its time to drain ends: those of another route of the listener go on, and so does a session of datagrams while its route gets
-// another back end.
+// another backend.
 func TestAnEditOfAStreamLeavesOthersAlone(t *testing.T) {
 	backends := map[string]cases.TLSBackend{}
 	for i := range 3 {
@@ -111,7 +111,7 @@ func (run *caseRun) open(address, name string) *kept {
 	return &kept{c, bufio.NewReader(c)}
 }
 
-// leadTo sends a request on the connection, which a back end has to answer.
+// leadTo sends a request on the connection, which a backend has to answer.
 func (run *caseRun) leadTo(c *kept, name string) {
 	run.t.Helper()
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
@@ -144,7 +144,7 @@ func dialUDP(t *testing.T, address string) session {
 // requestLimit bounds the wait for a datagram.
 const requestLimit = 5 * time.Second
 
-// answers asks the session's back end for its name.
+// answers asks the session's backend for its name.
 func (s session) answers(want string) func() error {
 	return func() error {
 		_, _ = io.WriteString(s, "hello") // nobody may be there yet

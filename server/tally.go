@@ -277,7 +277,7 @@ func (s *Server) judgeTouched() {
 
 // judge has the verdict on a Gateway shown when it is another; listeners tells that its
 // listeners changed just now. Programmed speaks of listeners: while an edit of routes or
-// back ends is on its way, a Gateway stays programmed.
+// backends is on its way, a Gateway stays programmed.
 func (s *Server) judge(c *scope, listeners bool) {
 	before, judged := s.board.verdicts[c.name]
 	now := s.standing(c)

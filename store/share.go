@@ -10,7 +10,7 @@ import (
 )
 
 // sharer has the objects of a folder share their words: ten thousand routes name the same
-// Gateway, namespace and back ends, and their defaults are the same. It remembers so many
+// Gateway, namespace and backends, and their defaults are the same. It remembers so many
 // words and no more, each in a place of its own by its hash; a word that comes often is
 // soon back where another took its place. It may be used by several goroutines at once.
 type sharer struct {

@@ -33,7 +33,7 @@ func (b *backendObjects) backendExists(c *memo.Ctx, key manifest.Key) bool {
 	return ok
 }
 
-// hasNames reports whether the endpoints of a back end are found by DNS, and so have
+// hasNames reports whether the endpoints of a backend are found by DNS, and so have
 // names.
 func (b *backendObjects) hasNames(c *memo.Ctx, key manifest.Key) bool {
 	if key.Group != api.Group {

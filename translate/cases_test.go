@@ -166,7 +166,7 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 	}
 }
 
-// mirrored is how many in 100 requests are copied to a back end.
+// mirrored is how many in 100 requests are copied to a backend.
 func mirrored(rule *ir.Rule, name string) int {
 	if rule == nil {
 		return 0
@@ -215,13 +215,13 @@ func compareOutcome(got explain.Outcome, want cases.Request) string {
 		}
 	case len(want.Backends) == 0 && int(got.Status) != want.Status,
 		len(want.Backends) > 0 && !got.GRPC && got.Status != 0 && int(got.Status) != want.Failure: // no share has an endpoint
-		return fmt.Sprintf("status %d, back ends %v", got.Status, shares)
+		return fmt.Sprintf("status %d, backends %v", got.Status, shares)
 	case want.Location != "" && got.Location != want.Location:
 		return "location " + got.Location
 	case want.Path != "" && got.Path != want.Path:
 		return "path " + got.Path
 	case want.Host != "" && slices.ContainsFunc(got.Backends, func(b explain.Backend) bool { return b.Host != want.Host }):
-		return fmt.Sprintf("host not of all back ends: %+v", got.Backends)
+		return fmt.Sprintf("host not of all backends: %+v", got.Backends)
 	}
 	if wrong := compareShares(shares, want.Backends); wrong != "" {
 		return fmt.Sprintf("status %d, %s", got.Status, wrong)
@@ -240,7 +240,7 @@ func compareShares(got map[string]float64, want map[string]int) string {
 		wrong = wrong || math.Abs(got[name]-100*float64(weight)/float64(total)) > 0.01
 	}
 	if wrong {
-		return fmt.Sprintf("back ends %v", got)
+		return fmt.Sprintf("backends %v", got)
 	}
 	return ""
 }

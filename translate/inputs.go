@@ -30,7 +30,7 @@ type inputs struct {
 	byKind                                       kinds
 	// grantIndex lists ReferenceGrants by namespace.
 	grantIndex *memo.Index[string, manifest.Key]
-	// clientIndex lists Gateways that name a certificate for back ends.
+	// clientIndex lists Gateways that name a certificate for backends.
 	clientIndex *memo.Index[manifest.Key, manifest.Key]
 	// invalid are objects of all kinds that the store tells of and that do not serve.
 	invalid *memo.Input[manifest.Key, *store.Invalid]

@@ -14,7 +14,7 @@ func randomTrust(r *rand.Rand) (string, string) {
 	return document("v1", "ConfigMap", namespace(r), pick(r, "x", "z"), body)
 }
 
-// randomTLSPolicy returns a policy for a back end or one of its ports.
+// randomTLSPolicy returns a policy for a backend or one of its ports.
 func randomTLSPolicy(r *rand.Rand) (string, string) {
 	target := pick(r, `{group: "", kind: Service, name: s1`, `{group: "", kind: Service, name: s2`, "{group: gateway.kgateway.dev, kind: Backend, name: s1") +
 		pick(r, "", "", ", sectionName: a", ", sectionName: c") + "}"
@@ -39,7 +39,7 @@ func randomGatewayTLS(r *rand.Rand) string {
 }
 
 // TestRandomFoldersSpeakTLS guards TestIncrementalEqualsCold against edits that never
-// make a back end speak TLS, or close one.
+// make a backend speak TLS, or close one.
 func TestRandomFoldersSpeakTLS(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	w, files := newWorld(t), map[string]string{}

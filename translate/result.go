@@ -33,7 +33,7 @@ type Result struct {
 	// Certificates are those that Envoys are given, sorted by Secret. They and Authorities
 	// are the lists of the Result before where none changed.
 	Certificates []ir.Certificate
-	// Authorities are the objects by whose certificates Envoys know back ends and
+	// Authorities are the objects by whose certificates Envoys know backends and
 	// clients, sorted.
 	Authorities []ir.Authorities
 }

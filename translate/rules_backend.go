@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// clusterOut is what Envoy needs to reach a back end.
+// clusterOut is what Envoy needs to reach a backend.
 type clusterOut struct {
 	Cluster    xds.Resource
 	Assignment *xds.Resource // nil when the endpoints are inside the cluster
@@ -92,7 +92,7 @@ func (r *clusterRules) report(all *problemFold) {
 	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
-// usesOf names the back ends that a route makes each of its Gateways need.
+// usesOf names the backends that a route makes each of its Gateways need.
 func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
@@ -102,7 +102,7 @@ func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey
 	})
 }
 
-// graftUses names the back ends that a node below a root makes Gateways need.
+// graftUses names the backends that a node below a root makes Gateways need.
 func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for _, table := range g.Tables {
@@ -112,7 +112,7 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 	}
 }
 
-// hostUses names the back ends that the policies of a Gateway or listener ask. The
+// hostUses names the backends that the policies of a Gateway or listener ask. The
 // member is named by the listener, in place of a node.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
@@ -129,7 +129,7 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster returns nil for a back end that is gone: nothing refers to it then
+// runCluster returns nil for a backend that is gone: nothing refers to it then
 // for longer than one flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
@@ -152,7 +152,7 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	return out
 }
 
-// encodeCluster adds what policies set for the back end; port is the name of its port.
+// encodeCluster adds what policies set for the backend; port is the name of its port.
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)

@@ -126,7 +126,7 @@ func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) 
 	return backend.Merge(policies, route.CompareOrigins)
 }
 
-// configOf returns what policies set for a back end. Most have none and need no cell
+// configOf returns what policies set for a backend. Most have none and need no cell
 // of their own to know it.
 func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
 	if !r.backendAims.any(c, target) {

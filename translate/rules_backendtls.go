@@ -232,7 +232,7 @@ func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backen
 	return backend.Contest(claims, route.CompareOrigins)
 }
 
-// tlsOf returns the policy of a port of a back end, nil for none. Most back ends have
+// tlsOf returns the policy of a port of a backend, nil for none. Most backends have
 // none and need no cell to know it.
 func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
 	if !r.tlsAims.any(c, target) {
@@ -270,7 +270,7 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {
 	case !isService && (t.Target.Group != api.Group || t.Target.Kind != "Backend"):
-		return "kind", fmt.Sprintf("kind %s of group %q is not a back end", t.Target.Kind, t.Target.Group),
+		return "kind", fmt.Sprintf("kind %s of group %q is not a backend", t.Target.Kind, t.Target.Group),
 			fmt.Sprintf(`target a Service (group: ""), or a Backend of group %s`, api.Group)
 	case isService && service == nil, !isService && !r.in.backendExists(c, t.Target):
 		return "name", t.Target.String() + " does not exist", r.in.absentHere(c, t.Target)

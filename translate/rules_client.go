@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// A Gateway may have a certificate to show to back ends (spec.tls.backend). In Envoy
+// A Gateway may have a certificate to show to backends (spec.tls.backend). In Envoy
 // it belongs to a cluster, and clusters are shared by all Gateways. So such a Gateway
 // has clusters of its own, by the Secret's name behind theirs (backend.As), and its
 // routes are encoded once more when they enter its tables. Others pay nothing.
@@ -71,7 +71,7 @@ func (p *placed) show(gateway, client string) {
 	p.Clients[gateway] = client
 }
 
-// shownBackends returns back ends as a Gateway that shows a certificate sends to them.
+// shownBackends returns backends as a Gateway that shows a certificate sends to them.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -89,7 +89,7 @@ func (r *referenceRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect looks up the extensions that extras name, and returns the back ends of their
+// connect looks up the extensions that extras name, and returns the backends of their
 // services. A field whose extension cannot be used is taken out, and a problem says
 // so: the policy must not be used then.
 func (r *referenceRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
@@ -136,7 +136,7 @@ func teamService() manifest.Problem {
 	}
 }
 
-// addBackends makes the Gateways of the node need the back ends.
+// addBackends makes the Gateways of the node need the backends.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
 }

@@ -172,7 +172,7 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 type placed struct {
 	// Entries are those of the tables that have others than the node's own.
 	Entries map[tableKey][]*entry
-	// Clients are the Gateways that show back ends a certificate, and its Secret.
+	// Clients are the Gateways that show backends a certificate, and its Secret.
 	Clients map[string]string
 	// Closed says by Gateway why the rules answer 500 there.
 	Closed map[string]string

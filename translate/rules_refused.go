@@ -122,7 +122,7 @@ func (out *flatOut) refusal() route.Refusal {
 	return refused
 }
 
-// unresolved says which back ends its own rules name in vain.
+// unresolved says which backends its own rules name in vain.
 func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }

@@ -19,7 +19,7 @@ import (
 type streamOut struct {
 	Attach *attachOut
 	*route.StreamFlat
-	// Clients are the Gateways that show back ends a certificate, and its Secret.
+	// Clients are the Gateways that show backends a certificate, and its Secret.
 	Clients map[string]string
 }
 
@@ -112,7 +112,7 @@ func dress(port *ir.Port, client string) {
 	}
 }
 
-// dressed returns the back ends of a route as dress names them at a place.
+// dressed returns the backends of a route as dress names them at a place.
 func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:
@@ -129,7 +129,7 @@ func streamRefer(from manifest.Key, ref gwv1.BackendObjectReference) backend.Ref
 	return out
 }
 
-// streamUses names the back ends that a route makes each of its Gateways need.
+// streamUses names the backends that a route makes each of its Gateways need.
 func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for at, places := range s.places() {
@@ -141,7 +141,7 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	}
 }
 
-// runBlend returns the cluster of a UDPRoute. Its back ends are clusters of their own
+// runBlend returns the cluster of a UDPRoute. Its backends are clusters of their own
 // that no Envoy is sent.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Certificates of authorities (CAs), by which Envoy knows back ends and clients. As
+// Certificates of authorities (CAs), by which Envoy knows backends and clients. As
 // with Secrets, whether an object can be used and what is in it are two rules: those
 // who refer to it read the first, which new certificates do not change.
 

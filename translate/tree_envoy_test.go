@@ -56,7 +56,7 @@ func TestTreesOnARealEnvoy(t *testing.T) {
 	asked.check(t, trees)
 }
 
-// serveable returns the files of a tree that has a Gateway and two back ends.
+// serveable returns the files of a tree that has a Gateway and two backends.
 func serveable(r *rand.Rand, backends map[string]*envoytest.EchoServer) map[string]string {
 	files := map[string]string{}
 	for range 40 {
@@ -170,7 +170,7 @@ func (a *answers) check(t *testing.T, trees int) {
 	if least := trees * 9 / 10; len(a.hit) < least {
 		t.Errorf("requests hit rules of %d trees, want %d", len(a.hit), least)
 	}
-	for kind, least := range map[string]int{"back end": a.requests / 10, "500": a.requests / 20, "404": a.requests / 50, "redirect": 1, "delegated": a.requests / 20, "included": a.requests / 100} {
+	for kind, least := range map[string]int{"backend": a.requests / 10, "500": a.requests / 20, "404": a.requests / 50, "redirect": 1, "delegated": a.requests / 20, "included": a.requests / 100} {
 		if a.outcomes[kind] < least {
 			t.Errorf("%s: %d, want %d: the requests prove little", kind, a.outcomes[kind], least)
 		}
@@ -221,7 +221,7 @@ func (a *answers) note(tree *servedTree, query explain.Query, answer explain.Ans
 	outcome := fmt.Sprint(answer.Outcome.Status)
 	switch {
 	case len(answer.Outcome.Backends) > 0:
-		outcome = "back end"
+		outcome = "backend"
 	case answer.Outcome.Location != "":
 		outcome = "redirect"
 	}
@@ -264,7 +264,7 @@ type told struct {
 	Status   int
 	Rule     string
 	Location string
-	// Of a request that a back end got:
+	// Of a request that a backend got:
 	Backend, Host, Path string
 	Headers             [3][]string
 }

@@ -85,7 +85,7 @@ spec:
 `, i, s.namespace(i), parent, hostnames, s.path(i), does)
 }
 
-// base is the text of all but the routes: the Gateway on address and port, back ends, a
+// base is the text of all but the routes: the Gateway on address and port, backends, a
 // grant for them, and the root of delegation.
 func (s shape) base(address string, port int) []byte {
 	text := fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
@@ -125,7 +125,7 @@ spec:
 	return text
 }
 
-// grant lets the routes of all namespaces refer to the back ends.
+// grant lets the routes of all namespaces refer to the backends.
 func (s shape) grant() []byte {
 	text := []byte(`---
 apiVersion: gateway.networking.k8s.io/v1

@@ -8,7 +8,7 @@ import (
 // firstPort is the port of the first table's listener; the others follow.
 const firstPort = 10_000
 
-// The kinds of request: Envoy answers itself, or a back end does.
+// The kinds of request: Envoy answers itself, or a backend does.
 const (
 	direct  = "direct response"
 	proxied = "proxied"

@@ -50,7 +50,7 @@ type stand struct {
 	last    lastWords
 }
 
-// newStand starts gatefold, an Envoy, back ends and the API in front of them.
+// newStand starts gatefold, an Envoy, backends and the API in front of them.
 // They end with the test.
 func newStand(t *testing.T) *stand {
 	t.Helper()
@@ -221,7 +221,7 @@ func (s *stand) status(kind schema.GroupKind, namespace, name string) (map[strin
 }
 
 // startAPI starts the API server, on loopback where curl reaches it, and the
-// back ends.
+// backends.
 func (s *stand) startAPI() {
 	crds, err := crdFolder()
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *stand) startAPI() {
 	s.t.Cleanup(s.api.Close)
 }
 
-// changed hands Deployments and Services to the back ends.
+// changed hands Deployments and Services to the backends.
 func (s *stand) changed(e adapter.Event) error {
 	switch {
 	case e.Kind == "Deployment" && e.Object == nil:

@@ -1,4 +1,4 @@
-// Package envoytest runs a real Envoy in tests, with echo back ends behind it and
+// Package envoytest runs a real Envoy in tests, with echo backends behind it and
 // constant load before it. There is no stand-in for Envoy here: what these tests
 // claim, an Envoy did.
 package envoytest

@@ -13,28 +13,28 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// EchoServer is a back end that answers each request with a handler.Answer, over
+// EchoServer is a backend that answers each request with a handler.Answer, over
 // HTTP/1.1 or HTTP/2 as it comes.
 type EchoServer struct {
 	server   *httptest.Server
 	requests atomic.Int64
 }
 
-// Echo starts a back end on "ip:port", or on a free port of 127.0.0.1 where
+// Echo starts a backend on "ip:port", or on a free port of 127.0.0.1 where
 // address is "". It closes with the test.
 func Echo(t testing.TB, name, address string) *EchoServer {
 	t.Helper()
 	return echo(t, name, address, nil)
 }
 
-// The headers in which a back end of EchoTLS tells of the handshake.
+// The headers in which a backend of EchoTLS tells of the handshake.
 const (
 	ServerNameHeader = "X-Echo-Server-Name" // the name that it asked for (SNI)
 	ProtocolHeader   = "X-Echo-Protocol"    // what is spoken inside, such as HTTP/1.1
 	ClientHeader     = "X-Echo-Client"      // the first name of the client's certificate
 )
 
-// EchoTLS is Echo for a back end that speaks TLS, and HTTP/2 to those who offer it.
+// EchoTLS is Echo for a backend that speaks TLS, and HTTP/2 to those who offer it.
 func EchoTLS(t testing.TB, name, address string, config *tls.Config) *EchoServer {
 	t.Helper()
 	return echo(t, name, address, config)
@@ -82,7 +82,7 @@ func tellHandshake(headers http.Header, r *http.Request) {
 	}
 }
 
-// Address returns the "ip:port" of the back end.
+// Address returns the "ip:port" of the backend.
 func (e *EchoServer) Address() string { return e.server.Listener.Addr().String() }
 
 // Port returns the port of Address.

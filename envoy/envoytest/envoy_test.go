@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// static is an Envoy that sends everything to one back end, but for /direct,
+// static is an Envoy that sends everything to one backend, but for /direct,
 // which it answers itself.
 const static = `
 admin: {address: {socket_address: {address: 127.0.0.1, port_value: 0}}}
@@ -73,13 +73,13 @@ func TestEnvoyProxiesToEcho(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := echoed.Method+" "+echoed.Host+" "+echoed.Path+" "+echoed.Query, "POST shop.example /a/./b%2Fc//d q=%20"; got != want {
-		t.Errorf("the back end received %s, want %s", got, want)
+		t.Errorf("the backend received %s, want %s", got, want)
 	}
 	if got := strings.Join(echoed.Headers["X-Two"], ","); got != "1,2" {
 		t.Errorf("X-Two: %s, want 1,2", got)
 	}
 	if got := backend.Requests(); got != 1 {
-		t.Errorf("the back end counted %d requests, want 1", got)
+		t.Errorf("the backend counted %d requests, want 1", got)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestResponseWithoutBackend(t *testing.T) {
 		t.Errorf("status %d from %q, want 418 from nobody", response.Status, response.Backend)
 	}
 	if _, err := response.Echoed(); err == nil {
-		t.Error("a direct response was taken for that of a back end")
+		t.Error("a direct response was taken for that of a backend")
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 // requests. What each answers depends on the request alone, but for the limits:
 //
 //   - Authorization lets requests with "x-token: good" pass, sets x-user to the
-//     server's name for the back end, x-asked to what it was asked (see asked), and
+//     server's name for the backend, x-asked to what it was asked (see asked), and
 //     x-checked in the answer; others get 401. The first of each value of x-flaky
 //     is not answered.
 //   - ExternalProcessor sets x-processed in requests and answers to the server's name,

@@ -31,7 +31,7 @@ func TestLoadCountsWhatItSends(t *testing.T) {
 		t.Errorf("by target %s, want %s", got, want)
 	}
 	if got := backend.Requests(); got != 500 {
-		t.Errorf("the back end counted %d requests, want 500", got)
+		t.Errorf("the backend counted %d requests, want 500", got)
 	}
 }
 

@@ -67,7 +67,7 @@ type Response struct {
 	Status  int
 	Headers http.Header
 	Body    []byte
-	// Backend names the echo back end that answered, "" where none did.
+	// Backend names the echo backend that answered, "" where none did.
 	Backend string
 	// Certificate is the server's, nil without TLS.
 	Certificate *x509.Certificate
@@ -75,12 +75,12 @@ type Response struct {
 	Closing bool
 }
 
-// Echoed returns the request as the back end received it, and an error where
-// the response does not come from an echo back end.
+// Echoed returns the request as the backend received it, and an error where
+// the response does not come from an echo backend.
 func (r *Response) Echoed() (handler.Answer, error) {
 	var answer handler.Answer
 	if r.Backend == "" {
-		return answer, fmt.Errorf("status %d did not come from an echo back end: %s", r.Status, r.Body)
+		return answer, fmt.Errorf("status %d did not come from an echo backend: %s", r.Status, r.Body)
 	}
 	return answer, json.Unmarshal(r.Body, &answer)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EchoUDP answers each datagram to "ip:port" with the name of the back end, until the
+// EchoUDP answers each datagram to "ip:port" with the name of the backend, until the
 // test ends.
 func EchoUDP(t testing.TB, name, address string) {
 	t.Helper()

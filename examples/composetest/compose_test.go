@@ -153,7 +153,7 @@ func (p *project) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// greeting is what back end b is greeted with.
+// greeting is what backend b is greeted with.
 func (p *project) greeting() (string, error) {
 	response, err := envoytest.Try(envoytest.Request{Address: p.address, Path: "/hello/world"})
 	if err != nil {

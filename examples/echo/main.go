@@ -1,4 +1,4 @@
-// Command echo runs back ends for the examples. Each one answers every request
+// Command echo runs backends for the examples. Each one answers every request
 // with a JSON description of it.
 //
 //	echo a=127.0.0.1:9001 b=127.0.0.1:9002
@@ -31,7 +31,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until ctx ends. The exit code is 0, or 1 when a back end cannot
+// run serves until ctx ends. The exit code is 0, or 1 when a backend cannot
 // serve, or 2 when args are wrong.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	backends, err := parse(args, stderr)
@@ -55,7 +55,7 @@ type backend struct{ name, address string }
 func parse(args []string, stderr io.Writer) ([]backend, error) {
 	flags := flag.NewFlagSet("echo", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	name := flags.String("name", "echo", "`name` of the back end at --address")
+	name := flags.String("name", "echo", "`name` of the backend at --address")
 	address := flags.String("address", "", "`host:port` to listen on")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -76,12 +76,12 @@ func parse(args []string, stderr io.Writer) ([]backend, error) {
 		backends = append(backends, backend{name, address})
 	}
 	if len(backends) == 0 {
-		return nil, errors.New("no back end given, such as a=127.0.0.1:9001")
+		return nil, errors.New("no backend given, such as a=127.0.0.1:9001")
 	}
 	return backends, nil
 }
 
-// serve runs all back ends until ctx ends or one of them fails.
+// serve runs all backends until ctx ends or one of them fails.
 func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 	failed := make(chan error, len(backends))
 	for _, b := range backends {
@@ -108,7 +108,7 @@ func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 	}
 }
 
-// answerDatagrams answers each with the name of the back end, until the socket closes.
+// answerDatagrams answers each with the name of the backend, until the socket closes.
 func answerDatagrams(socket net.PacketConn, name string) {
 	buffer := make([]byte, 1500)
 	for {

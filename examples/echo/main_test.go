@@ -27,7 +27,7 @@ func TestEchoServesEachPairUntilStopped(t *testing.T) {
 	for name, address := range addresses {
 		answer := get(t, "http://"+address+"/x%2Fy/../z?q=1")
 		if answer.Backend != name || answer.Path != "/x%2Fy/../z" || answer.Query != "q=1" || answer.Host != address {
-			t.Errorf("back end %s answered %+v", name, answer)
+			t.Errorf("backend %s answered %+v", name, answer)
 		}
 	}
 	stop()
@@ -36,7 +36,7 @@ func TestEchoServesEachPairUntilStopped(t *testing.T) {
 	}
 }
 
-// listening reads the addresses of n back ends from the program's output.
+// listening reads the addresses of n backends from the program's output.
 func listening(t *testing.T, output io.Reader, n int) map[string]string {
 	t.Helper()
 	line := regexp.MustCompile(`echo: (\S+) listens on (\S+)\n`)
@@ -78,7 +78,7 @@ func TestEchoRefusesWrongArguments(t *testing.T) {
 		exit int
 		want string
 	}{
-		{"", 2, "no back end given"},
+		{"", 2, "no backend given"},
 		{"a", 2, `"a" is not NAME=HOST:PORT`},
 		{"=127.0.0.1:0", 2, "is not NAME=HOST:PORT"},
 		{"--port 1", 2, "-port"},

@@ -69,7 +69,7 @@ func TestADeadBackendIsLeftOut(t *testing.T) {
 	s.wantUnhealthy(map[string]health.Reason{"ejected": health.Ejected})
 }
 
-// wantUnhealthy waits until the status of the one Envoy names these back ends and no
+// wantUnhealthy waits until the status of the one Envoy names these backends and no
 // others, each with the endpoint b and that reason.
 func (s *served) wantUnhealthy(want map[string]health.Reason) {
 	s.t.Helper()
@@ -103,7 +103,7 @@ func (s *served) status(format string) (code int, text string) {
 	return code, stdout.String() + stderr.String()
 }
 
-// addPair adds a route to a back end of that name with the endpoints a and b. policy
+// addPair adds a route to a backend of that name with the endpoints a and b. policy
 // holds lines of a BackendConfigPolicy, rule lines of the route's rule.
 func (s *served) addPair(name, policy, rule string) {
 	s.write(name+".yaml", fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1

@@ -76,7 +76,7 @@ func BenchmarkEditToAnswer(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
 }
 
-// poll asks without a pause until a back end answers.
+// poll asks without a pause until a backend answers.
 func (s *served) poll(route, backend string) {
 	for {
 		response, err := envoytest.Try(s.request(route))

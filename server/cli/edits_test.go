@@ -15,7 +15,7 @@ import (
 )
 
 // served is a folder, gatefold serving it, and a real Envoy behind which echo
-// back ends answer: what a user has after `make run`.
+// backends answer: what a user has after `make run`.
 type served struct {
 	t       testing.TB
 	folder  string
@@ -28,8 +28,8 @@ type served struct {
 	envoy   *envoytest.Envoy
 }
 
-// startServed serves a folder with a Gateway, back ends a and b, and one route
-// per name: the path prefix /NAME goes to back end a.
+// startServed serves a folder with a Gateway, backends a and b, and one route
+// per name: the path prefix /NAME goes to backend a.
 func startServed(t testing.TB, routes ...string) *served {
 	t.Helper()
 	s := newServed(t, routes...)
@@ -105,7 +105,7 @@ func (s *served) write(name, text string) {
 	}
 }
 
-// backend returns a Backend object of that name that leads to an echo back end,
+// backend returns a Backend object of that name that leads to an echo backend,
 // started when it is new.
 func (s *served) backend(name, echo string) string {
 	if s.echoes[echo] == nil {
@@ -138,7 +138,7 @@ func (s *served) request(route string) envoytest.Request {
 	return envoytest.Request{Address: s.address, Path: "/" + route}
 }
 
-// waitFor waits until a route is answered by a back end.
+// waitFor waits until a route is answered by a backend.
 func (s *served) waitFor(route, backend string) {
 	s.t.Helper()
 	envoytest.Wait(s.t, fmt.Sprintf("/%s to be answered by %s", route, backend), func() error {
@@ -177,7 +177,7 @@ func TestEditsUnderLoadLoseNoRequest(t *testing.T) {
 	wantNoFailure(t, load, 5_000)
 }
 
-// TestBackendSwapsUnderLoadLoseNoRequest replaces the back end of a route, and
+// TestBackendSwapsUnderLoadLoseNoRequest replaces the backend of a route, and
 // removes the one before, in one publication each: a new cluster, a new route
 // and a removed cluster. (server's TestASwapWithoutPhasesLosesRequests shows
 // that such a test can fail.)

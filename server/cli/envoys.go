@@ -10,11 +10,11 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 )
 
-// noEndpoint says why a back end may have no endpoint at all.
+// noEndpoint says why a backend may have no endpoint at all.
 const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
 // printEnvoys prints one row per Envoy, one per endpoint that it does not use, and one
-// per back end without any.
+// per backend without any.
 func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	if len(envoys) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func policiesOf(b health.Backend) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// unwell reports whether an Envoy has a back end that someone should look at.
+// unwell reports whether an Envoy has a backend that someone should look at.
 func unwell(e health.Envoy) bool {
 	return slices.ContainsFunc(e.Backends, func(b health.Backend) bool { return b.Wrong() })
 }

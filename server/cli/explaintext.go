@@ -226,10 +226,10 @@ func (t *explainPage) action(a explain.ActionReport) {
 
 func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Cluster == "" {
-		t.row("back end", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.Refused(), b.Reason), b.At)
+		t.row("backend", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.Refused(), b.Reason), b.At)
 		return
 	}
-	t.row("back end", fmt.Sprintf("%s %s", percent(b.Percent), b.Cluster), b.At)
+	t.row("backend", fmt.Sprintf("%s %s", percent(b.Percent), b.Cluster), b.At)
 	for _, object := range b.Objects {
 		t.row("", "  "+object.Object.String(), object)
 	}

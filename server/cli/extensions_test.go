@@ -139,7 +139,7 @@ func TestAnEditOfAPolicyIsNoNewsForListeners(t *testing.T) {
 	}
 }
 
-// asks fails unless the back end receives what the service said that it was asked.
+// asks fails unless the backend receives what the service said that it was asked.
 func (s *asked) asks(want string) error {
 	request := s.request("auth")
 	request.Headers = good()

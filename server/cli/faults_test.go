@@ -82,7 +82,7 @@ func (f *faulty) pair(backend string) string {
 	return f.route("head", backend) + "---\n" + f.route("tail", "a")
 }
 
-// edit changes /edited to the other back end and waits until Envoy follows.
+// edit changes /edited to the other backend and waits until Envoy follows.
 func (f *faulty) edit() {
 	f.t.Helper()
 	f.steps++

@@ -195,7 +195,7 @@ func TestABrokenCertificateServesOn(t *testing.T) {
 	s.shown(s.rotate())
 }
 
-// showToBackends has the Gateway show a certificate to a back end, whose answer proves
+// showToBackends has the Gateway show a certificate to a backend, whose answer proves
 // that Envoy has its key.
 func (s *certified) showToBackends() {
 	s.t.Helper()
@@ -241,7 +241,7 @@ spec:
 	s.write("gateway.yaml", strings.Replace(string(gateway), "  listeners:", "  tls: {backend: {clientCertificateRef: {name: client}}}\n  listeners:", 1))
 	request := s.target("").Request
 	request.Path = "/tls"
-	envoytest.Wait(s.t, "the back end to see the certificate", func() error {
+	envoytest.Wait(s.t, "the backend to see the certificate", func() error {
 		response, err := envoytest.Try(request)
 		if err == nil && response.Headers.Get(envoytest.ClientHeader) != "gateway.example.com" {
 			return fmt.Errorf("status %d: %s", response.Status, response.Body)

@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// routeFile is a file with a route to a back end.
+// routeFile is a file with a route to a backend.
 func routeFile(path, backend string, comment string) watcher.File {
 	content := []byte(fmt.Sprintf(`%sapiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

@@ -107,7 +107,7 @@ func wantUnknown(t *testing.T, at health.Address, want string) {
 	}
 }
 
-// known is what gatefold knows of back ends of these names.
+// known is what gatefold knows of backends of these names.
 func known(names ...string) map[string]*ir.Cluster {
 	clusters := map[string]*ir.Cluster{}
 	for _, name := range names {
@@ -202,7 +202,7 @@ func TestReasonsOfEnvoysFlags(t *testing.T) {
 	}
 }
 
-// Clusters that the folder does not know are no business of the status; a back end
+// Clusters that the folder does not know are no business of the status; a backend
 // without endpoints is.
 func TestOnlyKnownClustersAreTold(t *testing.T) {
 	failed := &adminv3.HostHealthStatus{FailedOutlierCheck: true}
@@ -237,7 +237,7 @@ func cluster(name string, hosts ...*adminv3.HostHealthStatus) *adminv3.ClusterSt
 	return status
 }
 
-// ask reads a page of Envoy's own types; the back ends a and b are known.
+// ask reads a page of Envoy's own types; the backends a and b are known.
 func ask(t *testing.T, clusters ...*adminv3.ClusterStatus) health.Envoy {
 	t.Helper()
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&adminv3.Clusters{ClusterStatuses: clusters})

@@ -115,7 +115,7 @@ func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	return policies
 }
 
-// Wrong reports whether someone should look at the back end: it has no endpoint, or one
+// Wrong reports whether someone should look at the backend: it has no endpoint, or one
 // is unhealthy for another reason than that it was told to drain.
 func (b *Backend) Wrong() bool {
 	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {

@@ -82,11 +82,11 @@ func TestFindings(t *testing.T) {
 		{"unserved", doc("gateway.networking.k8s.io/v1alpha2", "HTTPRoute", "spec: {}"), Finding{UnservedVersion, "apiVersion", `HTTPRoute has no version "v1alpha2"`, "write apiVersion: gateway.networking.k8s.io/v1", false}},
 		{"unserved core", doc("v2", "Service", "spec: {}"), Finding{UnservedVersion, "apiVersion", `Service has no version "v2"`, "write apiVersion: v1", false}},
 
-		{"back end's type", backend("{type: AWS}"), Finding{NotServed, "spec.type", `kgateway has the value "AWS" for type; gatefold does not serve it`, "write another value, or remove the object", false}},
-		{"back end's host", backend("{type: Static, static: {hosts: [{host: 10.0.0.256, port: 80}]}}"), Finding{RuleViolated, "spec.static.hosts[0].host", "host must be an IP address or a DNS name", "", false}},
-		{"back end without hosts", backend("{type: Static, static: {hosts: []}}"), Finding{InvalidValue, "spec.static.hosts", "hosts must not be empty", "", false}},
-		{"back end's port", backend("{type: Static, static: {hosts: [{host: a.example.com, port: 0}]}}"), Finding{InvalidValue, "spec.static.hosts[0].port", "port 0 is out of range; it must be from 1 to 65535", "", false}},
-		{"back end's protocol", backend("{type: Static, static: {appProtocol: grpcs, hosts: [{host: '::1', port: 1}]}}"), Finding{NotAllowedValue, "spec.static.appProtocol", `appProtocol "grpcs" is not allowed; it is one of http2, grpc, kubernetes.io/h2c`, `did you mean "grpc"?`, false}},
+		{"backend's type", backend("{type: AWS}"), Finding{NotServed, "spec.type", `kgateway has the value "AWS" for type; gatefold does not serve it`, "write another value, or remove the object", false}},
+		{"backend's host", backend("{type: Static, static: {hosts: [{host: 10.0.0.256, port: 80}]}}"), Finding{RuleViolated, "spec.static.hosts[0].host", "host must be an IP address or a DNS name", "", false}},
+		{"backend without hosts", backend("{type: Static, static: {hosts: []}}"), Finding{InvalidValue, "spec.static.hosts", "hosts must not be empty", "", false}},
+		{"backend's port", backend("{type: Static, static: {hosts: [{host: a.example.com, port: 0}]}}"), Finding{InvalidValue, "spec.static.hosts[0].port", "port 0 is out of range; it must be from 1 to 65535", "", false}},
+		{"backend's protocol", backend("{type: Static, static: {appProtocol: grpcs, hosts: [{host: '::1', port: 1}]}}"), Finding{NotAllowedValue, "spec.static.appProtocol", `appProtocol "grpcs" is not allowed; it is one of http2, grpc, kubernetes.io/h2c`, `did you mean "grpc"?`, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, found := checked(t, c.text); !reflect.DeepEqual(found, []Finding{c.want}) {

@@ -107,7 +107,7 @@ func TestCoreDefaults(t *testing.T) {
 	}
 }
 
-// TestLoopbackEndpoints holds that on one machine 127.0.0.1 is a back end.
+// TestLoopbackEndpoints holds that on one machine 127.0.0.1 is a backend.
 func TestLoopbackEndpoints(t *testing.T) {
 	_, found := checked(t, doc("discovery.k8s.io/v1", "EndpointSlice", "addressType: IPv4\nendpoints: [{addresses: [127.0.0.1]}]"))
 	if len(found) > 0 {

@@ -182,7 +182,7 @@ func (r Reference) UnknownKind() Resolution {
 	}
 	return Resolution{
 		Reason:  gwv1.RouteReasonInvalidKind,
-		Message: fmt.Sprintf("kind %s of group %q is not a back end", r.To.Kind, r.To.Group),
+		Message: fmt.Sprintf("kind %s of group %q is not a backend", r.To.Kind, r.To.Group),
 		Hint:    hint,
 	}
 }

@@ -110,7 +110,7 @@ func Near(r *rand.Rand, path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	if _, err := url.PathUnescape(path); err != nil { // which a back end in Go would answer with 400
+	if _, err := url.PathUnescape(path); err != nil { // which a backend in Go would answer with 400
 		path = strings.ReplaceAll(path, "%", "%25")
 	}
 	if found {

@@ -16,22 +16,22 @@
 //	edit N/rebuilt      the rules that ran for the edit (only where present)
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N, max-copies N,
-//	                    address-pool CIDR in the network of back ends, system-ca AUTHORITY
+//	                    address-pool CIDR in the network of backends, system-ca AUTHORITY
 //	                    (that of the system that Envoy runs on, missing for a system
 //	                    without; only where present)
 //
-//	tls                 back ends that speak TLS, a line each:
+//	tls                 backends that speak TLS, a line each:
 //	                    ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY]
 //	                    (only where present)
 //
-// The authorities of back ends and clients are those of envoytest.FixedAuthority; with
-// client, the back end wants a certificate of that authority.
+// The authorities of backends and clients are those of envoytest.FixedAuthority; with
+// client, the backend wants a certificate of that authority.
 //
 // Every case is also run with its files and documents in reverse; a heading
 // that says "order matters" leaves that out.
 //
 // With -update, tests rewrite wants and rebuilt, and never requests. Addresses
-// of back ends are written as 127.9.0.N; tests move them to a free network.
+// of backends are written as 127.9.0.N; tests move them to a free network.
 package cases
 
 import (
@@ -50,7 +50,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Network is how the case files write the network of back ends.
+// Network is how the case files write the network of backends.
 const Network = "127.9."
 
 // Case is one archive.
@@ -63,13 +63,13 @@ type Case struct {
 	Options translate.Options
 	// SystemCA is the authority of the system that Envoy runs on, "" for what it is.
 	SystemCA string
-	// TLS are the back ends that speak TLS, by address as the case writes it.
+	// TLS are the backends that speak TLS, by address as the case writes it.
 	TLS     map[string]TLSBackend
 	path    string
 	archive *txtar.Archive
 }
 
-// TLSBackend is a back end that speaks TLS.
+// TLSBackend is a backend that speaks TLS.
 type TLSBackend struct {
 	// Authority has signed its certificate, for Names.
 	Authority string
@@ -250,7 +250,7 @@ func (c *Case) Update(name, text string) error {
 	return writeFile(c.path, txtar.Format(c.archive))
 }
 
-// Tree returns the step's folder with the network of back ends moved to network,
+// Tree returns the step's folder with the network of backends moved to network,
 // such as "127.31.".
 func (s Step) Tree(network string) watcher.Tree {
 	files := map[string][]byte{}

@@ -16,7 +16,7 @@ const (
 )
 
 // Examples reads the example folders below root that have a file requests, with
-// lines as a case has them, and perhaps a file options. Back ends move to
+// lines as a case has them, and perhaps a file options. Backends move to
 // Network, and Gateways to where the tests listen.
 func Examples(root string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "*", "requests"))

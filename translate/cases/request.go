@@ -19,7 +19,7 @@ import (
 //	URL [GATEWAY:NS/NAME] -> OUTCOME [| certificate n]
 //
 // The second is a connection, or a datagram: tcp://HOST:PORT, udp://HOST:PORT, or
-// tls://NAME:PORT with the name that the client asks for in the handshake. Its back ends
+// tls://NAME:PORT with the name that the client asks for in the handshake. Its backends
 // are those of HTTP; one that gets datagrams has a port of
 // protocol UDP. "closed" is a share that is closed, or dropped.
 //
@@ -31,13 +31,13 @@ import (
 // TLS from the first byte on. GRPC:on is that with a content-type of gRPC.
 //
 // OUTCOME is a status (404), a status with a Location (302 http://…), the name
-// of a back end, several with their weights (a=90 b=10; 500=10 is a share that
-// has no back end), or "closed" where nothing listens, or takes the handshake. A DETAIL is one of
+// of a backend, several with their weights (a=90 b=10; 500=10 is a share that
+// has no backend), or "closed" where nothing listens, or takes the handshake. A DETAIL is one of
 //
-//	status N           what the client gets when the back end does not answer 200
-//	mirror b=N         a back end that gets a copy of N in 100 requests, of all without =N
-//	protocol P         what the back end gets it by: HTTP/1.1 or HTTP/2.0
-//	path /x?y          what the back end gets as path and query
+//	status N           what the client gets when the backend does not answer 200
+//	mirror b=N         a backend that gets a copy of N in 100 requests, of all without =N
+//	protocol P         what the backend gets it by: HTTP/1.1 or HTTP/2.0
+//	path /x?y          what the backend gets as path and query
 //	host h             what it gets as host
 //	request N: V       a request header that it gets; "-" in place of V for none
 //	response N: V      a header of the answer; "-" for none
@@ -71,20 +71,20 @@ type Request struct {
 	Client, ClientOf string
 	// Certificate is the first name in the certificate that is shown.
 	Certificate string
-	// Status is what is answered, 0 for a back end's answer.
+	// Status is what is answered, 0 for a backend's answer.
 	Status int
-	// GRPCStatus is the grpc-status of an answer without a back end, "" for none.
+	// GRPCStatus is the grpc-status of an answer without a backend, "" for none.
 	GRPCStatus string
 	// Closed tells that nothing listens on the port.
 	Closed   bool
 	Location string
 	// Backends are the weights by name.
 	Backends map[string]int
-	// Failure is the status of a back end's answer where that is not 200.
+	// Failure is the status of a backend's answer where that is not 200.
 	Failure int
-	// Mirrors are the back ends that get copies, and of how many in 100 requests.
+	// Mirrors are the backends that get copies, and of how many in 100 requests.
 	Mirrors map[string]int
-	// Protocol is what the back end is spoken to by, "" for any.
+	// Protocol is what the backend is spoken to by, "" for any.
 	Protocol string
 	Path     string
 	Host     string

@@ -15,7 +15,7 @@ import (
 // Namespaces is the number of namespaces that a delegated Shape's children stand in.
 const Namespaces = 16
 
-// shapeBackends is the number of back ends that a Shape's routes share.
+// shapeBackends is the number of backends that a Shape's routes share.
 const shapeBackends = 50
 
 // Shape is a folder made by rule, for measurements and counters: one Gateway, and

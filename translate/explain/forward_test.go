@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// What explain says a back end receives is what an echo backend received.
+// What explain says a backend receives is what an echo backend received.
 func TestForwardIsWhatTheBackendReceives(t *testing.T) {
 	echo := envoytest.Echo(t, "echo", "")
 	set := func(name, value string) *ir.HeaderMods {

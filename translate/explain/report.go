@@ -59,7 +59,7 @@ type Kind string
 
 // The outcomes.
 const (
-	Forwarded  Kind = "forward"     // a back end answers
+	Forwarded  Kind = "forward"     // a backend answers
 	Redirected Kind = "redirect"    // the client is sent elsewhere
 	Responded  Kind = "respond"     // the rule answers with Status by itself
 	NotFound   Kind = "not-found"   // no rule takes it: 404

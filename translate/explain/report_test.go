@@ -105,7 +105,7 @@ func TestActionsAreMergedByTypeWithAllTheirPlaces(t *testing.T) {
 	}
 	b := report.Backends[0]
 	if b.Receives.Host != "h.test" || b.Receives.Path != "/b?q" || fmt.Sprint(b.Endpoints) != "[[::1]:81 10.0.0.1:81 (draining)]" {
-		t.Errorf("back end %+v receives %+v", b, *b.Receives)
+		t.Errorf("backend %+v receives %+v", b, *b.Receives)
 	}
 }
 

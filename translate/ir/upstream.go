@@ -71,7 +71,7 @@ type HealthCheck struct {
 
 // HTTPCheck is one request.
 type HTTPCheck struct {
-	Host     string // "" is a name made from the back end
+	Host     string // "" is a name made from the backend
 	Path     string
 	Method   string   // "" is GET
 	Statuses []uint32 // sorted; none is 200
@@ -80,7 +80,7 @@ type HTTPCheck struct {
 // GRPCCheck is a call of grpc.health.v1.Health.
 type GRPCCheck struct {
 	Service   string
-	Authority string // "" is a name made from the back end
+	Authority string // "" is a name made from the backend
 }
 
 // Outliers leaves out endpoints that answer badly; nil is Envoy's own.

@@ -107,7 +107,7 @@ func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if c.Refused.Reason == gwv1.ListenerReasonRefNotPermitted {
 		g.Client.Refused.Reason = gwv1.GatewayReasonRefNotPermitted
 	}
-	g.problem(string(g.Client.Refused.Reason), "spec.tls.backend.clientCertificateRef", c.Refused.Message, c.Hint+"; until then back ends are shown none")
+	g.problem(string(g.Client.Refused.Reason), "spec.tls.backend.clientCertificateRef", c.Refused.Message, c.Hint+"; until then backends are shown none")
 }
 
 // Client is the certificate that a Gateway shows to backends.

@@ -31,7 +31,7 @@ const (
 // readTLS takes the certificates that can be used: a broken one beside a sound one
 // keeps nobody from being served, and both are told apart in ResolvedRefs.
 func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
-	if l.speaksHTTP() { // what else is inside, the client and the back end know
+	if l.speaksHTTP() { // what else is inside, the client and the backend know
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
 	}
 	if from == nil || len(from.CertificateRefs) == 0 {

@@ -96,7 +96,7 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 			a.part(string(gwv1.HTTPRouteFilterURLRewrite), backends[i].Field+".filters")
 			a.action.Rewrite, backends[i].Rewrite = &joined, nil
 		case own.Path != nil:
-			a.unsupported(backends[i].Field+".filters", "URLRewrite of the path for one of several back ends")
+			a.unsupported(backends[i].Field+".filters", "URLRewrite of the path for one of several backends")
 			backends[i].Cluster, backends[i].Rewrite = "", nil
 		}
 	}

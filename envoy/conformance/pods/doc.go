@@ -1,5 +1,5 @@
 // Package pods is what a cluster's kubelet, scheduler and EndpointSlice
-// controller are to the Gateway API conformance suite: it runs the back ends of
+// controller are to the Gateway API conformance suite: it runs the backends of
 // the suite's Deployments, each pod on a loopback address of its own
 // (127.0.2.N), and keeps EndpointSlices for the suite's Services.
 //

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// handshake is the TLS of a connection as its back end saw it.
+// handshake is the TLS of a connection as its backend saw it.
 type handshake struct {
 	Version            string   `json:"version"` // such as TLSv1.3
 	PeerCertificates   []string `json:"peerCertificates,omitempty"`

@@ -30,7 +30,7 @@ type echo struct {
 	failures map[string]int // of /retry/, by uuid
 }
 
-// answer is a request as its back end saw it, in the form that the suite's
+// answer is a request as its backend saw it, in the form that the suite's
 // roundtripper.CapturedRequest decodes. The port is that of plain HTTP, whichever
 // one the request came by.
 type answer struct {
@@ -187,7 +187,7 @@ func wait(ctx context.Context, w http.ResponseWriter, text string) bool {
 	}
 }
 
-// retry plays a back end that fails: the first succeedAfter attempts of a uuid
+// retry plays a backend that fails: the first succeedAfter attempts of a uuid
 // end, after delayRetry, with status responseCode, or with a TCP reset when none
 // is given. Later attempts are echoed.
 func (e *echo) retry(w http.ResponseWriter, r *http.Request) {

@@ -66,7 +66,7 @@ func (w *World) start(d *appsv1.Deployment, revision string) (*pod, error) {
 }
 
 // newObject gives the Pod as the API server of a cluster shows it once it is
-// ready. The suite cuts the last two parts off a pod's name to find its back end.
+// ready. The suite cuts the last two parts off a pod's name to find its backend.
 func newObject(d *appsv1.Deployment, revision, name, address string) *corev1.Pod {
 	template := d.Spec.Template.DeepCopy()
 	now := metav1.Now().Rfc3339Copy()

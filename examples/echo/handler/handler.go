@@ -1,4 +1,4 @@
-// Package handler is the echo back end of the examples and of the tests: it
+// Package handler is the echo backend of the examples and of the tests: it
 // answers every request with what it received, so that a reader sees which back
 // end was reached and what the gateway changed on the way.
 package handler
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// BackendHeader is the response header that names the back end that answered.
+// BackendHeader is the response header that names the backend that answered.
 const BackendHeader = "X-Echo-Backend"
 
 // Answer is the JSON body of every response: the request as it arrived.
@@ -27,7 +27,7 @@ type Answer struct {
 }
 
 // Echo answers each request with status 200, its Answer and the name of the
-// back end in BackendHeader. The query parameters delay, status and times make
+// backend in BackendHeader. The query parameters delay, status and times make
 // it slow or let it fail, to try out timeouts and retries. A WebSocket is opened, and
 // what comes on it goes back.
 func Echo(name string) http.Handler {

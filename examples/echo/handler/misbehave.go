@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxDelay bounds what a client can make the back end hold.
+	// maxDelay bounds what a client can make the backend hold.
 	maxDelay = time.Minute
 	// maxCounted bounds how many requests are told apart by "times".
 	maxCounted = 1000
