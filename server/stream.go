@@ -154,7 +154,7 @@ func (s *Server) rescue(err *error) {
 	s.metrics.panics.Inc()
 	s.log.Error().Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
 		Msg("a mistake in gatefold: the stream of an Envoy is ended; please report it")
-	*err = status.Error(codes.Internal, "a mistake in gatefold; its log tells more")
+	*err = status.Error(codes.Internal, "a mistake in gatefold; its log has the details")
 }
 
 // ended is nil when the client closed the stream.

@@ -275,7 +275,7 @@ func (s *Store) objects() []*manifest.Object {
 // lacking adds to the problem of a Tree that is held that nothing serves, if so.
 func (s *Store) lacking(p *manifest.Problem) {
 	if s.restored && len(s.absent) > 0 {
-		p.Message += fmt.Sprintf("; Envoys are told nothing meanwhile, as the state holds no Secrets and %d are missing", len(s.absent))
+		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and %d are missing", len(s.absent))
 		p.Hint = "restore the folder; --state-secrets lets the state hold Secrets, for the next start"
 	}
 }

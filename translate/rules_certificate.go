@@ -104,7 +104,7 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 	}
 	if ref.To.Group != "" || ref.To.Kind != "ConfigMap" && ref.To.Kind != "Secret" {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateKind,
-			fmt.Sprintf("kind %s of group %q holds no certificates of authorities", ref.To.Kind, ref.To.Group),
+			fmt.Sprintf("kind %s of group %q holds no CA certificates", ref.To.Kind, ref.To.Group),
 			"refer to a ConfigMap or Secret with ca.crt")
 	}
 	if ref.To.Namespace != ref.From.Namespace && !r.grants.Get(c, ref.To.Namespace).Permit(ref) {
@@ -117,7 +117,7 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 	}
 	if _, fault := keypair.ReadBundle(text); fault != nil {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, fmt.Sprintf("%s has no certificate in ca.crt", ref.To),
-			"write the certificates of the authorities into ca.crt, in PEM")
+			"write the CA certificates into ca.crt, in PEM")
 	}
 	return listen.Authority{Object: ref.To}
 }

@@ -210,7 +210,7 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	case r.standing(c, ref.Key):
 		return route.NotAllowed(ref.Key)
 	case above.Len() > 0:
-		out.Message, out.Hint = ref.Key.String()+" is refused itself, and hands on nothing", "mend that route: gatefold status says why it is refused"
+		out.Message, out.Hint = ref.Key.String()+" is rejected itself, and hands on nothing", "fix that route: gatefold status says why it is rejected"
 	default:
 		out.Message, out.Hint = ref.Key.String()+" serves nowhere itself", "attach it to a Gateway, or to an HTTPRoute that serves"
 	}

@@ -61,7 +61,7 @@ func bootstrapCommand() *cobra.Command {
 	flags.StringVar(&options.NodeCluster, "node-cluster", "", "a name without / in place of NAMESPACE/NAME: all Gateways (default \""+allGateways+"\")")
 	flags.StringVar(&options.TLS.Cert, "tls-cert", "", "certificate that the Envoy shows to gatefold (PEM); with --write, which puts two files for Envoy beside its own")
 	flags.StringVar(&options.TLS.Key, "tls-key", "", "private key of --tls-cert (PEM)")
-	flags.StringVar(&options.TLS.CA, "tls-ca", "", "authorities that sign gatefold's certificate (PEM)")
+	flags.StringVar(&options.TLS.CA, "tls-ca", "", "CA certificates that sign gatefold's certificate (PEM)")
 	flags.StringVar(&options.TLS.ServerName, "tls-server-name", "", "name that gatefold's certificate must hold: IP address, DNS name or URI (default the host of --xds-address)")
 	flags.StringVar(&path, "write", "", "write to this file, whole or not at all, instead of standard output")
 	return cmd

@@ -35,8 +35,8 @@ func serveCommand() *cobra.Command {
 		Use:   "serve DIR",
 		Short: "Watch a folder and keep Envoy configured by it",
 		Long: "Watch a folder of Gateway API YAML and keep every Envoy that connects configured by it.\n" +
-			"A folder that is not there yet is waited for. A mistake in a file is logged, and the last good\n" +
-			"version of what it is about goes on serving. SIGINT and SIGTERM stop it, with --envoy after open\n" +
+			"A folder that is not there yet is waited for. A mistake in a file is logged, and the last\n" +
+			"valid version of the object is still served. SIGINT and SIGTERM stop it, with --envoy after open\n" +
 			"requests are answered (--envoy-drain); a second one stops it at once, with exit code 2.",
 		Args: exactly("the folder to watch"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,7 +27,7 @@ func (o *transportOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.socketMode, "socket-mode", "0600", "who may connect to unix sockets, as an octal mode: 0660 lets the group, too")
 	flags.StringVar(&o.tls.Cert, "xds-tls-cert", "", "ask Envoys for certificates (mTLS), and show them this one (PEM); followed when it changes")
 	flags.StringVar(&o.tls.Key, "xds-tls-key", "", "private key of --xds-tls-cert (PEM)")
-	flags.StringVar(&o.tls.ClientCA, "xds-tls-client-ca", "", "authorities that sign Envoys' certificates (PEM)")
+	flags.StringVar(&o.tls.ClientCA, "xds-tls-client-ca", "", "CA certificates that sign Envoys' certificates (PEM)")
 	flags.StringSliceVar(&o.identities, "xds-tls-identity", nil,
 		"SAN=NAMESPACE/NAME: certificates with this DNS name or URI may have that Gateway, SAN=* all of them;\n"+
 			"the URI spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME needs no flag")

@@ -40,7 +40,7 @@ func (n *notifier) send(lines ...string) {
 		_ = conn.Close()
 	}
 	if err != nil {
-		n.log.Warn().Err(err).Msg("the service manager cannot be told ($NOTIFY_SOCKET)")
+		n.log.Warn().Err(err).Msg("the service manager cannot be notified ($NOTIFY_SOCKET)")
 	}
 }
 

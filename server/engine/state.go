@@ -163,7 +163,7 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 		}
 		srv.StateFailed(err.Error())
 		s.log.Error().Err(err).Str("state", s.options.Dir).
-			Msg("ALARM: what serves cannot be saved; it goes on serving, but a restart would know only what was saved before")
+			Msg("ALARM: what is served cannot be saved; it is still served, but a restart would know only what was saved before")
 	})
 	srv.Register(s.figures()...)
 }

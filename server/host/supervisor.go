@@ -65,7 +65,7 @@ func (s *supervisor) run(ctx context.Context) {
 	}
 	if errors.Is(context.Cause(ctx), ErrKeep) {
 		if p != nil {
-			s.log.Info().Int("pid", p.pid).Msg("Envoy goes on serving, for the next gatefold to adopt")
+			s.log.Info().Int("pid", p.pid).Msg("Envoy keeps running, for the next gatefold to adopt")
 		}
 		return
 	}

@@ -201,7 +201,7 @@ func (f Files) parse(c content) (*tls.Config, time.Time, error) {
 	}
 	pool, err := authorities(c.clientCA)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("client authorities %s: %w", f.ClientCA, err)
+		return nil, time.Time{}, fmt.Errorf("client CA certificates %s: %w", f.ClientCA, err)
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair},

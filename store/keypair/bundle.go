@@ -22,7 +22,7 @@ type Bundle struct {
 // ReadBundle reads the PEM of a bundle. It gives a Fault, and no Bundle, for what
 // Envoy would refuse: no certificate in PEM, or one that cannot be read or is cut off.
 func ReadBundle(text []byte) (*Bundle, *Fault) {
-	const hint = "write the certificates of the authorities in PEM"
+	const hint = "write the CA certificates in PEM"
 	bundle, begun := &Bundle{}, bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	for {
 		var block *pem.Block

@@ -74,12 +74,12 @@ func NoParent(key manifest.Key, hint string) Attachment {
 
 // InvalidParent is the attachment to a Gateway or ListenerSet that its schema refuses.
 func InvalidParent(key manifest.Key) Attachment {
-	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "mend it first; its status says what is wrong with it")
+	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "fix it first; its status says what is wrong with it")
 }
 
 // AttachToNone is the attachment to a set that its Gateway does not take.
 func (s *Set) AttachToNone() Attachment {
-	return refuse(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Refused.Message), "mend the ListenerSet first")
+	return refuse(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Refused.Message), "fix the ListenerSet first")
 }
 
 // maxOwned bounds how many hosts of other listeners a message names.

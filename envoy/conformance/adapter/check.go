@@ -58,7 +58,7 @@ func (c *check) obey(wrong field.ErrorList, full, before map[string]any, options
 	for _, w := range wrong {
 		switch w.Type {
 		case field.ErrorTypeRequired, field.ErrorTypeNotSupported, field.ErrorTypeTypeInvalid, field.ErrorTypeTooLong, field.ErrorTypeTooMany:
-			return append(wrong, field.Invalid(nil, nil, "the rules were not checked: mend the other errors first"))
+			return append(wrong, field.Invalid(nil, nil, "the rules were not checked: fix the other errors first"))
 		}
 	}
 	rules := c.rules()
