@@ -316,13 +316,13 @@ func blames(words, name string) bool {
 	return false
 }
 
-// idle tells that nothing is to be sent or awaited but removals.
+// idle reports whether nothing is to be sent or awaited but removals.
 func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 
-// rests tells that nothing is to be looked at but removals.
+// rests reports whether nothing is to be looked at but removals.
 func (l *ledger) rests() bool { return l.due.empty() }
 
-// stale tells that Envoy serves an older form of something it rejected.
+// stale reports whether Envoy serves an older form of something it rejected.
 func (l *ledger) stale() bool {
 	for name := range l.rejected.of {
 		if l.held.has(name) {

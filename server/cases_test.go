@@ -65,7 +65,7 @@ type caseRun struct {
 	speakTLS   map[string]cases.TLSBackend
 	envoy      *envoytest.Envoy
 	nacks      int // that rejected has told of
-	// moves tells that addresses move from listener to listener: Envoy acknowledges that
+	// moves is true if addresses move from listener to listener: Envoy acknowledges that
 	// before its workers have closed the old one, and what connects to that is reset.
 	moves bool
 }

@@ -344,6 +344,6 @@ func (r *running) asked(n int) {
 	})
 }
 
-// settled tells that nothing is to be sent or answered, and that the Envoy asked for all
+// settled reports whether nothing is to be sent or answered, and that the Envoy asked for all
 // tables of its scope: a new listener asks for its own a moment after it was accepted.
 func (st *stream) settled() bool { return st.state.idle && len(st.lacks) == 0 }

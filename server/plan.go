@@ -33,7 +33,7 @@ type plan struct {
 	ledgers   map[string]*ledger
 	nonce     uint64
 	now       time.Time // of the last call of next
-	// tired tells that next is to be called again at once: fill looked at fillSteps names
+	// tired is true if next is to be called again at once: fill looked at fillSteps names
 	// and found nothing to send yet, or what was sent cannot be said.
 	tired bool
 	// Listeners and routes wait for the clusters that are unanswered, but for those
@@ -178,7 +178,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// rest tells that nothing of a type is to be sent.
+// rest reports whether nothing of a type is to be sent.
 func (p *plan) rest(typ string) bool {
 	l := p.ledgers[typ]
 	return l == nil || l.rests()
@@ -297,7 +297,7 @@ func (p *plan) fill(l *ledger) *response {
 // fillSteps bounds how many names fill looks at in one call, under the lock.
 const fillSteps = 4096
 
-// passes tells that a due name is not to be looked at now: nobody asks for it, or its
+// passes reports whether a due name is not to be looked at now: nobody asks for it, or its
 // answer is awaited.
 func (l *ledger) passes(name string) bool {
 	if !l.wants(name) {
@@ -356,7 +356,7 @@ func (p *plan) bar(l *ledger, r *response, nack bool) {
 	}
 }
 
-// usable tells that routes to a cluster find it: it was accepted, if only in an
+// usable reports whether routes to a cluster find it: it was accepted, if only in an
 // older form, and no answer is awaited.
 func (l *ledger) usable(name string) bool {
 	_, again := l.alone[name]

@@ -60,7 +60,7 @@ type overlay struct {
 	less map[string]struct{} // in base or runs alone
 	runs [][]*entry          // sorted by name, never changed; a later one wins, over base too
 	size int
-	// bare tells that names alone count: no version differs from the roll's.
+	// bare is true if names alone count: no version differs from the roll's.
 	bare bool
 	// looseBefore is how loose it was when it was last laid on a roll.
 	looseBefore int

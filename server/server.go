@@ -252,7 +252,7 @@ func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 type Reload struct {
 	// Result is the metric's label: "ok", "problems", "held", "waiting" or "failed".
 	Result string
-	// OK tells whether what is served now is what the folder says, but for
+	// OK is true if what is served now is what the folder says, but for
 	// Problems.
 	OK bool
 	// Hold says why the folder is not followed, "" when it is.

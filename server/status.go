@@ -31,7 +31,7 @@ func gatewayOf(key manifest.Key) (string, bool) {
 
 // state is what matters of a stream to Programmed.
 type state struct {
-	// idle tells that clusters and listeners were asked for and that nothing is
+	// idle is true if clusters and listeners were asked for and that nothing is
 	// to be sent or answered.
 	idle       bool
 	rejections int

@@ -39,7 +39,7 @@ type stream struct {
 	// identity is what its certificate says, "" without TLS.
 	identity string
 	wake     chan struct{} // capacity 1
-	// unserved tells that a warning was given; it is the goroutine's own.
+	// unserved is true if a warning was given; it is the goroutine's own.
 	unserved bool
 	state    state
 	share    // of tallies

@@ -59,7 +59,7 @@ type standing struct {
 	status  metav1.ConditionStatus
 	reason  string
 	unbound map[string]int // its keys alone count
-	// waits tells that it is not programmed yet, and has Envoys.
+	// waits is true if it is not programmed yet, and has Envoys.
 	waits bool
 }
 
@@ -79,7 +79,7 @@ func (s *Server) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of tells that a verdict says nothing else than this, but for words.
+// of reports whether a verdict says nothing else than this, but for words.
 func (now standing) of(v verdict) bool {
 	same := now.status == v.status && now.reason == v.reason && len(now.unbound) == len(v.unbound)
 	for listener := range now.unbound {
@@ -328,7 +328,7 @@ func (s *Server) refresh() {
 	}
 }
 
-// equal tells that both verdicts say the same.
+// equal reports whether both verdicts say the same.
 func (v verdict) equal(other verdict) bool {
 	return v.status == other.status && v.reason == other.reason && v.message == other.message && maps.Equal(v.unbound, other.unbound)
 }

@@ -29,7 +29,7 @@ type Change struct {
 	// missing folder), and what to do; "" when it was taken. Set is empty
 	// then, but for what Restore brought and no Change before told of.
 	Hold string
-	// Restored tells that Set holds, beside a Hold, what Restore brought.
+	// Restored is true if Set holds, beside a Hold, what Restore brought.
 	Restored bool
 	// Stats are figures for the summary of a reload.
 	Stats Stats

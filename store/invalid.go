@@ -23,7 +23,7 @@ import (
 // never changed after it was handed out.
 type Invalid struct {
 	Key manifest.Key
-	// Nameless tells that the object has no name that an object can have: it has no status.
+	// Nameless is true if the object has no name that an object can have: it has no status.
 	Nameless   bool
 	Generation int64
 	// Mistakes are what is wrong, by field; the first speaks for all. There is at

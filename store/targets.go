@@ -60,9 +60,9 @@ type targetReader struct {
 	seen  map[string]bool
 	lost  bool // something that looks like a target could not be read
 
-	// exact tells that a target of a kind that is not in kinds is none.
+	// exact is true if a target of a kind that is not in kinds is none.
 	exact bool
-	// loose tells that each mapping with a kind of kinds and a name, or with labels to match, is
+	// loose is true if each mapping with a kind of kinds and a name, or with labels to match, is
 	// a target wherever it stands, and that parentRefs are targets: no policy has such fields.
 	loose     bool
 	namespace string // of the policy; "" where it does not matter

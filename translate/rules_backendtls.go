@@ -46,7 +46,7 @@ type tlsTarget struct {
 	Problem *manifest.Problem
 	// Ports are those that the target stands for; 0 is that of a Backend.
 	Ports []int32
-	// Any tells that it stands for every port.
+	// Any is true if it stands for every port.
 	Any bool
 }
 

@@ -87,7 +87,7 @@ func (k flatKey) depth() int {
 type demandOut struct {
 	branchKey
 	Origin *ir.Origin // of the root
-	// Team tells that path policies are in force and the root does not come from cluster
+	// Team is true if path policies are in force and the root does not come from cluster
 	// paths: its namespace answers for all that it names.
 	Team   bool
 	Tables []tableKey
@@ -130,7 +130,7 @@ type budgetOut struct {
 	// Rules counts those of the first level that is not made, with all that are made
 	// on the host; 0 when all levels are made.
 	Rules, Limit int
-	// Few tells that Limit is that of a folder of as few routes, and less than
+	// Few is true if Limit is that of a folder of as few routes, and less than
 	// Options.MaxRoutes.
 	Few  bool
 	Host string

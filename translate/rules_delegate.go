@@ -89,7 +89,7 @@ type linkOut struct {
 	route.Linked
 	// Hosts are those of the root that the child serves.
 	Hosts ir.Hosts
-	// Cycle tells that the child stands above itself.
+	// Cycle is true if the child stands above itself.
 	Cycle bool
 }
 

@@ -32,7 +32,7 @@ type graftOut struct {
 // entries of its status are made from it.
 type bindingOut struct {
 	Parent manifest.Key
-	// Named tells that a rule of the parent names the child.
+	// Named is true if a rule of the parent names the child.
 	Named bool
 	// Sections are the names of the parent's rules that it stands under, "" for
 	// one without.

@@ -24,7 +24,7 @@ type refusal struct {
 	// Points are the names of those that it does not stand under.
 	Points []string
 	Why    []route.Refusal
-	// Cycle tells that the candidate stands above itself, Elsewhere that it stands
+	// Cycle is true if the candidate stands above itself, Elsewhere that it stands
 	// under other rules of the parent.
 	Cycle, Elsewhere bool
 }

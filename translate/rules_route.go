@@ -43,7 +43,7 @@ type flatOut struct {
 	Uses []policy.Use
 	// Policies are those of each rule, by its name.
 	Policies map[string]*policy.Resolved
-	// Whole tells that no rule of the route works as it is written.
+	// Whole is true if no rule of the route works as it is written.
 	Whole bool
 	// refused is what Envoys said of the route's rules.
 	refused refusals

@@ -15,7 +15,7 @@ import (
 // outcome is what a route of any kind has come to, as its status tells.
 type outcome struct {
 	Attach *attachOut
-	// Whole tells that no rule of the route works as it is written; Unsupported says
+	// Whole is true if no rule of the route works as it is written; Unsupported says
 	// what does not, and Closed, by Gateway, what is refused there.
 	Whole       bool
 	Unsupported []string

@@ -21,7 +21,7 @@ type shadow struct {
 	spot
 	// By is the match of the other one.
 	By spot
-	// Wins tells that it is the other one that never serves.
+	// Wins is true if it is the other one that never serves.
 	Wins bool
 	Why  string
 }

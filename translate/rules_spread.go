@@ -85,7 +85,7 @@ func compareShares(a, b share) int {
 // shares read of it, so that an edit of the root does not reach them.
 type reach struct {
 	Tables, Ports int
-	// Team tells that path policies are in force and the root does not come from cluster
+	// Team is true if path policies are in force and the root does not come from cluster
 	// paths: its namespace answers for all that it names.
 	Team bool
 }

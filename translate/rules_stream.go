@@ -190,7 +190,7 @@ type lossKey struct {
 	portKey
 	Listener string
 	Other    manifest.Key
-	// Wins tells that it is the other route that does not get it.
+	// Wins is true if it is the other route that does not get it.
 	Wins bool
 }
 

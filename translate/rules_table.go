@@ -17,7 +17,7 @@ import (
 type hostOut struct {
 	Key     tableKey
 	Encoded xds.Host
-	// Compiled tells that Encoded is no list of the routes.
+	// Compiled is true if Encoded is no list of the routes.
 	Compiled bool
 	Table    memo.Ordered[*entry]
 	// OnePaths are rules of one path that are many.

@@ -19,7 +19,7 @@ type signature struct {
 	size         int64
 	mtime, ctime int64 // nanoseconds since 1970
 	kind         fs.FileMode
-	// shared tells that the file has other names, perhaps beside this one.
+	// shared is true if the file has other names, perhaps beside this one.
 	shared bool
 }
 

@@ -18,7 +18,7 @@ type loaded struct {
 	sig     signature
 	content []byte
 	hash    Hash
-	// racy tells that the signature was too young to be trusted.
+	// racy is true if the signature was too young to be trusted.
 	racy bool
 }
 

@@ -18,7 +18,7 @@ type madeOf struct {
 	skipped []Skip
 	// changed holds the paths of files that may be other ones in the next Tree.
 	changed map[string]bool
-	// whole tells that more than files changed: everything is walked.
+	// whole is true if more than files changed: everything is walked.
 	whole bool
 }
 

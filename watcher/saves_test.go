@@ -21,7 +21,7 @@ const (
 type save struct {
 	row  string // what it does, as in the docs/design/reliability.md
 	tool string // the program that does it, if any
-	// pauses tells that the file is closed with half of its text in between, for as long as
+	// pauses is true if the file is closed with half of its text in between, for as long as
 	// the machine lets the writer wait: no lease tells of it.
 	pauses bool
 	do     func(t *testing.T, dir string)

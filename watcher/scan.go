@@ -25,11 +25,11 @@ type scan struct {
 	ways map[identity]*ways
 
 	changes []change
-	// refused tells that a directory could not be walked, or can be again.
+	// refused is true if a directory could not be walked, or can be again.
 	refused bool
 	// stats counts the names of which the system was asked.
 	stats int
-	// stale tells that something vanished while it was looked at.
+	// stale is true if something vanished while it was looked at.
 	stale bool
 	scanned
 	todo

@@ -70,7 +70,7 @@ type settle struct {
 	alarmed     bool
 	forced      bool
 
-	// filled tells that the folder has had files, refilling that it has none in
+	// filled is true if the folder has had files, refilling that it has none in
 	// the last Tree. What served is held then, so that there is no hurry: half
 	// of a folder that is copied back would take the other half away.
 	filled, refilling bool

@@ -15,7 +15,7 @@ type settleStep struct {
 	want   verdict
 	next   int // ms at which to ask again; 0 is not checked
 	alarm  bool
-	// unfinished tells whether a.yaml is taken as it was.
+	// unfinished is true if a.yaml is taken as it was.
 	unfinished bool
 }
 

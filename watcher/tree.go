@@ -20,7 +20,7 @@ type Tree struct {
 	// Skipped holds what looked loadable and was not read, sorted by Path.
 	// A skipped file is not a deleted one: its objects stay.
 	Skipped []Skip
-	// Missing tells that Root is not there or not a directory.
+	// Missing is true if Root is not there or not a directory.
 	Missing bool
 	// Scan is the time that listing and reading took.
 	Scan time.Duration

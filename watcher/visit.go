@@ -24,7 +24,7 @@ type visit struct {
 	up     []identity
 	// links are the links on the way here, each by a path without links where it has one.
 	links []string
-	// counted tells that its names were counted, and were many.
+	// counted is true if its names were counted, and were many.
 	counted bool
 }
 

@@ -25,13 +25,13 @@ type row struct {
 
 func (r row) ratio() float64 { return r.Value / r.Base }
 
-// met tells whether the goals of the row are reached.
+// met reports whether the goals of the row are reached.
 func (r row) met() bool {
 	return (r.MaxRatio == 0 || r.ratio() <= r.MaxRatio) && (r.Max == 0 || r.Value <= r.Max) &&
 		(r.MaxAbove == 0 || r.Value-r.Base <= r.MaxAbove)
 }
 
-// sound tells whether something was measured at all.
+// sound reports whether something was measured at all.
 func (r row) sound() bool {
 	positive := func(f float64) bool { return f > 0 && !math.IsInf(f, 0) }
 	return positive(r.Value) && (r.Against == "" || positive(r.Base))

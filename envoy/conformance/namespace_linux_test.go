@@ -30,7 +30,7 @@ const (
 // as in sandboxes that give namespaces but no rights in them. go test has 0 to 2.
 const exitUnusable = 3
 
-// inside tells whether this process is the one that runs the suite. If not, it
+// inside reports whether this process is the one that runs the suite. If not, it
 // has run that one, with the same flags, or has said why it cannot.
 func inside(t *testing.T) bool {
 	t.Helper()

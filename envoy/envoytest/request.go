@@ -71,7 +71,7 @@ type Response struct {
 	Backend string
 	// Certificate is the server's, nil without TLS.
 	Certificate *x509.Certificate
-	// Closing tells that the server takes no further request on the connection.
+	// Closing is true if the server takes no further request on the connection.
 	Closing bool
 }
 
@@ -147,10 +147,10 @@ func (r Request) encode() []byte {
 type conn struct {
 	net.Conn
 	reader *bufio.Reader
-	// used tells that an exchange ended well here before.
+	// used is true if an exchange ended well here before.
 	used        bool
 	certificate *x509.Certificate // the server's, nil without TLS
-	// closing tells that the server takes no further request.
+	// closing is true if the server takes no further request.
 	closing bool
 }
 

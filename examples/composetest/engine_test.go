@@ -21,7 +21,7 @@ const (
 // engine is a Docker engine and the way to it.
 type engine struct {
 	t *testing.T
-	// own tells that the test started it: it has no images, and no network of its own.
+	// own is true if the test started it: it has no images, and no network of its own.
 	own bool
 	env []string
 }

@@ -40,7 +40,7 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 	return engine.State{Dir: place, Named: named, Secrets: o.secrets}, nil
 }
 
-// off tells that nothing is to be kept.
+// off reports whether nothing is to be kept.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
 // place returns the state's folder for the folder that is served; "" is none.

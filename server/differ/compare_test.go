@@ -23,7 +23,7 @@ type exchange struct {
 	// asked is explain's error, err that of Envoy's answer.
 	asked, err error
 	response   *envoytest.Response
-	// unknown tells that Envoy did what explain says it may do.
+	// unknown is true if Envoy did what explain says it may do.
 	unknown  bool
 	received []*received
 }
@@ -66,7 +66,7 @@ func (x *exchange) compare() string {
 	return ""
 }
 
-// unless tells that Envoy did one of those things that the answer says it does not know:
+// unless reports whether Envoy did one of those things that the answer says it does not know:
 // what a policy of the rule may do, or what another rule does that may take the request.
 func (x *exchange) unless() bool {
 	return x.policyMay(x.rule, x.report.Unless) || slices.ContainsFunc(x.unsure, x.took)
@@ -94,7 +94,7 @@ func (x *exchange) took(by explain.Unsure) bool {
 	return slices.Contains(allowed, x.envoy()) && x.response.Headers.Get("Location") == by.Outcome.Location && wrongRule(by.Rule, x.response.Headers) == ""
 }
 
-// policyMay tells that Envoy did what a rule's policies may do, by the lines that say so.
+// policyMay reports whether Envoy did what a rule's policies may do, by the lines that say so.
 func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 	if rule == nil || rule.Action.Extras == nil {
 		return false

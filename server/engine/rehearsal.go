@@ -52,6 +52,6 @@ func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	return nil
 }
 
-// Revert tells that the search is to begin with a fresh translator and a fresh server, unless
+// Revert reports whether the search is to begin with a fresh translator and a fresh server, unless
 // the Change did not come to be published.
 func (r *rehearsed) Revert() bool { return r.usable && r.translator.Revert() }

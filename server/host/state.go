@@ -26,7 +26,7 @@ type State struct {
 	Pid int `json:"pid,omitempty"`
 	// Started is when the process began, or was adopted.
 	Started time.Time `json:"started,omitzero"`
-	// Adopted tells that an earlier gatefold started it.
+	// Adopted is true if an earlier gatefold started it.
 	Adopted bool `json:"adopted,omitempty"`
 	// Restarts counts how often it was started again since gatefold was.
 	Restarts int `json:"restarts"`

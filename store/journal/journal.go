@@ -67,7 +67,7 @@ type Journal struct {
 // Content is what was found.
 type Content struct {
 	Saved []store.Saved
-	// Sound tells that it was checked by the same Fingerprint.
+	// Sound is true if it was checked by the same Fingerprint.
 	Sound bool
 	// Problem says what could not be used, in words; "" when all could be.
 	Problem string

@@ -27,7 +27,7 @@ func (k Key) String() string {
 // GroupKind is the key's kind.
 func (k Key) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
 
-// IsZero tells whether the key names nothing.
+// IsZero reports whether the key names nothing.
 func (k Key) IsZero() bool { return k == Key{} }
 
 // CompareKeys orders keys by group, kind, namespace and name.

@@ -14,7 +14,7 @@ func Because[R ~string](reason R, message string) Verdict[R] {
 	return Verdict[R]{Reason: reason, Message: message}
 }
 
-// Good tells whether there is nothing to complain of.
+// Good reports whether there is nothing to complain of.
 func (v Verdict[R]) Good() bool { return v.Reason == "" }
 
 // And joins what else there is to say: the reason is that of the first with one,

@@ -17,7 +17,7 @@ type Finding struct {
 	// ever holds a value of a Secret.
 	Message string
 	Hint    string
-	// Warning tells that the object is used all the same.
+	// Warning is true if the object is used all the same.
 	Warning bool
 }
 

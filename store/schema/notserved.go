@@ -30,11 +30,11 @@ type notServed struct {
 type KindNotServed struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
-	// Error tells that something is served otherwise than the object asks for.
+	// Error is true if something is served otherwise than the object asks for.
 	Error bool `json:"error"`
 	// Of is whose kind it is; "" is kgateway.
 	Of string `json:"of"`
-	// Targets tells that targetRefs name what is served without the object. Meaning says
+	// Targets is true if targetRefs name what is served without the object. Meaning says
 	// what it means for traffic where they do not.
 	Targets bool   `json:"targets"`
 	Meaning string `json:"meaning"`

@@ -56,7 +56,7 @@ type Request struct {
 	Headers http.Header
 	// BodySize is the length of the request's body.
 	BodySize int
-	// OnlyEnvoy tells that explain cannot know the answer.
+	// OnlyEnvoy is true if explain cannot know the answer.
 	OnlyEnvoy bool
 	// Gateway is that which the request goes to, "" for the only one on the port.
 	Gateway string
@@ -75,7 +75,7 @@ type Request struct {
 	Status int
 	// GRPCStatus is the grpc-status of an answer without a backend, "" for none.
 	GRPCStatus string
-	// Closed tells that nothing listens on the port.
+	// Closed is true if nothing listens on the port.
 	Closed   bool
 	Location string
 	// Backends are the weights by name.
@@ -248,7 +248,7 @@ func (r *Request) parseMirror(text string) (err error) {
 	return err
 }
 
-// Connection tells that the line is about a connection or datagram.
+// Connection reports whether the line is about a connection or datagram.
 func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
 
 // BackendNames returns the names of the outcome, sorted.

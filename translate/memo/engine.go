@@ -157,7 +157,7 @@ type instance struct {
 	// pins counts what asks for the value by Each.
 	pins                   int32
 	dirty, running, queued bool
-	// ready tells that the value was computed at least once.
+	// ready is true if the value was computed at least once.
 	ready bool
 }
 

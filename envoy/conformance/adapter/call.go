@@ -69,7 +69,7 @@ func noPage(r *http.Request) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "there is no such path", 0, true)
 }
 
-// known tells whether the object has that subresource.
+// known reports whether the object has that subresource.
 func (c *call) known() bool {
 	return c.subresource == "" || c.subresource == "status" && c.resource.checks != nil ||
 		c.subresource == "log" && c.resource.kind == "Pod"

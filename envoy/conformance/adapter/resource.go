@@ -12,11 +12,11 @@ type resource struct {
 
 	versions   []string // served ones, the preferred first
 	namespaced bool
-	// filed tells that its objects are gatefold's to read.
+	// filed is true if its objects are gatefold's to read.
 	filed bool
-	// told tells that Changed hears of its objects.
+	// told is true if Changed hears of its objects.
 	told bool
-	// given tells that its objects are not stored but come from elsewhere: Pods
+	// given is true if its objects are not stored but come from elsewhere: Pods
 	// and CRDs.
 	given bool
 	// checks holds the schema of each version; nil for the kinds of the core.
