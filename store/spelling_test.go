@@ -211,7 +211,7 @@ func TestPoliciesOfOthersAreTold(t *testing.T) {
 	for _, test := range []struct{ apiVersion, kind, target, want string }{
 		{"gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", "HTTPRoute", "warning gatefold does not serve the kind SecurityPolicy.gateway.envoyproxy.io (1 in the folder): HTTPRoute default/r is served without it"},
 		{"gateway.solo.io/v1", "RouteOption", "HTTPRoute", "error Gloo Gateway has the kind RouteOption; gatefold does not serve it: HTTPRoute default/r is served without it"},
-		{"gateway.solo.io/v1", "Oops", "HTTPRoute", "error gatefold does not serve the kind \"Oops\" in \"gateway.solo.io\"; HTTPRoute default/r answers 500 until it is fixed"},
+		{"gateway.solo.io/v1", "Oops", "HTTPRoute", "error gatefold does not serve the kind \"Oops\" in \"gateway.solo.io\"; its target HTTPRoute default/r is not in the folder, or not valid"},
 		{"autoscaling/v2", "HorizontalPodAutoscaler", "Deployment", ""},
 	} {
 		text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\nspec: {targetRefs: [{group: gateway.networking.k8s.io, kind: %s, name: r}]}\n", test.apiVersion, test.kind, test.target)

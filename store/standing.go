@@ -25,13 +25,15 @@ type standing struct {
 
 	asked, located []manifest.Problem        // of Locate; located is nil when there is nothing to give again
 	objects        map[manifest.Key]struct{} // whose places are in located
+	targets        map[manifest.Key]struct{} // that problems of invalid policies name
 }
 
 // doubt drops the lists that speak of a key: what serves under it, or where, changes.
 func (s *Store) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
 	_, outside := s.outside[key]
-	if contested || outside {
+	_, target := s.standing.targets[key]
+	if contested || outside || target {
 		s.standing.sure = false
 	}
 	if _, ok := s.standing.objects[key]; ok {

@@ -256,29 +256,50 @@ const repeated = "\x00"
 const maxTargets = 5
 
 // consequence returns what an invalid policy means for traffic where no valid version of
-// it is known.
-func (i *Invalid) consequence() string {
+// it is known. The list of problems changes when one of its targets comes or goes.
+func (s *Store) consequence(i *Invalid) string {
 	if len(i.Targets) == 0 {
 		return i.untargeted()
+	}
+	var closed, missing []Target
+	for _, target := range i.Targets {
+		key := manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: i.Key.Namespace, Name: target.Name}
+		s.standing.targets[key] = struct{}{}
+		if _, ok := s.served[key]; ok || target.Name == "" {
+			closed = append(closed, target)
+		} else {
+			missing = append(missing, target)
+		}
 	}
 	status := "503"
 	if i.Key.Kind == api.KindTrafficPolicy {
 		status = "500"
 	}
-	verb := "answers"
-	if len(i.Targets) > 1 {
-		verb = "answer"
+	var parts []string
+	if len(closed) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s %s until it is fixed", namesOf(closed, i.Key.Namespace), numbered(closed, "answers", "answer"), status))
 	}
-	text := fmt.Sprintf("%s %s %s until it is fixed", namesOf(i.Targets, i.Key.Namespace), verb, status)
+	if len(missing) > 0 {
+		parts = append(parts, fmt.Sprintf("its %s %s %s not in the folder, or not valid", numbered(missing, "target", "targets"), namesOf(missing, i.Key.Namespace), numbered(missing, "is", "are")))
+	}
 	if i.Lost {
-		text += "; a target of it cannot be read and is served without it"
+		parts = append(parts, "a target of it cannot be read and is served without it")
 	}
-	return text
+	return strings.Join(parts, "; ")
+}
+
+// numbered returns one of two words: the first for one target.
+func numbered(targets []Target, one, several string) string {
+	if len(targets) == 1 {
+		return one
+	}
+	return several
 }
 
 // tellConsequences adds to the first error of each invalid policy what it means for traffic.
 func (s *Store) tellConsequences(all []manifest.Problem) {
 	told := map[spotOfError]string{}
+	s.standing.targets = map[manifest.Key]struct{}{}
 	for key, refusals := range s.refusals {
 		for _, r := range refusals {
 			if r.invalid != nil && kindOf(key.GroupKind()).policy() && s.admits(r.file.path, key) {
@@ -323,7 +344,7 @@ func (s *Store) consequenceOf(key manifest.Key, r *refusal) string {
 	case !serving && len(i.Targets) > 0 && len(open.Targets) == 0:
 		return "the last valid version of what it was is still in force"
 	case !serving:
-		return open.consequence()
+		return s.consequence(open)
 	case at.definition == nil:
 		return "its last valid version is still in force"
 	}

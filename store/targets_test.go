@@ -133,14 +133,17 @@ func TestConsequences(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{map[string]string{"x.yaml": broken}, "; HTTPRoute default/r answers 500 until it is fixed"},
+		{map[string]string{"x.yaml": broken}, "; its target HTTPRoute default/r is not in the folder, or not valid"},
+		{map[string]string{"x.yaml": broken, "y.yaml": route("r", "/")}, "; HTTPRoute default/r answers 500 until it is fixed"},
+		{map[string]string{"x.yaml": strings.Replace(broken, "name: r}", "name: r}, {group: gateway.networking.k8s.io, kind: HTTPRoute, name: s}", 1), "y.yaml": route("r", "/")},
+			"; HTTPRoute default/r answers 500 until it is fixed; its target HTTPRoute default/s is not in the folder, or not valid"},
 		{map[string]string{"x.yaml": broken, "y.yaml": sound}, "; its definition in y.yaml is in force"},
 		{map[string]string{"x.yaml": sound}, ""},
 		{map[string]string{"x.yaml": broken}, "; its last valid version is still in force"},
 		{map[string]string{"x.yaml": broken + "---\n" + route("r", "/")}, "; its last valid version is still in force"},
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: a", "name: A_", 1), "y.yaml": route("r", "/")}, "; the last valid version of what it was is still in force"},
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: a", "name: ", 1), "y.yaml": route("r", "/")}, "; the last valid version of what it was is still in force"},
-		{map[string]string{"x.yaml": strings.NewReplacer("name: a", "name: ", "name: r", "name: other").Replace(broken), "y.yaml": route("r", "/")}, "; HTTPRoute default/other answers 500 until it is fixed"},
+		{map[string]string{"x.yaml": strings.NewReplacer("name: a", "name: ", "name: r", "name: other").Replace(broken), "y.yaml": route("r", "/")}, "; its target HTTPRoute default/other is not in the folder, or not valid"},
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: a", "name: ", 1), "y.yaml": route("r", "/") + "---\n" + strings.ReplaceAll(sound, "name: r", "name: other")}, "; HTTPRoute default/r answers 500 until it is fixed"},
 		{map[string]string{"y.yaml": route("r", "/")}, ""},
 		{map[string]string{"x.yaml": policyHead + "spec: {oops: 1}\n"}, "; a rule that names it by ExtensionRef answers 500 until it is fixed"},
