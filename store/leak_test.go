@@ -98,8 +98,8 @@ func (s *Store) holdings() map[string]int {
 // TestNothingIsKeptOfEdits makes many edits of all kinds: what a Store holds at the end of a
 // round is what it held at the end of an early one, in number and in memory.
 func TestNothingIsKeptOfEdits(t *testing.T) {
-	edits := testsize.Of(t, 4000)
 	const first = 2 * editsRound
+	edits := max(2*first, testsize.Of(t, 4000))
 	s, e, saved := newStore(t, saving), newEditing(), ledger{}
 	s.Apply(e.tree)
 	var early map[string]int

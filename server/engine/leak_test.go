@@ -19,9 +19,9 @@ import (
 // a mistake of ours. What the pipeline holds afterwards is what it held after the first
 // edits, in number and in memory.
 func TestNothingIsKeptOfReloads(t *testing.T) {
-	edits := testsize.Of(t, 1800)
 	const round = 60
 	const first = 10 * round
+	edits := max(2*first, testsize.Of(t, 1800))
 	folder, err := newReader(t.Context(), Folder{})
 	if err != nil {
 		t.Fatal(err)
