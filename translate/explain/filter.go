@@ -97,6 +97,11 @@ func location(redirect *ir.Redirect, r *request) string {
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)
+	if strings.HasPrefix(host, "[") { // as Envoy's redirects look for the port of an address
+		if i = strings.LastIndex(host, "]:"); i >= 0 {
+			i++
+		}
+	}
 	if i < 0 {
 		return host
 	}

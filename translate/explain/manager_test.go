@@ -115,6 +115,12 @@ func (m *managed) askKnown() {
 			m.ask("GET", path, "a.test", "connection: "+connection, "upgrade: Connect-UDP")
 		}
 	}
+	for _, host := range []string{"[::1", "[::1:80", "[a]b:80", "[::1]:80", "[::1]", ":80", "a.test:", "a:80:80", "[::1]:"} {
+		for _, path := range []string{"/redirect/own", "/redirect/port"} {
+			m.ask("GET", path, host)
+			m.ask("GET", path, host, "x-forwarded-proto: https")
+		}
+	}
 	for _, host := range []string{"u@a.test", "a_b.test", "a.test:99999", "a.test:80", "[::1]:80", ""} {
 		for _, origin := range []string{host, "http://" + host, "https://" + host, "http://a.test"} {
 			m.ask("POST", "/csrf", host, "origin: "+origin, "content-length: 0")
@@ -352,6 +358,9 @@ func managedView(port, hops uint32) *ir.View {
 	rule("/cors", func(r *ir.Rule) { r.Action.CORS = &ir.CORS{Origins: []ir.StringMatch{{Value: "http://a.test"}}} })
 	rule("/redirect/own", func(r *ir.Rule) {
 		r.Action.Forward, r.Action.Redirect = nil, &ir.Redirect{Status: 301, Scheme: "https"}
+	})
+	rule("/redirect/port", func(r *ir.Rule) {
+		r.Action.Forward, r.Action.Redirect = nil, &ir.Redirect{Status: 301, Scheme: "http", Port: 8443}
 	})
 	rule("/redirect", func(r *ir.Rule) {
 		r.Action.Forward, r.Action.Redirect = nil, &ir.Redirect{Status: 302, Hostname: "b.test"}
