@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // InvalidIgnore is the reason for a Skip of an IgnoreFile with a pattern that cannot be read.
@@ -25,19 +26,31 @@ type ignoring struct {
 	seen  signature // of the file; zero for none
 	text  []byte
 	skip  *Skip // why the file is not heeded
+
+	quiet, longest time.Duration // Options.Quiet and MaxOpen
+	// known is true once the file was looked for.
+	known bool
+	// since is when the file was first seen to change; zero while it is at rest, and what
+	// was read is what it says.
+	since time.Time
+	gone  time.Time // when it was first missed
 }
 
-func newIgnoring(o Ignore) *ignoring {
-	i := &ignoring{use: o.File, globs: o.Globs}
-	if rules, err := parseIgnore(o.Globs); err == nil { // CheckIgnore told of the error
+func newIgnoring(opt Options) *ignoring {
+	i := &ignoring{use: opt.Ignore.File, globs: opt.Ignore.Globs, quiet: opt.Quiet, longest: opt.MaxOpen}
+	if rules, err := parseIgnore(i.globs); err == nil { // CheckIgnore told of the error
 		i.rules = rules
 	}
 	return i
 }
 
-// moved reports whether the file may say something else than what was read.
+// waits reports whether what was read stays in force until the file is at rest.
+func (i *ignoring) waits() bool { return !i.since.IsZero() }
+
+// moved reports whether the file may say something else than what was read, which is
+// seen by a look at everything. While it waits, such a look comes by itself.
 func (i *ignoring) moved(root *os.Root) bool {
-	if i.use == IgnoreNotRead {
+	if i.use == IgnoreNotRead || i.waits() {
 		return false
 	}
 	info, err := root.Stat(IgnoreFile)
@@ -52,8 +65,15 @@ func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return
 	}
-	i.skip = nil
 	info, err := root.Stat(IgnoreFile)
+	now := time.Now()
+	if i.known && i.unfinished(root, info, err, now) {
+		i.since = earliest(i.since, now)
+		if now.Sub(i.since) < i.longest {
+			return
+		}
+	}
+	i.known, i.since, i.skip = true, time.Time{}, nil
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		i.seen, i.text = signature{}, nil
@@ -77,6 +97,31 @@ func (i *ignoring) refresh(root *os.Root) {
 	if i.text == nil || !bytes.Equal(text, i.text) {
 		i.adopt(text)
 	}
+}
+
+// unfinished reports whether the file is being changed at now: half of it, or none of it
+// for a moment, would let in what it leaves out.
+func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now time.Time) bool {
+	if errors.Is(err, fs.ErrNotExist) {
+		i.gone = earliest(i.gone, now)
+		return i.text != nil && now.Sub(i.gone) < i.quiet
+	}
+	i.gone = time.Time{}
+	if err != nil || signatureOf(info) == i.seen {
+		return false
+	}
+	age := now.Sub(info.ModTime())
+	return age >= 0 && age < i.quiet || recent(signatureOf(info)) && ignoreFileOpen(root)
+}
+
+// ignoreFileOpen reports whether a program has the file open for writing.
+func ignoreFileOpen(root *os.Root) bool {
+	file, err := root.OpenFile(IgnoreFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return openForWriting(file)
 }
 
 // adopt puts what the file says in force; the globs come last and so win.

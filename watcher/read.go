@@ -92,7 +92,7 @@ type reader struct {
 
 func newReader(opt Options) *reader {
 	return &reader{
-		name: opt.Root, limits: opt.Limits, takes: opt.Takes, ignore: newIgnoring(opt.Ignore), kept: map[string]*loaded{},
+		name: opt.Root, limits: opt.Limits, takes: opt.Takes, ignore: newIgnoring(opt), kept: map[string]*loaded{},
 		last: madeOf{whole: true},
 	}
 }

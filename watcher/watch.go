@@ -168,7 +168,7 @@ func (w *watch) pass(force bool) time.Time {
 	if w.settle.idle() {
 		w.busy = 0 // earlier looks found nothing
 	}
-	timed = timed && !force && !w.stale && w.reader.top != nil
+	timed = timed && !force && !w.stale && w.reader.top != nil && !w.reader.ignore.waits()
 	root, at, changes := w.survey(start, full, h.dirs)
 	if root != nil {
 		defer root.Close()
@@ -256,7 +256,11 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, 
 		return nil, err
 	}
 	w.stale, w.nextLog = stale, time.Time{}
-	w.nextScan = time.Now().Add(max(w.opt.FallbackScan, restFactor*cpu))
+	pause := w.opt.FallbackScan
+	if w.reader.ignore.waits() {
+		pause = min(pause, writersPoll)
+	}
+	w.nextScan = time.Now().Add(max(pause, restFactor*cpu))
 	return changes, nil
 }
 

@@ -3,6 +3,7 @@ package watcher
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,48 @@ func TestWatchStartsBesideAWriter(t *testing.T) {
 	wantSkips(t, w.last, "a.yaml=BeingWritten")
 	must(t, f.Close())
 	w.until("a.yaml=half", "b.yaml=1")
+}
+
+// An ignore file that its writer has emptied and not filled yet, or that is gone for a
+// moment, lets in nothing of what it leaves out.
+func TestWatchWaitsForTheIgnoreFile(t *testing.T) {
+	if !leases(t) {
+		t.Log("this system does not say who has a file open for writing")
+		return
+	}
+	for _, mode := range []Mode{Auto, Poll} {
+		t.Run(string(mode), func(t *testing.T) {
+			root := t.TempDir()
+			put(t, "1", root, "a.yaml")
+			put(t, "1", root, "drafts", "b.yaml")
+			put(t, "drafts\n", root, IgnoreFile)
+			age()
+			w := start(t, root, ignoreBy(IgnoreRead), func(o *Options) {
+				if o.Mode = mode; mode == Poll {
+					o.FallbackScan = 20 * time.Millisecond
+				}
+			})
+			wantFiles(t, w.last, "a.yaml=1")
+			f, err := os.OpenFile(filepath.Join(root, IgnoreFile), inPlace, 0)
+			must(t, err)
+			for _, text := range []string{"2", "3", "4"} {
+				time.Sleep(300 * time.Millisecond) // a watcher that does not ask would have read it
+				put(t, text, root, "a.yaml")
+				for !slices.Equal(contents(w.last), []string{"a.yaml=" + text}) {
+					if w.next().Files.Len() != 1 {
+						t.Fatalf("a half-written ignore file let in %v", contents(w.last))
+					}
+				}
+			}
+			_, err = f.WriteString("a.yaml\n")
+			must(t, err)
+			must(t, f.Close())
+			w.until("drafts/b.yaml=1")
+			if log := w.log.String(); strings.Contains(log, "no event for") {
+				t.Errorf("the wait is told as a fault of the system:\n%s", log)
+			}
+		})
+	}
 }
 
 // A writer that never ends is waited for as long as MaxOpen, and then there is a warning.
