@@ -14,6 +14,9 @@ import (
 // its own.
 func actionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
+		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
+			return "does not count these requests: Envoy asks for those that it forwards"
+		}
 		return policyWords(field, a.Extras)
 	}
 	switch part.Kind {

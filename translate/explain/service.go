@@ -67,11 +67,12 @@ func orNoAnswer(open bool, status uint32) string {
 	return fmt.Sprintf(", or does not answer (%d)", status)
 }
 
-// globalLimitGate has a service count the request.
+// globalLimitGate has a service count the request. Envoy's filter passes a request whose route is
+// a redirect or a direct response.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
-	if limit == nil {
+	if limit == nil || rule.Action.Forward == nil {
 		return gate{}
 	}
 	service := limit.Extension
