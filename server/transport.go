@@ -164,8 +164,8 @@ func (s *Server) identify(ctx context.Context) (mtls.Identity, net.Addr) {
 type transportPage struct {
 	// TLS is left out where xDS is served without.
 	TLS *tlsDump `json:"tls,omitempty"`
-	// Refused are those who were served nothing in the last minutes.
-	Refused []refusal `json:"refused"`
+	// RejectedClients are the clients that were served nothing in the last minutes.
+	RejectedClients []refusal `json:"rejectedClients"`
 }
 
 type tlsDump struct {
@@ -179,10 +179,10 @@ func (s *Server) transportPage(w http.ResponseWriter, _ *http.Request) {
 	var page transportPage
 	s.locked(func() {
 		s.refused.forget(time.Now())
-		page.Refused = slices.Clone(s.refused.rows)
+		page.RejectedClients = slices.Clone(s.refused.rows)
 	})
-	if page.Refused == nil {
-		page.Refused = []refusal{}
+	if page.RejectedClients == nil {
+		page.RejectedClients = []refusal{}
 	}
 	if s.keeper != nil {
 		state := s.keeper.State()

@@ -122,10 +122,10 @@ func TestACertificateIsServedItsGatewaysAndNoOther(t *testing.T) {
 	}
 	var page transportPage
 	s.read(t, "/api/v1/transport", &page)
-	if len(page.Refused) != 4 {
-		t.Fatalf("refused are %+v", page.Refused)
+	if len(page.RejectedClients) != 4 {
+		t.Fatalf("rejected clients are %+v", page.RejectedClients)
 	}
-	row := page.Refused[0]
+	row := page.RejectedClients[0]
 	if row.Times != 3 || row.Node != "test" || row.Cluster != "shop/b" || row.Peer != "127.0.0.1" || !strings.Contains(row.Reason, "shop/a only") {
 		t.Errorf("the row is %+v", row)
 	}

@@ -30,9 +30,9 @@ func explainCommand() *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain [DIR] [METHOD] URL",
-		Short: "Tell what happens to a request, and why",
-		Long: "Tell what happens to a request, and why: the rule that takes it with file and line, what is done to it,\n" +
-			"what the backend receives, the policies on its way, which rules came near and why they lost, and the\n" +
+		Short: "Explain what happens to a request, and why",
+		Long: "Explain what happens to a request, and why: the rule that matches it with file and line, what is done to it,\n" +
+			"what the backend receives, the policies on its way, the rules that nearly matched and why they lost, and the\n" +
 			"problems that matter. METHOD is GET unless you give one. The URL begins with http, https, ws or wss.\n" +
 			"It answers for what a folder would serve from a cold start; without DIR, for what the gatefold at --server\n" +
 			"serves now. The exit code is 0 for every answer, also for a 404, unless --fail-on names it.\n" +

@@ -54,9 +54,9 @@ func explainText(r *explain.Report, validate string, color bool) []byte {
 		t.policy(policy)
 	}
 	t.flush()
-	t.instead(r)
-	t.lost(r)
-	t.refused(r)
+	t.suggestions(r)
+	t.nearMisses(r)
+	t.notAccepted(r)
 	t.problems(r)
 	return t.out.Bytes()
 }
@@ -131,7 +131,7 @@ func (t *explainPage) outcome(r *explain.Report) {
 		text += ": " + r.Reason
 	}
 	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text+policyWords(r)))
-	for _, unknown := range r.Unless {
+	for _, unknown := range r.Caveats {
 		fmt.Fprintf(&t.out, "  unless %s\n", unknown)
 	}
 }
@@ -255,31 +255,30 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	}
 }
 
-func (t *explainPage) instead(r *explain.Report) {
-	if len(r.Instead) == 0 {
+// suggestions prints what exists and is most like what was not found.
+func (t *explainPage) suggestions(r *explain.Report) {
+	if len(r.Suggestions) == 0 {
 		return
 	}
-	t.out.WriteString("\n" + t.paint(bold, "there is") + "\n")
-	for _, name := range r.Instead {
+	t.out.WriteString("\n" + t.paint(bold, "suggestions") + "\n")
+	for _, name := range r.Suggestions {
 		t.out.WriteString("  " + name + "\n")
 	}
 }
 
-// lost prints the rules that came near, each with its reason.
-func (t *explainPage) lost(r *explain.Report) {
-	if len(r.Lost) == 0 {
+// nearMisses prints the rules that nearly matched, each with its reason.
+func (t *explainPage) nearMisses(r *explain.Report) {
+	if len(r.NearMisses) == 0 {
 		return
 	}
-	t.out.WriteString("\n" + t.paint(bold, "came near") + "\n")
-	for _, l := range r.Lost {
+	t.out.WriteString("\n" + t.paint(bold, "near misses") + "\n")
+	for _, l := range r.NearMisses {
 		fmt.Fprintf(&t.out, "  %s, rule %d: %s  %s\n", l.Object, l.Rule, l.Match, t.paint(faint, position(l.At.Place)))
 		fmt.Fprintf(&t.out, "    %s\n", l.Reason)
 	}
 }
 
-// refused prints the routes that are not used where they would have to be, but for those
-// of which a problem says so.
-// below says how a route hangs on its parent.
+// below returns the preposition between a route and its parent.
 func below(parent manifest.Key) string {
 	if parent.Kind == "Gateway" {
 		return "at"
@@ -287,15 +286,17 @@ func below(parent manifest.Key) string {
 	return "below"
 }
 
-func (t *explainPage) refused(r *explain.Report) {
-	untold := slices.DeleteFunc(slices.Clone(r.Refused), func(c explain.RefusedReport) bool {
+// notAccepted prints the routes that a parent does not accept, unless one of the report's
+// problems already says so.
+func (t *explainPage) notAccepted(r *explain.Report) {
+	unreported := slices.DeleteFunc(slices.Clone(r.NotAccepted), func(c explain.NotAcceptedReport) bool {
 		return slices.ContainsFunc(r.Problems, func(p manifest.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })
 	})
-	if len(untold) == 0 {
+	if len(unreported) == 0 {
 		return
 	}
-	t.out.WriteString("\n" + t.paint(bold, "not used") + "\n")
-	for _, c := range untold {
+	t.out.WriteString("\n" + t.paint(bold, "not accepted") + "\n")
+	for _, c := range unreported {
 		fmt.Fprintf(&t.out, "  %s, %s %s  %s\n", c.Object, below(c.Parent), c.Parent, t.paint(faint, position(c.At.Place)))
 		fmt.Fprintf(&t.out, "    %s: %s\n", c.Reason, c.Message)
 	}

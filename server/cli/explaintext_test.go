@@ -14,12 +14,12 @@ func TestExplainTextInColor(t *testing.T) {
 	place := store.Place{File: "a.yaml", Line: 1, Column: 1}
 	report := &explain.Report{
 		Request: explain.RequestReport{Method: "GET", URL: "http://a.test/"}, Outcome: explain.Forwarded,
-		Listener: &explain.ListenerReport{Gateway: "n/g", Name: "http", Port: 80, Path: "/", At: explain.Source{Place: place}},
-		Backends: []explain.BackendReport{{Status: 500, Reason: "gone", Percent: 100, At: explain.Source{Place: place}}},
-		Lost:     []explain.LostReport{{Match: "path prefix /", Reason: "it lost"}},
-		Refused:  []explain.RefusedReport{{Reason: "NotAllowedByParent", Message: "no rule leads here"}},
-		Instead:  []string{"b.test"},
-		Problems: []manifest.Problem{{Code: "Gone", Severity: manifest.Error, Message: "it is gone"}}, MoreProblems: 2,
+		Listener:    &explain.ListenerReport{Gateway: "n/g", Name: "http", Port: 80, Path: "/", At: explain.Source{Place: place}},
+		Backends:    []explain.BackendReport{{Status: 500, Reason: "gone", Percent: 100, At: explain.Source{Place: place}}},
+		NearMisses:  []explain.NearMissReport{{Match: "path prefix /", Reason: "it lost"}},
+		NotAccepted: []explain.NotAcceptedReport{{Reason: "NotAllowedByParent", Message: "no rule leads here"}},
+		Suggestions: []string{"b.test"},
+		Problems:    []manifest.Problem{{Code: "Gone", Severity: manifest.Error, Message: "it is gone"}}, MoreProblems: 2,
 	}
 	plain, colored := string(explainText(report, "gatefold validate .", false)), string(explainText(report, "gatefold validate .", true))
 	escapes := regexp.MustCompile("\x1b\\[[0-9;]*m")

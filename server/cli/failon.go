@@ -35,7 +35,7 @@ func (f *failOn) Set(text string) error {
 func outcomes() []string {
 	return []string{
 		string(explain.Forwarded), string(explain.Redirected), string(explain.Responded), string(explain.NotFound),
-		string(explain.Refused), string(explain.NoListener), string(explain.Closed),
+		string(explain.Rejected), string(explain.NoListener), string(explain.Closed),
 	}
 }
 

@@ -162,12 +162,12 @@ func TestOnlyTheEnvoyOfTheGatewayIsServed(t *testing.T) {
 			if err := s.page("/api/v1/transport", &page); err != nil {
 				return err
 			}
-			for _, row := range page.Refused {
+			for _, row := range page.RejectedClients {
 				if strings.Contains(row.Reason, reason) && row.Times > 1 {
 					return nil
 				}
 			}
-			return fmt.Errorf("refused are %+v", page.Refused)
+			return fmt.Errorf("rejected clients are %+v", page.RejectedClients)
 		})
 		if dump := envoy.ConfigDump(); strings.Contains(dump, "dynamic_listeners") || strings.Contains(dump, "dynamic_active_clusters") {
 			t.Errorf("%s: the Envoy holds %s", reason, dump)

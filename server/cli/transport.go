@@ -60,7 +60,7 @@ type transportPage struct {
 		Expires time.Time `json:"expires"`
 		Problem string    `json:"problem"`
 	} `json:"tls"`
-	Refused []struct {
+	RejectedClients []struct {
 		Identity string    `json:"identity"`
 		Node     string    `json:"node"`
 		Cluster  string    `json:"cluster"`
@@ -68,22 +68,22 @@ type transportPage struct {
 		Reason   string    `json:"reason"`
 		Times    int       `json:"times"`
 		Last     time.Time `json:"last"`
-	} `json:"refused"`
+	} `json:"rejectedClients"`
 }
 
 // printTransport prints what is wrong with the way between Envoys and gatefold.
 func printTransport(out io.Writer, page transportPage) error {
 	if tls := page.TLS; tls != nil && tls.Problem != "" {
-		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; those before them serve on: %s\n", oneLine(tls.Problem))
+		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; the previous ones are still used: %s\n", oneLine(tls.Problem))
 	} else if tls != nil && time.Now().After(tls.Expires) {
 		fmt.Fprintf(out, "\nThe xDS certificate expired on %s: no Envoy will connect.\n", tls.Expires.Format(time.RFC3339))
 	}
-	if len(page.Refused) == 0 {
+	if len(page.RejectedClients) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nREFUSED\tCERTIFICATE\tASKS FOR\tPEER\tTIMES\tLAST\tWHY")
-	for _, r := range page.Refused {
+	fmt.Fprintln(w, "\nREJECTED\tCERTIFICATE\tASKS FOR\tPEER\tTIMES\tLAST\tWHY")
+	for _, r := range page.RejectedClients {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", cell(r.Node), cell(r.Identity), cell(r.Cluster), cell(r.Peer),
 			r.Times, r.Last.Format(time.RFC3339), oneLine(r.Reason))
 	}

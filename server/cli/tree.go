@@ -17,7 +17,7 @@ func treeCommand() *cobra.Command {
 		Use:   "tree DIR",
 		Short: "Print which routes stand below which",
 		Long: "Print what a folder serves as a tree: Gateways, virtual hosts, routes, the rules that hand requests to other\n" +
-			"routes with those routes below them, and the routes that were refused there with the reason.\n" +
+			"routes with those routes below them, and the routes that are not accepted there with the reason.\n" +
 			"Mistakes in the folder go to standard error; validate explains them.",
 		Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	switch n.Kind {
 	case explain.RouteNode, explain.PortNode:
 		line.WriteString(t.paint(bold, n.Name))
-	case explain.RefusedNode:
+	case explain.NotAcceptedNode:
 		line.WriteString(t.paint(red, "✗ "+n.Name))
 	default:
 		line.WriteString(n.Name)

@@ -54,7 +54,7 @@ func (x *exchange) compare() string {
 	if want, got := x.explained(), x.envoy(); !slices.Contains(want, got) {
 		return fmt.Sprintf("explain says %s, Envoy %s", strings.Join(want, " or "), got)
 	}
-	if wrong := wrongRule(x.rule, x.response.Headers); wrong != "" && x.report.Outcome != explain.Refused {
+	if wrong := wrongRule(x.rule, x.response.Headers); wrong != "" && x.report.Outcome != explain.Rejected {
 		return wrong
 	}
 	if location := x.response.Headers.Get("Location"); x.report.Outcome == explain.Redirected && location != x.report.Location {
@@ -69,7 +69,7 @@ func (x *exchange) compare() string {
 // unless reports whether Envoy did one of those things that the answer says it does not know:
 // what a policy of the rule may do, or what another rule does that may take the request.
 func (x *exchange) unless() bool {
-	return x.policyMay(x.rule, x.report.Unless) || slices.ContainsFunc(x.unsure, x.took)
+	return x.policyMay(x.rule, x.report.Caveats) || slices.ContainsFunc(x.unsure, x.took)
 }
 
 // took reports whether Envoy's answer is that of a rule whose match reads what is not known.
@@ -298,7 +298,7 @@ func (x *exchange) added(name string) bool {
 		return true
 	}
 	for prefix, names := range byService {
-		if slices.Contains(names, name) && slices.ContainsFunc(x.report.Unless, func(line string) bool { return strings.HasPrefix(line, prefix) }) {
+		if slices.Contains(names, name) && slices.ContainsFunc(x.report.Caveats, func(line string) bool { return strings.HasPrefix(line, prefix) }) {
 			return true
 		}
 	}

@@ -221,7 +221,7 @@ func (a *tally) check(t *testing.T, requests int) {
 	}
 	for outcome, least := range map[explain.Kind]int{
 		explain.Forwarded: a.asked / 4, explain.Redirected: a.asked / 50, explain.Responded: a.asked / 50,
-		explain.NotFound: a.asked / 20, explain.Refused: a.asked / 50, explain.NoListener: a.asked / 400,
+		explain.NotFound: a.asked / 20, explain.Rejected: a.asked / 50, explain.NoListener: a.asked / 400,
 	} {
 		if a.outcomes[string(outcome)] < least {
 			t.Errorf("%s: %d of %d answers, want %d: the requests prove little", outcome, a.outcomes[string(outcome)], a.asked, least)

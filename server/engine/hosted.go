@@ -50,7 +50,7 @@ func hostFigures(envoys *host.Host) []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		gauge("gatefold_host_envoys", "Envoys that --envoy is to run, one for each Gateway that --max-envoys allows.", func(s host.State) int {
-			if s.Phase == host.Refused {
+			if s.Phase == host.OverLimit {
 				return 0
 			}
 			return 1

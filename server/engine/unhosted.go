@@ -29,7 +29,7 @@ func newUnhosted() *unhosted { return &unhosted{changed: make(chan struct{}, 1)}
 func (u *unhosted) note(states []host.State) {
 	var problems []manifest.Problem
 	for _, s := range states {
-		if s.Phase == host.Refused {
+		if s.Phase == host.OverLimit {
 			problems = append(problems, unhostedProblem(s.Gateway))
 		}
 	}

@@ -12,10 +12,10 @@ type Phase string
 
 // The phases.
 const (
-	Running  Phase = "running"
-	Waiting  Phase = "waiting"  // it ended, or could not be started; it will be started again
-	Draining Phase = "draining" // its Gateway is gone, or it is replaced
-	Refused  Phase = "refused"  // Options.MaxEnvoys others run
+	Running   Phase = "running"
+	Waiting   Phase = "waiting"    // it ended, or could not be started; it will be started again
+	Draining  Phase = "draining"   // its Gateway is gone, or it is replaced
+	OverLimit Phase = "over-limit" // not started: Options.MaxEnvoys others run
 )
 
 // State is what is known of the Envoy of one Gateway.

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxInstead is how many names are shown in place of one that is not there.
-	maxInstead = 10
+	// maxSuggestions is how many names are shown in place of one that is not there.
+	maxSuggestions = 10
 	// maxCompared bounds how many names are compared with it.
 	maxCompared = 10_000
 )
@@ -49,7 +49,7 @@ func (b *reporter) noListener() {
 	if len(owners) == 0 && !slices.ContainsFunc(b.facts.View.Gateways, func(g ir.GatewayView) bool { return len(g.Ports) > 0 }) {
 		b.report.Reason += "; no port is served at all"
 	}
-	b.report.Instead = unique(owners)
+	b.report.Suggestions = unique(owners)
 }
 
 // otherwise returns why a port that has a listener does not take the request.
@@ -80,7 +80,7 @@ func (b *reporter) otherwise() string {
 func unique(names []string) []string {
 	var out []string
 	for _, name := range names {
-		if !slices.Contains(out, name) && len(out) < maxInstead {
+		if !slices.Contains(out, name) && len(out) < maxSuggestions {
 			out = append(out, name)
 		}
 	}
@@ -95,11 +95,11 @@ func (b *reporter) notFound() {
 	switch {
 	case host == nil || host.Len == 0 && host.Domain == "*":
 		b.report.Reason = fmt.Sprintf("no route of the listener has the host %s", name)
-		b.report.Instead = nearest(name, hostsOf(port))
+		b.report.Suggestions = nearest(name, hostsOf(port))
 	case host.Len == 0: // it keeps a listener's hosts, or a route's, from others
 		b.report.Reason = fmt.Sprintf("no rule stands under the host %s", name)
-		if b.report.Instead = elsewhere; len(elsewhere) == 0 {
-			b.report.Instead = nearest(name, hostsOf(port))
+		if b.report.Suggestions = elsewhere; len(elsewhere) == 0 {
+			b.report.Suggestions = nearest(name, hostsOf(port))
 		}
 	case len(b.answer.Considered) > 0:
 		b.report.Reason = fmt.Sprintf("the path matches a rule of %s, but %s", host.Domain, b.whatDiffers())
@@ -132,7 +132,7 @@ func (b *reporter) noPath(host *ir.HostView, elsewhere []string) {
 			near = append(near, path)
 		}
 	}
-	b.report.Instead = near[:min(len(near), maxInstead)]
+	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
 // elsewhere returns rules of other hosts that would take the request: a child that narrows
@@ -147,7 +147,7 @@ func (b *reporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 			continue
 		}
 		for rule := range host.Rules {
-			if looked++; looked > maxCompared || len(out) == maxInstead {
+			if looked++; looked > maxCompared || len(out) == maxSuggestions {
 				return out
 			}
 			match := rule.Match
@@ -172,7 +172,7 @@ func hostsOf(port *ir.PortView) []string {
 	return names
 }
 
-// nearest returns the names most like name, at most maxInstead.
+// nearest returns the names most like name, at most maxSuggestions.
 func nearest(name string, names []string) []string {
 	distances := map[string]int{}
 	for _, candidate := range names[:min(len(names), maxCompared)] {
@@ -189,7 +189,7 @@ func byDistance(distance map[string]int) []string {
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(distance[a], distance[b]), strings.Compare(a, b))
 	})
-	return names[:min(len(names), maxInstead)]
+	return names[:min(len(names), maxSuggestions)]
 }
 
 // hostname returns a host without its port, in lower case.

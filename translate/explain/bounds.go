@@ -38,11 +38,11 @@ func (b *reporter) bounded() {
 	told := map[manifest.Key]bool{}
 	for _, n := range found {
 		outline := over.outlines[n.route]
-		if told[n.route] || n.alone && !over.names(n.rule.Root.Key) || !outline.Found || len(outline.Hosts) > 0 || len(b.report.Refused) == maxRefused {
+		if told[n.route] || n.alone && !over.names(n.rule.Root.Key) || !outline.Found || len(outline.Hosts) > 0 || len(b.report.NotAccepted) == maxNotAccepted {
 			continue
 		}
 		told[n.route] = true
-		b.report.Refused = append(b.report.Refused, RefusedReport{
+		b.report.NotAccepted = append(b.report.NotAccepted, NotAcceptedReport{
 			Object: n.route, Parent: ir.GatewayKey(port.Port.Gateway), Reason: listen.HostnameNotAllowed,
 			Message: fmt.Sprintf("the route has no hostnames, and does not serve %s: %s", hostname(b.query.Host), n.bound),
 			At:      Source{Object: n.bound.Namespace, Field: n.bound.Cause().Path},
@@ -66,7 +66,7 @@ func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrow
 			continue
 		}
 		for rule := range host.Rules {
-			if looked++; looked > maxCompared || len(found) == maxRefused {
+			if looked++; looked > maxCompared || len(found) == maxNotAccepted {
 				return found
 			}
 			n, ok := b.outOfBounds(rule, name)

@@ -139,7 +139,7 @@ func TestRefusedRoutesOfATreeAreBounded(t *testing.T) {
 	}
 	view := &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{{Port: &ir.Port{}, Hosts: hosts}}}}}
 	nodes := Tree(view, statuses, func(fields []manifest.Field) []store.Place {
-		if len(fields) > 50*(maxRefusedShown+4)+1 {
+		if len(fields) > 50*(maxNotAcceptedShown+4)+1 {
 			t.Errorf("%d nodes", len(fields))
 		}
 		return make([]store.Place, len(fields))

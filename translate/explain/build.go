@@ -57,7 +57,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	}
 	b := &reporter{facts: f, query: q, answer: a, report: &Report{
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
-		Status:  a.Outcome.Status, Location: a.Outcome.Location, Unless: a.Outcome.Unless, Passed: a.Passed,
+		Status:  a.Outcome.Status, Location: a.Outcome.Location, Caveats: a.Outcome.Unless, NotMatched: a.Passed,
 	}}
 	b.report.GRPCStatus = grpcWords(a.Outcome.GRPC, a.Outcome.Status)
 	b.listener()
@@ -65,7 +65,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	b.backends()
 	b.policies()
 	b.lost()
-	b.refused()
+	b.notAccepted()
 	b.bounded()
 	b.outcome()
 	b.problems()
@@ -269,7 +269,7 @@ func (b *reporter) lost() {
 func (b *reporter) addLost(rule *ir.Rule, reason string) {
 	hops := hops(rule)
 	last := hops[len(hops)-1]
-	b.report.Lost = append(b.report.Lost, LostReport{
+	b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
 		Object: last.Object, Rule: last.Rule, Match: matchWords(rule.Match), Reason: reason, At: last.MatchAt,
 	})
 }
@@ -282,7 +282,7 @@ func (b *reporter) outcome() {
 		b.report.Outcome = NoListener
 		b.noListener()
 	case b.answer.Outcome.Refused:
-		b.report.Outcome = Refused
+		b.report.Outcome = Rejected
 		b.report.Reason = b.answer.Outcome.Why
 	case rule == nil:
 		b.report.Outcome = NotFound

@@ -174,7 +174,7 @@ func (b *connectionReporter) stream() {
 		if rival.Domains != nil && !slices.Contains(rival.Domains, b.is.Domain) {
 			continue
 		}
-		b.report.Lost = append(b.report.Lost, LostReport{
+		b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
 			Object: rival.Route, Match: streamWords(stream), Reason: "lower precedence: " + key.String() + " goes before it, by age or else by name",
 			At: Source{Object: rival.Route, Field: "spec.parentRefs"},
 		})
@@ -212,14 +212,14 @@ func (b *connectionReporter) outcome() {
 	case b.is.Port == nil:
 		b.report.Outcome = NoListener
 		b.report.Reason = fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, map[bool]string{true: "datagrams", false: "connections"}[b.query.Scheme == "udp"])
-		b.report.Instead = b.streams()
+		b.report.Suggestions = b.streams()
 	case stream == nil:
 		b.report.Outcome = NoListener
 		b.report.Reason = fmt.Sprintf("Gateway %s speaks %s on port %d", gateway, b.is.Port.Scheme(), b.query.Port)
 		if b.query.Scheme == "tls" && endsByName(b.is.Port) && !isHTTPS(b.is.Port, hostname(b.query.Host)) {
 			b.report.Reason = fmt.Sprintf("no listener of Gateway %s on port %d has the hostname %s: the connection is closed", gateway, b.query.Port, hostname(b.query.Host))
 		}
-		b.report.Instead = b.streams()
+		b.report.Suggestions = b.streams()
 	case len(b.report.Backends) > 0:
 		b.report.Outcome = Forwarded
 	default:
@@ -249,7 +249,7 @@ func (b *connectionReporter) problems() {
 	if b.report.Route != nil {
 		part[b.report.Route.Hops[0].Object] = true
 	}
-	for _, lost := range b.report.Lost {
+	for _, lost := range b.report.NearMisses {
 		part[lost.Object] = true
 	}
 	for _, backend := range b.report.Backends {

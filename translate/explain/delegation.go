@@ -152,7 +152,7 @@ func (b *reporter) delegation(d *delegatingMatch) string {
 			report.To = append(report.To, words)
 		}
 	}
-	report.To = report.To[:min(len(report.To), maxInstead)]
+	report.To = report.To[:min(len(report.To), maxSuggestions)]
 	b.report.Delegation = report
 	to := strings.Join(report.To[:min(len(report.To), maxDelegates)], ", ")
 	if len(report.To) > maxDelegates {

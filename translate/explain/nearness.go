@@ -45,7 +45,7 @@ func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string 
 		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.distance, b.distance), strings.Compare(a.words, b.words))
 	})
 	var words []string
-	for _, n := range near[:min(len(near), maxInstead)] {
+	for _, n := range near[:min(len(near), maxSuggestions)] {
 		words = append(words, n.words)
 	}
 	return words

@@ -25,7 +25,7 @@ type Outcome struct {
 	// GRPCStatus.
 	GRPC     bool
 	Backends []Backend
-	// Unless is what may change the outcome and is not known here, in words.
+	// Caveats are what may change the outcome and is not known here, in words.
 	Unless []string
 	// Host and Path (with the query) are what a backend receives.
 	Host, Path string

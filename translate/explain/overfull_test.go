@@ -49,7 +49,7 @@ func TestWhatServicesMayDoToLargeRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, line := range report.Unless {
+		for _, line := range report.Caveats {
 			if slices.Contains([]string{"extAuth: " + full, "extProc: " + full}, line) {
 				got = append(got, line)
 			}
@@ -58,11 +58,11 @@ func TestWhatServicesMayDoToLargeRequests(t *testing.T) {
 		if c.extras == processor {
 			most = 1
 		}
-		if large := c.headers.Get("Content-Length") != ""; large && (report.Status != http.StatusRequestEntityTooLarge || len(report.Unless) > most) {
-			t.Errorf("%s: got status %d unless %q, want 413 in any case", c.name, report.Status, report.Unless)
+		if large := c.headers.Get("Content-Length") != ""; large && (report.Status != http.StatusRequestEntityTooLarge || len(report.Caveats) > most) {
+			t.Errorf("%s: got status %d unless %q, want 413 in any case", c.name, report.Status, report.Caveats)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q of %q, want %q", c.name, got, report.Unless, c.want)
+			t.Errorf("%s: got %q of %q, want %q", c.name, got, report.Caveats, c.want)
 		}
 	}
 }
@@ -80,8 +80,8 @@ func TestShadowedCSRFInWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := report.Actions[0].Does; got != want || (len(report.Unless) > 0) != (percent < 100) {
-			t.Errorf("%d%%: got %q, unless %q", percent, got, report.Unless)
+		if got := report.Actions[0].Does; got != want || (len(report.Caveats) > 0) != (percent < 100) {
+			t.Errorf("%d%%: got %q, unless %q", percent, got, report.Caveats)
 		}
 	}
 }

@@ -105,8 +105,8 @@ func TestTheHandshakeLeadsToTheListener(t *testing.T) {
 	}{
 		{"https://a.test/", "a.test", explain.Forwarded, 0},
 		{"https://A.test/", "a.test:443", explain.Forwarded, 0},
-		{"https://a.test/", "b.test", explain.Refused, 421},
-		{"https://b.test/", "a.test", explain.Refused, 421},
+		{"https://a.test/", "b.test", explain.Rejected, 421},
+		{"https://b.test/", "a.test", explain.Rejected, 421},
 		{"https://a.test/", "nobody.test", explain.NotFound, 404},
 		{"https://a.test./", "a.test.", explain.NotFound, 404},
 		{"https://a.test./", "a.test", explain.Forwarded, 0},

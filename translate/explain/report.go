@@ -22,13 +22,13 @@ type Report struct {
 	// GRPCStatus is what a client of gRPC gets in place of Status, such as
 	// "12 UNIMPLEMENTED"; HTTP's status is 200 then.
 	GRPCStatus string `json:"grpcStatus,omitempty"`
-	// Unless is what may change the outcome and is not known here: what services of
+	// Caveats are what may change the outcome and is not known here: what services of
 	// policies answer, limits that depend on what came before, and rules that match a
 	// value which is not in the question.
-	Unless []string `json:"unless,omitempty"`
-	// Instead names what exists in place of what was not found, nearest first:
+	Caveats []string `json:"caveats,omitempty"`
+	// Suggestions name what exists and is most like what was not found, nearest first:
 	// URLs, hosts or paths.
-	Instead []string `json:"instead,omitempty"`
+	Suggestions []string `json:"suggestions,omitempty"`
 	// Delegation is the rule that delegated the path, where none of its routes takes the
 	// request.
 	Delegation *DelegationReport `json:"delegation,omitempty"`
@@ -40,13 +40,13 @@ type Report struct {
 	// Policies are those on the way of the request, at most 100: from the Gateway down to
 	// the rule, then those of the backends.
 	Policies []PolicyReport `json:"policies,omitempty"`
-	// Lost are the rules that came near, in the order of the table, at most 40.
-	Lost []LostReport `json:"lost,omitempty"`
-	// Refused are the routes that the routes of the host do not use, or not whole.
+	// NearMisses are the rules that nearly matched, in the order of the table, at most 40.
+	NearMisses []NearMissReport `json:"nearMisses,omitempty"`
+	// NotAccepted are the routes that a route of the host does not accept, or not with all their matches.
 	// They are listed where no route takes the request, at most 20.
-	Refused []RefusedReport `json:"refused,omitempty"`
-	// Passed is how many rules before the winner were compared and did not match.
-	Passed int `json:"passed"`
+	NotAccepted []NotAcceptedReport `json:"notAccepted,omitempty"`
+	// NotMatched is how many rules before the winner were compared and did not match.
+	NotMatched int `json:"notMatched"`
 	// Problems are those of the objects on the way of the request and of rules that might
 	// have taken it, the most likely cause first, at most 20. MoreProblems counts the
 	// others that routes of the same virtual host have.
@@ -63,7 +63,7 @@ const (
 	Redirected Kind = "redirect"    // the client is sent elsewhere
 	Responded  Kind = "respond"     // the rule answers with Status by itself
 	NotFound   Kind = "not-found"   // no rule takes it: 404
-	Refused    Kind = "refused"     // Envoy answers before it looks for a route
+	Rejected   Kind = "rejected"    // Envoy answers before it looks for a route
 	NoListener Kind = "no-listener" // nothing listens on the port
 	Closed     Kind = "closed"      // a connection is closed, a datagram dropped
 )
@@ -185,8 +185,8 @@ type ReceivesReport struct {
 	Headers http.Header `json:"headers,omitempty"`
 }
 
-// LostReport is a rule that came near, and why it does not serve.
-type LostReport struct {
+// NearMissReport is a rule that nearly matched the request, and why it does not answer it.
+type NearMissReport struct {
 	Object manifest.Key `json:"object"`
 	Rule   int          `json:"rule"`
 	Match  string       `json:"match"`
@@ -194,9 +194,9 @@ type LostReport struct {
 	At     Source       `json:"at"`
 }
 
-// RefusedReport is a route that a parent route does not use, or not whole, in
+// NotAcceptedReport is a route that a parent does not accept, or not with all its matches, in
 // the words of its status.
-type RefusedReport struct {
+type NotAcceptedReport struct {
 	Object  manifest.Key `json:"object"`
 	Parent  manifest.Key `json:"parent"`
 	Reason  string       `json:"reason"`
@@ -218,11 +218,11 @@ func (r *Report) sources() []*Source {
 	if r.Delegation != nil {
 		all = append(all, &r.Delegation.At)
 	}
-	for i := range r.Lost {
-		all = append(all, &r.Lost[i].At)
+	for i := range r.NearMisses {
+		all = append(all, &r.NearMisses[i].At)
 	}
-	for i := range r.Refused {
-		all = append(all, &r.Refused[i].At)
+	for i := range r.NotAccepted {
+		all = append(all, &r.NotAccepted[i].At)
 	}
 	return all
 }

@@ -142,11 +142,11 @@ func TestInsteadIsNearestAndBounded(t *testing.T) {
 	}
 	rules = append(rules, prefixed("a", 50, "/zcart"), prefixed("a", 51, "/zcart"))
 	report := ask(t, explain.Facts{View: viewWith("a.test", rules...)}, "http://a.test/cart/1/2")
-	if report.Outcome != explain.NotFound || len(report.Instead) != 10 || report.Instead[0] != "path prefix /zcart" {
-		t.Errorf("%s: %q", report.Outcome, report.Instead)
+	if report.Outcome != explain.NotFound || len(report.Suggestions) != 10 || report.Suggestions[0] != "path prefix /zcart" {
+		t.Errorf("%s: %q", report.Outcome, report.Suggestions)
 	}
 	report = ask(t, explain.Facts{View: viewWith("a.test", rules...)}, "http://a.tset/")
-	if !strings.Contains(report.Reason, "host a.tset") || fmt.Sprint(report.Instead) != "[a.test]" {
-		t.Errorf("%s: %q", report.Reason, report.Instead)
+	if !strings.Contains(report.Reason, "host a.tset") || fmt.Sprint(report.Suggestions) != "[a.test]" {
+		t.Errorf("%s: %q", report.Reason, report.Suggestions)
 	}
 }

@@ -73,10 +73,10 @@ func TestServicesThatCannotBeAsked(t *testing.T) {
 				t.Fatal(err)
 			}
 			wanted := report.Status == c.status && (c.status == 0) == (report.Outcome == explain.Forwarded)
-			if !wanted || len(report.Unless) != min(1, len(c.unless)) || !strings.HasPrefix(strings.Join(report.Unless, ""), c.unless) {
-				t.Errorf("%s: %s %d unless %q, want %d unless %q", c.name, report.Outcome, report.Status, report.Unless, c.status, c.unless)
+			if !wanted || len(report.Caveats) != min(1, len(c.unless)) || !strings.HasPrefix(strings.Join(report.Caveats, ""), c.unless) {
+				t.Errorf("%s: %s %d unless %q, want %d unless %q", c.name, report.Outcome, report.Status, report.Caveats, c.status, c.unless)
 			}
-			if said := append(slices.Clone(report.Unless), report.Reason); c.status != 413 && c.status+uint32(len(c.unless)) > 0 && !strings.HasSuffix(strings.Join(said, ""), ": "+reason) {
+			if said := append(slices.Clone(report.Caveats), report.Reason); c.status != 413 && c.status+uint32(len(c.unless)) > 0 && !strings.HasSuffix(strings.Join(said, ""), ": "+reason) {
 				t.Errorf("%s: got %q, want it to say that %s", c.name, said, reason)
 			}
 			if does := report.Actions[0].Does; !strings.HasSuffix(does, ", as now: "+reason) {
@@ -94,8 +94,8 @@ func TestServicesThatMayNotAnswer(t *testing.T) {
 	for open, want := range map[bool]string{true: "extAuth: c denies it", false: "extAuth: c denies it, or does not answer (503)"} {
 		service.Auth.FailOpen = open
 		report, err := explain.Explain(explain.Facts{View: viewWith("a.test", rule)}, explain.Query{Host: "a.test"})
-		if err != nil || !slices.Equal(report.Unless, []string{want}) {
-			t.Errorf("open %t: got %q (%v), want %q", open, report.Unless, err, want)
+		if err != nil || !slices.Equal(report.Caveats, []string{want}) {
+			t.Errorf("open %t: got %q (%v), want %q", open, report.Caveats, err, want)
 		}
 	}
 }
@@ -122,8 +122,8 @@ func TestProcessorsOfBodiesThatNobodyReads(t *testing.T) {
 		view := viewWith("a.test", rule)
 		view.Clusters["none"] = &ir.Cluster{Name: "none"}
 		report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: "POST", Headers: http.Header{"Content-Length": {"5"}}})
-		if err != nil || report.Status != c.status || len(report.Unless) != c.unless {
-			t.Errorf("%s: got %d unless %q (%v), want %d and %d lines", c.name, report.Status, report.Unless, err, c.status, c.unless)
+		if err != nil || report.Status != c.status || len(report.Caveats) != c.unless {
+			t.Errorf("%s: got %d unless %q (%v), want %d and %d lines", c.name, report.Status, report.Caveats, err, c.status, c.unless)
 		}
 	}
 }
@@ -168,8 +168,8 @@ func TestProcessorsSeeAnswersOfFilters(t *testing.T) {
 			view := viewWith("a.test", rule)
 			view.Clusters["none"] = &ir.Cluster{Name: "none"}
 			report, err := explain.Explain(explain.Facts{View: view}, explain.Query{Host: "a.test", Method: filter.method, Headers: filter.headers})
-			if want := cmp.Or(c.status, filter.status); err != nil || report.Status != want || !slices.Equal(report.Unless, c.unless) {
-				t.Errorf("%s %v, %+v: got %d unless %q (%v), want %d unless %q", filter.method, filter.headers, c, report.Status, report.Unless, err, want, c.unless)
+			if want := cmp.Or(c.status, filter.status); err != nil || report.Status != want || !slices.Equal(report.Caveats, c.unless) {
+				t.Errorf("%s %v, %+v: got %d unless %q (%v), want %d unless %q", filter.method, filter.headers, c, report.Status, report.Caveats, err, want, c.unless)
 			}
 		}
 	}

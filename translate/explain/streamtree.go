@@ -28,7 +28,7 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	at.Name = key.String()
 	at.child(RuleNode, manifest.Field{Object: key, Path: "spec.rules[0]"}).Name = "→ " + handedTo(stream.Route)
 	for _, rival := range stream.Behind {
-		lost := at.child(RefusedNode, manifest.Field{Object: rival.Route, Path: "spec.parentRefs"})
+		lost := at.child(NotAcceptedNode, manifest.Field{Object: rival.Route, Path: "spec.parentRefs"})
 		lost.Name = rival.Route.String() + ": goes behind " + key.String() + ", by age or else by name"
 	}
 	return node

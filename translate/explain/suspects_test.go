@@ -132,7 +132,7 @@ func TestA404NamesTheDelegation(t *testing.T) {
 	if report.Reason != reason || report.Delegation == nil || report.Delegation.At.Field != "spec.rules[1]" {
 		t.Errorf("got %s\nand %+v", report.Reason, report.Delegation)
 	}
-	if got := fmt.Sprint(report.Instead); got != "[path prefix /a/good path prefix /a/x/y path prefix /typo]" {
+	if got := fmt.Sprint(report.Suggestions); got != "[path prefix /a/good path prefix /a/x/y path prefix /typo]" {
 		t.Errorf("got %s", got)
 	}
 	report = ask(t, facts, "http://a.test/a/x/z")
@@ -151,8 +151,8 @@ func TestNearPathsShareSegments(t *testing.T) {
 	for path, want := range map[string]string{
 		"/re/x": "path matching /re/[0-9]+", "/api/user": "path prefix /api/users", "/api/orders/v2": "path prefix /api/orders/v1", "/y": "path prefix /x",
 	} {
-		if report := ask(t, explain.Facts{View: view}, "http://a.test"+path); report.Instead[0] != want {
-			t.Errorf("%s: got %q", path, report.Instead)
+		if report := ask(t, explain.Facts{View: view}, "http://a.test"+path); report.Suggestions[0] != want {
+			t.Errorf("%s: got %q", path, report.Suggestions)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (b *reporter) certificates() (out []CertificateReport) {
 func (c CertificateReport) Words() string {
 	words := c.Object.String()
 	if len(c.Names) > 0 {
-		words += " for " + strings.Join(c.Names[:min(len(c.Names), maxInstead)], ", ")
+		words += " for " + strings.Join(c.Names[:min(len(c.Names), maxSuggestions)], ", ")
 	}
 	if !c.NotAfter.IsZero() {
 		words += ", until " + c.NotAfter.UTC().Format(time.DateOnly)

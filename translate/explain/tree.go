@@ -33,33 +33,33 @@ type childKey struct {
 	field manifest.Field
 }
 
-// maxRefusedShown bounds the refused routes below one route of a tree.
-const maxRefusedShown = 100
+// maxNotAcceptedShown is the most routes that one route of a tree lists as not accepted.
+const maxNotAcceptedShown = 100
 
 // TreeKind is the sort of a TreeNode.
 type TreeKind string
 
 // The kinds of a TreeNode.
 const (
-	PortNode    TreeKind = "port"
-	HostNode    TreeKind = "host"
-	RouteNode   TreeKind = "route"
-	PointNode   TreeKind = "delegates" // a match that hands requests to the routes below it
-	RuleNode    TreeKind = "rule"      // a match that serves
-	RefusedNode TreeKind = "refused"   // a route that does not stand here, or not whole, and why
+	PortNode        TreeKind = "port"
+	HostNode        TreeKind = "host"
+	RouteNode       TreeKind = "route"
+	PointNode       TreeKind = "delegates"    // a match that hands requests to the routes below it
+	RuleNode        TreeKind = "rule"         // a match that serves
+	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent does not accept, or not with all its matches, and why
 )
 
 // Tree lays out what serves: each virtual host with its routes, each delegating
-// rule with the routes below it, and the routes that were refused there.
+// rule with the routes below it, and the routes that were not accepted there.
 // statuses are those of all objects.
 func Tree(view *ir.View, statuses []status.Update, places func([]manifest.Field) []store.Place) []*TreeNode {
-	refused := refusedChildren(statuses)
+	notAccepted := notAcceptedChildren(statuses)
 	var out []*TreeNode
 	for _, gateway := range view.Gateways {
 		for _, port := range gateway.Ports {
 			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: manifest.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
-				node.Below = append(node.Below, hostTree(port.Port, host, refused))
+				node.Below = append(node.Below, hostTree(port.Port, host, notAccepted))
 			}
 			for i := range port.Port.Streams {
 				node.Below = append(node.Below, streamTree(port.Port, &port.Port.Streams[i]))
@@ -73,29 +73,29 @@ func Tree(view *ir.View, statuses []status.Update, places func([]manifest.Field)
 
 // hostTree names the ListenerSet that a host comes from; what comes from no set is the
 // Gateway's.
-func hostTree(port *ir.Port, host ir.HostView, refused map[manifest.Key][]*TreeNode) *TreeNode {
+func hostTree(port *ir.Port, host ir.HostView, notAccepted map[manifest.Key][]*TreeNode) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: host.Domain}
 	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && own.Object.Kind == "ListenerSet" {
 		node.Name += fmt.Sprintf(" (listener %s of %s)", own.Name, own.Object)
 		node.field = manifest.Field{Object: own.Object, Path: listenerField(own)}
 	}
 	for rule := range host.Rules {
-		node.insert(rule, refused)
+		node.insert(rule, notAccepted)
 	}
 	node.sort()
 	return node
 }
 
 // insert puts a rule below its chain.
-func (n *TreeNode) insert(rule *ir.Rule, refused map[manifest.Key][]*TreeNode) {
+func (n *TreeNode) insert(rule *ir.Rule, notAccepted map[manifest.Key][]*TreeNode) {
 	at := n
 	for _, hop := range rule.Chain {
-		at = at.route(hop.Route, refused).child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
+		at = at.route(hop.Route, notAccepted).child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
 		if hop.Section != "" {
 			at.Name = at.field.Path + " (" + hop.Section + ")"
 		}
 	}
-	source := at.route(rule.Source.Key, refused)
+	source := at.route(rule.Source.Key, notAccepted)
 	i, j := rule.Position[len(rule.Position)-2], rule.Position[len(rule.Position)-1]
 	leaf := source.child(RuleNode, matchField(rule.Source.Key, i, j), i, j, 1)
 	leaf.Name = matchWords(rule.Match) + " → " + leadsTo(&rule.Action)
@@ -104,23 +104,23 @@ func (n *TreeNode) insert(rule *ir.Rule, refused map[manifest.Key][]*TreeNode) {
 	}
 }
 
-// route returns the node of a route below n, with the routes it was refused by n.
-func (n *TreeNode) route(key manifest.Key, refused map[manifest.Key][]*TreeNode) *TreeNode {
+// route returns the node of a route below n, with the routes that it does not accept.
+func (n *TreeNode) route(key manifest.Key, notAccepted map[manifest.Key][]*TreeNode) *TreeNode {
 	before := len(n.Below)
 	node := n.child(RouteNode, manifest.Field{Object: key})
 	if len(n.Below) > before {
 		node.Name = key.String()
-		node.Below = shownRefused(refused[key])
+		node.Below = shownNotAccepted(notAccepted[key])
 	}
 	return node
 }
 
-// shownRefused returns the first of the refused routes, and how many there are beside them.
+// shownNotAccepted returns the first of the routes that are not accepted, and how many there are beside them.
 // Each place gets its own list: a route may stand under many hosts.
-func shownRefused(all []*TreeNode) []*TreeNode {
-	out := slices.Clone(all[:min(len(all), maxRefusedShown)])
+func shownNotAccepted(all []*TreeNode) []*TreeNode {
+	out := slices.Clone(all[:min(len(all), maxNotAcceptedShown)])
 	if more := len(all) - len(out); more > 0 {
-		out = append(out, &TreeNode{Kind: RefusedNode, Name: fmt.Sprintf("and %d more routes, which gatefold validate lists", more)})
+		out = append(out, &TreeNode{Kind: NotAcceptedNode, Name: fmt.Sprintf("and %d more routes, which gatefold validate lists", more)})
 	}
 	return out
 }
@@ -181,9 +181,9 @@ func leadsTo(a *ir.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// refusedChildren returns by parent the routes that it does not use, and why, as
+// notAcceptedChildren returns by parent the routes that it does not use, and why, as
 // their statuses say.
-func refusedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
+func notAcceptedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
 	out := map[manifest.Key][]*TreeNode{}
 	for _, update := range statuses {
 		route, ok := update.Status.(*gwv1.RouteStatus)
@@ -196,7 +196,7 @@ func refusedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
 			if !isRoute || why == "" {
 				continue
 			}
-			out[key] = append(out[key], &TreeNode{Kind: RefusedNode, Name: update.Key.String() + ": " + why, field: manifest.Field{Object: update.Key}})
+			out[key] = append(out[key], &TreeNode{Kind: NotAcceptedNode, Name: update.Key.String() + ": " + why, field: manifest.Field{Object: update.Key}})
 		}
 	}
 	return out

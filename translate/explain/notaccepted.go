@@ -7,18 +7,18 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxRefused bounds the refusals of a Report.
-const maxRefused = 20
+// maxNotAccepted is the most routes that Report.NotAccepted lists.
+const maxNotAccepted = 20
 
-// refused reports, where no route takes the request, the routes that might have taken it
+// notAccepted reports, where no route takes the request, the routes that might have taken it
 // and that a route of the host does not accept, or not with all of their matches. The
 // statuses say why.
-func (b *reporter) refused() {
+func (b *reporter) notAccepted() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
 		return
 	}
 	over := b.overlaps()
-	var found []RefusedReport
+	var found []NotAcceptedReport
 	var routes []manifest.Key
 	for _, update := range b.facts.Statuses {
 		route, ok := update.Status.(*gwv1.RouteStatus)
@@ -35,17 +35,17 @@ func (b *reporter) refused() {
 	}
 	over.read(routes, b.facts.Outlines)
 	for _, r := range found {
-		if len(b.report.Refused) < maxRefused && (!over.outlines[r.Object].Found || over.fit(r.Object, -1, -1) > 0) {
-			b.report.Refused = append(b.report.Refused, r)
+		if len(b.report.NotAccepted) < maxNotAccepted && (!over.outlines[r.Object].Found || over.fit(r.Object, -1, -1) > 0) {
+			b.report.NotAccepted = append(b.report.NotAccepted, r)
 		}
 	}
 }
 
-func refusals(child, parent manifest.Key, conditions []metav1.Condition) (out []RefusedReport) {
+func refusals(child, parent manifest.Key, conditions []metav1.Condition) (out []NotAcceptedReport) {
 	for _, c := range conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"
 		if notAccepted || c.Type == string(gwv1.RouteConditionPartiallyInvalid) && c.Status == "True" {
-			out = append(out, RefusedReport{Object: child, Parent: parent, Reason: c.Reason, Message: c.Message, At: Source{Object: child}})
+			out = append(out, NotAcceptedReport{Object: child, Parent: parent, Reason: c.Reason, Message: c.Message, At: Source{Object: child}})
 		}
 	}
 	return out
