@@ -65,7 +65,6 @@ func ofObjects() []Entry {
 		{"UnknownField", Error, "The schema has no such field, annotation or label. Often it is misspelt or at a wrong indentation.", "Correct the name; the hint has the nearest one."},
 		{"UnknownKind", Error, "The `kind` does not exist, or is misspelt.", "Correct it; the hint has the nearest one."},
 		{"UnknownVersion", Error, "The kind has no such `apiVersion`.", "Write the version that the hint names."},
-		{"UnservedVersion", Error, "The kind is not known in this `apiVersion`.", "Write the version that the hint names."},
 		{"WrongType", Error, "A value has the wrong type, such as text where a number must be.", "Write a value of the type that the message names; add or remove quotes."},
 	}
 }

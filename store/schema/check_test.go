@@ -79,8 +79,8 @@ func TestFindings(t *testing.T) {
 		{"duplicate", route("{rules: [{matches: [{headers: [{name: x, value: a}, {name: x, value: b}, {name: x, value: c}]}]}]}"), Finding{DuplicateEntry, "spec.rules[0].matches[0].headers[1]", `headers[1] repeats name "x" of spec.rules[0].matches[0].headers[0]`, "remove one of the two, or tell them apart", false}},
 		{"rule", route("{rules: [{backendRefs: [{name: a}]}]}"), Finding{RuleViolated, "spec.rules[0].backendRefs[0]", "Must have port for Service reference", "", false}},
 		{"rule with a path", backend("{type: Static}"), Finding{RuleViolated, "spec.static", "type Static needs static", "", false}},
-		{"unserved", doc("gateway.networking.k8s.io/v1alpha2", "HTTPRoute", "spec: {}"), Finding{UnservedVersion, "apiVersion", `HTTPRoute has no version "v1alpha2"`, "write apiVersion: gateway.networking.k8s.io/v1", false}},
-		{"unserved core", doc("v2", "Service", "spec: {}"), Finding{UnservedVersion, "apiVersion", `Service has no version "v2"`, "write apiVersion: v1", false}},
+		{"unserved", doc("gateway.networking.k8s.io/v1alpha2", "HTTPRoute", "spec: {}"), Finding{UnknownVersion, "apiVersion", `HTTPRoute has no version "v1alpha2"`, "write apiVersion: gateway.networking.k8s.io/v1", false}},
+		{"unserved core", doc("v2", "Service", "spec: {}"), Finding{UnknownVersion, "apiVersion", `Service has no version "v2"`, "write apiVersion: v1", false}},
 
 		{"backend's type", backend("{type: AWS}"), Finding{NotServed, "spec.type", `kgateway has the value "AWS" for type; gatefold does not serve it`, "write another value, or remove the object", false}},
 		{"backend's host", backend("{type: Static, static: {hosts: [{host: 10.0.0.256, port: 80}]}}"), Finding{RuleViolated, "spec.static.hosts[0].host", "host must be an IP address or a DNS name", "", false}},

@@ -33,7 +33,7 @@ const (
 	TooMany           = "TooMany"           // more items than allowed
 	DuplicateEntry    = "DuplicateEntry"    // twice in a list whose items must differ
 	RuleViolated      = "RuleViolated"      // against a rule over several fields
-	UnservedVersion   = "UnservedVersion"   // the kind exists, but not in this version
+	UnknownVersion    = "UnknownVersion"    // the kind exists, but not in this version
 	DeprecatedVersion = "DeprecatedVersion" // the version works, but is on its way out
 )
 

@@ -99,7 +99,7 @@ func (s *Set) Recheck(gvk schema.GroupVersionKind, object map[string]any) []Find
 func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed bool) []Finding {
 	k := s.kinds[gvk.GroupKind()]
 	if k == nil {
-		return []Finding{{Code: UnservedVersion, Field: "kind", Message: fmt.Sprintf("no kind %s is known", gvk.GroupKind())}}
+		return []Finding{{Code: UnknownVersion, Field: "kind", Message: fmt.Sprintf("no kind %s is known", gvk.GroupKind())}}
 	}
 	check, served := k.checks[gvk.Version]
 	if !served {
@@ -114,7 +114,7 @@ func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed b
 
 func unserved(k *kind, version string) Finding {
 	return Finding{
-		Code:    UnservedVersion,
+		Code:    UnknownVersion,
 		Field:   "apiVersion",
 		Message: fmt.Sprintf("%s has no version %s", k.Kind, shown(version)),
 		Hint:    "write apiVersion: " + k.WithVersion(k.versions[0]).GroupVersion().String(),
