@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -53,10 +54,10 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 
 // announce logs what is new of a verdict: that requests are answered, and where; and each
 // listener that cannot be bound, or can again.
-func (s *Server) announce(gateway string, v verdict) {
+func (s *Server) announce(gateway string, v board.Verdict) {
 	told := s.announced.unbound[gateway]
-	for _, listener := range slices.Sorted(maps.Keys(v.unbound)) {
-		if _, known := told[listener]; known || v.unbound[listener] == "" {
+	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {
+		if _, known := told[listener]; known || v.Unbound[listener] == "" {
 			continue
 		}
 		if told == nil {
@@ -64,19 +65,19 @@ func (s *Server) announce(gateway string, v verdict) {
 			s.announced.unbound[gateway] = told
 		}
 		told[listener] = struct{}{}
-		s.enqueue(unboundListener{gateway, v.unbound[listener], s.board.portOf(gateway, listener)})
+		s.enqueue(unboundListener{gateway, v.Unbound[listener], s.board.PortOf(gateway, listener)})
 	}
-	if v.status != metav1.ConditionTrue {
+	if v.Status != metav1.ConditionTrue {
 		return
 	}
 	for _, listener := range slices.Sorted(maps.Keys(told)) {
-		if _, still := v.unbound[listener]; !still {
+		if _, still := v.Unbound[listener]; !still {
 			delete(told, listener)
 			s.log.Info().Str("gateway", gateway).Str("listener", listener).Msg("the listener is bound now, and serves")
 		}
 	}
 	where := s.announced.listens(gateway)
-	if where != "" && len(v.unbound) == 0 && s.announced.serving[gateway] != where {
+	if where != "" && len(v.Unbound) == 0 && s.announced.serving[gateway] != where {
 		s.announced.serving[gateway] = where
 		s.log.Info().Str("gateway", gateway).Str("listens", where).Msg("Envoy serves the Gateway")
 	}
@@ -101,20 +102,6 @@ func (a *announcements) listens(gateway string) string {
 		all = append(all[:maxListens], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(all, ", ")
-}
-
-// portOf is the field with the port of an Envoy listener, of the first object by key that
-// has it.
-func (b *board) portOf(gateway, listener string) manifest.Field {
-	for _, key := range slices.SortedFunc(maps.Keys(b.judged[gateway]), manifest.CompareKeys) {
-		o := b.objects[key]
-		for _, name := range slices.Sorted(maps.Keys(o.envoy)) {
-			if o.envoy[name] == listener {
-				return manifest.Field{Object: key, Path: o.portField(name)}
-			}
-		}
-	}
-	return manifest.Field{}
 }
 
 func (s *Server) enqueue(u unboundListener) {
@@ -147,5 +134,5 @@ func (s *Server) logUnbound(u unboundListener, place store.Place) {
 	if place.Line > 0 {
 		field += fmt.Sprintf(" (%s:%d:%d)", place.File, place.Line, place.Column)
 	}
-	s.log.Error().Str("gateway", u.gateway).Stringer("object", u.port.Object).Msg(u.words + "; " + bindRemedy(u.words, field))
+	s.log.Error().Str("gateway", u.gateway).Stringer("object", u.port.Object).Msg(u.words + "; " + board.BindRemedy(u.words, field))
 }

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -135,14 +137,14 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 	shop.Publish(translate.Result{Delta: first.Delta, Status: []status.Update{pendingGateway(1)}})
 	envoytest.Start(t, envoytest.Options{XDSAddress: r.xds.String(), NodeCluster: "shop/a"})
 	shop.until("Envoy cannot bind", func() bool {
-		return strings.Contains(shop.board.verdicts["shop/a"].unbound["shop/a/http"], "cannot bind")
+		return strings.Contains(shop.verdicts.given["shop/a"].Unbound["shop/a/http"], "cannot bind")
 	})
 	messages := map[string]string{
 		"":     "1 of 2 listeners cannot be bound: http",
 		"http": fmt.Sprintf("port %d is in use by another program (Envoy %q cannot bind %s: Address already in use); free it or change spec.listeners[0].port; gatefold tries again", number, t.Name(), occupied.Addr()),
 	}
 	for part, want := range map[string]string{"": "False/AddressNotUsable", "http": "False/PortUnavailable", "other": "True/Programmed"} {
-		c := shop.board.partOf("shop/a", part)
+		c := shop.programmedOf("shop/a", part)
 		if got := string(c.Status) + "/" + c.Reason; got != want || !strings.Contains(c.Message, messages[part]) {
 			t.Errorf("Programmed of %q is %s, %q; want %s", part, got, c.Message, want)
 		}
@@ -154,10 +156,22 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 	shop.waitOK()
 }
 
-// partOf is Programmed of a Gateway, or of one of its listeners.
-func (b *board) partOf(gateway, part string) metav1.Condition {
-	seen, _ := b.sees(ir.GatewayKey(gateway))
-	lists := conditionLists(seen.show())
-	list := lists[slices.IndexFunc(lists, func(l conditionList) bool { return l.name == part })].conditions
+// programmedOf is Programmed of a Gateway, or of one of its listeners.
+func (r *running) programmedOf(gateway, listener string) metav1.Condition {
+	shown := r.shownStatus(ir.GatewayKey(gateway)).(*gwv1.GatewayStatus)
+	list := shown.Conditions
+	if listener != "" {
+		i := slices.IndexFunc(shown.Listeners, func(l gwv1.ListenerStatus) bool { return string(l.Name) == listener })
+		list = shown.Listeners[i].Conditions
+	}
 	return list[slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == "Programmed" })]
+}
+
+// shownStatus is the status of an object as the pages show it; nil where it has none.
+func (r *running) shownStatus(key manifest.Key) any {
+	list := r.board.List(func(other manifest.Key) bool { return other == key })
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return list.Items[0].Status
 }

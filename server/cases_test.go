@@ -121,12 +121,10 @@ func (run *caseRun) apply(step cases.Step) {
 // names.
 func (run *caseRun) addressOf(r cases.Request) string {
 	address := run.address
-	run.locked(func() {
-		seen, _ := run.board.sees(ir.GatewayKey(r.Gateway))
-		if gateway, ok := seen.status.(*gwv1.GatewayStatus); ok && len(gateway.Addresses) > 0 {
-			address = gateway.Addresses[0].Value
-		}
-	})
+	gateway, ok := run.shownStatus(ir.GatewayKey(r.Gateway)).(*gwv1.GatewayStatus)
+	if ok && len(gateway.Addresses) > 0 {
+		address = gateway.Addresses[0].Value
+	}
 	return address
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -19,15 +18,7 @@ func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
 	facts, view := explain.Facts{Places: s.options.Places, Outlines: s.options.Outlines, Labels: s.options.Labels}, (func() *ir.View)(nil)
 	s.locked(func() {
 		view, facts.Problems = s.view, s.problems
-		facts.Stale = make(map[manifest.Key]store.Stale, len(s.board.stale.objects))
-		for key, stale := range s.board.stale.objects {
-			facts.Stale[key] = *stale
-		}
-		for key, o := range s.board.objects {
-			facts.Statuses = append(facts.Statuses, status.Update{
-				Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status,
-			})
-		}
+		facts.Statuses, facts.Stale = s.board.Published()
 	})
 	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 	if view == nil {

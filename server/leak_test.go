@@ -86,10 +86,11 @@ func (s *Server) holdings() map[string]int {
 	if err != nil {
 		panic(err)
 	}
+	statuses := s.board.List(func(manifest.Key) bool { return true })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	count := map[string]int{
-		"scopes": len(s.scopes), "statuses": len(s.board.objects), "verdicts": len(s.board.verdicts), "judged": len(s.board.judged),
+		"scopes": len(s.scopes), "statuses": len(statuses.Items), "verdicts": len(s.verdicts.given), "open": len(s.verdicts.open),
 		"problems": len(s.problems), "warned": len(s.warned), "refused": len(s.refused.rows),
 		"quarantine": len(s.quarantine.parts),
 	}

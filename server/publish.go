@@ -3,8 +3,8 @@ package server
 import (
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -169,7 +169,7 @@ func (s *Server) Publish(result translate.Result) {
 		s.scopes[gateway].tell()
 	}
 	for _, u := range result.Status {
-		if gateway, ok := gatewayOf(u.Key); ok {
+		if gateway, ok := board.GatewayOf(u.Key); ok {
 			s.scopeOf(gateway)
 			touched[gateway] = touched[gateway] || false
 		}
@@ -178,11 +178,12 @@ func (s *Server) Publish(result translate.Result) {
 		s.judge(s.scopes[gateway], listeners)
 	}
 	s.judgeTouched()
-	now := time.Now()
+	s.board.Publish(result.Status, result.Stale)
 	for _, u := range result.Status {
-		s.board.set(u, now)
+		if gateway, ok := board.GatewayOf(u.Key); ok && u.Status == nil {
+			s.verdicts.forget(gateway)
+		}
 	}
-	s.board.setStale(result.Stale)
 	s.metrics.stale.Set(float64(len(result.Stale)))
 	s.setProblems(result.Problems)
 	s.view = result.View
@@ -191,7 +192,6 @@ func (s *Server) Publish(result translate.Result) {
 	if !s.published {
 		s.published = true
 		close(s.intake.loaded)
-		s.board.feed.note()
 	}
 }
 

@@ -127,14 +127,11 @@ func (f *folded) reload() {
 func (f *folded) says(key manifest.Key) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.running.mu.Lock()
-	defer f.running.mu.Unlock()
-	f.refresh() // as the pages do
-	seen, known := f.board.sees(key)
-	if !known {
+	shown := f.shownStatus(key)
+	if shown == nil {
 		return ""
 	}
-	text, err := json.Marshal(seen.show())
+	text, err := json.Marshal(shown)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -10,8 +10,8 @@
 //
 // The parts: publish.go holds what is to be served, per Gateway; plan.go decides
 // what a stream is sent next; acks.go books what it answered; stream.go moves
-// messages; tally.go counts answers and judges by the counts; status.go joins the
-// verdicts with the status of objects; admin.go and dump.go show it all; envoys.go
+// messages; tally.go counts answers and judges by the counts; package board shows
+// the verdicts with the status of objects; admin.go and dump.go show it all; envoys.go
 // asks Envoys what they alone know. One mutex, Server.mu, guards all state; it is
 // never held while sending or waiting, so that a stream that does not read delays neither
 // Publish nor another stream. What a client asks for is booked in steps of so many names
@@ -36,6 +36,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/gatefold/gatefold/server/board"
 	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/store"
@@ -130,7 +131,8 @@ type Server struct {
 	clients   map[string]int
 	strangers int
 	warned    map[string]bool // node.cluster that nothing is known of
-	board     board
+	board     *board.Board    // with a lock of its own, which is taken after mu
+	verdicts  verdicts
 	// touched are the scopes, or the union, whose tallies changed since they were judged;
 	// looks counts the streams that verdicts looked at, for tests.
 	touched  map[*scope]struct{}
@@ -166,11 +168,13 @@ func New(options Options, log zerolog.Logger) *Server {
 	s := &Server{
 		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
 		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
-		clients: map[string]int{}, warned: map[string]bool{}, board: newBoard(), touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
+		clients: map[string]int{}, warned: map[string]bool{}, touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
 		intake: newIntake(), announced: newAnnouncements(),
 	}
+	s.board = board.New(s.refresh)
+	s.verdicts = newVerdicts(s.board)
 	s.metrics.waitIn(s.intake)
-	s.metrics.countUnprogrammed(s)
+	s.metrics.countUnprogrammed(s.board)
 	s.Register(newBusyFigures(s.busy))
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
@@ -268,6 +272,9 @@ func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
 	s.locked(func() { s.hold, s.awaits, s.failed = r.Hold, r.Awaits, r.Result == "failed" })
 }
+
+// FollowStatus begins the one feed of the status of objects. It is called before Run and Publish.
+func (s *Server) FollowStatus() *board.Feed { return s.board.Follow() }
 
 // StateFailed tells why what serves cannot be saved for a restart; "" when it is.
 func (s *Server) StateFailed(reason string) {

@@ -6,6 +6,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -48,7 +49,7 @@ func TestStaleObjectsAreShown(t *testing.T) {
 }
 
 // wantChanges compares what a feed has with words, in any order.
-func wantChanges(t *testing.T, feed *StatusFeed, want ...string) {
+func wantChanges(t *testing.T, feed *board.Feed, want ...string) {
 	t.Helper()
 	<-feed.Changed()
 	got := map[string]bool{}

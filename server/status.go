@@ -7,27 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// verdict is what the Envoys of a Gateway say of it.
-type verdict struct {
-	status  metav1.ConditionStatus
-	reason  string
-	message string
-	// unbound are the Envoy listeners whose address could not be bound, with Envoy's
-	// words; the verdict is that of everything else.
-	unbound map[string]string
-}
-
-// gatewayOf returns "namespace/name" of a Gateway's key.
-func gatewayOf(key manifest.Key) (string, bool) {
-	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
-}
 
 // state is what matters of a stream to Programmed.
 type state struct {
@@ -71,12 +55,12 @@ func (s *Server) audience(gateway string) []*stream {
 }
 
 // verdict says how things stand with a Gateway. Its words are those of all of its Envoys.
-func (s *Server) verdict(gateway string) verdict {
+func (s *Server) verdict(gateway string) board.Verdict {
 	c, streams := s.scopeOf(gateway), s.audience(gateway)
-	now, before := s.standing(c), s.board.verdicts[gateway]
-	v := verdict{status: now.status, reason: now.reason}
+	now, before := s.standing(c), s.verdicts.given[gateway]
+	v := board.Verdict{Status: now.status, Reason: now.reason}
 	if why := s.absent(gateway); why != "" || len(streams) == 0 {
-		v.message = cmp.Or(why, "No Envoy is connected for this Gateway.")
+		v.Message = cmp.Or(why, "No Envoy is connected for this Gateway.")
 		return v
 	}
 	waiting, refusals, unbound := 0, []string(nil), unbound{}
@@ -89,15 +73,15 @@ func (s *Server) verdict(gateway string) verdict {
 			waiting++
 		}
 	}
-	v.unbound = unbound.words(now.unbound, before.unbound)
-	switch v.reason {
+	v.Unbound = unbound.words(now.unbound, before.Unbound)
+	switch v.Reason {
 	case string(gwv1.GatewayReasonInvalid):
 		// What Envoys said stands until they have answered to something newer.
-		v.message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.message)
+		v.Message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.Message)
 	case string(gwv1.GatewayReasonPending):
-		v.message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
+		v.Message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
 	default:
-		v.message = "Every connected Envoy accepted the configuration." + oldOnes(streams)
+		v.Message = "Every connected Envoy accepted the configuration." + oldOnes(streams)
 	}
 	return v
 }
@@ -128,7 +112,7 @@ func (st *stream) refusals(gateway string, unbound unbound) []string {
 			}
 			node := cmp.Or(st.node, st.peer)
 			if bindFailed(r.words) {
-				unbound[name] = append(unbound[name], bindWords(node, r.words))
+				unbound[name] = append(unbound[name], board.BindWords(node, r.words))
 			} else {
 				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s", node, shortType(typ), name, r.words))
 			}

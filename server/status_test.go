@@ -3,11 +3,11 @@ package server
 import (
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -112,7 +112,7 @@ func updates(changes ...string) (delta []xds.Update) {
 
 func (r *running) judged(want metav1.ConditionStatus) {
 	r.t.Helper()
-	r.until("Programmed "+string(want), func() bool { return r.board.verdicts["shop/a"].status == want })
+	r.until("Programmed "+string(want), func() bool { return r.verdicts.given["shop/a"].Status == want })
 }
 
 // An Envoy of all Gateways blames only the Gateway whose resource it rejected.
@@ -130,7 +130,7 @@ func TestARejectionIsOnlyTheOwnersInAUnion(t *testing.T) {
 	r.publish("shop/b: RouteConfiguration rb@bad")
 	c.nack(c.want("RouteConfiguration rb@bad"), "no")
 	r.until("the verdicts", func() bool {
-		return r.board.verdicts["shop/a"].status == "True" && r.board.verdicts["shop/b"].status == "False"
+		return r.verdicts.given["shop/a"].Status == "True" && r.verdicts.given["shop/b"].Status == "False"
 	})
 }
 
@@ -148,7 +148,7 @@ func TestARejectedListenerIsOnlyItsGatewaysMatter(t *testing.T) {
 	c.ask(rds, "ra")
 	c.take("RouteConfiguration ra@1")
 	r.until("the verdicts", func() bool {
-		return r.board.verdicts["shop/a"].status == "True" && r.board.verdicts["shop/b"].status == "False"
+		return r.verdicts.given["shop/a"].Status == "True" && r.verdicts.given["shop/b"].Status == "False"
 	})
 }
 
@@ -169,40 +169,6 @@ func TestAGatewayWithoutResourcesIsJudged(t *testing.T) {
 	r.programmed(t, "False/Pending", "No Envoy is connected")
 }
 
-// A transition is stamped when the status of a condition changes, and only then.
-func TestTransitionsAreStamped(t *testing.T) {
-	parents := func(section string, status metav1.ConditionStatus) *gwv1.RouteStatus {
-		name := gwv1.SectionName(section)
-		return &gwv1.RouteStatus{Parents: []gwv1.RouteParentStatus{{
-			ParentRef:  gwv1.ParentReference{Name: "a", SectionName: &name},
-			Conditions: []metav1.Condition{{Type: "Accepted", Status: status, Reason: "R"}},
-		}}}
-	}
-	old, now := time.Unix(1000, 0), time.Unix(2000, 0)
-	for _, c := range []struct {
-		fresh *gwv1.RouteStatus
-		want  time.Time
-	}{
-		{parents("http", "True"), old},
-		{parents("http", "False"), now},
-		{parents("other", "True"), now}, // another parent
-	} {
-		b, key := newBoard(), manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
-		b.set(status.Update{Key: key, Status: parents("http", "True")}, old)
-		before, _ := b.sees(key)
-		b.set(status.Update{Key: key, Status: c.fresh}, now)
-		after, _ := b.sees(key)
-		for seen, want := range map[*sight]time.Time{&before: old, &after: c.want} { // what was seen stays
-			if got := seen.show().(*gwv1.RouteStatus).Parents[0].Conditions[0].LastTransitionTime; !got.Time.Equal(want) {
-				t.Errorf("stamped %s, want %s", got, want)
-			}
-		}
-		if !c.fresh.Parents[0].Conditions[0].LastTransitionTime.IsZero() {
-			t.Error("what translate gave is changed")
-		}
-	}
-}
-
 func TestStatusIsAListOfObjects(t *testing.T) {
 	r := start(t, Options{})
 	class := manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}
@@ -211,7 +177,7 @@ func TestStatusIsAListOfObjects(t *testing.T) {
 		{Key: route, Generation: 7, Status: &gwv1.RouteStatus{}},
 		{Key: class, Status: &gwv1.GatewayClassStatus{}},
 	}})
-	var list statusList
+	var list board.List[board.Object[any]]
 	r.read(t, "/api/v1/status", &list)
 	if list.APIVersion != "v1" || list.Kind != "List" || len(list.Items) != 2 || list.Items[0].Kind != "GatewayClass" {
 		t.Errorf("got %+v", list)

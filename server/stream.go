@@ -267,9 +267,9 @@ func (s *Server) leave(st *stream) {
 		s.restate(st.scope)
 	}
 	s.judgeTouched()
-	if !s.board.knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
+	if !s.board.Knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
 		delete(s.scopes, st.scope.name)
-		s.board.forget(st.scope.name)
+		s.verdicts.forget(st.scope.name)
 	}
 }
 

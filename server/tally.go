@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -80,10 +81,10 @@ func (s *Server) standing(c *scope) standing {
 }
 
 // of reports whether a verdict says nothing else than this, but for words.
-func (now standing) of(v verdict) bool {
-	same := now.status == v.status && now.reason == v.reason && len(now.unbound) == len(v.unbound)
+func (now standing) of(v board.Verdict) bool {
+	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
 	for listener := range now.unbound {
-		_, known := v.unbound[listener]
+		_, known := v.Unbound[listener]
 		same = same && known
 	}
 	return same
@@ -265,10 +266,10 @@ func (s *Server) judgeTouched() {
 		return
 	}
 	if s.union.tally.busy > 0 {
-		s.board.outdateOpen()
+		s.verdicts.outdateOpen()
 		return
 	}
-	for _, waiting := range []map[string]struct{}{s.board.open, s.board.suspended} {
+	for _, waiting := range []map[string]struct{}{s.verdicts.open, s.verdicts.suspended} {
 		for gateway := range waiting {
 			s.judge(s.scopeOf(gateway), false)
 		}
@@ -279,56 +280,49 @@ func (s *Server) judgeTouched() {
 // listeners changed just now. Programmed speaks of listeners: while an edit of routes or
 // backends is on its way, a Gateway stays programmed.
 func (s *Server) judge(c *scope, listeners bool) {
-	before, judged := s.board.verdicts[c.name]
+	before, judged := s.verdicts.given[c.name]
 	now := s.standing(c)
-	if now.waits && before.status == metav1.ConditionTrue && !listeners {
-		s.board.suspended[c.name] = struct{}{}
+	if now.waits && before.Status == metav1.ConditionTrue && !listeners {
+		s.verdicts.suspended[c.name] = struct{}{}
 		return
 	}
-	delete(s.board.suspended, c.name)
+	delete(s.verdicts.suspended, c.name)
 	if !judged || !now.of(before) {
 		verdict := s.verdict(c.name)
-		s.board.judge(c.name, verdict)
+		s.verdicts.set(c.name, verdict)
 		s.announce(c.name, verdict)
 		return
 	}
-	if _, outdated := s.board.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {
-		s.board.outdate(c.name)
+	if _, outdated := s.verdicts.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {
+		s.verdicts.outdate(c.name)
 	}
 }
 
 // restate has the words of verdicts made anew that speak of streams of c.
 func (s *Server) restate(c *scope) {
 	if c != s.union {
-		s.board.outdate(c.name)
+		s.verdicts.outdate(c.name)
 		return
 	}
 	for gateway := range s.scopes {
-		s.board.outdate(gateway)
+		s.verdicts.outdate(gateway)
 	}
 }
 
-// refresh makes the words of verdicts anew where they may be others by now, for whoever
-// is about to read them.
+// refresh makes the messages of verdicts again where they may be others by now, for a reader of
+// the board.
 func (s *Server) refresh() {
-	if s.board.openOutdated {
-		maps.Copy(s.board.outdated, s.board.open)
-		s.board.openOutdated = false
-	}
-	for gateway := range s.board.outdated {
-		before, judged := s.board.verdicts[gateway]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for gateway := range s.verdicts.inQuestion() {
+		before, judged := s.verdicts.given[gateway]
 		if !judged || !s.standing(s.scopeOf(gateway)).of(before) {
 			continue // until its Envoys have answered: see judge
 		}
-		if now := s.verdict(gateway); now.equal(before) {
-			delete(s.board.outdated, gateway)
+		if now := s.verdict(gateway); now.Equal(before) {
+			delete(s.verdicts.outdated, gateway)
 		} else {
-			s.board.judge(gateway, now)
+			s.verdicts.set(gateway, now)
 		}
 	}
-}
-
-// equal reports whether both verdicts say the same.
-func (v verdict) equal(other verdict) bool {
-	return v.status == other.status && v.reason == other.reason && v.message == other.message && maps.Equal(v.unbound, other.unbound)
 }

@@ -40,7 +40,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 						l.nack = nack
 						l.turn(t)
 					}
-					if got := s.board.verdicts["shop/a"].status; got != want {
+					if got := s.verdicts.given["shop/a"].Status; got != want {
 						t.Errorf("after %s: Programmed is %s, want %s", edit, got, want)
 					}
 					return s.looks - before
@@ -54,7 +54,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 				if got := looks("Cluster web@bad", "no", "False"); got != streams {
 					t.Errorf("an edit that all reject looks at %d streams", got)
 				}
-				said, _ := json.Marshal(s.statuses(func(manifest.Key) bool { return true }))
+				said, _ := json.Marshal(s.board.List(func(manifest.Key) bool { return true }))
 				if !strings.Contains(string(said), fmt.Sprintf("and %d more", streams-maxRefusals)) {
 					t.Errorf("who reads the status sees %s", said)
 				}
@@ -87,8 +87,8 @@ func (s *Server) counted(t *testing.T, did string) {
 		}
 	}
 	for gateway := range s.scopes {
-		shown, now := s.board.verdicts[gateway], s.standing(s.scopes[gateway])
-		if kept := now.waits && shown.status == metav1.ConditionTrue; !now.of(shown) && !kept {
+		shown, now := s.verdicts.given[gateway], s.standing(s.scopes[gateway])
+		if kept := now.waits && shown.Status == metav1.ConditionTrue; !now.of(shown) && !kept {
 			t.Fatalf("after %s, of %q it is said %+v, and stands %+v", did, gateway, shown, now)
 		}
 	}

@@ -271,8 +271,8 @@ func TestNodesThatComeAndGoLeaveNothing(t *testing.T) {
 		s.until("it is forgotten", func() bool { return len(s.scopes) == 1 })
 	}
 	s.locked(func() {
-		if len(s.board.verdicts) != 1 || len(s.board.objects) != 0 || len(s.union.streams) != 0 || len(s.warned) > maxWarned {
-			t.Errorf("left are %d verdicts, %d objects, %d streams", len(s.board.verdicts), len(s.board.objects), len(s.union.streams))
+		if len(s.verdicts.given) != 1 || len(s.union.streams) != 0 || len(s.warned) > maxWarned {
+			t.Errorf("left are %d verdicts, %d streams", len(s.verdicts.given), len(s.union.streams))
 		}
 	})
 }

@@ -6,19 +6,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // unprogrammed are the metrics of Gateways and listeners that do not serve. They are
 // counted when somebody asks: Envoys' answers change them.
 type unprogrammed struct {
-	server              *Server
+	board               *board.Board
 	gateways, listeners *prometheus.Desc
 }
 
-func (m *metrics) countUnprogrammed(s *Server) {
+func (m *metrics) countUnprogrammed(shown *board.Board) {
 	m.registry.MustRegister(&unprogrammed{
-		s,
+		shown,
 		prometheus.NewDesc("gatefold_gateways_not_programmed", "Gateways whose condition Programmed is not True.", nil, nil),
 		prometheus.NewDesc("gatefold_listeners_not_programmed", "Listeners of Gateways and ListenerSets whose condition Programmed is not True.", nil, nil),
 	})
@@ -33,7 +34,7 @@ func (u *unprogrammed) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (u *unprogrammed) Collect(to chan<- prometheus.Metric) {
 	gateways, listeners := 0, 0
-	list := u.server.statuses(func(key manifest.Key) bool {
+	list := u.board.List(func(key manifest.Key) bool {
 		return key.Group == gwv1.GroupName && (key.Kind == "Gateway" || key.Kind == "ListenerSet")
 	})
 	for _, item := range list.Items {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/translate/explain"
 )
@@ -117,7 +118,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	addKeys(reflect.TypeFor[explain.Report](), keys)
 	addKeys(reflect.TypeFor[server.EnvoyList](), keys)
 	addKeys(reflect.TypeFor[report](), keys)
-	addKeys(reflect.TypeFor[server.Stale](), keys)
+	addKeys(reflect.TypeFor[board.Stale](), keys)
 	addKeys(reflect.TypeFor[problemList](), keys)
 	addKeys(reflect.TypeFor[reloadPage](), keys)
 	if len(keys) < 30 {

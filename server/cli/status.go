@@ -13,9 +13,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -27,7 +27,7 @@ type statusOptions struct {
 	namespace string
 	problems  bool // those alone
 	watch     bool
-	filter    server.StatusFilter
+	filter    board.Filter
 }
 
 func statusCommand() *cobra.Command {
@@ -92,7 +92,7 @@ func (o *statusOptions) read(args []string) (err error) {
 			return fmt.Errorf("%q names no object: KIND NAMESPACE/NAME", args[1])
 		}
 	}
-	o.filter, err = server.NewStatusFilter(kind, namespace, name)
+	o.filter, err = board.NewFilter(kind, namespace, name)
 	return err
 }
 
@@ -144,7 +144,7 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 // askProblems asks for the problems, those of the filter where there is one.
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
-	if o.filter != (server.StatusFilter{}) {
+	if o.filter != (board.Filter{}) {
 		list.Problems = slices.DeleteFunc(list.Problems, func(p manifest.Problem) bool { return !o.filter.Picks(p.Object) })
 	}
 	return list, err
@@ -160,7 +160,7 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 	case code == http.StatusNotFound && o.filter.Name != "":
 		return nil, noObject{said(body)}
 	}
-	if err := o.client.parse(o.filter.Path(), code, body, &page.statusList); err != nil || o.filter != (server.StatusFilter{}) {
+	if err := o.client.parse(o.filter.Path(), code, body, &page.statusList); err != nil || o.filter != (board.Filter{}) {
 		return page, err
 	}
 	if err := o.client.getJSON(ctx, "/api/v1/envoys", &page.EnvoyList); err != nil {
@@ -187,8 +187,7 @@ type problemList struct {
 // statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys and
 // /api/v1/problems beside it.
 type statusList struct {
-	metav1.TypeMeta `json:",inline"`
-	Items           []objectStatus `json:"items"`
+	board.List[objectStatus]
 	server.EnvoyList
 	problemList
 }

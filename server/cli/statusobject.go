@@ -10,28 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/server"
-	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// objectStatus has the fields of every kind's status.
-type objectStatus struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        struct {
-		Name       string `json:"name"`
-		Namespace  string `json:"namespace,omitempty"`
-		Generation int64  `json:"generation,omitempty"`
-	} `json:"metadata"`
-	Status struct {
-		Addresses  []gwv1.GatewayStatusAddress `json:"addresses,omitempty"`
-		Conditions []metav1.Condition          `json:"conditions,omitempty"`
-		Listeners  []gwv1.ListenerStatus       `json:"listeners,omitempty"`
-		Parents    []gwv1.RouteParentStatus    `json:"parents,omitempty"`
-		Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
-	} `json:"status"`
-	Stale         *server.Stale  `json:"stale,omitempty"`
-	StalePolicies []manifest.Key `json:"stalePolicies,omitempty"`
+// objectStatus is an object of the admin page /api/v1/status.
+type objectStatus struct{ board.Object[anyStatus] }
+
+// anyStatus has the fields of every kind's status.
+type anyStatus struct {
+	Addresses  []gwv1.GatewayStatusAddress `json:"addresses,omitempty"`
+	Conditions []metav1.Condition          `json:"conditions,omitempty"`
+	Listeners  []gwv1.ListenerStatus       `json:"listeners,omitempty"`
+	Parents    []gwv1.RouteParentStatus    `json:"parents,omitempty"`
+	Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
 }
 
 // wrong reports whether somebody has to do something about the object itself.
@@ -82,7 +74,7 @@ func (o objectStatus) state() (state, reason, message string) {
 }
 
 // staleCause is "FILE:LINE:COLUMN: what is wrong there".
-func staleCause(s server.Stale) string {
+func staleCause(s board.Stale) string {
 	at := position(s.Place)
 	if s.Message == "" {
 		return at + " has no valid version"

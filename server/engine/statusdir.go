@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/board"
 )
 
 // The waits between tries to write after one failed.
@@ -29,7 +30,7 @@ func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zer
 		return func() {}
 	}
 	w := &statusWriter{
-		feed: srv.FollowStatus(), folder: statusFolder{dir: dir}, pending: map[string]*server.ObjectStatus{},
+		feed: srv.FollowStatus(), folder: statusFolder{dir: dir}, pending: map[string]*board.Object[any]{},
 		log: log.With().Str("folder", dir).Logger(), retry: firstStatusRetry,
 	}
 	srv.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -57,13 +58,13 @@ func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zer
 // changes that wait for it the newest counts. What cannot be written is tried again
 // until it can. At the end the files stay as they are.
 type statusWriter struct {
-	feed    *server.StatusFeed
+	feed    *board.Feed
 	folder  statusFolder
 	log     zerolog.Logger
 	failing atomic.Bool
 
-	pending map[string]*server.ObjectStatus // by file; nil when it is to go
-	reason  string                          // that was logged last
+	pending map[string]*board.Object[any] // by file; nil when it is to go
+	reason  string                        // that was logged last
 	retry   time.Duration
 }
 
@@ -124,7 +125,7 @@ func (w *statusWriter) write(ctx context.Context) error {
 	return first
 }
 
-func (w *statusWriter) put(file string, now *server.ObjectStatus) error {
+func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	if now == nil {
 		return w.folder.remove(file)
 	}

@@ -1,4 +1,4 @@
-package server
+package board
 
 import (
 	"slices"
@@ -25,19 +25,19 @@ func newStale(s *store.Stale) *Stale {
 	return &Stale{Since: metav1.NewTime(s.Since), Place: s.Place, Message: s.Message}
 }
 
-// staleBoard is what of a board is stale. It is guarded by Server.mu.
-type staleBoard struct {
+// staleObjects is what is stale. It is guarded by Board.mu.
+type staleObjects struct {
 	list     []store.Stale // as it was published
 	objects  map[manifest.Key]*store.Stale
 	policies map[manifest.Key][]manifest.Key // the stale policies by target
 }
 
 // setStale takes over what is stale now.
-func (b *board) setStale(list []store.Stale) {
+func (b *Board) setStale(list []store.Stale) {
 	if store.SameStale(list, b.stale.list) {
 		return
 	}
-	before, now := b.stale, staleBoard{list, make(map[manifest.Key]*store.Stale, len(list)), map[manifest.Key][]manifest.Key{}}
+	before, now := b.stale, staleObjects{list, make(map[manifest.Key]*store.Stale, len(list)), map[manifest.Key][]manifest.Key{}}
 	for i, s := range list {
 		now.objects[s.Key] = &list[i]
 		for _, target := range s.Targets {
@@ -50,7 +50,7 @@ func (b *board) setStale(list []store.Stale) {
 }
 
 // noteChanges notes the objects of which two maps say different things.
-func noteChanges[V any](feed *StatusFeed, before, now map[manifest.Key]V, equal func(a, b V) bool) {
+func noteChanges[V any](feed *Feed, before, now map[manifest.Key]V, equal func(a, b V) bool) {
 	for key, value := range now {
 		if old, ok := before[key]; !ok || !equal(old, value) {
 			feed.note(key)

@@ -1,0 +1,91 @@
+package board
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// of is the verdict on a listener of an object, "" for the object itself: an address
+// that cannot be bound is the fault of the listeners there, and of who has them
+// (Gateway API, GatewayReasonAddressNotUsable). The listener has the words and the remedy;
+// the object names its listeners.
+func (v Verdict) of(o object, listener string) Verdict {
+	var names []string
+	for name, envoy := range o.envoy {
+		if v.Unbound[envoy] != "" && (listener == "" || listener == name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return v
+	}
+	slices.Sort(names)
+	out := Verdict{Status: metav1.ConditionFalse, Reason: string(gwv1.ListenerReasonPortUnavailable)}
+	if listener != "" {
+		words := v.Unbound[o.envoy[listener]]
+		out.Message = words + "; " + BindRemedy(words, o.portField(listener))
+		return out
+	}
+	if _, isGateway := o.status.(*gwv1.GatewayStatus); isGateway {
+		out.Reason = string(gwv1.GatewayReasonAddressNotUsable)
+	}
+	out.Message = fmt.Sprintf("%d of %d listeners cannot be bound: %s", len(names), len(o.envoy), strings.Join(names, ", "))
+	return out
+}
+
+// portField is the field that has the port of a listener.
+func (o object) portField(listener string) string {
+	var listeners []string
+	switch s := o.status.(type) {
+	case *gwv1.GatewayStatus:
+		for _, l := range s.Listeners {
+			listeners = append(listeners, string(l.Name))
+		}
+	case *gwv1.ListenerSetStatus:
+		for _, l := range s.Listeners {
+			listeners = append(listeners, string(l.Name))
+		}
+	}
+	if i := slices.Index(listeners, listener); i >= 0 {
+		return fmt.Sprintf("spec.listeners[%d].port", i)
+	}
+	return "the port"
+}
+
+// The parts of Envoy's words about an address that it cannot bind (docs/design/envoy.md#nacks).
+const (
+	bindBegin = "cannot bind '"
+	portInUse = "Address already in use"
+)
+
+// BindWords says what keeps an Envoy from listening, with Envoy's own reason.
+func BindWords(node, words string) string {
+	_, rest, found := strings.Cut(words, bindBegin)
+	address, reason, told := strings.Cut(rest, "': ")
+	if !found || !told {
+		return fmt.Sprintf("Envoy %q rejected the listener: %s", node, words)
+	}
+	envoys := fmt.Sprintf("Envoy %q cannot bind %s: %s", node, address, reason)
+	if _, port, err := net.SplitHostPort(address); err == nil && strings.Contains(reason, portInUse) {
+		return fmt.Sprintf("port %s is in use by another program (%s)", port, envoys)
+	}
+	return envoys
+}
+
+// BindRemedy says what to do about BindWords, or Envoy's words.
+func BindRemedy(words, field string) string {
+	const again = "gatefold tries again every 30s at the latest"
+	switch {
+	case strings.Contains(words, portInUse):
+		return "free it or change " + field + "; " + again
+	case strings.Contains(words, "Permission denied"):
+		return "ports below 1024 need the capability CAP_NET_BIND_SERVICE: AmbientCapabilities= in the systemd unit," +
+			" or setcap cap_net_bind_service=ep on Envoy's binary; or lower the sysctl net.ipv4.ip_unprivileged_port_start; " + again
+	}
+	return "change the address or " + field + "; " + again
+}

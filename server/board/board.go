@@ -1,0 +1,237 @@
+// Package board holds the newest status of every object and shows it: with Programmed
+// joined with what Envoys answered, the times of transitions, and what is stale.
+//
+// A Board has a lock of its own. The server calls it under the server's lock (Publish, Judge);
+// the board never calls the server under its own. What readers see is made when they ask, as a
+// copy of every status would cost more than the status. docs/design/status.md has the reasons.
+package board
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// Verdict is what the Envoys of a Gateway answered: its condition Programmed.
+type Verdict struct {
+	Status  metav1.ConditionStatus
+	Reason  string
+	Message string
+	// Unbound are the Envoy listeners whose address could not be bound, with Envoy's
+	// words; the verdict is that of everything else.
+	Unbound map[string]string
+}
+
+// Equal reports whether both verdicts say the same.
+func (v Verdict) Equal(other Verdict) bool {
+	return v.Status == other.Status && v.Reason == other.Reason && v.Message == other.Message && maps.Equal(v.Unbound, other.Unbound)
+}
+
+// Board is the status of all objects. It may be used from any goroutine.
+type Board struct {
+	// refresh has outdated words of verdicts made again, by calls of Judge. It is called
+	// before each reading, without mu.
+	refresh func()
+
+	mu        sync.Mutex
+	published bool
+	objects   map[manifest.Key]*object
+	verdicts  map[string]Verdict // by Gateway
+	// judged are the objects that a verdict is joined with, by Gateway: itself, and its
+	// ListenerSets.
+	judged map[string]map[manifest.Key]struct{}
+	stale  staleObjects
+	feed   *Feed  // nil where nobody follows
+	last   stamps // that were made last
+}
+
+// New returns an empty board. refresh is called before each reading; it calls Judge for each
+// verdict whose message may be another by now.
+func New(refresh func()) *Board {
+	return &Board{
+		refresh: refresh, objects: map[manifest.Key]*object{}, verdicts: map[string]Verdict{},
+		judged: map[string]map[manifest.Key]struct{}{},
+	}
+}
+
+// Publish takes over the statuses that changed, and all objects that are stale now.
+func (b *Board) Publish(updates []status.Update, stale []store.Stale) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	for _, u := range updates {
+		b.set(u, now)
+	}
+	b.setStale(stale)
+	if !b.published {
+		b.published = true
+		b.feed.note()
+	}
+}
+
+// Judge makes the verdict part of the status of every object that it is joined with.
+func (b *Board) Judge(gateway string, v Verdict) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := map[manifest.Key]sight{}
+	for key := range b.judged[gateway] {
+		before[key], _ = b.sees(key)
+	}
+	b.verdicts[gateway] = v
+	now := time.Now()
+	for key, seen := range before {
+		b.stamp(key, seen, now)
+	}
+}
+
+// Forget forgets the verdict on a Gateway.
+func (b *Board) Forget(gateway string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.verdicts, gateway)
+}
+
+// Outdate notes that the message of the verdict on a Gateway may be another by now.
+func (b *Board) Outdate(gateway string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.judged[gateway]) > 0 {
+		b.feed.note()
+	}
+}
+
+// OutdateAny is Outdate for Gateways that need not be named.
+func (b *Board) OutdateAny() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.judged) > 0 {
+		b.feed.note()
+	}
+}
+
+// Knows reports whether a Gateway has a status.
+func (b *Board) Knows(gateway string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.objects[ir.GatewayKey(gateway)] != nil
+}
+
+// PortOf returns the field with the port of an Envoy listener, of the first object by key that
+// has it; zero where none has.
+func (b *Board) PortOf(gateway, listener string) manifest.Field {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, key := range slices.SortedFunc(maps.Keys(b.judged[gateway]), manifest.CompareKeys) {
+		o := b.objects[key]
+		for _, name := range slices.Sorted(maps.Keys(o.envoy)) {
+			if o.envoy[name] == listener {
+				return manifest.Field{Object: key, Path: o.portField(name)}
+			}
+		}
+	}
+	return manifest.Field{}
+}
+
+// Published returns the statuses as they were published, in no order, and what is stale.
+func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]store.Stale) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stale = make(map[manifest.Key]store.Stale, len(b.stale.objects))
+	for key, s := range b.stale.objects {
+		stale[key] = *s
+	}
+	for key, o := range b.objects {
+		statuses = append(statuses, status.Update{Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status})
+	}
+	return statuses, stale
+}
+
+// Follow begins the one feed of the board. It is called before the first Publish.
+func (b *Board) Follow() *Feed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.feed = newFeed(b)
+	return b.feed
+}
+
+// sees returns what is known of an object now; ok is false for one without a status that is
+// not stale either.
+func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
+	stale := b.stale.objects[key]
+	o := b.objects[key]
+	if o == nil {
+		return sight{stale: stale, policies: b.stale.policies[key]}, stale != nil
+	}
+	return sight{*o, b.verdicts[o.gateway], stale, b.stale.policies[key]}, true
+}
+
+// keys returns every object that sees knows, in no order.
+func (b *Board) keys() iter.Seq[manifest.Key] {
+	return func(yield func(manifest.Key) bool) {
+		for key := range b.objects {
+			if !yield(key) {
+				return
+			}
+		}
+		for key := range b.stale.objects {
+			if b.objects[key] == nil && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// set takes over a status that is new at now; one of nil goes.
+func (b *Board) set(u status.Update, now time.Time) {
+	before, known := b.sees(u.Key)
+	if known && before.gateway != u.Gateway {
+		delete(b.judged[before.gateway], u.Key)
+		if len(b.judged[before.gateway]) == 0 {
+			delete(b.judged, before.gateway)
+		}
+	}
+	if u.Status == nil {
+		b.feed.note(u.Key)
+		delete(b.objects, u.Key)
+		if gateway, ok := GatewayOf(u.Key); ok {
+			delete(b.verdicts, gateway)
+		}
+		return
+	}
+	if u.Gateway != "" {
+		if b.judged[u.Gateway] == nil {
+			b.judged[u.Gateway] = map[manifest.Key]struct{}{}
+		}
+		b.judged[u.Gateway][u.Key] = struct{}{}
+	}
+	b.objects[u.Key] = &object{generation: u.Generation, gateway: u.Gateway, envoy: u.Envoy, status: u.Status}
+	b.stamp(u.Key, before, now)
+}
+
+// stamp notes since when the conditions of an object that was seen as before are as they
+// are. Objects whose stamps are those of the last one share them: at a start, all do.
+func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
+	seen, _ := b.sees(key)
+	since := seen.stamps(before, now)
+	if slices.Equal(since, b.last) {
+		since = b.last
+	}
+	b.last = since
+	b.objects[key].since = since
+	b.feed.note(key)
+}
+
+// GatewayOf returns "namespace/name" of a Gateway's key.
+func GatewayOf(key manifest.Key) (gateway string, ok bool) {
+	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
+}

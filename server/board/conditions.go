@@ -1,0 +1,76 @@
+package board
+
+import (
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+)
+
+// copyStatus copies a status deeply, so that its conditions may be changed.
+func copyStatus(status any) any {
+	switch s := status.(type) {
+	case nil:
+		return nil
+	case *gwv1.GatewayClassStatus:
+		return s.DeepCopy()
+	case *gwv1.GatewayStatus:
+		return s.DeepCopy()
+	case *gwv1.ListenerSetStatus:
+		return s.DeepCopy()
+	case *gwv1.RouteStatus:
+		return s.DeepCopy()
+	case *gwv1.PolicyStatus:
+		return s.DeepCopy()
+	case *api.GatewayExtensionStatus:
+		return s.DeepCopy()
+	}
+	panic(fmt.Sprintf("status of an unknown type %T", status))
+}
+
+// conditionList is a list of conditions of a status, under a name that stays the same
+// from one status to the next.
+type conditionList struct {
+	name       string
+	conditions []metav1.Condition
+}
+
+// conditionLists returns every list of conditions of a status.
+func conditionLists(status any) (lists []conditionList) {
+	switch s := status.(type) {
+	case *gwv1.GatewayClassStatus:
+		lists = append(lists, conditionList{"", s.Conditions})
+	case *gwv1.GatewayStatus:
+		lists = append(lists, conditionList{"", s.Conditions})
+		for _, l := range s.Listeners {
+			lists = append(lists, conditionList{string(l.Name), l.Conditions})
+		}
+	case *gwv1.ListenerSetStatus:
+		lists = append(lists, conditionList{"", s.Conditions})
+		for _, l := range s.Listeners {
+			lists = append(lists, conditionList{string(l.Name), l.Conditions})
+		}
+	case *gwv1.RouteStatus:
+		for _, p := range s.Parents {
+			lists = append(lists, conditionList{refName(p.ParentRef), p.Conditions})
+		}
+	case *api.GatewayExtensionStatus:
+		lists = append(lists, conditionList{"", s.Conditions})
+	case *gwv1.PolicyStatus:
+		for _, a := range s.Ancestors {
+			lists = append(lists, conditionList{refName(a.AncestorRef), a.Conditions})
+		}
+	}
+	return lists
+}
+
+func refName(ref gwv1.ParentReference) string {
+	name, err := json.Marshal(ref)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(name)
+}

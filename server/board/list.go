@@ -1,0 +1,121 @@
+package board
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// List is a v1 List, as kubectl prints it. O is the type of its objects: an Object.
+type List[O any] struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []O `json:"items"`
+}
+
+// Object is an object with its status, as the admin pages have it. It is never changed. S is the
+// type of Status: any where it is written, and what has the fields of all where it is read.
+type Object[S any] struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        ObjectMeta `json:"metadata"`
+	Status          S          `json:"status"`
+	// Stale says that the last valid version is served, and Status is its status; nil
+	// where the folder's version is served.
+	Stale *Stale `json:"stale,omitempty"`
+	// StalePolicies are the stale policies that have the object as their target, by name or by
+	// labels.
+	StalePolicies []manifest.Key `json:"stalePolicies,omitempty"`
+}
+
+// ObjectMeta is what of an object's metadata is shown with its status.
+type ObjectMeta struct {
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+// at is the object of this key, as it is shown.
+func (s sight) at(key manifest.Key) Object[any] {
+	return Object[any]{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
+		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: s.generation},
+		Status:   cmp.Or(s.show(), any(struct{}{})),
+		Stale:    newStale(s.stale), StalePolicies: s.policies,
+	}
+}
+
+// apiVersion is the version that objects of a group are read as.
+func apiVersion(group string) string {
+	switch group {
+	case api.Group:
+		return group + "/" + api.Version
+	case "":
+		return "v1"
+	}
+	return group + "/v1"
+}
+
+// Missing says that there is no status of the object that a filter names, and which one is like it.
+func (b *Board) Missing(filter Filter) string {
+	var same, names []string
+	hasStatus := false
+	for _, key := range b.all() {
+		hasStatus = hasStatus || key.Kind == filter.Kind.Kind
+		switch {
+		case key.Kind != filter.Kind.Kind || key.Group != filter.Kind.Group:
+		case key.Name == filter.Name:
+			same = append(same, key.Namespace+"/"+key.Name)
+		case key.Namespace == filter.Namespace:
+			names = append(names, key.Name)
+		}
+	}
+	message := "there is no " + filter.Key().String()
+	if !hasStatus {
+		message += ", or its kind has no status"
+	}
+	like := manifest.Nearest(filter.Name, slices.Sorted(slices.Values(names)))
+	switch {
+	case len(same) > 0:
+		return message + " (did you mean " + slices.Min(same) + "?)"
+	case like != "" && filter.Namespace != "":
+		return message + " (did you mean " + filter.Namespace + "/" + like + "?)"
+	case like != "":
+		return message + " (did you mean " + like + "?)"
+	}
+	return message
+}
+
+// List returns the objects that want picks, sorted by key.
+func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
+	seen := b.look(want)
+	items := make([]Object[any], 0, len(seen))
+	for _, key := range slices.SortedFunc(maps.Keys(seen), manifest.CompareKeys) {
+		items = append(items, seen[key].at(key))
+	}
+	return List[Object[any]]{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
+}
+
+// look returns the objects that want picks, as they are now.
+func (b *Board) look(want func(manifest.Key) bool) map[manifest.Key]sight {
+	b.refresh()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := map[manifest.Key]sight{}
+	for key := range b.keys() {
+		if want(key) {
+			seen[key], _ = b.sees(key)
+		}
+	}
+	return seen
+}
+
+// all returns every object that the board knows, in no order.
+func (b *Board) all() []manifest.Key {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(b.keys())
+}

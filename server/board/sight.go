@@ -1,0 +1,87 @@
+package board
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// object is one object's status. No part of it is changed once it is stored; the fields
+// are those of status.Update.
+type object struct {
+	generation int64
+	gateway    string
+	envoy      map[string]string // the Envoy listener of each listener, by name
+	status     any
+	since      stamps
+}
+
+// stamps are since when the conditions of a status are what they are, in the order of
+// conditionLists.
+type stamps []metav1.Time
+
+// sight is an object's status at one moment. What it shows is made without a lock.
+type sight struct {
+	object
+	verdict  Verdict
+	stale    *store.Stale   // nil where the newest version is served
+	policies []manifest.Key // the stale ones that have it as their target
+}
+
+// stamps returns the transition times: that of before while the status is the same.
+func (s sight) stamps(before sight, now time.Time) (since stamps) {
+	old := map[string][]metav1.Condition{}
+	for _, list := range conditionLists(before.show()) {
+		old[list.name] = list.conditions
+	}
+	for _, list := range conditionLists(s.joined()) {
+		for _, c := range list.conditions {
+			at := slices.IndexFunc(old[list.name], func(o metav1.Condition) bool {
+				return o.Type == c.Type && o.Status == c.Status
+			})
+			if at >= 0 {
+				since = append(since, old[list.name][at].LastTransitionTime)
+			} else {
+				since = append(since, metav1.NewTime(now))
+			}
+		}
+	}
+	return since
+}
+
+// show makes the status as it is shown; nil of nothing. It is the caller's own.
+func (s sight) show() any {
+	shown := s.joined()
+	i := 0
+	for _, list := range conditionLists(shown) {
+		for j := range list.conditions {
+			list.conditions[j].LastTransitionTime = s.since[i]
+			i++
+		}
+	}
+	return shown
+}
+
+// joined copies the status and replaces the conditions that only Envoy can decide.
+func (s sight) joined() any {
+	fresh := copyStatus(s.status)
+	if s.gateway == "" {
+		return fresh
+	}
+	for _, list := range conditionLists(fresh) {
+		for i := range list.conditions {
+			c := &list.conditions[i]
+			if c.Type == string(gwv1.GatewayConditionProgrammed) && c.Status == metav1.ConditionUnknown &&
+				c.Reason == string(gwv1.GatewayReasonPending) {
+				now := s.verdict.of(s.object, list.name)
+				c.Status, c.Reason, c.Message = now.Status, now.Reason, now.Message
+			}
+		}
+	}
+	return fresh
+}

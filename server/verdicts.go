@@ -1,0 +1,70 @@
+package server
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/server/board"
+)
+
+// verdicts are what the Envoys of each Gateway answered. Each is joined with the status of
+// objects by the board. It is guarded by Server.mu.
+type verdicts struct {
+	board *board.Board
+	given map[string]board.Verdict // by Gateway
+	// open are the Gateways that are not programmed. Of those in outdated, or of all
+	// that are open, the verdict is the same and its message may be another by now.
+	open, outdated map[string]struct{}
+	openOutdated   bool
+	// suspended are those that stay programmed while an edit is on its way.
+	suspended map[string]struct{}
+}
+
+func newVerdicts(shown *board.Board) verdicts {
+	return verdicts{
+		board: shown, given: map[string]board.Verdict{},
+		open: map[string]struct{}{}, outdated: map[string]struct{}{}, suspended: map[string]struct{}{},
+	}
+}
+
+// set makes v the verdict on a Gateway.
+func (v *verdicts) set(gateway string, verdict board.Verdict) {
+	v.given[gateway] = verdict
+	delete(v.outdated, gateway)
+	if delete(v.open, gateway); verdict.Status != metav1.ConditionTrue {
+		v.open[gateway] = struct{}{}
+	}
+	v.board.Judge(gateway, verdict)
+}
+
+// forget forgets the verdict on a Gateway.
+func (v *verdicts) forget(gateway string) {
+	for _, of := range []map[string]struct{}{v.open, v.outdated, v.suspended} {
+		delete(of, gateway)
+	}
+	delete(v.given, gateway)
+	v.board.Forget(gateway)
+}
+
+// outdate notes that the message of a verdict may be another by now.
+func (v *verdicts) outdate(gateway string) {
+	v.outdated[gateway] = struct{}{}
+	v.board.Outdate(gateway)
+}
+
+// outdateOpen is outdate for all Gateways that are not programmed.
+func (v *verdicts) outdateOpen() {
+	if v.openOutdated = len(v.open) > 0; v.openOutdated {
+		v.board.OutdateAny()
+	}
+}
+
+// inQuestion returns the Gateways whose message may be another by now.
+func (v *verdicts) inQuestion() map[string]struct{} {
+	if v.openOutdated {
+		maps.Copy(v.outdated, v.open)
+		v.openOutdated = false
+	}
+	return v.outdated
+}
