@@ -26,10 +26,10 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the fold. A tree is made anew rather than edited where
+// tableStep returns the step of the fold; twins groups the rules of a list that are the same. A tree is made anew rather than edited where
 // many of its rules change, which makes no difference to what it is.
-func (r *tableRules) tableStep() func(table, []memo.Member[string, *entry]) table {
-	order, shape := gather[string](compareEntries), r.treeShape()
+func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
+	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
 		members = withoutMarks(members)
 		out := table{rules: order(old.rules, members)}
@@ -68,13 +68,13 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	return gone, come
 }
 
-func (r *tableRules) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
+func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf] {
 	return &bucket.Shape[*entry, *xds.Leaf]{
 		Compare: compareEntries,
 		Prefix:  func(e *entry) string { return xds.Prefix(&e.Rule.Match) },
 		Covers:  func(e *entry, key string) bool { return xds.Covers(&e.Rule.Match, key) },
 		Single:  func(e *entry) bool { return xds.Counts(&e.Rule.Action) },
-		Twins:   r.groupTwins,
+		Twins:   twins,
 		Leaf: func(key string, list []*entry) *xds.Leaf {
 			routes := make([][]byte, len(list))
 			for i, e := range list {
@@ -89,3 +89,8 @@ func (r *tableRules) treeShape() *bucket.Shape[*entry, *xds.Leaf] {
 func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string, M] {
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
+
+// mark begins the ID of a member without a rule. It keeps a host from wider ones
+// that a listener claims, or a route of which nothing stands there itself: the
+// host exists, and answers 404.
+const mark = "mark "

@@ -10,7 +10,6 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/memo"
 )
 
 // The limits of one target: how many policies of a kind may be for one rule, listener, Service
@@ -46,24 +45,6 @@ func compareCrowded(a, b crowdedAt) int {
 		return 0
 	}
 	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section), cmp.Compare(unread(a), unread(b)))
-}
-
-// report adds one problem for each namespace in which policies crowd. closed says what that
-// means for requests.
-func (a aiming) report(all *problemFold, closed string) {
-	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
-		for first := range crowded.All() {
-			message := first.words(a.kind)
-			if others := crowded.Len() - 1; others > 0 {
-				message += fmt.Sprintf(", and so it is at %d more places of namespace %s", others, first.Object.Namespace)
-			}
-			return []manifest.Problem{{
-				Code: "TooManyPolicies", Severity: manifest.Error, Object: first.Object, Message: message + "; " + closed,
-				Hint: "join policies that have the same targets into one, or let their selectors ask for a label that fewer objects have",
-			}}
-		}
-		return nil
-	})
 }
 
 // words says what is wrong at a place, without a number that changes with each policy.
@@ -115,3 +96,12 @@ func (at *attachments) closing(kind, section string) *closing {
 	}
 	return nil
 }
+
+// aim is a policy with those of its targets that name one object, that ask for one label or,
+// in attachments, that are for one object.
+type aim struct {
+	Policy  manifest.Key
+	Targets []store.Target
+}
+
+func compareAims(a, b *aim) int { return manifest.CompareKeys(a.Policy, b.Policy) }

@@ -13,6 +13,11 @@
 // holds who may read what, and the order of the constructors in network.go is one in which
 // each part reads those before it.
 //
+// The files lie in floors, and none names what is above it: keys and inputs (keys.go,
+// nodekeys.go, inputs.go); values, with the pure functions that make and compare them (entry.go,
+// attach.go, node.go, graft.go, host.go); the parts (rules_*.go); network.go, which joins the
+// parts; translate.go with the Translator.
+//
 // docs/design/rules.md has the map: each rule with its key, what it reads and its value.
 //
 // The host of a table is in a chain of its port: with TLS, each listener has one.

@@ -11,12 +11,6 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// objects is the input of one kind.
-type objects = memo.Input[manifest.Key, *manifest.Object]
-
-// kinds are inputs by group and kind.
-type kinds map[[2]string]*objects
-
 // inputs hold the objects, by kind.
 type inputs struct {
 	classes, gateways, listenerSets, grants *objects
@@ -36,10 +30,6 @@ type inputs struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 
 	quarantine *quarantineInputs
-}
-
-func newObjects(e *memo.Engine, kind string) *objects {
-	return memo.NewInput[manifest.Key](e, kind, func(a, b *manifest.Object) bool { return a.Same(b) })
 }
 
 func newInputs(e *memo.Engine) *inputs {
@@ -108,4 +98,13 @@ func (in *inputs) remove(key manifest.Key) {
 	if input, ok := in.byKind[[2]string{key.Group, key.Kind}]; ok {
 		input.Delete(key)
 	}
+}
+
+// hasClient lists a Gateway under itself when it names a certificate.
+func hasClient(key manifest.Key, object *manifest.Object) []manifest.Key {
+	gateway, _ := manifest.As[*gwv1.Gateway](object)
+	if tls := gateway.Spec.TLS; tls == nil || tls.Backend == nil || tls.Backend.ClientCertificateRef == nil {
+		return nil
+	}
+	return []manifest.Key{key}
 }

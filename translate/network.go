@@ -1,86 +1,10 @@
 package translate
 
 import (
-	"fmt"
-	"reflect"
-
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/backend"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/status"
 )
-
-// Keys of rules and folds.
-type (
-	portKey struct {
-		Gateway string // "namespace/name"
-		Port    int32
-		UDP     bool
-	}
-	// chainKey is a filter chain; it has a RouteConfiguration. Chain is ir.Chain.Name.
-	chainKey struct {
-		portKey
-		Chain string
-	}
-	tableKey struct {
-		chainKey
-		Domain string
-	}
-	flatKey struct {
-		Route manifest.Key
-		Port  int32 // 0 when the route is attached to no port
-		// Via is the chain of parents, root first: "infra/root>team/mid"; "" for a
-		// root. A child of two parents is two nodes.
-		Via string
-	}
-	// hostKey is a domain of a port, whatever its chain.
-	hostKey struct {
-		portKey
-		Domain string
-	}
-	// partKey is an object with listeners, of a Gateway: itself or a ListenerSet.
-	partKey struct {
-		Gateway string
-		Object  manifest.Key
-	}
-	useKey struct {
-		Gateway string
-		Backend backend.Key
-	}
-	listenerKey struct {
-		Gateway, Listener string
-	}
-)
-
-func (k portKey) String() string {
-	return fmt.Sprintf("%s:%s", k.Gateway, listen.Socket{Port: k.Port, UDP: k.UDP})
-}
-
-// name is the name of the chain's RouteConfiguration.
-func (k chainKey) name() string { return listen.RoutesName(k.Gateway, k.Port, k.Chain) }
-
-func (k chainKey) String() string {
-	if k.Chain == "" {
-		return k.portKey.String()
-	}
-	return k.portKey.String() + "/" + k.Chain
-}
-
-func (k hostKey) String() string { return k.portKey.String() + " " + k.Domain }
-
-func (k partKey) String() string { return fmt.Sprintf("%s of %s", k.Object, k.Gateway) }
-
-func (k tableKey) String() string { return k.chainKey.String() + " " + k.Domain }
-
-func (k flatKey) String() string {
-	if k.Via == "" {
-		return fmt.Sprintf("%s :%d", k.Route, k.Port)
-	}
-	return fmt.Sprintf("%s :%d below %s", k.Route, k.Port, k.Via)
-}
-
-func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
 
 // network has the parts that the rules and folds are declared in. What a part reads is what its
 // door lets in, the struct whose name ends in "In": inputs, single rules and folds, and other
@@ -96,11 +20,13 @@ type network struct {
 	gateways     *gatewayRules
 	coverage     *coverageRules
 	references   *referenceRules
+	extensions   *extensionRules
 
 	policies     *policyRules
 	hostPolicies *hostPolicyRules
 
 	attachments *attachRules
+	contests    *contestRules
 	nodes       *nodeRules
 	spread      *spreadRules
 	roots       *rootRules
@@ -108,7 +34,9 @@ type network struct {
 	ports       *portRules
 
 	offers  *offerRules
+	fanouts *fanoutRules
 	budgets *budgetRules
+	wants   *wantRules
 	links   *linkRules
 	grafts  *graftRules
 
@@ -169,7 +97,10 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 	n.coverage = newCoverageRules(e, coverageIn{gateway: n.gateways.gateway, certNames: n.certificates.certNames, gateways: in.gateways})
 	n.references = newReferenceRules(e, referenceIn{
-		hintRules: n.hints, backendObjects: in.backendObjects, grants: n.certificates.grants, extensions: in.extensions, invalid: in.invalid,
+		hintRules: n.hints, backendObjects: in.backendObjects, grants: n.certificates.grants,
+	})
+	n.extensions = newExtensionRules(e, extensionIn{
+		hintRules: n.hints, backend: n.references.backend, extensions: in.extensions, invalid: in.invalid,
 	})
 }
 
@@ -177,11 +108,11 @@ func (n *network) addGateways(e *memo.Engine) {
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
-		hintRules: n.hints, referenceRules: n.references, aimIn: n.aims(),
+		hintRules: n.hints, extensionRules: n.extensions, aimIn: n.aims(),
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.hostPolicies = newHostPolicyRules(e, hostPolicyIn{
-		policyRules: n.policies, gatewayRules: n.gateways, referenceRules: n.references,
+		policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions,
 		gateways: in.gateways, listenerSets: in.listenerSets, quarantine: in.quarantine,
 	})
 }
@@ -195,11 +126,12 @@ func (n *network) addRoutes(e *memo.Engine) {
 		hintRules: n.hints, namespaceRules: n.namespaces, gatewayRules: n.gateways, coverageRules: n.coverage,
 		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid,
 	})
+	n.contests = newContestRules(e, contestIn{attach: n.attachments.attach, gateway: n.gateways.gateway, routes: in.routes})
 	n.nodes = newNodeRules(e, nodeIn{
-		policyRules: n.policies, backend: n.references.backend, admitted: n.attachments.admitted,
+		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
 		routes: in.routes, quarantine: in.quarantine, Options: n.Options,
 	})
-	n.spread = newSpreadRules(e, spreadIn{policyRules: n.policies, admitted: n.attachments.admitted, flat: n.nodes.flat, routes: in.routes, Options: n.Options})
+	n.spread = newSpreadRules(e, spreadIn{policyRules: n.policies, admitted: n.contests.admitted, flat: n.nodes.flat, routes: in.routes, Options: n.Options})
 	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
 	n.streams = newStreamRules(e, streamIn{
 		spreadRules: n.spread, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,
@@ -211,15 +143,17 @@ func (n *network) addRoutes(e *memo.Engine) {
 func (n *network) addDelegation(e *memo.Engine) {
 	in := n.in
 	n.offers = newOfferRules(e, offerIn{routes: in.routes})
+	n.fanouts = newFanoutRules(e, fanoutIn{offerRules: n.offers, flat: n.nodes.flat, routes: in.routes})
 	n.budgets = newBudgetRules(e, budgetIn{
-		offerRules: n.offers, attachRules: n.attachments, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
+		offerRules: n.offers, contestRules: n.contests, fanout: n.fanouts.fanout, routes: in.routes, Options: n.Options,
 	})
+	n.wants = newWantRules(e, wantIn{offerRules: n.offers, flat: n.nodes.flat, fanout: n.fanouts.fanout, budget: n.budgets.budget})
 	n.links = newLinkRules(e, linkIn{
-		namespaceRules: n.namespaces, attachRules: n.attachments, budgetRules: n.budgets, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
+		namespaceRules: n.namespaces, contestRules: n.contests, wantRules: n.wants, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
 	})
 	n.nodes.link = n.links.link // the one circle: see nodeRules
 	n.grafts = newGraftRules(e, graftIn{
-		hintRules: n.hints, attachRules: n.attachments, hostPolicyRules: n.hostPolicies, offerRules: n.offers, budgetRules: n.budgets, linkRules: n.links,
+		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offerRules: n.offers, wantRules: n.wants, linkRules: n.links,
 		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, Options: n.Options,
 	})
 }
@@ -266,13 +200,13 @@ func (n *network) addStatuses(e *memo.Engine) {
 		gatewayRules: n.gateways, hostPolicyRules: n.hostPolicies, class: n.classes.class, mount: n.roots.mount, stream: n.streams.stream,
 		classes: in.classes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
-	n.children = newChildRules(e, childIn{hintRules: n.hints, graftRules: n.grafts, admitted: n.attachments.admitted, routes: in.routes})
+	n.children = newChildRules(e, childIn{hintRules: n.hints, graftRules: n.grafts, admitted: n.contests.admitted, routes: in.routes})
 	n.routeStatuses = newRouteStatusRules(e, routeStatusIn{
 		childRules: n.children, mount: n.roots.mount, stream: n.streams.stream, losses: n.ports.losses, routes: in.routes,
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, fates: n.policyStatuses.fates, invalid: in.invalid})
-	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.references, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.attachments, n.streams, n.ports, n.spread, n.children, n.grafts, n.tables, n.shadows, n.nodes)
+	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.tables, n.shadows, n.nodes)
 }
 
 // addViews declares what a View shows.
@@ -289,32 +223,7 @@ func (n *network) addViews(e *memo.Engine) {
 func (n *network) statuses() []*memo.Rule[manifest.Key, *status.Update] {
 	return []*memo.Rule[manifest.Key, *status.Update]{
 		n.gatewayStatuses.classStatus, n.gatewayStatuses.gatewayStatus, n.gatewayStatuses.listenerSetStatus, n.routeStatuses.routeStatus,
-		n.policyStatuses.policyStatus, n.backendPolicies.backendPolicyStatus, n.tlsStatuses.tlsPolicyStatus, n.references.extensionStatus,
+		n.policyStatuses.policyStatus, n.backendPolicies.backendPolicyStatus, n.tlsStatuses.tlsPolicyStatus, n.extensions.extensionStatus,
 		n.invalidStatuses.invalidStatus,
-	}
-}
-
-// deepEqual compares values of rules that have no cheaper equality.
-func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }
-
-// identical compares values that are kept by their rules while they are equal.
-func identical[V comparable](a, b V) bool { return a == b }
-
-// gather is the step of a fold that keeps its members in order.
-func gather[ID comparable, M any](compare func(a, b M) int) func(memo.Ordered[M], []memo.Member[ID, M]) memo.Ordered[M] {
-	empty := memo.NewOrdered(compare)
-	return func(set memo.Ordered[M], members []memo.Member[ID, M]) memo.Ordered[M] {
-		if set.Len() == 0 {
-			set = empty
-		}
-		for _, m := range members {
-			if m.Had {
-				set = set.Delete(m.Old)
-			}
-			if m.Has {
-				set = set.Insert(m.New)
-			}
-		}
-		return set
 	}
 }

@@ -29,18 +29,12 @@ func (t table) onePaths() (paths []onePath) {
 	return paths
 }
 
-// onePathProblems warns of them, at the rule that is one too many.
-func onePathProblems(host *hostOut) (problems []manifest.Problem) {
-	if host == nil {
-		return nil
+// problem warns of them, at the rule that is one too many.
+func (path onePath) problem(domain string) manifest.Problem {
+	return manifest.Problem{
+		Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),
+		Message: fmt.Sprintf("host %q has %d rules whose paths begin with %q and differ only by what is not plain text there, by method, headers or query: Envoy tries them one by one",
+			domain, path.Rules, path.Prefix),
+		Hint: fmt.Sprintf("give them different paths; up to %d for the same path are no burden", maxOnePath),
 	}
-	for _, path := range host.OnePaths {
-		problems = append(problems, manifest.Problem{
-			Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),
-			Message: fmt.Sprintf("host %q has %d rules whose paths begin with %q and differ only by what is not plain text there, by method, headers or query: Envoy tries them one by one",
-				host.Key.Domain, path.Rules, path.Prefix),
-			Hint: fmt.Sprintf("give them different paths; up to %d for the same path are no burden", maxOnePath),
-		})
-	}
-	return problems
 }

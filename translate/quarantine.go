@@ -2,18 +2,14 @@ package translate
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"net/http"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // RefusedPart is a part of a table in one form, by the sum of its encoding: what
@@ -57,9 +53,8 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	}
 }
 
-// Quarantine makes set what is refused, from the next Apply on.
-func (t *Translator) Quarantine(set Quarantine) {
-	q := t.in.quarantine
+// replace makes set the quarantine.
+func (q *quarantineInputs) replace(set Quarantine) {
 	routes, hosts := map[manifest.Key]refusals{}, map[refusedHost]refusals{}
 	for part, refusal := range set {
 		if part.Route == "" {
@@ -138,45 +133,4 @@ func (r refusals) markAll(entries []*entry) (marked []*entry, words string) {
 		marked = append(marked, e)
 	}
 	return marked, words
-}
-
-// asServed returns the rule as Envoys serve it that rejected it, nil when they have it not.
-func asServed(rule *ir.Rule) *ir.Rule {
-	switch {
-	case rule.Rejected == nil:
-		return rule
-	case rule.Rejected.Match:
-		return nil
-	}
-	closed := xds.Closed(rule)
-	closed.Action.Respond.Why = "an Envoy rejected the rule: " + rule.Rejected.Words
-	closed.Action.Parts = []ir.Part{{Kind: ir.PartClosed, Object: rule.Source.Key, Field: ruleField(rule)}}
-	return closed
-}
-
-func ruleField(rule *ir.Rule) string {
-	return fmt.Sprintf("spec.rules[%d]", rule.Position[len(rule.Position)-2])
-}
-
-// rejectionOf returns what Envoys said of a virtual host in this form, nil when they took it.
-func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Refusal {
-	at := refusedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
-	all, _ := r.in.quarantine.hosts.Get(c, at)
-	if len(all) == 0 {
-		return nil
-	}
-	frame := xds.VirtualHost(key.Domain, extras, nil).Bytes()
-	if said, rejected := all[RefusedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]; rejected {
-		return &said
-	}
-	return nil
-}
-
-// closedHost is what Envoys serve that rejected a virtual host: 500 for everything.
-func closedHost(gateway, words string) *ir.Rule {
-	return &ir.Rule{
-		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
-		Match:  ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
-		Action: ir.Action{Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "an Envoy rejected the policies of this host: " + words}},
-	}
 }

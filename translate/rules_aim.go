@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -36,15 +37,6 @@ type aiming struct {
 	// byKind has the objects that can be selected.
 	byKind kinds
 }
-
-// aim is a policy with those of its targets that name one object, that ask for one label or,
-// in attachments, that are for one object.
-type aim struct {
-	Policy  manifest.Key
-	Targets []store.Target
-}
-
-func compareAims(a, b *aim) int { return manifest.CompareKeys(a.Policy, b.Policy) }
 
 // aims are policies in the order of their keys, and the number of their targets.
 type aims struct {
@@ -313,4 +305,22 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 		})
 	}
 	return out
+}
+
+// report adds one problem for each namespace in which policies crowd. closed says what that
+// means for requests.
+func (a aiming) report(all *problemFold, closed string) {
+	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
+		for first := range crowded.All() {
+			message := first.words(a.kind)
+			if others := crowded.Len() - 1; others > 0 {
+				message += fmt.Sprintf(", and so it is at %d more places of namespace %s", others, first.Object.Namespace)
+			}
+			return []manifest.Problem{{
+				Code: "TooManyPolicies", Severity: manifest.Error, Object: first.Object, Message: message + "; " + closed,
+				Hint: "join policies that have the same targets into one, or let their selectors ask for a label that fewer objects have",
+			}}
+		}
+		return nil
+	})
 }

@@ -1,39 +1,16 @@
 package translate
 
 import (
-	"fmt"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
-
-// attachOut says where a route attaches, and why not elsewhere.
-type attachOut struct {
-	Origin  *ir.Origin
-	Parents []parentOut
-	// Ports are those that the route serves on, sorted.
-	Ports    []int32
-	Problems []manifest.Problem
-	// Bound says which hosts the namespace may serve, where it asks for others or for all.
-	Bound string
-	// Lost are the hosts that routes of the other kind have, by listener.
-	Lost map[listenerKey]listen.Loss
-}
-
-// parentOut is one parentRef.
-type parentOut struct {
-	Ref     gwv1.ParentReference
-	Index   int // in parentRefs
-	Gateway string
-	listen.Attachment
-}
 
 type attachIn struct {
 	*hintRules
@@ -48,24 +25,15 @@ type attachIn struct {
 
 // attachRules say which routes attach to which listeners.
 type attachRules struct {
-	in       attachIn
-	attach   *memo.Rule[manifest.Key, *attachOut]
-	contest  *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
-	admitted *memo.Rule[manifest.Key, *attachOut]
-	won      *memo.Fold[manifest.Key, winKey, *win, memo.Ordered[*win]]
+	in     attachIn
+	attach *memo.Rule[manifest.Key, *attachOut]
 }
 
 func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	r := &attachRules{in: in}
 	r.attach = memo.NewRule(e, "attach", r.runAttach, deepEqual)
 	memo.Each(r.attach, in.routes)
-	r.declareContest(e)
 	return r
-}
-
-func (r *attachRules) report(all *problemFold) {
-	problemsFrom(all, "attach", r.admitted, func(a *attachOut) []manifest.Problem { return a.Problems })
-	problemsFrom(all, "won", r.won, winProblems)
 }
 
 // attachment resolves the parentRef of a route to a Gateway or ListenerSet; ours is
@@ -142,45 +110,6 @@ func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// strangeParent refuses a parentRef to what no route of its kind stands under.
-func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
-	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
-	if ref.Kind != nil {
-		kind = string(*ref.Kind)
-	}
-	if key.Kind == "HTTPRoute" {
-		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute stands under a Gateway, a ListenerSet or another HTTPRoute"
-	}
-	if like := manifest.Nearest(kind, kinds); like != "" {
-		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)
-	}
-	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
-}
-
-func parentProblem(key manifest.Key, i int, code, message, hint string) manifest.Problem {
-	return manifest.Problem{
-		Code: code, Severity: manifest.Error, Object: key,
-		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
-	}
-}
-
-// toListeners reports whether a parentRef names an object that has listeners.
-func toListeners(ref gwv1.ParentReference) bool {
-	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
-}
-
-// parentKey names the object with listeners that a parentRef leads to.
-func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
-	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
-	if ref.Kind != nil {
-		parent.Kind = string(*ref.Kind)
-	}
-	if ref.Namespace != nil {
-		parent.Namespace = string(*ref.Namespace)
-	}
-	return parent
-}
-
 // attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
 // else's to speak of.
 func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
@@ -210,40 +139,4 @@ func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, 
 		out.Ports = append(out.Ports, place.Port)
 	}
 	out.Parents = append(out.Parents, p)
-}
-
-// spans reports whether hosts hold all that the node's root serves on its port.
-func (r *attachRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
-	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
-		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
-		return !listen.Spans(hosts, places)
-	})
-}
-
-// tablesOf returns the tables of a node's root on its port that hold some of the
-// hosts. A narrower table of such a host is there when another route or a
-// listener claims it: then the node is its guest. A child takes no host away
-// from the others of its root.
-func (r *attachRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
-	for _, parent := range r.admitted.Get(c, key.root()).Parents {
-		held, narrower := parent.Places, []listen.Place(nil)
-		if !hosts.Every() {
-			if g := r.in.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
-				held, narrower = g.Within(held, hosts)
-			}
-		}
-		tables = appendTables(tables, key.Port, parent.Gateway, held)
-		guests = appendTables(guests, key.Port, parent.Gateway, narrower)
-	}
-	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
-}
-
-func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
-	for _, place := range places {
-		table := tableOf(gateway, place)
-		if place.Port == port && !slices.Contains(out, table) {
-			out = append(out, table)
-		}
-	}
-	return out
 }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"slices"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -195,3 +197,40 @@ func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem
 
 // maxRefusedEndpoints bounds what is told of one cluster.
 const maxRefusedEndpoints = 20
+
+// streamUses names the backends that a route makes each of its Gateways need.
+func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
+	seen := map[useKey]bool{}
+	for at, places := range s.places() {
+		for _, place := range places {
+			eachUse(tableKey{chainKey: chainKey{portKey: at}}, s.dressed(at.Gateway, place), seen, func(use useKey) {
+				yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
+			})
+		}
+	}
+}
+
+// runBlend returns the cluster of a UDPRoute. Its backends are clusters of their own
+// that no Envoy is sent.
+func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
+	object, ok := r.in.routes.Get(c, key.Object)
+	if !ok {
+		return nil
+	}
+	var parts []backend.Part
+	flat := route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+		resolution := r.in.backend.Get(c, streamRefer(key.Object, ref))
+		part := backend.Part{}
+		if resolution.OK() {
+			if out := r.cluster.Get(c, *resolution.Key); out != nil {
+				part.Cluster = out.Source
+			}
+		}
+		parts = append(parts, part)
+		return resolution
+	})
+	for i := range parts {
+		parts[i].Weight = flat.Route.Backends[i].Weight
+	}
+	return newCluster(backend.Blend(key, parts), nil)
+}

@@ -23,8 +23,6 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-const kindBackendTLSPolicy = "BackendTLSPolicy"
-
 type policyVerdict = manifest.Verdict[gwv1.PolicyConditionReason]
 
 // tlsPolicyOut is one BackendTLSPolicy by itself.

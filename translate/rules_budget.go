@@ -2,12 +2,8 @@ package translate
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
-
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -36,52 +32,7 @@ const (
 	// HTTPRoute has 128 matches at most, so that each may be placed twice.
 	budgetBase     = 1000
 	budgetPerRoute = 256
-	// heavyRules is what a namespace may ask for right below a root before that is a branch of
-	// its own, and maxHeavy how many such namespaces a root has, those that ask for the most:
-	// roots and namespaces multiply, too.
-	heavyRules = 64
-	maxHeavy   = 64
 )
-
-// levelKey names all nodes of a branch that have as many parents.
-type levelKey struct {
-	branchKey
-	Depth int // 0 for the root itself
-}
-
-// branchKey names a root on a port or, with Space, its nodes below those of a namespace
-// that stand right below it, these included. What the root hands to that namespace belongs
-// to the latter if it is much (fanoutOut.Heavy).
-type branchKey struct {
-	Root  manifest.Key
-	Port  int32
-	Space string // "" for the root itself
-}
-
-func (k branchKey) String() string {
-	if k.Space == "" {
-		return fmt.Sprintf("%s :%d", k.Root, k.Port)
-	}
-	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
-}
-
-// branch returns the branch of a node.
-func (k flatKey) branch() branchKey {
-	out := branchKey{Root: k.root(), Port: k.Port}
-	if k.Via != "" {
-		_, below, _ := strings.Cut(k.path(), ">")
-		out.Space, _, _ = strings.Cut(below, "/")
-	}
-	return out
-}
-
-// depth is the number of routes above the node.
-func (k flatKey) depth() int {
-	if k.Via == "" {
-		return 0
-	}
-	return strings.Count(k.Via, ">") + 1
-}
 
 // demandOut is what a branch asks for.
 type demandOut struct {
@@ -138,8 +89,8 @@ type budgetOut struct {
 
 type budgetIn struct {
 	*offerRules
-	*attachRules
-	flat   *memo.Rule[flatKey, *flatOut]
+	*contestRules
+	fanout *memo.Rule[flatKey, *fanoutOut]
 	routes *objects
 	Options
 }
@@ -147,28 +98,24 @@ type budgetIn struct {
 // budgetRules bound how deep the branches of roots hand requests on.
 type budgetRules struct {
 	in     budgetIn
-	fanout *memo.Rule[flatKey, *fanoutOut]
 	depths *memo.Fold[levelKey, flatKey, int, int]
 	demand *memo.Rule[branchKey, *demandOut]
 	crowd  *memo.Fold[tableKey, branchKey, *demandOut, crowd]
 	cut    *memo.Rule[tableKey, map[branchKey]budgetOut]
 	budget *memo.Rule[branchKey, budgetOut]
-	wants  *memo.Rule[flatKey, []route.Property]
 }
 
 func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	r := &budgetRules{in: in}
-	r.fanout = memo.NewRule(e, "fanout", r.runFanout, deepEqual)
-	memo.EachOf(r.fanout, in.flat, ifDelegating)
 	r.depths = memo.NewFold[levelKey, flatKey](e, "depths", sum[flatKey], identical[int])
-	memo.From(r.depths, r.fanout, func(key flatKey, f *fanoutOut, yield func(memo.Place[levelKey, flatKey], int)) {
+	memo.From(r.depths, in.fanout, func(key flatKey, f *fanoutOut, yield func(memo.Place[levelKey, flatKey], int)) {
 		yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.branch(), key.depth()}, ID: key}, f.Rules)
 		for space, rules := range f.Heavy {
 			yield(memo.Place[levelKey, flatKey]{Key: levelKey{key.heavy(space), 0}, ID: key}, rules)
 		}
 	}, identical)
 	r.demand = memo.NewRule(e, "demand", r.runDemand, deepEqual)
-	memo.EachOf(r.demand, r.fanout, func(key flatKey, f *fanoutOut) []branchKey {
+	memo.EachOf(r.demand, in.fanout, func(key flatKey, f *fanoutOut) []branchKey {
 		if key.depth() > 1 {
 			return nil // the one above it has named the branch
 		}
@@ -186,25 +133,7 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	}, identical)
 	r.cut = memo.NewRule(e, "cut", r.runCut, maps.Equal[map[branchKey]budgetOut])
 	r.budget = memo.NewRule(e, "budget", r.runBudget, identical)
-	r.wants = memo.NewRule(e, "wants", r.runWants, deepEqual)
-	memo.EachOf(r.wants, in.flat, ifDelegating)
 	return r
-}
-
-// ifDelegating names a node that hands requests on.
-func ifDelegating(key flatKey, f *flatOut) []flatKey {
-	if len(f.Points) == 0 {
-		return nil
-	}
-	return []flatKey{key}
-}
-
-// sum is the step of a fold that adds its members up.
-func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
-	for _, m := range members {
-		n += m.New - m.Old
-	}
-	return n
 }
 
 // runDemand adds the nodes of a branch up, level by level.
@@ -298,43 +227,4 @@ func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 		}
 	}
 	return out
-}
-
-// runWants returns what a node looks for, nothing beyond the budget.
-func (r *budgetRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
-	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
-	if over == nil {
-		return wants
-	}
-	var out []route.Property
-	for _, property := range wants {
-		for _, space := range r.in.spacesOf(c, property) {
-			if over.of(space) == nil {
-				out = append(out, property.In(space))
-			}
-		}
-	}
-	return out
-}
-
-// tooMany says that a rule hands nothing on.
-func (out *graftOut) tooMany(point *route.Point, over *stoppedBranch) {
-	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
-	which := "routes"
-	if over.Space != "" {
-		which = "routes of namespace " + over.Space
-	}
-	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules on the host %s, and the limit is %d", which, over.Root, over.budgetOut.Rules, over.Host, over.Limit)
-	hint := "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
-	if over.Few {
-		hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
-	} else {
-		hint += "or raise --max-routes-per-host"
-	}
-	out.Problems = append(out.Problems, manifest.Problem{
-		Code: "TooManyRoutes", Severity: manifest.Error, Object: point.Rest.Source.Key, Field: at,
-		Message: message + "; the rule answers 500",
-		Hint:    hint,
-	})
-	out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + message}
 }

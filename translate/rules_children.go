@@ -4,15 +4,105 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
-	"github.com/gatefold/gatefold/translate/status"
 )
+
+// childrenOut is what a route comes to below others.
+type childrenOut struct {
+	// Parents are the entries of its status for routes above it.
+	Parents  []gwv1.RouteParentStatus
+	Problems []manifest.Problem
+}
+
+type childIn struct {
+	*hintRules
+	*graftRules
+	admitted *memo.Rule[manifest.Key, *attachOut]
+	routes   *objects
+}
+
+// childRules say what routes have come to below others.
+type childRules struct {
+	in       childIn
+	children *memo.Rule[manifest.Key, *childrenOut]
+}
+
+func newChildRules(e *memo.Engine, in childIn) *childRules {
+	r := &childRules{in: in}
+	r.children = memo.NewRule(e, "children", r.runChildren, deepEqual)
+	memo.EachOf(r.children, in.routes, belowRoutes)
+	return r
+}
+
+func (r *childRules) report(all *problemFold) {
+	problemsFrom(all, "children", r.children, func(l *childrenOut) []manifest.Problem { return l.Problems })
+}
+
+// belowRoutes names a route that stands below others if anywhere.
+func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
+	from, ok := manifest.As[*api.HTTPRoute](o)
+	if !ok || len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
+		return nil
+	}
+	return []manifest.Key{key}
+}
+
+// mayStandBelow reports whether a route has entries for routes above it: a root has,
+// when one asks for it by name.
+func (r *childRules) mayStandBelow(c *memo.Ctx, o *manifest.Object) bool {
+	bindings, _ := r.in.bindings.Get(c, o.Key)
+	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
+}
+
+func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
+	object, ok := r.in.routes.Get(c, key)
+	if !ok {
+		return &childrenOut{}
+	}
+	out, entries := &childrenOut{}, r.childEntries(c, object)
+	for _, entry := range entries {
+		out.Parents = append(out.Parents, entry.status(object.Value.GetGeneration()))
+	}
+	if len(belowRoutes(key, object)) > 0 {
+		out.Problems = r.childProblems(c, object, entries)
+	}
+	return out
+}
+
+// childProblems tells the owner of a route what is refused of it by the routes
+// above: what its own parentRefs asked for, all of it when it names no parent
+// and none takes it, and matches that stand nowhere. That a parent which looks
+// for all of a namespace or label leaves it alone while another takes it is
+// nothing to mend.
+func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
+	key := object.Key
+	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
+	from, _ := manifest.As[*api.HTTPRoute](object)
+	if len(entries) == 0 {
+		return []manifest.Problem{nowhere(key, from.Labels)}
+	}
+	var out []manifest.Problem
+	for _, e := range entries {
+		switch {
+		case e.Accepted.Told:
+		case e.Accepted.Reason == "":
+			out = e.besideProblems(out, key)
+		case e.Index >= 0, !stands && len(from.Spec.ParentRefs) == 0:
+			out = append(out, e.problem(key, e.Accepted, manifest.Error))
+		case e.Named && len(from.Spec.ParentRefs) == 0:
+			out = append(out, e.problem(key, e.Accepted, manifest.Warning))
+		}
+	}
+	if stands && len(r.in.admitted.Get(c, key).Ports) == 0 {
+		out = missedEverywhere(out, key, r.boundTo(c, key))
+	}
+	return out
+}
 
 // handedOn reports whether the rules of a root that hand requests to other routes
 // find any; the message of a good verdict tells whom they do not hand to.
@@ -26,29 +116,6 @@ func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) ma
 		}
 	}
 	return out
-}
-
-// childEntry is an entry of a route's status for a route above it: for a
-// parentRef, as it is written, or for a parent that asked for the route unnamed.
-//
-// The Gateway API keys entries by parentRef, so each parentRef has its own, with
-// its sectionName. Under one of them several things may meet: rules of the parent
-// that take the route and rules that do not, ports, chains above the parent. The
-// route is accepted when it stands anywhere there; whatever refuses it beside
-// that is in PartiallyInvalid, by name.
-type childEntry struct {
-	Ref    gwv1.ParentReference
-	Index  int // in parentRefs, -1 for a parent that no parentRef names
-	Parent manifest.Key
-	Named  bool // by a rule of the parent
-	// Accepted refuses the route, in the words of all who did. Without a reason its
-	// message tells of chains above the parent that lead elsewhere.
-	Accepted route.Refusal
-	Resolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Dropped is what does not serve of a route that does.
-	Dropped []string
-	// beside are refusals by rules of the parent, of a route that others took.
-	beside []route.Refusal
 }
 
 // childEntries returns the entries of a route's status for the routes above it,
@@ -95,103 +162,6 @@ func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// of returns the bindings to one parent, which stand together.
-func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
-	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
-	if first < 0 {
-		return nil
-	}
-	last := first
-	for last < len(bound) && bound[last].Parent == parent {
-		last++
-	}
-	return bound[first:last]
-}
-
-// concerned reports whether the parent did anything in rules that no parentRef names.
-func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
-	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
-		return slices.ContainsFunc(b.Sections, unnamed) ||
-			slices.ContainsFunc(b.Refused, func(r route.Refusal) bool { return unnamed(r.Section) && r.Rule != "" })
-	})
-}
-
-// join makes one entry of all bindings to a parent, as far as they are about the
-// sections that are meant; section is the name that the parentRef has.
-func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
-	used, chains := false, map[string]bool{}
-	for _, b := range bindings {
-		used = used || slices.ContainsFunc(b.Sections, meant)
-		chains[b.key.Parent.path()] = true
-	}
-	seen := map[string]bool{}
-	add := func(b *bindingOf, why route.Refusal) {
-		if len(chains) > 1 {
-			why.Message = "below " + b.key.Parent.path() + ": " + why.Message
-		}
-		if !seen[why.Message] {
-			seen[why.Message] = true
-			e.beside = append(e.beside, why)
-		}
-	}
-	for _, b := range bindings {
-		for _, why := range b.Refused {
-			if why.Section == "" && why.Rule == "" || meant(why.Section) {
-				add(b, why)
-			}
-		}
-		if slices.ContainsFunc(b.Sections, meant) {
-			e.drop(b)
-		}
-		if e.Resolved.Message == "" || e.Resolved.Good() && !b.Resolved.Good() {
-			e.Resolved = b.Resolved
-		}
-	}
-	if !used {
-		e.refuse(section)
-		return
-	}
-	var unfit []string
-	for _, why := range e.beside {
-		if why.Unfit {
-			unfit = append(unfit, why.InWords())
-		} else {
-			e.Dropped = append(e.Dropped, why.InWords())
-		}
-	}
-	e.Accepted.Message = route.Several(unfit)
-}
-
-// drop notes what of a binding does not serve.
-func (e *childEntry) drop(b *bindingOf) {
-	for _, miss := range b.Missed {
-		if words := miss.String(); !slices.Contains(e.Dropped, words) {
-			e.Dropped = append(e.Dropped, words)
-		}
-	}
-	for _, words := range b.Unsupported {
-		if !slices.Contains(e.Dropped, words) {
-			e.Dropped = append(e.Dropped, words)
-		}
-	}
-}
-
-// refuse gives the entry of a route that nothing of the parent took the reason of
-// the first, and the words of all.
-func (e *childEntry) refuse(section string) {
-	if len(e.beside) == 0 {
-		e.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
-			Message: fmt.Sprintf("none of its matches fits a rule named %q of %s", section, e.Parent)}
-		return
-	}
-	var all []string
-	for _, why := range e.beside {
-		all = append(all, why.Message)
-	}
-	e.Accepted, e.beside = e.beside[0], nil
-	e.Accepted.Message = route.Several(all)
-}
-
 // unbound refuses a parentRef to a route that has no binding with this one. bound
 // are the bindings to others.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
@@ -229,16 +199,4 @@ func (r *childRules) standing(c *memo.Ctx, key manifest.Key) bool {
 		}
 	}
 	return false
-}
-
-func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
-	accepted := manifest.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
-	conditions := []metav1.Condition{
-		status.RouteAccepted(generation, accepted),
-		status.RouteResolvedRefs(generation, e.Resolved),
-	}
-	if accepted.Good() && len(e.Dropped) > 0 {
-		conditions = append(conditions, status.RoutePartiallyInvalid(generation, route.Several(e.Dropped)))
-	}
-	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
@@ -31,7 +29,23 @@ func sameContenders(a, b contenders) bool { return a.All.Same(b.All) }
 
 func compareContenders(a, b *listen.Contender) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-func (r *attachRules) declareContest(e *memo.Engine) {
+type contestIn struct {
+	attach  *memo.Rule[manifest.Key, *attachOut]
+	gateway *memo.Rule[manifest.Key, *listen.Gateway]
+	routes  *objects
+}
+
+// contestRules say where routes serve: where they attach, and no route of the other kind
+// has their hosts.
+type contestRules struct {
+	in       contestIn
+	contest  *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
+	admitted *memo.Rule[manifest.Key, *attachOut]
+	won      *memo.Fold[manifest.Key, winKey, *win, memo.Ordered[*win]]
+}
+
+func newContestRules(e *memo.Engine, in contestIn) *contestRules {
+	r := &contestRules{in: in}
 	step := gather[manifest.Key](compareContenders)
 	all := memo.NewFold[listenerKey, manifest.Key](e, "contenders", func(value contenders, members []memo.Member[manifest.Key, *listen.Contender]) contenders {
 		out := contenders{All: step(value.All, members), Kinds: maps.Clone(value.Kinds)}
@@ -48,7 +62,7 @@ func (r *attachRules) declareContest(e *memo.Engine) {
 		}
 		return out
 	}, sameContenders)
-	memo.From(all, r.attach, contendersOf, deepEqual)
+	memo.From(all, in.attach, contendersOf, deepEqual)
 	mixed := memo.NewFold[listenerKey, struct{}](e, "mixed", func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
 		return members[len(members)-1].New
 	}, sameContenders)
@@ -62,9 +76,15 @@ func (r *attachRules) declareContest(e *memo.Engine) {
 		return listen.Contest(slices.Collect(of.All.All()))
 	}, maps.Equal[map[manifest.Key]listen.Loss])
 	r.admitted = memo.NewRule(e, "admitted", r.runAdmitted, deepEqual)
-	memo.Each(r.admitted, r.in.routes)
+	memo.Each(r.admitted, in.routes)
 	r.won = memo.NewFold[manifest.Key, winKey](e, "won", gather[winKey](compareWins), memo.Ordered[*win].Same)
 	memo.From(r.won, r.admitted, winsOf, deepEqual)
+	return r
+}
+
+func (r *contestRules) report(all *problemFold) {
+	problemsFrom(all, "attach", r.admitted, func(a *attachOut) []manifest.Problem { return a.Problems })
+	problemsFrom(all, "won", r.won, winProblems)
 }
 
 // winKey names what a route has of what a route of another namespace asks for.
@@ -127,8 +147,8 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 
 // runAdmitted takes from where a route attaches what a route of the other kind
 // holds there.
-func (r *attachRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
-	attach := r.attach.Get(c, key)
+func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
+	attach := r.in.attach.Get(c, key)
 	lost := map[listenerKey]listen.Loss{}
 	for _, parent := range attach.Parents {
 		for _, place := range parent.Places {
@@ -158,32 +178,38 @@ func (r *attachRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// reasonHostnameConflict refuses a route whose hosts another kind of route holds; the
-// Gateway API names no reason for it.
-const reasonHostnameConflict gwv1.RouteConditionReason = "HostnameConflict"
+// spans reports whether hosts hold all that the node's root serves on its port.
+func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
+	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
+		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
+		return !listen.Spans(hosts, places)
+	})
+}
 
-// without leaves the listeners out that do not take the route; refusal says why,
-// and is "" where none did.
-func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, refusal string) {
-	var words []string
-	left = p
-	left.Places = slices.DeleteFunc(slices.Clone(p.Places), func(place listen.Place) bool {
-		_, gone := lost[listenerKey{p.Gateway, place.Listener}]
-		return gone
-	})
-	left.Listeners = slices.DeleteFunc(slices.Clone(p.Listeners), func(name string) bool {
-		loss, gone := lost[listenerKey{p.Gateway, name}]
-		if gone {
-			words = append(words, fmt.Sprintf("%s holds %s on listener %s, and comes first", loss.By, loss.Domain, name))
+// tablesOf returns the tables of a node's root on its port that hold some of the
+// hosts. A narrower table of such a host is there when another route or a
+// listener claims it: then the node is its guest. A child takes no host away
+// from the others of its root.
+func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
+	for _, parent := range r.admitted.Get(c, key.root()).Parents {
+		held, narrower := parent.Places, []listen.Place(nil)
+		if !hosts.Every() {
+			if g := r.in.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
+				held, narrower = g.Within(held, hosts)
+			}
 		}
-		return gone
-	})
-	refusal = strings.Join(words, "; ")
-	if refusal != "" {
-		left.Refused.Message = refusal
+		tables = appendTables(tables, key.Port, parent.Gateway, held)
+		guests = appendTables(guests, key.Port, parent.Gateway, narrower)
 	}
-	if refusal != "" && len(left.Listeners) == 0 {
-		left.Refused.Reason = reasonHostnameConflict
+	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
+}
+
+func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
+	for _, place := range places {
+		table := tableOf(gateway, place)
+		if place.Port == port && !slices.Contains(out, table) {
+			out = append(out, table)
+		}
 	}
-	return left, refusal
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -28,8 +29,35 @@ type extensionOut struct {
 	Problems []manifest.Problem
 }
 
+type extensionIn struct {
+	*hintRules
+	backend    *memo.Rule[backend.Reference, backend.Resolution]
+	extensions *objects
+	invalid    *memo.Input[manifest.Key, *store.Invalid]
+}
+
+// extensionRules follow references to the services that policies name.
+type extensionRules struct {
+	in              extensionIn
+	extension       *memo.Rule[manifest.Key, *extensionOut]
+	extensionStatus *memo.Rule[manifest.Key, *status.Update]
+}
+
+func newExtensionRules(e *memo.Engine, in extensionIn) *extensionRules {
+	r := &extensionRules{in: in}
+	r.extension = memo.NewRule(e, "extension", r.runExtension, deepEqual)
+	memo.Each(r.extension, in.extensions)
+	r.extensionStatus = memo.NewRule(e, "extensionstatus", r.runExtensionStatus, deepEqual)
+	memo.Each(r.extensionStatus, in.extensions)
+	return r
+}
+
+func (r *extensionRules) report(all *problemFold) {
+	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
+}
+
 // runExtension looks at one extension by itself, and for its service.
-func (r *referenceRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
+func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
 	if !ok {
@@ -42,7 +70,7 @@ func (r *referenceRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	}
 	ref := backend.Refer(key, service.BackendRef.Object())
 	ref.GRPC = true
-	if resolution := r.backend.Get(c, ref); resolution.OK() {
+	if resolution := r.in.backend.Get(c, ref); resolution.OK() {
 		out.Backend = resolution.Key
 		extension.Service.Cluster = resolution.Cluster
 		problems = append(problems, xds.CheckExtension(key, extension)...)
@@ -66,14 +94,14 @@ func (r *referenceRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 }
 
 // absentExtension returns an extension that does not serve: it is invalid, or not there.
-func (r *referenceRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
+func (r *extensionRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	if invalid, ok := r.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
 	}
 	return &extensionOut{Missing: true, Hint: r.in.absent(c, key, "extensionRef")}
 }
 
-func (r *referenceRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *status.Update {
+func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.extensions.Get(c, key)
 	if !ok {
 		return nil
@@ -92,7 +120,7 @@ const closedUntil = "routes of the policy answer 500 until this is fixed: "
 // connect looks up the extensions that extras name, and returns the backends of their
 // services. A field whose extension cannot be used is taken out, and a problem says
 // so: the policy must not be used then.
-func (r *referenceRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
+func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
 	}
@@ -134,9 +162,4 @@ func teamService() manifest.Problem {
 		Message: "a GatewayExtension comes from files of --cluster-paths alone, as its service could change the answers to other users of the listener; policies that use it close their targets",
 		Hint:    "have the platform define it in a file of --cluster-paths, if it trusts the service",
 	}
-}
-
-// addBackends makes the Gateways of the node need the backends.
-func (out *flatOut) addBackends(backends []*backend.Key) {
-	out.Backends = backend.Unique(append(out.Backends, backends...))
 }

@@ -2,31 +2,15 @@ package translate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/memo"
-	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
-
-// graftOut is what a node adds to the tables of its root.
-type graftOut struct {
-	Tables   []tableKey
-	Entries  []*entry
-	Backends []*backend.Key
-	// Uses tells what became of policies at the rules of a child.
-	Uses []policy.Use
-	// Unresolved says what the route's own rules hand requests to in vain.
-	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Beside tells of routes that are refused under rules that others stand under.
-	Beside   []string
-	Problems []manifest.Problem
-	placed   placed
-}
 
 // bindingOut is what a child has come to under one parent, below one chain. The
 // entries of its status are made from it.
@@ -57,10 +41,10 @@ func compareBindings(a, b *bindingOf) int {
 
 type graftIn struct {
 	*hintRules
-	*attachRules
+	*contestRules
 	*hostPolicyRules
 	*offerRules
-	*budgetRules
+	*wantRules
 	*linkRules
 	flat     *memo.Rule[flatKey, *flatOut]
 	overload *memo.Rule[struct{}, *overloads]
@@ -137,18 +121,6 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// resolved reports whether the node's own rules hand requests to somebody; its
-// message tells who is left out of those that do.
-func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
-	verdict := out.Unresolved
-	if beside := route.Several(out.Beside); verdict.Good() {
-		verdict.Message = beside
-	} else if beside != "" {
-		verdict.Message += "; " + beside
-	}
-	return verdict
-}
-
 // runBinding returns the child's status for one parent; nil for a parent that
 // never asked for it, as a wildcard does of a root.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
@@ -177,4 +149,70 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		out.Resolved = out.Resolved.And(r.graft.Get(c, key.child()).resolved())
 	}
 	return out
+}
+
+// searchOf gathers what became of the routes that a Point looks for.
+func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
+	out := search{Point: point}
+	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
+	refused, _ := r.in.refused.Get(c, key)
+	for one := range refused.All() {
+		if len(out.refused) > route.Named {
+			break
+		}
+		if why, ok := one.at(point); ok && (out.live == 0 || one.matters(why)) {
+			out.refused = append(out.refused, candidate{why, one.Child, one.Cycle})
+		}
+	}
+	for _, s := range point.Selectors {
+		key := routeKey(s.Namespace + "/" + s.Value)
+		if s.Form == route.ByName && out.missing == "" {
+			if _, ok := r.in.routes.Get(c, key); !ok {
+				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, r.in.absent(c, key, "reference")
+			}
+		}
+	}
+	if out.live == 0 && len(out.refused) == 0 {
+		out.nobody, out.nobodyHint = r.nobody(c, point)
+	}
+	return out
+}
+
+// nobody says what a Point looks for in vain, and what may have been meant.
+func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
+	if point.Allowed != nil {
+		return "no route that the rule allows has named it in its parentRefs",
+			fmt.Sprintf("give a route a parentRef of kind HTTPRoute, name %s, that allowedRoutes admit", point.Rest.Source.Key.Name)
+	}
+	var words []string
+	for _, s := range point.Selectors {
+		switch {
+		case s.Form == route.ByNamespace:
+			words = append(words, fmt.Sprintf("namespace %s has no HTTPRoute without parentRefs, or with one to this route", s.Namespace))
+			hint = "only labels can be looked for in all namespaces: name the namespace of the routes"
+			if s.Namespace != route.AllNamespaces {
+				hint = "create it, or correct the namespace of the reference; a route that names other parents only is not handed anything"
+			}
+		case s.Form == route.ByLabel:
+			where := "namespace " + s.Namespace
+			if s.Namespace == "" {
+				where = "any namespace"
+			}
+			words = append(words, fmt.Sprintf("no HTTPRoute of %s has the label %s: %s", where, route.DelegationLabel, s.Value))
+			hint = r.labelHint(c, s)
+		}
+	}
+	return "no route is bound to this rule: " + route.Several(words), hint
+}
+
+func (r *graftRules) labelHint(c *memo.Ctx, s route.Selector) string {
+	offered, _ := r.in.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
+	elsewhere := offered.Routes
+	switch {
+	case s.Namespace == route.AllNamespaces && elsewhere > 0:
+		return fmt.Sprintf("the word for all namespaces is %s here (--delegation-wildcard-namespace)", r.in.WildcardNamespace)
+	case s.Namespace != "" && elsewhere > 0:
+		return fmt.Sprintf("a route of another namespace has it: correct the namespace, or write namespace: %s for all", r.in.WildcardNamespace)
+	}
+	return "give a route that label, or correct the name of the reference, which is the label's value"
 }

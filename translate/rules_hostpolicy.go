@@ -3,7 +3,6 @@ package translate
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,17 +18,6 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostPolicy is what the policies of a Gateway, of a ListenerSet of it, and of one of their
-// listeners come to: for every route of the listener's virtual hosts, where it says nothing itself.
-type hostPolicy struct {
-	policy.Resolved
-	// Extras are lowered, nil for nothing; Backends are those of their services.
-	Extras   *ir.Extras
-	Backends []*backend.Key
-	// Closed says why all these routes answer 500: a policy that cannot be used.
-	Closed *closing
-}
-
 // hostDemand is what routes have to know of a hostPolicy. An edit of a value that
 // the virtual host holds does not change it.
 type hostDemand struct {
@@ -43,7 +31,7 @@ type hostDemand struct {
 type hostPolicyIn struct {
 	*policyRules
 	*gatewayRules
-	*referenceRules
+	*extensionRules
 	gateways     *objects
 	listenerSets *objects
 	quarantine   *quarantineInputs
@@ -167,38 +155,6 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// placed are the rules of a node as they stand in tables: not everywhere as they
-// were flattened, as hosts have policies.
-type placed struct {
-	// Entries are those of the tables that have others than the node's own.
-	Entries map[tableKey][]*entry
-	// Clients are the Gateways that show backends a certificate, and its Secret.
-	Clients map[string]string
-	// Closed says by Gateway why the rules answer 500 there.
-	Closed map[string]string
-}
-
-// in returns the entries for a table; own are the node's.
-func (p placed) in(table tableKey, own []*entry) []*entry {
-	if entries, other := p.Entries[table]; other {
-		return entries
-	}
-	return own
-}
-
-func samePlaced(a, b placed) bool {
-	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) {
-		return false
-	}
-	for table, entries := range a.Entries {
-		others, ok := b.Entries[table]
-		if !ok || !slices.EqualFunc(entries, others, sameEntry) {
-			return false
-		}
-	}
-	return true
-}
-
 // place puts the entries of a route into tables under the policies of their
 // listeners, and with the certificates of their Gateways.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
@@ -245,13 +201,6 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 	return out
 }
 
-func (p *placed) close(gateway, why string) {
-	if p.Closed == nil {
-		p.Closed = map[string]string{}
-	}
-	p.Closed[gateway] = why
-}
-
 func (d *hostDemand) place(own []*entry) []*entry {
 	out := make([]*entry, len(own))
 	for i, e := range own {
@@ -286,81 +235,4 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 		panic(fmt.Sprintf("translate: %s is refused below its host: %+v", rule.Name, problems))
 	}
 	return &entry{Rule: rule, Encoded: encoded, Own: e.Own}
-}
-
-// closed returns the entry that answers 500 in place of e.
-func (e *entry) closed(by *closing) *entry {
-	rule := xds.Closed(e.Rule)
-	rule.Action.Respond.Why, rule.Action.Parts = by.Why, []ir.Part{by.At}
-	encoded, problems := xds.Route(rule)
-	if len(problems) > 0 { // its match was encoded before
-		panic(fmt.Sprintf("translate: %s is refused when it is closed: %+v", rule.Name, problems))
-	}
-	return &entry{Rule: rule, Encoded: encoded}
-}
-
-// sets reports whether the route has a value of its own for a field: by a policy or, of a
-// field that its virtual host would hold for it, by a filter.
-func (e *entry) sets(field ir.Field) bool {
-	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
-}
-
-// under returns the entry's rule with the fields of its host that are open. connected
-// are the host's extras, with the services that they name.
-func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
-	own, rule := e.Own, *e.Rule
-	if own == nil {
-		own = &policy.Resolved{}
-	}
-	open := host.Only(func(field ir.Field) bool { return !e.sets(field) })
-	merged := own.Under(&open)
-	rule.Action.Extras = merged.Extras()
-	connect(rule.Action.Extras, e.Rule.Action.Extras, connected)
-	parts := policyParts(open.Origins)
-	for _, part := range extensionParts(rule.Action.Extras) {
-		if field, ok := part.PolicyField(); ok && open.Sets(field) {
-			parts = append(parts, part)
-		}
-	}
-	parts = slices.DeleteFunc(parts, func(part ir.Part) bool { return slices.Contains(rule.Action.Parts, part) })
-	rule.Action.Parts = slices.Concat(rule.Action.Parts, parts)
-	return &rule
-}
-
-// connect takes over the extensions that others have looked up already.
-func connect(extras *ir.Extras, others ...*ir.Extras) {
-	known := map[manifest.Key]*ir.Extension{}
-	for _, other := range others {
-		for _, use := range other.Extensions() {
-			known[use.Key] = use.Extension
-		}
-	}
-	for _, use := range extras.Extensions() {
-		use.Extension = known[use.Key]
-	}
-}
-
-// rules returns the rules of the host as they work: with what the host holds for
-// them.
-func (h *hostOut) rules() iter.Seq[*ir.Rule] {
-	return func(yield func(*ir.Rule) bool) {
-		if h.Rejected != nil {
-			if !h.Rejected.Match {
-				yield(closedHost(h.Key.Gateway, h.Rejected.Words))
-			}
-			return
-		}
-		for e := range h.Table.All() {
-			rule := asServed(e.Rule)
-			if rule == nil {
-				continue
-			}
-			if rule == e.Rule && h.Policy != nil && h.Policy.Closed == nil && len(h.Policy.Origins) > 0 {
-				rule = e.under(&h.Policy.Resolved, h.Policy.Extras)
-			}
-			if !yield(rule) {
-				return
-			}
-		}
-	}
 }

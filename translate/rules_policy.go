@@ -44,13 +44,6 @@ type policyOut struct {
 	Problems        []manifest.Problem
 }
 
-// closing says why rules answer 500 in place of what they are for; nil when
-// nothing is wrong.
-type closing struct {
-	Why string
-	At  ir.Part // where that is written
-}
-
 // levelOut is what attaches to one rule of one route.
 type levelOut struct {
 	policy.Level
@@ -64,7 +57,7 @@ type levelOut struct {
 
 type policyIn struct {
 	*hintRules
-	*referenceRules
+	*extensionRules
 	aimIn
 	trafficPolicies *objects
 	routes          *objects
@@ -139,24 +132,6 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	return &policyOut{
 		Attached: &policy.Attached{Origin: &ir.Origin{Key: key}, Spec: &api.TrafficPolicySpec{}},
 		Unusable: from.Message(), Field: from.Mistakes[0].Field, Invalid: true,
-	}
-}
-
-// policyWeight reads the weight of a policy of either kind.
-func policyWeight(key manifest.Key, annotations map[string]string) (int32, []manifest.Problem) {
-	weight, readable := policy.WeightOf(annotations)
-	if readable {
-		return weight, nil
-	}
-	return 0, []manifest.Problem{annotationProblem(key, api.AnnotationPolicyWeight,
-		fmt.Sprintf("the policy weight %q is not a whole number of 32 bits; it counts as 0", annotations[api.AnnotationPolicyWeight]),
-		"write a number from -2147483648 to 2147483647, in quotes")}
-}
-
-func annotationProblem(key manifest.Key, annotation, message, hint string) manifest.Problem {
-	return manifest.Problem{
-		Code: "InvalidValue", Severity: manifest.Warning, Object: key,
-		Field: "metadata.annotations[" + annotation + "]", Message: message, Hint: hint,
 	}
 }
 

@@ -141,29 +141,6 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
-// policyParts tell which field of which policy is in force.
-func policyParts(origins []policy.FieldOrigin) []ir.Part {
-	var parts []ir.Part
-	for _, origin := range origins {
-		for _, key := range origin.From {
-			parts = append(parts, ir.Part{Kind: origin.Field.PartKind(), Object: key, Field: origin.Field.Path()})
-		}
-	}
-	return parts
-}
-
-// extensionParts tell which extensions the fields in force name.
-func extensionParts(extras *ir.Extras) []ir.Part {
-	if extras == nil {
-		return nil
-	}
-	var parts []ir.Part
-	for _, use := range extras.Extensions() {
-		parts = append(parts, ir.Part{Kind: use.Field.PartKind(), Object: use.Key, Field: use.Extension.Path()})
-	}
-	return parts
-}
-
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
 		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
@@ -183,18 +160,5 @@ func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	out.Unserved(j.closed.Why)
 	if at := rule.Position[len(rule.Position)-2]; !slices.Contains(out.Closed, at) {
 		out.Closed = append(out.Closed, at)
-	}
-}
-
-// use adds what became of policies at one rule to what the node says of them.
-func (out *flatOut) use(uses []policy.Use) {
-	for _, use := range uses {
-		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
-		switch {
-		case i < 0:
-			out.Uses = append(out.Uses, use)
-		case out.Uses[i].Fate != use.Fate:
-			out.Uses[i].Fate = policy.Merged
-		}
 	}
 }

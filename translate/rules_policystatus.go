@@ -157,20 +157,6 @@ func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targ
 	return out
 }
 
-// selectsNothing warns of a selector of a policy.
-func selectsNothing(key manifest.Key, i int) manifest.Problem {
-	return manifest.Problem{
-		Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: fmt.Sprintf("spec.targetSelectors[%d].matchLabels", i),
-		Message: "the selector matches no object in namespace " + key.Namespace + ": the policy does nothing by it",
-		Hint:    "give the labels to the objects that the policy is for, or correct the selector",
-	}
-}
-
-// lostProblem is that of a target; field is the one below the reference.
-func lostProblem(field, message, hint string) *manifest.Problem {
-	return &manifest.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Field: field, Message: message, Hint: hint}
-}
-
 func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	switch at.Kind {
 	case "Gateway":
@@ -360,9 +346,4 @@ func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 		return nil
 	}
 	return &status.Update{Key: key, Generation: generation, Status: out}
-}
-
-func ancestor(group, kind, namespace, name string) gwv1.ParentReference {
-	g, k, ns := gwv1.Group(group), gwv1.Kind(kind), gwv1.Namespace(namespace)
-	return gwv1.ParentReference{Group: &g, Kind: &k, Namespace: &ns, Name: gwv1.ObjectName(name)}
 }

@@ -139,24 +139,3 @@ func (r *policyViewRules) tlsPolicyView(c *memo.Ctx, key manifest.Key) *ir.Polic
 	}
 	return out
 }
-
-// attached returns the TrafficPolicies that attach to the way of a rule of the host: to its
-// route, to routes above it and to its listener, whatever became of them.
-func (h *hostOut) attached(rule *ir.Rule) []manifest.Key {
-	var out []manifest.Key
-	add := func(uses []policy.Use) {
-		for _, use := range uses {
-			out = append(out, use.Policy)
-		}
-	}
-	if h.Policy != nil {
-		add(h.Policy.Uses)
-	}
-	for e := range h.Table.All() {
-		if e.Rule.Name == rule.Name && e.Own != nil {
-			add(e.Own.Uses)
-			break
-		}
-	}
-	return out
-}

@@ -1,12 +1,15 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -72,4 +75,96 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 		}
 	}
 	panic(fmt.Sprintf("translate: no port %v", key))
+}
+
+// dress names the clusters of the streams of a TCP port: those that TLS goes through to
+// are spoken to as they are, others with the certificate of the Gateway.
+func dress(port *ir.Port, client string) {
+	for i := range port.Streams {
+		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
+			s.Route = s.Route.Renamed(func(cluster string) string {
+				if s.Raw() {
+					return backend.Raw(cluster)
+				}
+				return backend.As(cluster, client)
+			})
+		}
+	}
+}
+
+// lossKey is a stream that two routes ask for.
+type lossKey struct {
+	portKey
+	Listener string
+	Other    manifest.Key
+	// Wins is true if it is the other route that does not get it.
+	Wins bool
+}
+
+// loss is what one of them does not get of it: Domains as in ir.Stream.
+type loss struct {
+	lossKey
+	Route   manifest.Key
+	Domains []string
+}
+
+func compareLosses(a, b *loss) int {
+	return cmp.Or(comparePortKeys(a.portKey, b.portKey), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Other, b.Other),
+		ir.TrueFirst(!a.Wins, !b.Wins))
+}
+
+func (l *loss) String() string {
+	return fmt.Sprintf("%s goes before it, by age or else by name, and has %s listener %s", l.Other, l.what(), l.Listener)
+}
+
+// what says in words what of the listener both ask for.
+func (l *loss) what() string {
+	if l.Domains != nil {
+		return route.Several(l.Domains) + " of"
+	}
+	return "all that comes to"
+}
+
+// lossesOf yields the losses on a port, by the route that lost and, where two namespaces
+// are concerned, by the one that has it, too.
+func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
+	for i := range p.Port.Streams {
+		stream := &p.Port.Streams[i]
+		for _, rival := range stream.Behind {
+			winner := stream.Route.Origin.Key
+			l := &loss{lossKey{at, stream.Listener, winner, false}, rival.Route, rival.Domains}
+			yield(memo.Place[manifest.Key, lossKey]{Key: rival.Route, ID: l.lossKey}, l)
+			if winner.Namespace != rival.Route.Namespace {
+				w := &loss{lossKey{at, stream.Listener, rival.Route, true}, winner, rival.Domains}
+				yield(memo.Place[manifest.Key, lossKey]{Key: winner, ID: w.lossKey}, w)
+			}
+		}
+	}
+}
+
+// lossProblems tells the owners of the routes.
+func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
+	var out []manifest.Problem
+	for l := range lost.All() {
+		out = append(out, l.problem())
+	}
+	return out
+}
+
+func (l *loss) problem() manifest.Problem {
+	problem := manifest.Problem{
+		Code: "OlderRouteWins", Severity: manifest.Warning, Object: l.Route, Field: "spec.parentRefs",
+		Message: fmt.Sprintf("on port %d of Gateway %s, %s", l.Port, l.Gateway, l),
+		Hint:    "a listener of TCP or UDP serves one route: give this one a listener, and so a port, of its own",
+	}
+	if l.Domains != nil {
+		problem.Hint = "a hostname of a listener is one route's: take it out of one of them"
+	}
+	if l.Other.Namespace != l.Route.Namespace {
+		problem.Code = codeShadowed
+	}
+	if l.Wins {
+		problem.Message = fmt.Sprintf("on port %d of Gateway %s, this route has %s listener %s, which %s asks for as well", l.Port, l.Gateway, l.what(), l.Listener, l.Other)
+	}
+	return problem
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
+// codeShadowed is the code of problems about requests that another route takes.
+const codeShadowed = "Shadowed"
+
 // problemSet holds the problems of one value of one rule.
 type problemSet struct {
 	id   string

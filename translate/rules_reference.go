@@ -1,42 +1,28 @@
 package translate
 
 import (
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/memo"
-	"github.com/gatefold/gatefold/translate/status"
 )
 
 type referenceIn struct {
 	*hintRules
 	*backendObjects
-	grants     *memo.Rule[string, *backend.Grants]
-	extensions *objects
-	invalid    *memo.Input[manifest.Key, *store.Invalid]
+	grants *memo.Rule[string, *backend.Grants]
 }
 
-// referenceRules follow references to backends, and to the services that policies name.
+// referenceRules follow references to backends.
 type referenceRules struct {
-	in              referenceIn
-	backend         *memo.Rule[backend.Reference, backend.Resolution]
-	extension       *memo.Rule[manifest.Key, *extensionOut]
-	extensionStatus *memo.Rule[manifest.Key, *status.Update]
+	in      referenceIn
+	backend *memo.Rule[backend.Reference, backend.Resolution]
 }
 
 func newReferenceRules(e *memo.Engine, in referenceIn) *referenceRules {
 	r := &referenceRules{in: in}
 	r.backend = memo.NewRule(e, "backend", r.runBackend, deepEqual)
-	r.extension = memo.NewRule(e, "extension", r.runExtension, deepEqual)
-	memo.Each(r.extension, in.extensions)
-	r.extensionStatus = memo.NewRule(e, "extensionstatus", r.runExtensionStatus, deepEqual)
-	memo.Each(r.extensionStatus, in.extensions)
 	return r
-}
-
-func (r *referenceRules) report(all *problemFold) {
-	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
 }
 
 // runBackend follows one reference: kind, grant, existence, port.

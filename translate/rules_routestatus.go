@@ -61,18 +61,6 @@ func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	}
 }
 
-// anyFlat returns the rules for one port: what is wrong with them does not depend
-// on the port.
-func (m *mountOut) anyFlat() *flatOut {
-	return m.flats[0]
-}
-
-// flat returns the rules for a port that the route serves on.
-func (m *mountOut) flat(port int32) *flatOut {
-	at, _ := slices.BinarySearch(m.Attach.Ports, port)
-	return m.flats[at]
-}
-
 // runRouteStatus returns nil for a route that names no Gateway of ours.
 func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.routes.Get(c, key)
@@ -151,4 +139,23 @@ func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo
 			}
 		}
 	}
+}
+
+// streamOutcome is what status tells of a route of streams. One that has lost what it
+// asks for to older ones is accepted all the same, and says so (Gateway API,
+// conflicts).
+func (r *routeStatusRules) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
+	s := r.in.stream.Get(c, key)
+	out := outcome{Attach: s.Attach, Resolved: manifest.Verdict[gwv1.RouteConditionReason](s.Unresolved)}
+	if lost, _ := r.in.losses.Get(c, key); lost.Len() > 0 {
+		out.Lost = map[listenerKey][]string{}
+		for l := range lost.All() {
+			if l.Wins {
+				continue
+			}
+			at := listenerKey{l.Gateway, l.Listener}
+			out.Lost[at] = append(out.Lost[at], l.String())
+		}
+	}
+	return out
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// codeShadowed is the code of problems about requests that another route takes.
-const codeShadowed = "Shadowed"
-
 // shadow is a match that never serves in a table, as another one has its requests.
 type shadow struct {
 	shadowKey
@@ -142,11 +139,6 @@ func (s spot) String() string {
 	return out
 }
 
-// matchField is the place of a rule's match in its object.
-func matchField(rule *ir.Rule) string {
-	return fmt.Sprintf("%s.matches[%d]", ruleField(rule), rule.Position[len(rule.Position)-1])
-}
-
 // shadowProblems warns once of a match and the one that has its requests, however many
 // hosts and ports they meet at.
 func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
@@ -185,4 +177,28 @@ func (s *shadow) problem(more int) manifest.Problem {
 	problem.Message = fmt.Sprintf("this match gets no request for %s: %s is the same, and comes first: %s", requests, s.By, s.Why)
 	problem.Hint = "remove one of the two, or make them differ in path, method, headers, query parameters or hostnames"
 	return problem
+}
+
+// runTwins returns the twins of a host that are reported, the same for equal tables.
+func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
+	host := r.in.host.Get(c, key)
+	if host == nil {
+		return nil
+	}
+	told := tellers{}
+	for _, group := range host.Twins {
+		firsts := map[string]*entry{} // by the hosts that they serve here
+		for _, e := range group {
+			hosts := hostsIn(key.Domain, e.Rule)
+			first, had := firsts[hosts]
+			if !had {
+				firsts[hosts] = e
+				continue
+			}
+			if t := (twin{first, e}); told.wants(t) {
+				twins = append(twins, t)
+			}
+		}
+	}
+	return twins
 }

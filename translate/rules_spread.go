@@ -27,13 +27,9 @@ import (
 // as a root may be shared. Its rules are made once before, as many as rules_budget.go allows, and
 // its copies are not.
 
-const (
-	// freeTables are the tables that each match may always stand in: two hostnames, on HTTP
-	// and HTTPS.
-	freeTables = 4
-	// maxCopies is the default of Options.MaxCopies.
-	maxCopies = 50_000
-)
+// freeTables are the tables that each match may always stand in: two hostnames, on HTTP
+// and HTTPS.
+const freeTables = 4
 
 // shareKey names what a route puts into tables by itself or, with Child, what this one puts
 // there below it.
@@ -322,20 +318,6 @@ func (o *overloads) problems() []manifest.Problem {
 		})
 	}
 	return problems
-}
-
-// tables counts the tables that a route's places are in.
-func (a *attachOut) tables() int {
-	if a == nil {
-		return 0
-	}
-	seen := map[tableKey]struct{}{}
-	for _, parent := range a.Parents {
-		for _, place := range parent.Places {
-			seen[tableOf(parent.Gateway, place)] = struct{}{}
-		}
-	}
-	return len(seen)
 }
 
 // where says where a route attaches, without its places when they are too many.

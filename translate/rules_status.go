@@ -5,7 +5,6 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -47,26 +46,6 @@ func newGatewayStatusRules(e *memo.Engine, in gatewayStatusIn) *gatewayStatusRul
 	r.gatewayStatus = memo.NewRule(e, "gatewaystatus", r.runGatewayStatus, deepEqual)
 	memo.Each(r.gatewayStatus, in.gateways)
 	return r
-}
-
-// count is the step of a fold that counts its members.
-func count[ID comparable](n int, members []memo.Member[ID, struct{}]) int {
-	for _, m := range members {
-		switch {
-		case !m.Had:
-			n++
-		case !m.Has:
-			n--
-		}
-	}
-	return n
-}
-
-func gatewayProblems(g *listen.Gateway) []manifest.Problem {
-	if g == nil {
-		return nil
-	}
-	return g.Problems
 }
 
 // runClassStatus returns nil for a class of another controller.

@@ -1,10 +1,9 @@
 package translate
 
 import (
+	"crypto/sha256"
 	"hash/maphash"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -12,31 +11,6 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// hostOut is one virtual host.
-type hostOut struct {
-	Key     tableKey
-	Encoded xds.Host
-	// Compiled is true if Encoded is no list of the routes.
-	Compiled bool
-	Table    memo.Ordered[*entry]
-	// OnePaths are rules of one path that are many.
-	OnePaths []onePath
-	// Twins are groups of rules that match the same requests.
-	Twins [][]*entry
-	// Policy holds for the routes that say nothing themselves, nil for none.
-	Policy *hostPolicy
-	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
-	Rejected *Refusal
-}
-
-func sameHost(a, b *hostOut) bool {
-	return a == b || a != nil && b != nil && a.Policy == b.Policy && reflect.DeepEqual(a.Rejected, b.Rejected) && a.Table.Same(b.Table) && a.Encoded.Same(b.Encoded)
-}
-
-func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
-
-func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
 
 type tableIn struct {
 	*hostPolicyRules
@@ -58,7 +32,7 @@ type tableRules struct {
 func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 	r := &tableRules{in: in}
 	r.groupTwins = groupTwins(maphash.MakeSeed())
-	r.table = memo.NewFold[tableKey, string, *entry](e, "table", r.tableStep(), sameTable)
+	r.table = memo.NewFold[tableKey, string, *entry](e, "table", tableStep(r.groupTwins), sameTable)
 	memo.From(r.table, in.mount, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range m.placed.in(key, flat.Entries) {
@@ -94,13 +68,8 @@ func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 }
 
 func (r *tableRules) report(all *problemFold) {
-	problemsFrom(all, "host", r.host, onePathProblems)
+	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
-
-// mark begins the ID of a member without a rule. It keeps a host from wider ones
-// that a listener claims, or a route of which nothing stands there itself: the
-// host exists, and answers 404.
-const mark = "mark "
 
 // markHosts puts a mark into the table of every host that a listener claims.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
@@ -110,11 +79,6 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	for _, place := range g.Places() {
 		yield(memo.Place[tableKey, string]{Key: tableOf(g.Name, place), ID: mark}, nil)
 	}
-}
-
-// tableOf names the table of a place of a Gateway.
-func tableOf(gateway string, at listen.Place) tableKey {
-	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }
 
 // runHost returns nil for a host that has guests alone (see tablesOf): no virtual
@@ -138,19 +102,16 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// extras are those that the host holds for its routes.
-func (h *hostOut) extras() *ir.Extras {
-	if h.Policy == nil {
+// rejectionOf returns what Envoys said of a virtual host in this form, nil when they took it.
+func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Refusal {
+	at := refusedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
+	all, _ := r.in.quarantine.hosts.Get(c, at)
+	if len(all) == 0 {
 		return nil
 	}
-	return h.Policy.Extras
-}
-
-// linear encodes the host with its routes as one list.
-func (h *hostOut) linear() xds.Host {
-	routes := make([][]byte, 0, h.Table.Len())
-	for e := range h.Table.All() {
-		routes = append(routes, e.Encoded)
+	frame := xds.VirtualHost(key.Domain, extras, nil).Bytes()
+	if said, rejected := all[RefusedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]; rejected {
+		return &said
 	}
-	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
+	return nil
 }

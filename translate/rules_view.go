@@ -2,7 +2,6 @@ package translate
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/backend"
@@ -45,10 +44,6 @@ func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
 	return r
 }
 
-func comparePortKeys(a, b portKey) int {
-	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
-}
-
 func compareHosts(a, b *hostOut) int {
 	return cmp.Or(comparePortKeys(a.Key.portKey, b.Key.portKey), strings.Compare(a.Key.Chain, b.Key.Chain), compareDomains(a, b))
 }
@@ -58,33 +53,3 @@ func comparePorts(a, b *portOut) int {
 }
 
 func compareClusters(a, b *clusterOut) int { return strings.Compare(a.Source.Name, b.Source.Name) }
-
-// build lays hosts below their ports, and ports below their Gateways.
-func (l lastView) build() *ir.View {
-	byPort := map[portKey][]ir.HostView{}
-	for h := range l.hosts.All() {
-		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
-			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(), Attached: h.attached,
-		})
-	}
-	view := &ir.View{
-		Clusters: make(map[string]*ir.Cluster, l.clusters.Len()), Policies: slices.Collect(l.policies.All()), Certificates: l.inUse,
-		Bounds: make(map[string]ir.Hosts, l.bounds.Len()),
-	}
-	for b := range l.bounds.All() {
-		view.Bounds[b.Namespace.Name] = b.Hosts
-	}
-	for c := range l.clusters.All() {
-		view.Clusters[c.Source.Name] = c.Source
-	}
-	for p := range l.ports.All() {
-		last := len(view.Gateways) - 1
-		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
-			view.Gateways = append(view.Gateways, ir.GatewayView{Name: p.Port.Gateway})
-			last++
-		}
-		key := portKey{p.Port.Gateway, int32(p.Port.Port), p.Port.UDP}
-		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key]})
-	}
-	return view
-}

@@ -3,75 +3,16 @@ package translate
 import (
 	"cmp"
 	"maps"
-	"net/netip"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
-	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// Options are what translation depends on beside the objects.
-type Options struct {
-	// Bind are the IP addresses for Gateways that name none: all interfaces,
-	// when empty 0.0.0.0.
-	Bind []string
-	// AddressPool has an address for each Gateway that names none, in place of
-	// Bind; it is not valid for no pool.
-	AddressPool netip.Prefix
-	// Guard says which endpoints must not be used.
-	Guard backend.Guard
-	// WildcardNamespace is the word that stands for all namespaces in a label
-	// reference (EP-10943); "all" when empty.
-	WildcardNamespace string
-	// Weighted turns the weights of routes on (EP-11466).
-	Weighted bool
-	// WeightScope says what the weight of a route is compared with; VirtualHost when
-	// empty. It means nothing while weights are off.
-	WeightScope WeightScope
-	// TrustedHops is ir.Settings.TrustedHops of all ports.
-	TrustedHops uint32
-	// MaxDepth is how many routes may stand above each other; 32 when 0.
-	MaxDepth int
-	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
-	// for one host; 200,000 when 0. A folder of few routes has a lower bound.
-	MaxRoutes int
-	// MaxCopies bounds what copies of matches in tables cost Envoy beyond four for each match, in
-	// plain routes (docs/scale.md#copies-of-a-match); 50,000 when 0.
-	MaxCopies int
-	// SystemCA is where Envoy finds the certificates of authorities of the system that
-	// it runs on; those of Debian, Alpine and Envoy's images when empty.
-	SystemCA string
-	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
-	// it two Envoys of one user share the port, and each gets a part of the requests.
-	ExclusivePorts bool
-}
-
-// WeightScope says which rules the weight of a route goes before.
-type WeightScope string
-
-// The scopes. The first is that of EP-11466, and kgateway's.
-const (
-	VirtualHost WeightScope = "virtual-host" // all of lower weight for the same host
-	Siblings    WeightScope = "siblings"     // those below the same match of a delegating rule
-)
-
-// maxDepth is the default of Options.MaxDepth (docs/design/routes.md).
-const maxDepth = 32
-
-// SystemCA is the default of Options.SystemCA.
-const SystemCA = "/etc/ssl/certs/ca-certificates.crt"
-
-// maxRoutes is the default of Options.MaxRoutes (docs/design/routes.md).
-const maxRoutes = 200_000
 
 // Translator keeps what was translated, so that a Change costs what it changes.
 // It has one owner.
@@ -92,14 +33,7 @@ type Translator struct {
 
 // New returns a Translator that knows no objects.
 func New(options Options) *Translator {
-	if len(options.Bind) == 0 {
-		options.Bind = []string{"0.0.0.0"}
-	}
-	options.WildcardNamespace = cmp.Or(options.WildcardNamespace, route.AllNamespaces)
-	options.MaxDepth = cmp.Or(options.MaxDepth, maxDepth)
-	options.MaxRoutes = cmp.Or(options.MaxRoutes, maxRoutes)
-	options.SystemCA = cmp.Or(options.SystemCA, SystemCA)
-	options.MaxCopies = cmp.Or(options.MaxCopies, maxCopies)
+	options = options.withDefaults()
 	engine := memo.New()
 	in := newInputs(engine)
 	net := newNetwork(engine, in, options)
@@ -211,72 +145,85 @@ func (t *Translator) statuses() []status.Update {
 	return out
 }
 
-// lastView follows the folds that gather everything, so that a Result can show
-// the state at its time.
-type lastView struct {
-	hosts    memo.Ordered[*hostOut]
-	ports    memo.Ordered[*portOut]
-	clusters memo.Ordered[*clusterOut]
-	policies memo.Ordered[*ir.Policy]
-	bounds   memo.Ordered[listen.Bound]
-	sets     memo.Ordered[problemSet]
-	problems []manifest.Problem
-	stale    bool
-
-	inUse   []ir.Certificate
-	trusted []ir.Authorities
-}
-
-func (l *lastView) watch(net *network) {
-	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
-	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
-	memo.Watch(net.policyViews.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
-	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
-	memo.Watch(net.views.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
-	memo.Watch(net.secrets.allSecrets, l.setSecrets)
-	memo.Watch(net.trusts.allTrusts, l.setTrusts)
-	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
-}
-
-// allProblems joins the sets; it walks them only after one changed, and returns the list
-// of before where the problems are the same.
-func (l *lastView) allProblems() []manifest.Problem {
-	if l.stale {
-		var all []manifest.Problem
-		for set := range l.sets.All() {
-			all = append(all, set.list...)
+// infras drains the sink of what Gateways need.
+func (t *Translator) infras() []ir.InfraUpdate {
+	var out []ir.InfraUpdate
+	for key, change := range t.infra.Drain() {
+		if !reflect.DeepEqual(change.Old, change.New) {
+			out = append(out, ir.InfraUpdate{Gateway: key.Namespace + "/" + key.Name, Infra: change.New})
 		}
-		manifest.SortProblems(all)
-		if all = slices.Compact(all); !slices.Equal(all, l.problems) {
-			l.problems = slices.Clip(all)
+	}
+	slices.SortFunc(out, func(a, b ir.InfraUpdate) int { return cmp.Compare(a.Gateway, b.Gateway) })
+	return out
+}
+
+// former is what a Translator had under a key before a Change that is not done.
+type former struct {
+	key     manifest.Key
+	object  *manifest.Object // nil for none
+	invalid *store.Invalid   // nil for none
+}
+
+// Take takes in a Change as Apply does, and returns nothing of what it made: the next
+// Apply returns it, together with what that one makes. So objects that are only expected can
+// be translated before the folder is read, and one Change in several parts.
+//
+// stop, where it is not nil, interrupts the work: Take returns its error. The Translator is
+// then to be given more, which continues the work, or to be reverted.
+func (t *Translator) Take(stop memo.Stop, change store.Change) error {
+	for _, object := range change.Set {
+		t.remember(object.Key)
+		t.in.set(object)
+	}
+	for _, key := range change.Gone {
+		t.remember(key)
+		t.in.remove(key)
+	}
+	for _, invalid := range change.Invalid {
+		t.remember(invalid.Key)
+		t.in.invalid.Set(invalid.Key, invalid)
+	}
+	err := t.engine.Flush(stop)
+	if err == nil {
+		t.undo = nil
+	}
+	return err
+}
+
+// Revert takes back the Changes that Take did not come to the end of. The next Take or Apply
+// runs what that makes necessary. A Translator that a panic left between two states cannot be
+// reverted, and must not be used any more: false.
+func (t *Translator) Revert() (usable bool) {
+	if t.engine.Torn() {
+		return false
+	}
+	undo := t.undo
+	t.undo = nil
+	for _, was := range slices.Backward(undo) {
+		if t.in.remove(was.key); was.object != nil {
+			t.in.set(was.object)
 		}
-		l.stale = false
+		if was.invalid != nil {
+			t.in.invalid.Set(was.key, was.invalid)
+		}
 	}
-	return l.problems
+	return !t.engine.Torn()
 }
 
-// setSecrets lists the certificates in use, once they changed.
-func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
-	l.inUse = make([]ir.Certificate, 0, secrets.Len())
-	for s := range secrets.All() {
-		l.inUse = append(l.inUse, s.Certificate)
+// Former returns the object that is served under a key, as it was before the Changes that
+// Take did not come to the end of; nil for none.
+func (t *Translator) Former(key manifest.Key) *manifest.Object {
+	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
+		return t.undo[first].object
 	}
+	return t.in.object(key)
 }
 
-// setTrusts lists the objects whose authorities are trusted, once they changed. One may
-// stand in several trusts.
-func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
-	l.trusted = nil
-	for t := range trusts.All() {
-		l.trusted = append(l.trusted, t.Authorities...)
-	}
-	slices.SortFunc(l.trusted, func(a, b ir.Authorities) int { return manifest.CompareKeys(a.Object, b.Object) })
-	l.trusted = slices.Compact(l.trusted)
+// remember notes what is there under a key, for Revert.
+func (t *Translator) remember(key manifest.Key) {
+	invalid, _ := t.in.invalid.Peek(key)
+	t.undo = append(t.undo, former{key, t.in.object(key), invalid})
 }
 
-// view returns a function that builds the View of this moment once.
-func (l *lastView) view() func() *ir.View {
-	now := *l
-	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // no View shows them
-	return sync.OnceValue(now.build)
-}
+// Quarantine makes set what is refused, from the next Apply on.
+func (t *Translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }

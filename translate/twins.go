@@ -9,7 +9,6 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
-	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -77,30 +76,6 @@ func twinsAmong(group []*entry) []*entry {
 
 // twin is two entries of a host that serve the same requests: Later never does.
 type twin struct{ First, Later *entry }
-
-// runTwins returns the twins of a host that are reported, the same for equal tables.
-func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
-	host := r.in.host.Get(c, key)
-	if host == nil {
-		return nil
-	}
-	told := tellers{}
-	for _, group := range host.Twins {
-		firsts := map[string]*entry{} // by the hosts that they serve here
-		for _, e := range group {
-			hosts := hostsIn(key.Domain, e.Rule)
-			first, had := firsts[hosts]
-			if !had {
-				firsts[hosts] = e
-				continue
-			}
-			if t := (twin{first, e}); told.wants(t) {
-				twins = append(twins, t)
-			}
-		}
-	}
-	return twins
-}
 
 // hostsIn returns the hosts of a table that a rule serves: "" for all of them.
 func hostsIn(domain string, rule *ir.Rule) string {

@@ -65,9 +65,58 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	return r
 }
 
+// declareListenerSets declares what is read of ListenerSets, before their Gateways.
+func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
+	r.listenerSet = memo.NewRule(e, "listenerset", r.runListenerSet, deepEqual)
+	memo.Each(r.listenerSet, r.in.listenerSets)
+	r.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, "joined", gather[manifest.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
+	memo.From(r.joined, r.listenerSet, func(key manifest.Key, s *listen.Set, yield func(memo.Place[string, manifest.Key], *listen.Set)) {
+		if s != nil && s.Refused.Good() {
+			yield(memo.Place[string, manifest.Key]{Key: s.Gateway, ID: key}, s)
+		}
+	}, identical)
+}
+
 func (r *gatewayRules) report(all *problemFold) {
 	problemsFrom(all, "gateway", r.gateway, gatewayProblems)
 	problemsFrom(all, "listenerset", r.listenerSet, setProblems)
+}
+
+func gatewayProblems(g *listen.Gateway) []manifest.Problem {
+	if g == nil {
+		return nil
+	}
+	return g.Problems
+}
+
+func setProblems(s *listen.Set) []manifest.Problem {
+	if s == nil {
+		return nil
+	}
+	return s.Problems
+}
+
+// runListenerSet returns nil for a set of a Gateway that is not ours.
+func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set {
+	object, ok := r.in.listenerSets.Get(c, key)
+	if !ok {
+		return nil
+	}
+	parent, exists := r.in.gateways.Get(c, listen.ParentOf(object))
+	if exists {
+		gateway, _ := manifest.As[*gwv1.Gateway](parent)
+		if !r.in.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
+			return nil
+		}
+	}
+	return listen.ReadSet(object, parent, listen.SetReferences{
+		Bound:  r.in.bound.Get(c, key.Namespace),
+		Labels: func() map[string]string { return r.in.namespaceLabels(c, key.Namespace) },
+		Absent: func(gateway manifest.Key) string { return r.in.absent(c, gateway, "parentRef") },
+		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate {
+			return r.in.certificate.Get(c, refer(key, ref))
+		},
+	})
 }
 
 // runListeners returns nil for a Gateway that is not ours.
@@ -155,4 +204,37 @@ func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	}
 	_, exists := r.in.gateways.Get(c, parent)
 	return !exists || r.listeners.Get(c, parent) != nil
+}
+
+// runClient names the Secret of a Gateway's certificate, "" for none that can be used.
+func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
+	if g := r.listeners.Get(c, gateway); g != nil {
+		if secret, ok := g.Shows(); ok {
+			return secret.Namespace + "/" + secret.Name
+		}
+	}
+	return ""
+}
+
+// clientOf is runClient for all Gateways. Most have no certificate, and need no cell to
+// know it.
+func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
+	key := ir.GatewayKey(gateway)
+	if len(r.in.clientIndex.Get(c, key)) == 0 {
+		return ""
+	}
+	return r.client.Get(c, key)
+}
+
+// runInfra returns nil for a Gateway that is not ours.
+func (r *gatewayRules) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
+	g := r.gateway.Get(c, key)
+	if g == nil {
+		return nil
+	}
+	infra := &ir.Infra{Gateway: g.Name, Origin: g.Origin, Addresses: g.Addresses}
+	for _, port := range g.Ports() {
+		infra.Ports = append(infra.Ports, port.Port)
+	}
+	return infra
 }

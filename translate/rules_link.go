@@ -2,107 +2,20 @@ package translate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// The tree below a root: a node is a route under one chain of parents (flatKey),
-// a link is a parent's node and a candidate for a child. Nodes lead to links and
-// links to nodes; a value is empty when what it hangs on is gone, so that a
-// subtree whose root is taken away falls from the top.
-
-// linkKey names a pair of a parent's node and a candidate.
-type linkKey struct {
-	Parent flatKey
-	Child  manifest.Key
-}
-
-func (k linkKey) String() string { return k.Parent.String() + " → " + k.Child.String() }
-
-// child returns the key of the child's node.
-func (k linkKey) child() flatKey {
-	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
-}
-
-// path is the key's chain of routes, root first.
-func (k flatKey) path() string {
-	name := k.Route.Namespace + "/" + k.Route.Name
-	if k.Via == "" {
-		return name
-	}
-	return k.Via + ">" + name
-}
-
-// link returns the link that a child's node hangs on.
-func (k flatKey) link() linkKey {
-	via, last := "", k.Via
-	if i := strings.LastIndexByte(k.Via, '>'); i >= 0 {
-		via, last = k.Via[:i], k.Via[i+1:]
-	}
-	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
-}
-
-// root returns the route at the top.
-func (k flatKey) root() manifest.Key {
-	if k.Via == "" {
-		return k.Route
-	}
-	name, _, _ := strings.Cut(k.Via, ">")
-	return routeKey(name)
-}
-
-// routeKey returns the key of the HTTPRoute "namespace/name".
-func routeKey(name string) manifest.Key {
-	namespace, name, _ := strings.Cut(name, "/")
-	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
-}
-
-// pointsOut is what links read of a node, so that an edit of the node's other
-// rules does not reach its children.
-type pointsOut struct {
-	Points []*route.Point
-	Hosts  ir.Hosts
-	// Closed tells whether children of a namespace are over the budget; "" stands for those
-	// that it does not have.
-	Closed map[string]bool
-}
-
-// shuts reports whether children of the namespace are over the budget, so that their
-// links fall, which their nodes hold.
-func (out *pointsOut) shuts(namespace string) bool {
-	if closed, ok := out.Closed[namespace]; ok {
-		return closed
-	}
-	return out.Closed[""]
-}
-
-// linkOut is what a pair has come to.
-type linkOut struct {
-	route.Linked
-	// Hosts are those of the root that the child serves.
-	Hosts ir.Hosts
-	// Cycle is true if the child stands above itself.
-	Cycle bool
-}
-
-// pointKey names a Point of a node.
-type pointKey struct {
-	Node  flatKey
-	Point string
-}
-
 type linkIn struct {
 	*namespaceRules
-	*attachRules
-	*budgetRules
+	*contestRules
+	*wantRules
 	flat   *memo.Rule[flatKey, *flatOut]
 	routes *objects
 	Options
@@ -179,18 +92,6 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 			Hint: "delegate over fewer levels, or raise --max-delegation-depth"})
 	}
 	return r.narrow(c, key, object, out)
-}
-
-// refuse takes all links away, for one reason.
-func (out *linkOut) refuse(why route.Refusal) *linkOut {
-	out.Links, out.Refused = nil, []route.Refusal{why}
-	return out
-}
-
-// above reports whether the route stands on the chain of the node, itself
-// included.
-func (k flatKey) above(route manifest.Key) bool {
-	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)
 }
 
 // narrow intersects the hosts of the parent with those of an included child (GEP-1058,

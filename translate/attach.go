@@ -1,0 +1,117 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+)
+
+// attachOut says where a route attaches, and why not elsewhere.
+type attachOut struct {
+	Origin  *ir.Origin
+	Parents []parentOut
+	// Ports are those that the route serves on, sorted.
+	Ports    []int32
+	Problems []manifest.Problem
+	// Bound says which hosts the namespace may serve, where it asks for others or for all.
+	Bound string
+	// Lost are the hosts that routes of the other kind have, by listener.
+	Lost map[listenerKey]listen.Loss
+}
+
+// parentOut is one parentRef.
+type parentOut struct {
+	Ref     gwv1.ParentReference
+	Index   int // in parentRefs
+	Gateway string
+	listen.Attachment
+}
+
+// parentKey names the object with listeners that a parentRef leads to.
+func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
+	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
+	if ref.Kind != nil {
+		parent.Kind = string(*ref.Kind)
+	}
+	if ref.Namespace != nil {
+		parent.Namespace = string(*ref.Namespace)
+	}
+	return parent
+}
+
+// toListeners reports whether a parentRef names an object that has listeners.
+func toListeners(ref gwv1.ParentReference) bool {
+	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
+}
+
+// strangeParent refuses a parentRef to what no route of its kind stands under.
+func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
+	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
+	if ref.Kind != nil {
+		kind = string(*ref.Kind)
+	}
+	if key.Kind == "HTTPRoute" {
+		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute stands under a Gateway, a ListenerSet or another HTTPRoute"
+	}
+	if like := manifest.Nearest(kind, kinds); like != "" {
+		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)
+	}
+	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
+}
+
+func parentProblem(key manifest.Key, i int, code, message, hint string) manifest.Problem {
+	return manifest.Problem{
+		Code: code, Severity: manifest.Error, Object: key,
+		Field: fmt.Sprintf("spec.parentRefs[%d]", i), Message: message, Hint: hint,
+	}
+}
+
+// tables counts the tables that a route's places are in.
+func (a *attachOut) tables() int {
+	if a == nil {
+		return 0
+	}
+	seen := map[tableKey]struct{}{}
+	for _, parent := range a.Parents {
+		for _, place := range parent.Places {
+			seen[tableOf(parent.Gateway, place)] = struct{}{}
+		}
+	}
+	return len(seen)
+}
+
+// without leaves the listeners out that do not take the route; refusal says why,
+// and is "" where none did.
+func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, refusal string) {
+	var words []string
+	left = p
+	left.Places = slices.DeleteFunc(slices.Clone(p.Places), func(place listen.Place) bool {
+		_, gone := lost[listenerKey{p.Gateway, place.Listener}]
+		return gone
+	})
+	left.Listeners = slices.DeleteFunc(slices.Clone(p.Listeners), func(name string) bool {
+		loss, gone := lost[listenerKey{p.Gateway, name}]
+		if gone {
+			words = append(words, fmt.Sprintf("%s holds %s on listener %s, and comes first", loss.By, loss.Domain, name))
+		}
+		return gone
+	})
+	refusal = strings.Join(words, "; ")
+	if refusal != "" {
+		left.Refused.Message = refusal
+	}
+	if refusal != "" && len(left.Listeners) == 0 {
+		left.Refused.Reason = reasonHostnameConflict
+	}
+	return left, refusal
+}
+
+// reasonHostnameConflict refuses a route whose hosts another kind of route holds; the
+// Gateway API names no reason for it.
+const reasonHostnameConflict gwv1.RouteConditionReason = "HostnameConflict"

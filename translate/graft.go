@@ -1,0 +1,153 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// graftOut is what a node adds to the tables of its root.
+type graftOut struct {
+	Tables   []tableKey
+	Entries  []*entry
+	Backends []*backend.Key
+	// Uses tells what became of policies at the rules of a child.
+	Uses []policy.Use
+	// Unresolved says what the route's own rules hand requests to in vain.
+	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
+	// Beside tells of routes that are refused under rules that others stand under.
+	Beside   []string
+	Problems []manifest.Problem
+	placed   placed
+}
+
+// resolved reports whether the node's own rules hand requests to somebody; its
+// message tells who is left out of those that do.
+func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
+	verdict := out.Unresolved
+	if beside := route.Several(out.Beside); verdict.Good() {
+		verdict.Message = beside
+	} else if beside != "" {
+		verdict.Message += "; " + beside
+	}
+	return verdict
+}
+
+// search is what a Point has found of the routes that it looks for.
+type search struct {
+	*route.Point
+	live    int
+	refused []candidate // the first of them, cycles before others
+	// missing is a route that it refers to by name and that does not exist.
+	missing, missingHint string
+	missingRef           int
+	// nobody says in words what it looks for.
+	nobody, nobodyHint string
+}
+
+// candidate is a route that does not stand under a Point, and why.
+type candidate struct {
+	route.Refusal
+	Child manifest.Key
+	Cycle bool
+}
+
+func (c candidate) String() string { return c.Child.String() + " is not accepted (" + c.Message + ")" }
+
+// refusals names the candidates that are refused, the first of many.
+func (s search) refusals() string {
+	text := route.Several(s.refused[:min(len(s.refused), route.Named)])
+	if len(s.refused) > route.Named {
+		text += "; and others"
+	}
+	return text
+}
+
+// complain says that requests are handed to nobody, or in a cycle, or that some
+// routes do not take them.
+func (out *graftOut) complain(s search) {
+	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
+	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
+	switch {
+	case s.missing != "":
+		problem.Field = fmt.Sprintf("%s.backendRefs[%d]", at, s.missingRef)
+		problem.Message, problem.Hint = s.missing+" does not exist", s.missingHint
+	case len(s.refused) > 0 && s.refused[0].Cycle:
+		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.refused[0].Message
+		problem.Hint = "take the reference that closes the cycle out"
+		if s.live > 0 {
+			problem.Severity = manifest.Warning
+		}
+	case s.live > 0:
+		out.beside(at, s)
+		return
+	case len(s.refused) > 0:
+		problem.Message = "no route is bound to this rule: " + s.refusals()
+		problem.Hint = cmp.Or(s.refused[0].Hint, "gatefold status shows what is wrong with it")
+	default:
+		problem.Message, problem.Hint = s.nobody, s.nobodyHint
+	}
+	out.Problems = append(out.Problems, problem)
+	if out.Unresolved.Good() {
+		out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteConditionReason(problem.Code), Message: at + ": " + problem.Message}
+	} else if more := at + ": " + problem.Message; !strings.Contains(out.Unresolved.Message, more) {
+		out.Unresolved.Message += "; " + more
+	}
+}
+
+// beside notes routes that are refused where others stand: the parent's status
+// tells of all, and there is a warning of those that its rule names and that do
+// not want it.
+func (out *graftOut) beside(at string, s search) {
+	if len(s.refused) == 0 {
+		return
+	}
+	if note := at + ": " + s.refusals(); !slices.Contains(out.Beside, note) {
+		out.Beside = append(out.Beside, note)
+	}
+	for _, refused := range s.refused {
+		if refused.Reason != route.ReasonNotAllowedByParent {
+			continue // its owner is told
+		}
+		for _, selector := range s.Selectors {
+			if selector.Form != route.ByName || routeKey(selector.Namespace+"/"+selector.Value) != refused.Child {
+				continue
+			}
+			problem := manifest.Problem{Code: string(refused.Reason), Severity: manifest.Warning, Object: s.Rest.Source.Key,
+				Field: fmt.Sprintf("%s.backendRefs[%d]", at, selector.Ref), Message: refused.String(), Hint: refused.Hint}
+			if !slices.Contains(out.Problems, problem) {
+				out.Problems = append(out.Problems, problem)
+			}
+		}
+	}
+}
+
+// tooMany says that a rule hands nothing on.
+func (out *graftOut) tooMany(point *route.Point, over *stoppedBranch) {
+	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
+	which := "routes"
+	if over.Space != "" {
+		which = "routes of namespace " + over.Space
+	}
+	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules on the host %s, and the limit is %d", which, over.Root, over.budgetOut.Rules, over.Host, over.Limit)
+	hint := "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
+	if over.Few {
+		hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
+	} else {
+		hint += "or raise --max-routes-per-host"
+	}
+	out.Problems = append(out.Problems, manifest.Problem{
+		Code: "TooManyRoutes", Severity: manifest.Error, Object: point.Rest.Source.Key, Field: at,
+		Message: message + "; the rule answers 500",
+		Hint:    hint,
+	})
+	out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + message}
+}

@@ -1,0 +1,146 @@
+package translate
+
+import (
+	"iter"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// hostOut is one virtual host.
+type hostOut struct {
+	Key     tableKey
+	Encoded xds.Host
+	// Compiled is true if Encoded is no list of the routes.
+	Compiled bool
+	Table    memo.Ordered[*entry]
+	// OnePaths are rules of one path that are many.
+	OnePaths []onePath
+	// Twins are groups of rules that match the same requests.
+	Twins [][]*entry
+	// Policy holds for the routes that say nothing themselves, nil for none.
+	Policy *hostPolicy
+	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
+	Rejected *Refusal
+}
+
+// hostPolicy is what the policies of a Gateway, of a ListenerSet of it, and of one of their
+// listeners come to: for every route of the listener's virtual hosts, where it says nothing itself.
+type hostPolicy struct {
+	policy.Resolved
+	// Extras are lowered, nil for nothing; Backends are those of their services.
+	Extras   *ir.Extras
+	Backends []*backend.Key
+	// Closed says why all these routes answer 500: a policy that cannot be used.
+	Closed *closing
+}
+
+func sameHost(a, b *hostOut) bool {
+	return a == b || a != nil && b != nil && a.Policy == b.Policy && reflect.DeepEqual(a.Rejected, b.Rejected) && a.Table.Same(b.Table) && a.Encoded.Same(b.Encoded)
+}
+
+func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
+
+// problems warn of rules of one path that are many.
+func (h *hostOut) problems() (problems []manifest.Problem) {
+	if h == nil {
+		return nil
+	}
+	for _, path := range h.OnePaths {
+		problems = append(problems, path.problem(h.Key.Domain))
+	}
+	return problems
+}
+
+// extras are those that the host holds for its routes.
+func (h *hostOut) extras() *ir.Extras {
+	if h.Policy == nil {
+		return nil
+	}
+	return h.Policy.Extras
+}
+
+// linear encodes the host with its routes as one list.
+func (h *hostOut) linear() xds.Host {
+	routes := make([][]byte, 0, h.Table.Len())
+	for e := range h.Table.All() {
+		routes = append(routes, e.Encoded)
+	}
+	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
+}
+
+// rules returns the rules of the host as they work: with what the host holds for
+// them.
+func (h *hostOut) rules() iter.Seq[*ir.Rule] {
+	return func(yield func(*ir.Rule) bool) {
+		if h.Rejected != nil {
+			if !h.Rejected.Match {
+				yield(closedHost(h.Key.Gateway, h.Rejected.Words))
+			}
+			return
+		}
+		for e := range h.Table.All() {
+			rule := asServed(e.Rule)
+			if rule == nil {
+				continue
+			}
+			if rule == e.Rule && h.Policy != nil && h.Policy.Closed == nil && len(h.Policy.Origins) > 0 {
+				rule = e.under(&h.Policy.Resolved, h.Policy.Extras)
+			}
+			if !yield(rule) {
+				return
+			}
+		}
+	}
+}
+
+// asServed returns the rule as Envoys serve it that rejected it, nil when they have it not.
+func asServed(rule *ir.Rule) *ir.Rule {
+	switch {
+	case rule.Rejected == nil:
+		return rule
+	case rule.Rejected.Match:
+		return nil
+	}
+	closed := xds.Closed(rule)
+	closed.Action.Respond.Why = "an Envoy rejected the rule: " + rule.Rejected.Words
+	closed.Action.Parts = []ir.Part{{Kind: ir.PartClosed, Object: rule.Source.Key, Field: ruleField(rule)}}
+	return closed
+}
+
+// closedHost is what Envoys serve that rejected a virtual host: 500 for everything.
+func closedHost(gateway, words string) *ir.Rule {
+	return &ir.Rule{
+		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
+		Match:  ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
+		Action: ir.Action{Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "an Envoy rejected the policies of this host: " + words}},
+	}
+}
+
+// attached returns the TrafficPolicies that attach to the way of a rule of the host: to its
+// route, to routes above it and to its listener, whatever became of them.
+func (h *hostOut) attached(rule *ir.Rule) []manifest.Key {
+	var out []manifest.Key
+	add := func(uses []policy.Use) {
+		for _, use := range uses {
+			out = append(out, use.Policy)
+		}
+	}
+	if h.Policy != nil {
+		add(h.Policy.Uses)
+	}
+	for e := range h.Table.All() {
+		if e.Rule.Name == rule.Name && e.Own != nil {
+			add(e.Own.Uses)
+			break
+		}
+	}
+	return out
+}

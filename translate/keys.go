@@ -1,0 +1,80 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+)
+
+// Keys of rules and folds. nodekeys.go has those of nodes.
+type (
+	portKey struct {
+		Gateway string // "namespace/name"
+		Port    int32
+		UDP     bool
+	}
+	// chainKey is a filter chain; it has a RouteConfiguration. Chain is ir.Chain.Name.
+	chainKey struct {
+		portKey
+		Chain string
+	}
+	// tableKey is a virtual host.
+	tableKey struct {
+		chainKey
+		Domain string
+	}
+	// hostKey is a domain of a port, whatever its chain.
+	hostKey struct {
+		portKey
+		Domain string
+	}
+	// partKey is an object with listeners, of a Gateway: itself or a ListenerSet.
+	partKey struct {
+		Gateway string
+		Object  manifest.Key
+	}
+	// useKey is a backend that a Gateway needs.
+	useKey struct {
+		Gateway string
+		Backend backend.Key
+	}
+	listenerKey struct {
+		Gateway, Listener string
+	}
+)
+
+func (k portKey) String() string {
+	return fmt.Sprintf("%s:%s", k.Gateway, listen.Socket{Port: k.Port, UDP: k.UDP})
+}
+
+// name is the name of the chain's RouteConfiguration.
+func (k chainKey) name() string { return listen.RoutesName(k.Gateway, k.Port, k.Chain) }
+
+func (k chainKey) String() string {
+	if k.Chain == "" {
+		return k.portKey.String()
+	}
+	return k.portKey.String() + "/" + k.Chain
+}
+
+func (k hostKey) String() string { return k.portKey.String() + " " + k.Domain }
+
+func (k partKey) String() string { return fmt.Sprintf("%s of %s", k.Object, k.Gateway) }
+
+func (k tableKey) String() string { return k.chainKey.String() + " " + k.Domain }
+
+func (k useKey) String() string { return k.Gateway + " " + k.Backend.Cluster() }
+
+func comparePortKeys(a, b portKey) int {
+	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
+}
+
+// tableOf names the table of a place of a Gateway.
+func tableOf(gateway string, at listen.Place) tableKey {
+	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
+}

@@ -1,0 +1,111 @@
+package translate
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// lastView follows the folds that gather everything, so that a Result can show
+// the state at its time.
+type lastView struct {
+	hosts    memo.Ordered[*hostOut]
+	ports    memo.Ordered[*portOut]
+	clusters memo.Ordered[*clusterOut]
+	policies memo.Ordered[*ir.Policy]
+	bounds   memo.Ordered[listen.Bound]
+	sets     memo.Ordered[problemSet]
+	problems []manifest.Problem
+	stale    bool
+
+	inUse   []ir.Certificate
+	trusted []ir.Authorities
+}
+
+func (l *lastView) watch(net *network) {
+	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
+	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
+	memo.Watch(net.policyViews.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
+	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
+	memo.Watch(net.views.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
+	memo.Watch(net.secrets.allSecrets, l.setSecrets)
+	memo.Watch(net.trusts.allTrusts, l.setTrusts)
+	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
+}
+
+// allProblems joins the sets; it walks them only after one changed, and returns the list
+// of before where the problems are the same.
+func (l *lastView) allProblems() []manifest.Problem {
+	if l.stale {
+		var all []manifest.Problem
+		for set := range l.sets.All() {
+			all = append(all, set.list...)
+		}
+		manifest.SortProblems(all)
+		if all = slices.Compact(all); !slices.Equal(all, l.problems) {
+			l.problems = slices.Clip(all)
+		}
+		l.stale = false
+	}
+	return l.problems
+}
+
+// setSecrets lists the certificates in use, once they changed.
+func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
+	l.inUse = make([]ir.Certificate, 0, secrets.Len())
+	for s := range secrets.All() {
+		l.inUse = append(l.inUse, s.Certificate)
+	}
+}
+
+// setTrusts lists the objects whose authorities are trusted, once they changed. One may
+// stand in several trusts.
+func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
+	l.trusted = nil
+	for t := range trusts.All() {
+		l.trusted = append(l.trusted, t.Authorities...)
+	}
+	slices.SortFunc(l.trusted, func(a, b ir.Authorities) int { return manifest.CompareKeys(a.Object, b.Object) })
+	l.trusted = slices.Compact(l.trusted)
+}
+
+// view returns a function that builds the View of this moment once.
+func (l *lastView) view() func() *ir.View {
+	now := *l
+	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // no View shows them
+	return sync.OnceValue(now.build)
+}
+
+// build lays hosts below their ports, and ports below their Gateways.
+func (l lastView) build() *ir.View {
+	byPort := map[portKey][]ir.HostView{}
+	for h := range l.hosts.All() {
+		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
+			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(), Attached: h.attached,
+		})
+	}
+	view := &ir.View{
+		Clusters: make(map[string]*ir.Cluster, l.clusters.Len()), Policies: slices.Collect(l.policies.All()), Certificates: l.inUse,
+		Bounds: make(map[string]ir.Hosts, l.bounds.Len()),
+	}
+	for b := range l.bounds.All() {
+		view.Bounds[b.Namespace.Name] = b.Hosts
+	}
+	for c := range l.clusters.All() {
+		view.Clusters[c.Source.Name] = c.Source
+	}
+	for p := range l.ports.All() {
+		last := len(view.Gateways) - 1
+		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
+			view.Gateways = append(view.Gateways, ir.GatewayView{Name: p.Port.Gateway})
+			last++
+		}
+		key := portKey{p.Port.Gateway, int32(p.Port.Port), p.Port.UDP}
+		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key]})
+	}
+	return view
+}

@@ -1,0 +1,164 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// The tree below a root: a node is a route under one chain of parents (flatKey),
+// a link is a parent's node and a candidate for a child. Nodes lead to links and
+// links to nodes; a value is empty when what it hangs on is gone, so that a
+// subtree whose root is taken away falls from the top.
+
+// flatOut is a route's rules on one port.
+type flatOut struct {
+	*route.Flat
+	// Under are the names of the parent's Points that the node is linked to.
+	Under []string
+	// Hosts are those of the root that the node serves.
+	Hosts   ir.Hosts
+	Entries []*entry
+	// Uses tells what became of the policies at the rules.
+	Uses []policy.Use
+	// Policies are those of each rule, by its name.
+	Policies map[string]*policy.Resolved
+	// Whole is true if no rule of the route works as it is written.
+	Whole bool
+	// refused is what Envoys said of the route's rules.
+	refused refusals
+}
+
+// encode returns the entry of a rule. What Envoy would reject answers 500 in its place;
+// when it would reject the match itself, there is no place (docs/design/xds.md).
+func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
+	encoded, problems := xds.Route(rule)
+	if len(problems) == 0 {
+		e, refusal := out.refused.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
+		if refusal != nil {
+			problems = []manifest.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
+		}
+		return e, problems
+	}
+	closed := xds.Closed(rule)
+	if encoded, refused := xds.Route(closed); len(refused) == 0 {
+		return &entry{Rule: closed, Encoded: encoded}, problems
+	}
+	return nil, problems
+}
+
+// serving returns the names of the parents' Points that something of the node
+// stands under: a rule that Envoy takes, or a Point of its own.
+func (out *flatOut) serving() []string {
+	stands := map[string]bool{}
+	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
+	for _, e := range out.Entries {
+		above(e.Rule)
+	}
+	for _, point := range out.Points {
+		above(point.Rest)
+	}
+	var names []string
+	for _, name := range out.Live {
+		if stands[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// stands reports whether any of the node serves below its parent.
+func (out *flatOut) stands() bool { return len(out.Live) > 0 && !out.Whole }
+
+// refusal says why the node, or what was included of it, does not serve below
+// its parent; its Reason is "" when it does.
+func (out *flatOut) refusal() route.Refusal {
+	refused := route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue}
+	switch {
+	case out.Conflict != "":
+		refused.Message, refused.Hint = "conflict with the parent at "+out.Conflict, "change either side"
+	case out.Whole, len(out.Live) == 0 && len(out.Unsupported) > 0:
+		refused.Message, refused.Told = route.Several(out.Unsupported), true
+	case len(out.Live) == 0 && len(out.Missed) > 0:
+		refused.Message, refused.Hint = route.Several(out.Missed), hintSuperset
+		refused.Field, refused.Unfit = out.Missed[0].Field, true
+	default:
+		return route.Refusal{}
+	}
+	return refused
+}
+
+const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
+
+// unresolved says which backends its own rules name in vain.
+func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
+	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
+}
+
+// use adds what became of policies at one rule to what the node says of them.
+func (out *flatOut) use(uses []policy.Use) {
+	for _, use := range uses {
+		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
+		switch {
+		case i < 0:
+			out.Uses = append(out.Uses, use)
+		case out.Uses[i].Fate != use.Fate:
+			out.Uses[i].Fate = policy.Merged
+		}
+	}
+}
+
+// addBackends makes the Gateways of the node need the backends.
+func (out *flatOut) addBackends(backends []*backend.Key) {
+	out.Backends = backend.Unique(append(out.Backends, backends...))
+}
+
+// ifDelegating names a node that hands requests on.
+func ifDelegating(key flatKey, f *flatOut) []flatKey {
+	if len(f.Points) == 0 {
+		return nil
+	}
+	return []flatKey{key}
+}
+
+// pointsOut is what links read of a node, so that an edit of the node's other
+// rules does not reach its children.
+type pointsOut struct {
+	Points []*route.Point
+	Hosts  ir.Hosts
+	// Closed tells whether children of a namespace are over the budget; "" stands for those
+	// that it does not have.
+	Closed map[string]bool
+}
+
+// shuts reports whether children of the namespace are over the budget, so that their
+// links fall, which their nodes hold.
+func (out *pointsOut) shuts(namespace string) bool {
+	if closed, ok := out.Closed[namespace]; ok {
+		return closed
+	}
+	return out.Closed[""]
+}
+
+// linkOut is what a pair has come to.
+type linkOut struct {
+	route.Linked
+	// Hosts are those of the root that the child serves.
+	Hosts ir.Hosts
+	// Cycle is true if the child stands above itself.
+	Cycle bool
+}
+
+// refuse takes all links away, for one reason.
+func (out *linkOut) refuse(why route.Refusal) *linkOut {
+	out.Links, out.Refused = nil, []route.Refusal{why}
+	return out
+}

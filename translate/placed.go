@@ -1,0 +1,54 @@
+package translate
+
+import (
+	"maps"
+	"slices"
+)
+
+// placed are the rules of a node as they stand in tables: not everywhere as they
+// were flattened, as hosts have policies.
+type placed struct {
+	// Entries are those of the tables that have others than the node's own.
+	Entries map[tableKey][]*entry
+	// Clients are the Gateways that show backends a certificate, and its Secret.
+	Clients map[string]string
+	// Closed says by Gateway why the rules answer 500 there.
+	Closed map[string]string
+}
+
+// in returns the entries for a table; own are the node's.
+func (p placed) in(table tableKey, own []*entry) []*entry {
+	if entries, other := p.Entries[table]; other {
+		return entries
+	}
+	return own
+}
+
+func samePlaced(a, b placed) bool {
+	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) {
+		return false
+	}
+	for table, entries := range a.Entries {
+		others, ok := b.Entries[table]
+		if !ok || !slices.EqualFunc(entries, others, sameEntry) {
+			return false
+		}
+	}
+	return true
+}
+
+// close notes why the rules answer 500 at a Gateway.
+func (p *placed) close(gateway, why string) {
+	if p.Closed == nil {
+		p.Closed = map[string]string{}
+	}
+	p.Closed[gateway] = why
+}
+
+// show notes the certificate of a Gateway.
+func (p *placed) show(gateway, client string) {
+	if p.Clients == nil {
+		p.Clients = map[string]string{}
+	}
+	p.Clients[gateway] = client
+}

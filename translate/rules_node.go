@@ -1,0 +1,101 @@
+package translate
+
+import (
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+type nodeIn struct {
+	*policyRules
+	backend    *memo.Rule[backend.Reference, backend.Resolution]
+	admitted   *memo.Rule[manifest.Key, *attachOut]
+	routes     *objects
+	quarantine *quarantineInputs
+	Options
+}
+
+// nodeRules flatten the routes: each alone, and below each chain of parents.
+type nodeRules struct {
+	in   nodeIn
+	flat *memo.Rule[flatKey, *flatOut]
+	// link is what a node below others hangs on. It is the one rule that is declared later than a
+	// rule that reads it: a link reads the node above, whose chain is shorter, and in between the
+	// budget and all that it counts, so that no order has all of them one behind the other.
+	link *memo.Rule[linkKey, *linkOut]
+}
+
+func newNodeRules(e *memo.Engine, in nodeIn) *nodeRules {
+	r := &nodeRules{in: in}
+	r.flat = memo.NewRule(e, "flat", r.runFlat, deepEqual)
+	return r
+}
+
+func (r *nodeRules) report(all *problemFold) {
+	problemsFrom(all, "flat", r.flat, func(f *flatOut) []manifest.Problem { return f.Problems })
+}
+
+func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
+	object, ok := r.in.routes.Get(c, key.Route)
+	setting, hosts, stands := r.setting(c, key)
+	if !ok || !stands {
+		return &flatOut{Flat: &route.Flat{}}
+	}
+	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
+		to := backend.Refer(key.Route, ref)
+		to.GRPC = key.Route.Kind == "GRPCRoute" // calls need HTTP/2, whatever the port says
+		return r.in.backend.Get(c, to)
+	})}
+	for _, link := range setting.Links {
+		out.Under = append(out.Under, link.Point.Name)
+	}
+	if key.Port == 0 {
+		out.Points = nil
+	}
+	r.in.addPolicies(c, object, out)
+	out.refused, _ = r.in.quarantine.routes.Get(c, key.Route)
+	works := len(out.Points) > 0
+	for _, rule := range out.Rules { // delegation makes many of few, and each may have expressions to be compiled
+		c.Pause()
+		e, problems := out.encode(rule)
+		if len(problems) > 0 {
+			out.Problems = append(out.Problems, problems...)
+			out.Unserved(problems[0].Field + ": " + problems[0].Message)
+		}
+		if e != nil && key.Port == 0 { // it stands in no table
+			e = &entry{Rule: e.Rule, Own: e.Own}
+		}
+		if e != nil {
+			out.Entries = append(out.Entries, e)
+		}
+		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[len(rule.Position)-2])
+	}
+	out.Live = out.serving()
+	out.Whole = !works && len(out.Unsupported) > 0
+	return out
+}
+
+// setting returns what a node stands in; stands is false when its root is not
+// attached on the port, or the links above it are gone.
+func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
+	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
+	if key.Via != "" {
+		link := r.link.Get(c, key.link())
+		s.Links = link.Links
+		s.Hosts = link.Hosts
+		return s, link.Hosts, len(link.Links) > 0
+	}
+	s.Hosts = ir.EveryHost()
+	if key.Port == 0 {
+		return s, s.Hosts, true
+	}
+	attach := r.in.admitted.Get(c, key.Route)
+	s.Origin = attach.Origin
+	return s, s.Hosts, slices.Contains(attach.Ports, key.Port)
+}

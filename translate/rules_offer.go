@@ -1,0 +1,98 @@
+package translate
+
+import (
+	"cmp"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// offerKey is a property of routes of several namespaces, and one of these.
+type offerKey struct {
+	Property route.Property
+	Space    string
+}
+
+// offer is what the routes of one namespace bring that have a property.
+type offer struct {
+	Space   string
+	Breadth route.Breadth
+}
+
+type offerIn struct {
+	routes *objects
+}
+
+// offerRules count the routes that have a property by which others look for them.
+type offerRules struct {
+	in      offerIn
+	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
+	offers  *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
+	spaces  *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
+	count   *memo.Fold[struct{}, manifest.Key, struct{}, int]
+}
+
+func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
+	r := &offerRules{in: in}
+	r.offered = memo.NewFold[route.Property, manifest.Key](e, "offered", sumBreadths, identical[route.Breadth])
+	memo.From(r.offered, in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[route.Property, manifest.Key], route.Breadth)) {
+		for _, property := range route.Offers(o) {
+			if property.Form == route.ByName || property.Form == route.ByParentIn {
+				continue
+			}
+			yield(memo.Place[route.Property, manifest.Key]{Key: property, ID: key}, route.BreadthOf(o, property.Form))
+		}
+	}, identical)
+	r.offers = memo.NewFold[offerKey, manifest.Key](e, "offers", sumBreadths, identical[route.Breadth])
+	memo.From(r.offers, in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[offerKey, manifest.Key], route.Breadth)) {
+		for _, property := range route.Offers(o) {
+			if property.Spans() {
+				yield(memo.Place[offerKey, manifest.Key]{Key: offerKey{property, key.Namespace}, ID: key}, route.BreadthOf(o, property.Form))
+			}
+		}
+	}, identical)
+	r.spaces = memo.NewFold[route.Property, string](e, "spaces", gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
+	memo.From(r.spaces, r.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
+		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
+	}, identical)
+	r.count = memo.NewFold[struct{}, manifest.Key](e, "routecount", count[manifest.Key], identical[int])
+	memo.From(r.count, in.routes, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[struct{}, manifest.Key], struct{})) {
+		yield(memo.Place[struct{}, manifest.Key]{ID: key}, struct{}{})
+	}, identical)
+	return r
+}
+
+// sumBreadths is the step of the fold offered.
+func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
+	for _, m := range members {
+		sum = sum.Plus(m.New).Minus(m.Old)
+	}
+	return sum
+}
+
+// breadth returns what the routes bring that have a property.
+func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth {
+	named, isName := property.Named()
+	if !isName {
+		offered, _ := r.offered.Get(c, property)
+		return offered
+	}
+	candidate, exists := r.in.routes.Get(c, named)
+	if !exists {
+		return route.Breadth{Routes: 1}
+	}
+	return route.BreadthOf(candidate, property.Form)
+}
+
+// spacesOf returns the namespaces of the routes that can have a property.
+func (r *offerRules) spacesOf(c *memo.Ctx, property route.Property) (spaces []string) {
+	if !property.Spans() {
+		return []string{property.Namespace}
+	}
+	offers, _ := r.spaces.Get(c, property)
+	for offer := range offers.All() {
+		spaces = append(spaces, offer.Space)
+	}
+	return spaces
+}

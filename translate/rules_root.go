@@ -1,0 +1,98 @@
+package translate
+
+import (
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// mountOut joins where a route attaches and what it serves there.
+type mountOut struct {
+	Attach *attachOut
+	// flats are its rules by port, in the order of Attach.Ports; one for no port where it
+	// serves on none.
+	flats  []*flatOut
+	placed placed
+}
+
+func sameMount(a, b *mountOut) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Attach == b.Attach && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
+}
+
+// anyFlat returns the rules for one port: what is wrong with them does not depend
+// on the port.
+func (m *mountOut) anyFlat() *flatOut {
+	return m.flats[0]
+}
+
+// flat returns the rules for a port that the route serves on.
+func (m *mountOut) flat(port int32) *flatOut {
+	at, _ := slices.BinarySearch(m.Attach.Ports, port)
+	return m.flats[at]
+}
+
+// tables gives the tables that the route's rules belong to, once each.
+func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
+	seen := map[tableKey]bool{}
+	for _, parent := range m.Attach.Parents {
+		for _, place := range parent.Places {
+			key := tableOf(parent.Gateway, place)
+			if !seen[key] {
+				seen[key] = true
+				yield(key, m.flat(place.Port))
+			}
+		}
+	}
+}
+
+type rootIn struct {
+	*spreadRules
+	*hostPolicyRules
+	flat   *memo.Rule[flatKey, *flatOut]
+	routes *objects
+}
+
+// rootRules put routes that attach to listeners into tables.
+type rootRules struct {
+	in    rootIn
+	mount *memo.Rule[manifest.Key, *mountOut]
+}
+
+func newRootRules(e *memo.Engine, in rootIn) *rootRules {
+	r := &rootRules{in: in}
+	r.mount = memo.NewRule(e, "mount", r.runMount, sameMount)
+	memo.EachOf(r.mount, in.routes, inTables)
+	return r
+}
+
+// inTables names a route whose rules stand in tables.
+func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
+	if kind, _ := route.KindOf(key); !kind.Tables {
+		return nil
+	}
+	return []manifest.Key{key}
+}
+
+// runMount flattens the route for every port that it serves on; a route that
+// serves nowhere is still looked at, for its status.
+func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
+	out := &mountOut{Attach: r.in.where(c, key)}
+	ports := out.Attach.Ports
+	if len(ports) == 0 {
+		ports = []int32{0}
+	}
+	out.flats = make([]*flatOut, len(ports))
+	for i, port := range ports {
+		out.flats[i] = r.in.flat.Get(c, flatKey{Route: key, Port: port})
+	}
+	out.placed = r.in.place(c, key, func(yield func(tableKey, []*entry) bool) {
+		more := true
+		out.tables(func(table tableKey, flat *flatOut) { more = more && yield(table, flat.Entries) })
+	})
+	return out
+}

@@ -1,0 +1,119 @@
+package translate
+
+import (
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// overOut are the budgets that keep a node from handing requests on.
+type overOut struct {
+	heavy map[string]int // of the node's fanoutOut
+	// stopped has the branches by their Space; that of the node, which holds for the
+	// namespaces that are not in heavy, under "".
+	stopped map[string]*stoppedBranch
+}
+
+// of returns the branch that keeps a node from handing requests to routes of a namespace;
+// nil if it may.
+func (o *overOut) of(space string) *stoppedBranch {
+	if o == nil {
+		return nil
+	}
+	if _, heavy := o.heavy[space]; !heavy {
+		space = ""
+	}
+	return o.stopped[space]
+}
+
+// closed returns what links read of the budgets: whether routes of a namespace are stopped,
+// and under "" those of the namespaces that it does not have; nil if none are.
+func (o *overOut) closed() map[string]bool {
+	if o == nil {
+		return nil
+	}
+	out := map[string]bool{"": o.stopped[""] != nil}
+	for space := range o.heavy {
+		out[space] = o.stopped[space] != nil
+	}
+	return out
+}
+
+type stoppedBranch struct {
+	branchKey
+	budgetOut
+}
+
+type wantIn struct {
+	*offerRules
+	flat   *memo.Rule[flatKey, *flatOut]
+	fanout *memo.Rule[flatKey, *fanoutOut]
+	budget *memo.Rule[branchKey, budgetOut]
+}
+
+// wantRules say what nodes look for within their budgets.
+type wantRules struct {
+	in    wantIn
+	wants *memo.Rule[flatKey, []route.Property]
+}
+
+func newWantRules(e *memo.Engine, in wantIn) *wantRules {
+	r := &wantRules{in: in}
+	r.wants = memo.NewRule(e, "wants", r.runWants, deepEqual)
+	memo.EachOf(r.wants, in.flat, ifDelegating)
+	return r
+}
+
+// overBudget returns the budgets that keep a node from handing requests on, nil when
+// it may to all.
+func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
+	out := &overOut{stopped: map[string]*stoppedBranch{}}
+	look := func(at string, branch branchKey) {
+		if budget := r.in.budget.Get(c, branch); key.depth() >= budget.Depth {
+			out.stopped[at] = &stoppedBranch{branch, budget}
+		}
+	}
+	look("", key.branch())
+	if key.Via == "" {
+		out.heavy = r.in.fanout.Get(c, key).Heavy
+		for space := range out.heavy {
+			look(space, key.heavy(space))
+		}
+	}
+	if len(out.stopped) == 0 {
+		return nil
+	}
+	return out
+}
+
+// overPoint returns the first branch that keeps a Point of a node from handing requests on;
+// nil for none.
+func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *stoppedBranch {
+	if over == nil {
+		return nil
+	}
+	for _, property := range route.Wants(key.Route, []*route.Point{point}) {
+		for _, space := range r.in.spacesOf(c, property) {
+			if branch := over.of(space); branch != nil {
+				return branch
+			}
+		}
+	}
+	return nil
+}
+
+// runWants returns what a node looks for, nothing beyond the budget.
+func (r *wantRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
+	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
+	if over == nil {
+		return wants
+	}
+	var out []route.Property
+	for _, property := range wants {
+		for _, space := range r.in.spacesOf(c, property) {
+			if over.of(space) == nil {
+				out = append(out, property.In(space))
+			}
+		}
+	}
+	return out
+}
