@@ -23,21 +23,22 @@ import (
 // DefaultAdminAddress is where Envoy's admin interface listens unless told otherwise.
 const DefaultAdminAddress = "127.0.0.1:9901"
 
-// AdminAddressKey is the field of node.metadata that tells gatefold where Envoy's admin
-// interface is: "ip:port" or "unix:/path". gatefold judges it before it asks there.
+// AdminAddressKey is the field of node.metadata with the address of Envoy's admin interface:
+// "ip:port" or "unix:/path". An Envoy can claim any address: gatefold asks only those that
+// health.Admit allows.
 const AdminAddressKey = "gatefold.io/admin-address"
 
 // maxSocketPath is the longest path of a unix socket on Linux, in bytes.
 const maxSocketPath = 107
 
-// Options says who an Envoy is and where it finds gatefold.
+// Options identify one Envoy and where it finds gatefold.
 type Options struct {
 	// XDSAddress is gatefold's: "host:port" with an IP address or a DNS name,
 	// or "unix:/absolute/path".
 	XDSAddress string
-	// AdminAddress is the "ip:port" or "unix:/absolute/path" of Envoy's admin
-	// interface, or "" for DefaultAdminAddress. Port 0 picks a free one, which
-	// gatefold is not told then.
+	// AdminAddress is the "ip:port" or "unix:/absolute/path" of Envoy's admin interface, or ""
+	// for DefaultAdminAddress. With port 0 the system picks a free port, which gatefold does
+	// not learn.
 	AdminAddress string
 	// NodeID names this one Envoy in gatefold's status.
 	NodeID string
@@ -51,9 +52,8 @@ type Options struct {
 //go:embed bootstrap.yaml
 var bootstrapYAML string
 
-// Bootstrap returns Envoy's configuration file, as YAML with comments. Every
-// value of the options ends up as a quoted string, whatever it holds. The error
-// names the option that cannot be used.
+// Bootstrap returns Envoy's configuration file, as YAML with comments. Every value of the
+// options becomes a quoted string. The error names the option that cannot be used.
 func Bootstrap(options Options) ([]byte, error) {
 	values, err := options.values()
 	if err != nil {

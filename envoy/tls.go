@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// TLS says how an Envoy proves to gatefold who it is, and how it knows gatefold.
-// Paths are absolute; Envoy reads the files again when one is replaced by a
-// rename or a link beside it is swapped.
+// TLS configures how an Envoy authenticates to gatefold, and how it verifies gatefold. Paths
+// are absolute. Envoy reads the files again when one is replaced by a rename or a link beside
+// it changes.
 type TLS struct {
 	Cert, Key string // the Envoy's certificate and private key, PEM
 	CA        string // the authorities that sign gatefold's certificate, PEM
 	// ServerName must be in gatefold's certificate: an IP address, a DNS name or
 	// a URI. Empty means the host of the xDS address.
 	ServerName string
-	// CertSecret and CASecret are where the two files of Secrets are, which the
-	// bootstrap names. Envoy follows files only if it learns of them this way.
+	// CertSecret and CASecret are the paths of the two Secret files that the bootstrap names.
+	// Envoy watches certificate files only through such Secrets.
 	CertSecret, CASecret string
 }
 
-// Secrets returns the content of the files CertSecret and CASecret: what Envoy calls
-// file-based SDS, a resource each.
+// Secrets returns the content of the files CertSecret and CASecret: one file-based SDS resource
+// each.
 func (t TLS) Secrets() (certificate, authority []byte) {
 	return secretFile("certificate", "tls_certificate", map[string]any{
 			"certificate_chain": file{t.Cert}, "private_key": file{t.Key},

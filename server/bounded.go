@@ -154,7 +154,7 @@ type namedHandshake struct {
 	credentials.TransportCredentials
 }
 
-// ServerHandshake is the handshake of a connection.
+// ServerHandshake does the server's handshake of a connection.
 func (h namedHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := h.TransportCredentials.ServerHandshake(raw)
 	if own, ok := raw.(*boundConn); ok && err == nil {
@@ -163,7 +163,7 @@ func (h namedHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Aut
 	return conn, info, err
 }
 
-// Clone keeps the name.
+// Clone returns credentials with the same name.
 func (h namedHandshake) Clone() credentials.TransportCredentials {
 	return namedHandshake{h.TransportCredentials.Clone()}
 }

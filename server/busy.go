@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Busy is what applies the folder's changes at one moment. It is zero between two changes.
+// Busy reports which step of a change is running. It is zero between two changes.
 type Busy struct {
-	// Step is the step that is under way: one of BusySteps.
+	// Step is the running step: one of BusySteps.
 	Step string
-	// Took is how long it has taken so far.
+	// Took is how long the step has been running.
 	Took time.Duration
 	// Behind is how long the newest change of the folder has waited to be applied.
 	Behind time.Duration
@@ -25,7 +25,7 @@ const (
 	busyUnready = time.Minute
 )
 
-// BusySteps are the steps from a change of the folder to what Envoys get, in order.
+// BusySteps returns the steps from a change of the folder to its publication, in order.
 func BusySteps() []string { return []string{"store", "translate", "locate", "publish"} }
 
 // busy asks what is under way.

@@ -26,7 +26,7 @@ const (
 type EnvoyList struct {
 	// Envoys are the connected ones, sorted by node.
 	Envoys []health.Envoy `json:"envoys"`
-	// Supervised are those that this machine is to run, sorted by Gateway.
+	// Supervised are the Envoys that this machine runs, or should run, sorted by Gateway.
 	Supervised []envoyhost.State `json:"supervised,omitempty"`
 }
 

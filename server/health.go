@@ -62,7 +62,7 @@ func (h healthService) List(ctx context.Context, request *healthv1.HealthListReq
 	return h.Server.List(ctx, request)
 }
 
-// Watch implements healthv1.HealthServer. What changes later is told by watchHealth.
+// Watch implements healthv1.HealthServer. watchHealth sends later changes.
 func (h healthService) Watch(request *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {
 	h.now()
 	return h.Server.Watch(request, stream)

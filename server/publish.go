@@ -138,10 +138,9 @@ func (s *Server) scopeOf(gateway string) *scope {
 	return c
 }
 
-// Publish makes result what every Envoy is to hold, and what the admin pages
-// show. It costs what result changes, and waits for no stream. Before the first
-// call no stream is answered and /readyz says no. Publish may not be called
-// from two goroutines at once.
+// Publish makes result the configuration that every Envoy should have, and that the admin pages
+// show. Its cost depends on what result changes; it waits for no stream. Before the first call,
+// no stream is answered and /readyz is not ready. Calls must not overlap.
 func (s *Server) Publish(result translate.Result) {
 	updates := make([]update, len(result.Delta))
 	for i, u := range result.Delta {

@@ -14,17 +14,17 @@ const reloadPath = "/api/v1/reload"
 // maxChanges is how many objects of each sort Changes names.
 const maxChanges = 100
 
-// Changes are the objects that a reload set and removed.
+// Changes are the objects that a reload added, changed and removed.
 type Changes struct {
-	// Set are the first objects that are new or changed, and valid; Removed are the first
-	// that are served no more. SetCount and RemovedCount count all.
+	// Set are the first objects that are new or changed, and valid; Removed are the first that
+	// are no longer served. SetCount and RemovedCount count all of them.
 	Set          []manifest.Key `json:"set,omitempty"`
 	Removed      []manifest.Key `json:"removed,omitempty"`
 	SetCount     int            `json:"setCount"`
 	RemovedCount int            `json:"removedCount"`
 }
 
-// Add adds what one Change of the store set and removed.
+// Add adds the objects of one Change of the store.
 func (c *Changes) Add(change store.Change) {
 	c.SetCount += len(change.Set)
 	c.RemovedCount += len(change.Gone)

@@ -14,8 +14,8 @@ import (
 // taskRest is the time between a panic of a task and its new begin.
 const taskRest = time.Second
 
-// Steady runs a task that is to run until ctx ends. A panic is a mistake in gatefold: it is
-// logged with its stack and counted, and the task begins anew after a rest.
+// Steady runs a task until ctx ends. A panic of the task is logged with its stack and counted,
+// and the task starts again after a pause.
 func (s *Server) Steady(ctx context.Context, task string, run func(context.Context)) {
 	for !s.survives(task, func() { run(ctx) }) {
 		select {

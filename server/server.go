@@ -53,18 +53,18 @@ type Options struct {
 	// XDSInsecure allows XDSAddress to be more than loopback or a unix socket
 	// without TLS: whoever connects can read the Gateway's secrets.
 	XDSInsecure bool
-	// Profile adds /debug/pprof to the admin pages, for this host alone.
+	// Profile serves /debug/pprof on the admin address, to this host only.
 	Profile bool
 	// SocketMode is the mode of unix sockets; 0 means 0600.
 	SocketMode fs.FileMode
-	// TLS, where a file is named, asks every xDS client for a certificate, and
-	// the certificate decides which Gateways it may have; Grants adds to what
-	// certificates say themselves. It holds for loopback and unix sockets alike.
+	// TLS, if a file is named, requires a certificate of every xDS client, on loopback and unix
+	// sockets too. The certificate determines which Gateways the client may have; Grants add to
+	// the Gateways that a SPIFFE ID names.
 	TLS    mtls.Files
 	Grants mtls.Grants
-	// TLSInterval is the time between two looks at the files; 0 means 1 s.
+	// TLSInterval is how often the files are read; 0 means 1 s.
 	TLSInterval time.Duration
-	// ConnectionTime is what a connection has for its handshake; 0 means 10 s.
+	// ConnectionTime limits the handshake of a connection; 0 means 10 s.
 	ConnectionTime time.Duration
 	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
 	// to their clusters; 0 means 5 s (docs/design/xds.md).
@@ -72,25 +72,26 @@ type Options struct {
 	// BindRetry is the wait before a listener whose bind failed is sent again; it
 	// doubles with each failure up to 30 s. 0 means 1 s (docs/design/xds.md).
 	BindRetry time.Duration
-	// Unordered sends everything at once, removals included. It is there to
-	// prove that tests of hitless changes can fail.
+	// Unordered sends everything at once, removals included. Tests use it to prove that the
+	// ordered sending is needed.
 	Unordered bool
-	// Reload, when set, applies the folder again and returns when it is published or
-	// frozen, with what changed; allowEmpty lets an emptied or missing folder serve
-	// nothing. When ctx ends first, it returns its error: the folder is applied all the same.
-	// It may be called from any goroutine.
+	// Reload, when set, reads the folder again and returns, once it is published or frozen,
+	// what changed. With allowEmpty an empty or missing folder removes everything. When ctx
+	// ends first, Reload returns its error, and the folder is applied all the same. It may be
+	// called from any goroutine.
 	Reload func(ctx context.Context, allowEmpty bool) (Changes, error)
-	// Places, when set, finds where fields are written in the folder as it was read
-	// last, for explain. It may be called from any goroutine.
+	// Places, when set, returns where fields are written in the folder as it was last read.
+	// explain uses it. It may be called from any goroutine.
 	Places func([]manifest.Field) []store.Place
-	// Outlines, when set, reads what routes ask for in that folder, valid or not.
+	// Outlines, when set, returns what routes refer to in that folder, valid or not.
 	Outlines func([]manifest.Key) []store.Outline
 	// Labels, when set, returns the labels of objects that are served.
 	Labels func([]manifest.Key) []map[string]string
-	// Busy, when set, tells what applies the folder's changes. It may be called from any goroutine.
+	// Busy, when set, returns which step of a change is running. It may be called from any
+	// goroutine.
 	Busy func() Busy
-	// Quarantine, when set, is told what Envoys rejected after each change of it: the
-	// newest wins, one call at a time. It answers with a Publish.
+	// Quarantine, when set, is called after each change of the rules that Envoys rejected, one
+	// call at a time; only the newest state counts. It responds with a Publish.
 	Quarantine func(translate.Quarantine)
 	// blameRules takes no rejection for the Envoy's own matter; for tests.
 	blameRules bool
@@ -155,7 +156,7 @@ type Server struct {
 	supervisedList []envoyhost.State
 }
 
-// New makes a server that serves nothing yet.
+// New returns a server that serves nothing yet.
 func New(options Options, log zerolog.Logger) *Server {
 	options.XDSAddress = cmp.Or(options.XDSAddress, "127.0.0.1:18000")
 	options.AdminAddress = cmp.Or(options.AdminAddress, "127.0.0.1:19000")
@@ -180,9 +181,9 @@ func New(options Options, log zerolog.Logger) *Server {
 	return s
 }
 
-// Run listens on both addresses and serves until ctx ends, then stops: streams
-// are ended at once, other calls have five seconds. It returns nil after a stop
-// and an error when an address cannot be used. It may be called once.
+// Run listens on both addresses and serves until ctx ends. Then streams end at once, and other
+// calls within five seconds. It returns nil after that, and an error if an address cannot be
+// used. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.openTLS(); err != nil {
 		return err
@@ -252,22 +253,21 @@ func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 	return err
 }
 
-// Reload is what happened to one change of the folder.
+// Reload is the result of one change of the folder.
 type Reload struct {
 	// Result is the metric's label: "ok", "problems", "held", "waiting" or "failed".
 	Result string
-	// OK is true if what is served now is what the folder says, but for
-	// Problems.
+	// OK is true if the present folder is what is served, apart from objects with Problems.
 	OK bool
-	// Hold says why the folder is not followed, "" when it is.
+	// Hold says why the folder is not applied, "" if it is.
 	Hold string
-	// Awaits says what is missing while nothing was ever served, "" when nothing is.
+	// Awaits says what is missing while nothing has been served yet, "" if nothing is.
 	Awaits string
-	// Stages are the times that the steps took, by name: "store", "translate".
+	// Stages are the durations of the steps by name: "store", "translate".
 	Stages map[string]time.Duration
 }
 
-// Reloaded takes a reload's result over into the metrics and pages.
+// Reloaded records a reload's result for the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
 	s.locked(func() { s.hold, s.awaits, s.failed = r.Hold, r.Awaits, r.Result == "failed" })
@@ -276,7 +276,7 @@ func (s *Server) Reloaded(r Reload) {
 // FollowStatus begins the one feed of the status of objects. It is called before Run and Publish.
 func (s *Server) FollowStatus() *board.Feed { return s.board.Follow() }
 
-// StateFailed tells why what serves cannot be saved for a restart; "" when it is.
+// StateFailed returns why the state cannot be saved for a restart, or "".
 func (s *Server) StateFailed(reason string) {
 	s.locked(func() { s.unsaved = reason })
 }

@@ -6,8 +6,8 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// Supervised takes over what the Envoys that run on this machine are doing: all of them,
-// sorted by Gateway. It may be called from any goroutine.
+// Supervised records the states of all Envoys that run on this machine, sorted by Gateway. It
+// may be called from any goroutine.
 func (s *Server) Supervised(states []envoyhost.State) {
 	s.locked(func() {
 		before := s.supervised
@@ -37,5 +37,5 @@ func (s *Server) absent(gateway string) string {
 	return state.Message
 }
 
-// Alive returns while the server's state can be reached; when it hangs, it does not.
+// Alive returns once it has locked the server's state. It blocks if the server hangs.
 func (s *Server) Alive() { s.locked(func() {}) }

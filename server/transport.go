@@ -115,7 +115,7 @@ func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Auth
 	return conn, info, err
 }
 
-// Clone keeps the telling.
+// Clone returns credentials that report to the same server.
 func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }

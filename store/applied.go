@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Withheld is the version of an object that is served in the place of the folder's, which
+// Withheld is the version of an object that is served in place of the folder's version, which
 // gatefold could not translate, and since when.
 type Withheld struct {
 	Object *manifest.Object
@@ -30,8 +30,8 @@ func (s *Store) remember(key manifest.Key, before served) {
 	}
 }
 
-// Former returns the version of an object that was served when Applied was called last, and
-// since when it is served in the place of a newer one; Object is nil for none.
+// Former returns the version of an object that was served when Applied was last called, and
+// since when it has been served in place of a newer one. Object is nil if there is none.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.withheld[key]; ok {
 		return former.Withheld
@@ -43,8 +43,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 	return Withheld{before.object, before.since()}
 }
 
-// Applied notes that all Changes so far are served, but for the objects of withheld, of which
-// an earlier version is. That version is what is saved of them.
+// Applied records that all Changes so far are served, except for the withheld objects: of those
+// an earlier version is served, and that version is saved.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.previous {
 		now, ok := withheld[key]
@@ -79,9 +79,9 @@ func (s served) saved() []byte {
 	return nil
 }
 
-// Anew returns a Store that goes on from what was served when Applied was called last: the
-// next Tree is read as a whole. It is for a Store that a panic left between two states. An
-// error is New's.
+// Anew returns a new Store that starts from what was served when Applied was last called. It
+// reads the next Tree as a whole. Use it for a Store that a panic left in an inconsistent
+// state. It returns the same errors as New.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)
 	if err != nil {

@@ -6,30 +6,28 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Change is what one Tree changed. It is a value: the store never touches it
-// again.
+// Change is what one Tree changed. It is immutable.
 type Change struct {
 	// Set holds added and changed objects, sorted by key.
 	Set []*manifest.Object
-	// Gone holds the keys of removed objects, sorted: of those that serve no more, and
-	// of those that are told of as Invalid no more, unless they are in Set.
+	// Gone holds the keys of objects that are no longer served, and of objects that are no
+	// longer reported in Invalid. It has no key that Set has, and is sorted.
 	Gone []manifest.Key
-	// Invalid holds added and changed objects that their schema refuses and that nothing
-	// serves for, sorted by key. One that served is in Gone beside.
+	// Invalid holds added and changed objects that are invalid and have no version that is
+	// served, sorted by key. If a version was served before, its key is also in Gone.
 	Invalid []*Invalid
-	// Problems holds every problem that stands now, new or old, in the order
-	// of SortProblems.
+	// Problems holds every current problem, new or old, in the order of SortProblems.
 	Problems []manifest.Problem
-	// Ignored counts the documents of the folder that are none of gatefold's, by kind.
+	// Ignored counts the documents of kinds that gatefold does not use, by kind.
 	Ignored []Ignored
-	// Stale holds every object whose last valid version is served now, sorted by key. It
-	// is the list of the Change before where none changed (SameStale).
+	// Stale holds every object whose last valid version is served, sorted by key. If none
+	// changed, it is the same list as in the previous Change (SameStale).
 	Stale []Stale
-	// Hold says why the Tree was not taken and what served stays (an emptied or
-	// missing folder), and what to do; "" when it was taken. Set is empty
-	// then, but for what Restore brought and no Change before told of.
+	// Hold says why the Tree was not applied (an empty or missing folder), and what to do; ""
+	// if it was applied. With a Hold, Set has only objects of Restore that no previous Change
+	// had.
 	Hold string
-	// Restored is true if Set holds, beside a Hold, what Restore brought.
+	// Restored is true if there is a Hold and Set holds objects of Restore.
 	Restored bool
 	// Stats are figures for the summary of a reload.
 	Stats Stats

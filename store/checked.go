@@ -12,9 +12,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Checked is an object as it was made of a text, after pruning and defaulting and
-// with nothing found wrong, so that whoever trusts it need not make it again. It is
-// a value, and becomes JSON and is made of it.
+// Checked is a validated object after pruning and defaulting, in a form that can be saved as
+// JSON. A program that trusts it can skip parsing and validation.
 type Checked struct {
 	object *manifest.Object
 	name   place // in the text
@@ -38,13 +37,13 @@ func (c *Checked) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON takes over what MarshalJSON wrote. It is read when it is used.
+// UnmarshalJSON keeps the bytes that MarshalJSON wrote; they are decoded when they are used.
 func (c *Checked) UnmarshalJSON(text []byte) error {
 	c.text = bytes.Clone(text)
 	return nil
 }
 
-// Len is how many bytes UnmarshalJSON took.
+// Len returns the size of the JSON in bytes.
 func (c *Checked) Len() int {
 	if c == nil {
 		return 0

@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ignored counts documents of the folder that gatefold does not use, and that are no
-// mistake: manifests of other programs stand beside those of the gateway.
+// Ignored counts documents that gatefold does not use and that are no mistake, such as
+// manifests of other programs.
 type Ignored struct {
-	// Kind is KIND.GROUP, such as Deployment.apps; "" for documents that are no object of
-	// Kubernetes: they have neither apiVersion nor kind.
+	// Kind is KIND.GROUP, such as Deployment.apps; "" for documents without apiVersion and
+	// kind.
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
 }
@@ -193,7 +193,8 @@ func isForeignList(list []any) bool {
 // maxIgnoredShown bounds the kinds that one line names.
 const maxIgnoredShown = 10
 
-// IgnoredWords returns words for a log or a summary, such as "4 Deployment.apps", "1 Pod", "2 documents without apiVersion and kind".
+// IgnoredWords returns texts for a log or a summary, such as "4 Deployment.apps", "1 Pod", "2
+// documents without apiVersion and kind".
 func IgnoredWords(ignored []Ignored) []string {
 	var words []string
 	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {

@@ -16,45 +16,45 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an object that is invalid while nothing serves under its key: neither
-// another definition nor the last valid version of this one. It has a status that says why.
-// A policy closes what it is for, and a Namespace that may bound hostnames closes its
-// namespace; other kinds have no part in what serves. An Invalid is
-// never changed after it was handed out.
+// Invalid is an invalid object of whose key nothing is served: neither another definition nor a
+// last valid version. Its status says what is wrong. An invalid policy closes its targets, and
+// an invalid Namespace that may limit hostnames closes its namespace; other kinds have no
+// effect on traffic. It is immutable.
 type Invalid struct {
 	Key manifest.Key
-	// Nameless is true if the object has no name that an object can have: it has no status.
+	// Nameless is true if metadata.name is missing or not a valid name. Such an object has no
+	// status.
 	Nameless   bool
 	Generation int64
-	// Mistakes are what is wrong, by field; the first speaks for all. There is at
-	// least one, and More tells how many there are beside them.
+	// Mistakes are what is wrong, sorted by field; the first is shown. There is at least one.
+	// More counts those that are not in the list.
 	Mistakes []Mistake
 	More     int
-	// Class is the GatewayClass of a Gateway, and the controller of a GatewayClass;
-	// "" where it cannot be read, or is at fault.
+	// Class is the gatewayClassName of a Gateway, or the controllerName of a GatewayClass; ""
+	// if it cannot be read or is invalid.
 	Class string
-	// Refs are what the object hangs on, as far as they can be read: the parentRefs of
-	// a route, the parentRef of a ListenerSet, the targetRefs of a policy.
+	// Refs are the references to parents and targets, as far as they can be read: the
+	// parentRefs of a route, the parentRef of a ListenerSet, the targetRefs of a policy.
 	Refs []gwv1.ParentReference
-	// Targets are all that a policy closes, and Lost tells that it has targets beside them
-	// that cannot be read.
+	// Targets are the objects that an invalid policy closes. Lost is true if it has more
+	// targets that cannot be read.
 	Targets []Target
 	Lost    bool
-	// Listeners are those of a Gateway or ListenerSet that have a name to be known by.
+	// Listeners are those listeners of a Gateway or ListenerSet that have a name.
 	Listeners []InvalidListener
 }
 
-// Mistake is one thing that a schema refuses, as in Problem; Field may be "".
+// Mistake is one error that the schema found; its fields are those of Problem. Field may be "".
 type Mistake struct{ Field, Message string }
 
-// InvalidListener is a listener of an object that its schema refuses.
+// InvalidListener is a listener of an invalid object.
 type InvalidListener struct {
 	Name string
-	// Mistake is the first in the listener itself, zero for none.
+	// Mistake is the first error in the listener itself, zero for none.
 	Mistake Mistake
 }
 
-// String returns field and message.
+// String returns the field and the message.
 func (m Mistake) String() string {
 	if m.Field == "" {
 		return m.Message
@@ -62,7 +62,7 @@ func (m Mistake) String() string {
 	return m.Field + ": " + m.Message
 }
 
-// Message says what is wrong with the object, in one sentence.
+// Message returns what is wrong with the object, in one sentence.
 func (i *Invalid) Message() string {
 	if more := len(i.Mistakes) - 1 + i.More; more > 0 {
 		return fmt.Sprintf("%s; and %d more", i.Mistakes[0], more)

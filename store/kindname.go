@@ -6,16 +6,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// KindName is a kind of which objects are read, as FindKind finds it.
+// KindName is a kind that gatefold reads, as FindKind returns it.
 type KindName struct {
 	Group, Kind   string
 	ClusterScoped bool // its objects have no namespace
 }
 
-// FindKind returns the kind that a word of a user names: as kubectl takes it, by its name,
-// its plural or its short name in any case, and with its group behind a dot or without
-// (httproute, HTTPRoutes, svc, gateways.gateway.networking.k8s.io). For an unknown word ok
-// is false, and like is the kind that was probably meant, "" for none.
+// FindKind returns the kind that a user's word names, with the same spellings as kubectl: name,
+// plural or short name in any case, with or without ".GROUP" (httproute, HTTPRoutes, svc,
+// gateways.gateway.networking.k8s.io). For an unknown word ok is false, and like is the most
+// similar kind, or "".
 func FindKind(word string) (found KindName, like string, ok bool) {
 	name, group, grouped := strings.Cut(strings.ToLower(word), ".")
 	var all []string

@@ -83,11 +83,10 @@ type spot struct {
 	field      string
 }
 
-// Locate fills in file, line, column and excerpt of problems that name only
-// their object and field, and sorts them. Problems of objects that are in no
-// file stay without a place; of kept objects the file alone is named. Asked for the same
-// list again (SameProblems), it gives the same one while no place of it changed. Neither
-// may be changed.
+// Locate fills in file, line, column and excerpt of problems that name only their object and
+// field, and sorts them. Problems of objects that are in no file get no place; those of stale
+// objects get only the file. For the same list (SameProblems) it returns the same result as
+// long as no place has changed. The caller must change neither.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	if last := &s.standing; last.located != nil && SameProblems(problems, last.asked) {
 		return last.located

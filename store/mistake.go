@@ -12,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// InternalError is the code of a problem that is a mistake in gatefold, and none of the user.
+// InternalError is the code of a problem that is a fault in gatefold, not of the user.
 const InternalError = "InternalError"
 
-// ReportHint says what to do about a mistake in gatefold.
+// ReportHint is the hint of problems with that code.
 const ReportHint = "please report it; gatefold tries again when the object changes and at a restart"
 
 // PanickedAt returns the innermost places of gatefold's own code on the stack, such as

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Outline is what a route asks for, as far as its document can be read. The route need
-// not be valid, so nothing in an Outline is checked.
+// Outline is what a route refers to, as far as its document can be read. The route may be
+// invalid: nothing in an Outline is validated.
 type Outline struct {
 	// Found is false when no document defines the route.
 	Found bool
@@ -24,8 +24,8 @@ type Outline struct {
 
 // RuleOutline is one rule of an Outline.
 type RuleOutline struct {
-	// Paths are the paths of spec.rules[].matches, one for each match. In a rule without
-	// readable matches they are all texts that look like a path.
+	// Paths are the paths of spec.rules[].matches, one for each match. For a rule whose matches
+	// cannot be read, they are all texts that look like a path.
 	Paths []PathOutline
 	// Children are the routes that backendRefs name, with "*" for every route of the
 	// namespace. A reference by label has the kind "label".
@@ -45,9 +45,8 @@ const maxOutlineBytes = 8 << 20
 // deep they are looked for.
 const maxOutline, maxOutlineDepth = 100, 16
 
-// Outlines returns the outline of each route, in the order of keys. It reads the documents
-// of the routes again, each once, and no more of them than 8 MB: what lies in others is
-// not found.
+// Outlines returns the outline of each route, in the order of keys. It reads each document of
+// the routes again, at most 8 MB together; routes in further documents are not found.
 func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
@@ -71,8 +70,8 @@ func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	return out
 }
 
-// Labels returns the labels of each object that is served, in the order of keys; nil for
-// an object that is not.
+// Labels returns the labels of each object that is served, in the order of keys; nil for an
+// object that is not served.
 func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	out := make([]map[string]string, len(keys))
 	for i, key := range keys {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Place is where something is written. It is zero for what is in no file; of an
-// object that is kept after its file broke, the file alone is known.
+// Place is where a field or object is written. It is zero if that is in no file; for a stale
+// object only File is set.
 type Place struct {
 	File string `json:"file,omitempty"`
 	// Line and Column count from 1; the column counts characters.
@@ -18,10 +18,9 @@ type Place struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Places finds where fields are written, one Place for each. What an object
-// leaves out is at the last key or item on the way there, as it is for a Problem; of an
-// object that is Invalid, its name alone is found.
-// It costs reading the documents of the objects again, each once.
+// Places returns the place of each field. For a field that is not written, the place is the
+// last key or item on its path that is; for an Invalid object it is its name. It parses the
+// documents of the objects again, each once.
 func (s *Store) Places(fields []manifest.Field) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}

@@ -10,24 +10,23 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Saved is one object that serves, in a form that outlives the process. A
-// Store that restores all that another one ever gave goes on as if it were that
-// one: what is kept stays kept, of two definitions the one that served stays,
-// and an emptied folder is held. It is a value, and may be read by any goroutine.
+// Saved is one served object in a form that can be stored. A Store that restores everything
+// that another Store returned continues as that Store would: stale objects stay, of two
+// definitions the one that was served stays, and an empty folder is frozen. It is a value, and
+// any goroutine may read it.
 type Saved struct {
 	Key manifest.Key
-	// Path is the file that gave the object; "" says that it serves no more.
+	// Path is the file of the object; "" means that it is no longer served.
 	Path string
-	// Line is the line of the file that Text begins with.
+	// Line is the line of the file at which Text begins.
 	Line int
-	// Text is one document that holds the object, and no other. It is nil for a
-	// Secret whose content must not be saved.
+	// Text is a document with this object and no other. It is nil for a Secret whose content
+	// must not be saved.
 	Text []byte
-	// Checked is the object that Text holds, where it holds nothing else and nothing was
-	// found wrong with it; else nil.
+	// Checked is the object of Text, if Text has no other object and no problem; else nil.
 	Checked *Checked
-	// Since is when the object began to be kept: its broken file defines it no
-	// more. It is zero for an object that its file defines.
+	// Since is when the object became stale, because its file no longer has a valid version. It
+	// is zero for an object that is not stale.
 	Since time.Time
 }
 
@@ -63,8 +62,8 @@ func (s *Store) changed(key manifest.Key) {
 	}
 }
 
-// Unsaved returns what came to serve, or ceased to, since it was last called,
-// sorted by key; nothing without Options.Save.
+// Unsaved returns the objects that changed since it was last called, sorted by key; without
+// Options.Save it returns nothing.
 func (s *Store) Unsaved() []Saved {
 	var all []Saved
 	for _, key := range slices.SortedFunc(maps.Keys(s.unsaved), manifest.CompareKeys) {
@@ -74,8 +73,8 @@ func (s *Store) Unsaved() []Saved {
 	return all
 }
 
-// Saved returns all that serves, sorted by key: what Unsaved has ever given, and
-// what it would give, added up.
+// Saved returns all served objects, sorted by key: the sum of all results of Unsaved, and of
+// the one it would return now.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.served)+len(s.absent))
 	for key := range s.served {
@@ -118,11 +117,10 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore lets a Store that has seen no Tree begin where another one ended;
-// sound tells that what is saved was checked by the same schema.Fingerprint, so that
-// neither its structure nor its rules are checked again.
-// Texts are read within the limits of the folder's own. It gives the keys of
-// what cannot be used, sorted. The next Change tells of all that serves.
+// Restore starts a Store, before its first Tree, from the saved objects of another one. sound
+// means that they were validated under the same schema.Fingerprint: they are not validated
+// again. The limits of the folder apply to their texts. It returns the sorted keys of objects
+// that cannot be used. The next Change has all restored objects.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -241,9 +239,9 @@ func (s *Store) restoredObjects() []*manifest.Object {
 	return objects
 }
 
-// Restored gives, before the first Tree, all that Restore brought, sorted by key: what
-// the first Change will tell of, if the folder is as it was. It gives nothing where that
-// is less than what served.
+// Restored returns, before the first Tree, all objects that Restore read, sorted by key: the
+// first Change has the same if the folder has not changed. It returns nothing if some saved
+// objects could not be used.
 func (s *Store) Restored() []*manifest.Object {
 	if !s.restored || len(s.absent) > 0 {
 		return nil
@@ -251,8 +249,8 @@ func (s *Store) Restored() []*manifest.Object {
 	return s.objects()
 }
 
-// Told returns all that Changes have told of, added up: the Change that brings whoever
-// lost them to the present. Its Problems and Stats are empty.
+// Told returns the sum of all Changes so far, for a receiver that lost its state. Problems and
+// Stats are empty.
 func (s *Store) Told() (all Change) {
 	if s.restored {
 		return all

@@ -12,19 +12,19 @@ import (
 )
 
 // Stale is an object whose last valid version is served, because the folder has no valid
-// one now: its document is invalid, or left a file that has an error.
+// version: its document is invalid, or is missing from a file that has an error.
 type Stale struct {
 	Key manifest.Key
-	// Since is when gatefold found the last valid version gone. It outlives a restart
-	// with saved state.
+	// Since is when gatefold found that the valid version is gone. Saved state keeps it over a
+	// restart.
 	Since time.Time
 	// Place is where the error is that makes the object stale. Line is 0 where it is of
 	// the file as a whole.
 	Place
-	// Targets are the objects that a policy's targetRefs name, and of those that are served and
-	// that its targetSelectors select the first maxSelected by key; empty for other kinds.
+	// Targets are the served objects that a policy's targetRefs name and, of those that its
+	// targetSelectors select, the first maxSelected by key; empty for other kinds.
 	Targets []manifest.Key
-	// Message is that error, "" where the file has none that speaks of the object.
+	// Message is the error, "" if none of the file's errors is about the object.
 	Message string
 }
 
@@ -32,11 +32,11 @@ type Stale struct {
 // objects that they select multiply.
 const maxSelected = 64
 
-// Equal reports whether both say the same.
+// Equal reports whether both have the same content.
 func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
 
-// SameStale reports, without looking at any, whether two lists are one and the same in
-// memory; false says nothing.
+// SameStale reports whether two lists are the same slice in memory. false does not mean that
+// they differ.
 func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // stale returns every stale object, sorted by key. It is the list of before where nothing in

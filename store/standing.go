@@ -9,8 +9,8 @@ import (
 // Most edits change no problem. For them to cost nothing where thousands stand, a list
 // of problems lives until something that it speaks of changes.
 
-// SameProblems tells, without looking at any, whether two lists are one and the same in
-// memory; false says nothing.
+// SameProblems reports whether two lists are the same slice in memory. false does not mean that
+// they differ.
 func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

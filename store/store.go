@@ -21,34 +21,35 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Options say how a Store treats Trees.
+// Options configure a Store.
 type Options struct {
-	// Strict holds every Tree back that has an invalid document or an unread
-	// file, instead of keeping the last good version of what it is about.
+	// Strict applies no Tree that has an invalid document or an unread file. Otherwise only the
+	// objects with mistakes keep their last valid version.
 	Strict bool
-	// Save has the Store note what has to be saved, for Unsaved; SaveSecrets
-	// lets that hold the content of Secrets.
+	// Save makes the Store record what must be saved, for Unsaved; SaveSecrets includes the
+	// content of Secrets.
 	Save, SaveSecrets bool
-	// ClusterPaths names the files that may define cluster-scoped objects and open ports,
-	// and puts path policies in force; nil is all of them, without path policies.
+	// ClusterPaths are the files that may define cluster-scoped objects and open ports. They
+	// turn path policies on; nil means all files, without path policies.
 	ClusterPaths tenancy.Globs
-	// PathPrefix is put before the path of another file that a message names.
+	// PathPrefix is put before the path of a file that a message names.
 	PathPrefix string
-	// Limits bound what is taken; zero fields get the defaults.
+	// Limits limit what is read; zero fields mean the defaults.
 	Limits Limits
-	// Progress, if any, is told now and then how many of the documents that an Apply or a
-	// Restore reads are read: first 1, and all at last. It is called by one goroutine at a time.
+	// Progress, if set, is called now and then with how many of the documents of an Apply or a
+	// Restore are read: first with 1, and at the end with all. Calls do not overlap.
 	Progress func(done, of int)
 }
 
-// Limits bound a Tree (docs/design/safety.md). Each document is bounded, too: in
-// depth, aliases and number of values.
+// Limits limit a Tree (docs/design/safety.md). Each document is limited as well: in depth,
+// aliases and number of values.
 type Limits struct {
 	Documents int // of one file; 20,000 by default
 	Objects   int // of a Tree; 500,000 by default
 }
 
-// Store keeps what the folder says. One goroutine uses it.
+// Store turns Trees into objects and keeps the last valid version of each. Only one goroutine
+// may use it.
 type Store struct {
 	options Options
 	reader  reader
@@ -88,7 +89,7 @@ type Store struct {
 	standing   standing
 }
 
-// New makes an empty Store. An error says that the embedded schemas are bad.
+// New returns an empty Store. The error says that the embedded schemas are invalid.
 func New(options Options) (*Store, error) {
 	options.Limits.Documents = cmp.Or(options.Limits.Documents, 20_000)
 	options.Limits.Objects = cmp.Or(options.Limits.Objects, 500_000)
@@ -108,21 +109,20 @@ func New(options Options) (*Store, error) {
 	}, nil
 }
 
-// AllowEmpty lets the next Tree be taken even when it removes every object.
+// AllowEmpty lets the next Tree be applied even if it removes every object.
 func (s *Store) AllowEmpty() { s.allowEmpty = true }
 
-// Apply takes a Tree and gives what it changed. Only files that the Tree before
-// does not share are compared, only those whose hash changed are split, and only
-// documents whose text changed are read; that uses all cores, and is done when Apply
-// returns. What serves afterwards depends, for a folder without problems, on the last
-// Tree alone.
+// Apply applies a Tree and returns what it changed. It compares only files that the previous
+// Tree does not share, splits only those whose hash changed, and parses only documents whose
+// text changed. It uses all cores, and has finished when it returns. For a folder without
+// problems, the objects afterwards depend on this Tree alone.
 func (s *Store) Apply(tree watcher.Tree) Change {
 	change, _ := s.ApplyUntil(context.Background(), tree)
 	return change
 }
 
-// ApplyUntil is Apply, unless ctx ends before the Tree is read: then it returns the error of
-// ctx, and nothing is applied.
+// ApplyUntil is Apply that can be interrupted: if ctx ends before the Tree is read, it returns
+// the error of ctx and applies nothing.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree) (Change, error) {
 	tree = s.unrendered.strip(tree, func(file string) bool { return s.sourceOf(file) != manifest.OtherFile })
 	edits, stats := s.read(ctx, tree)

@@ -17,17 +17,17 @@ import (
 // kindBackendTLSPolicy is the one policy of the Gateway API's own group.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-// Target is what an invalid policy is for, as far as it can be read. Where a part cannot
-// be read, the Target stands for more and never for less: without a readable sectionName
-// for the whole object, without a known kind for each kind that the policy may be for.
+// Target is a target of an invalid policy, as far as it can be read. If a part cannot be read,
+// the Target selects more, never less: without a readable sectionName the whole object, without
+// a known kind every kind that the policy can have as its target.
 type Target struct {
 	apischema.GroupKind
-	// Name is that of an object in the policy's namespace, "" for a selector.
+	// Name is the name of an object in the policy's namespace, "" for a selector.
 	Name string
-	// Labels are those that a selector asks for. A selector without labels selects all
-	// objects of the kind in the policy's namespace.
+	// Labels are those of a selector. A selector without labels selects all objects of the kind
+	// in the policy's namespace.
 	Labels map[string]string
-	// Section is a rule of a route, a listener or a port; "" is the whole object.
+	// Section is the name of a rule, listener or port; "" is the whole object.
 	Section string
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// Withhold returns what is told of a valid object in its place where gatefold cannot apply it,
-// and why says the reason: a policy closes its targets as an invalid one does, and the status
-// of other kinds says why. It is nil for an object that nothing is told of.
+// Withhold returns the Invalid for a valid object that gatefold cannot apply; why is the
+// reason. A policy then closes its targets as an invalid one does, and the status of other
+// kinds shows the reason. It is nil for kinds without either.
 func Withhold(o *manifest.Object, why string) *Invalid {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {
@@ -27,8 +27,8 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 	return invalid(object, []schema.Finding{{Message: why}})
 }
 
-// StaleBecause returns that an object is served since a time, in a version that the folder does
-// not have any more, and why.
+// StaleBecause returns the Stale of an object whose served version the folder no longer has,
+// since when and why.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
 	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.targetsOf(served), Message: why}

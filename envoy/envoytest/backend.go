@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// StartBackend has serve take each connection to a free port of loopback, and returns the
-// port. It takes no more at the end of the test; serve closes its connection.
+// StartBackend listens on a free port of loopback, calls serve for each connection, and returns
+// the port. serve closes its connection. The listener closes when the test ends.
 func StartBackend(t testing.TB, serve func(net.Conn)) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

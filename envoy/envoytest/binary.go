@@ -13,9 +13,8 @@ import (
 	"testing"
 )
 
-// Binary returns the path of the Envoy binary that envoy/get-envoy prints. A
-// machine that cannot have it skips the test and says so on stderr, where no
-// flag hides it; with CI=true the test fails instead.
+// Binary returns the path of the Envoy binary that envoy/get-envoy prints. If there is none,
+// the test is skipped with a line on stderr; with CI=true it fails.
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := locate()

@@ -81,7 +81,7 @@ func (a *Authority) Pair(names ...string) tls.Certificate {
 	return pair
 }
 
-// Pool returns a pool that holds the authority alone.
+// Pool returns a pool with this authority alone.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -126,7 +126,7 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Replace puts a file in place by a rename, as Envoy wants of what it watches.
+// Replace writes a file by a rename, so that Envoy, which watches the file, sees the change.
 func Replace(t testing.TB, path string, text []byte) {
 	t.Helper()
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
@@ -138,5 +138,5 @@ func Replace(t testing.TB, path string, text []byte) {
 	}
 }
 
-// PEM returns a certificate as Issue gave it.
+// PEM returns a certificate of Issue as PEM.
 func PEM(certificate *x509.Certificate) []byte { return encode("CERTIFICATE", certificate.Raw) }

@@ -2,8 +2,8 @@ package envoytest
 
 import "errors"
 
-// Client sends requests on connections that it keeps alive, one for each address.
-// It has one owner. It is lighter than net/http's, which also cleans paths.
+// Client sends requests on connections that it keeps alive, one for each address. Only one
+// goroutine may use it. Unlike net/http's client, it sends paths unchanged.
 type Client struct {
 	kept map[string]*conn // by address
 }
@@ -11,7 +11,8 @@ type Client struct {
 // NewClient returns a Client without connections.
 func NewClient() *Client { return &Client{kept: map[string]*conn{}} }
 
-// Do sends a request that is safe to send twice, and returns the whole response.
+// Do sends a request and returns the whole response. It may send the request twice, so the
+// request must be safe to repeat.
 func (k *Client) Do(request Request) (*Response, error) {
 	response, _, err := k.exchange(request, request.encode(), false)
 	return response, err

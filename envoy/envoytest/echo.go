@@ -27,14 +27,14 @@ func Echo(t testing.TB, name, address string) *EchoServer {
 	return echo(t, name, address, nil)
 }
 
-// The headers in which a backend of EchoTLS tells of the handshake.
+// The headers in which a backend of EchoTLS reports the handshake.
 const (
 	ServerNameHeader = "X-Echo-Server-Name" // the name that it asked for (SNI)
 	ProtocolHeader   = "X-Echo-Protocol"    // what is spoken inside, such as HTTP/1.1
 	ClientHeader     = "X-Echo-Client"      // the first name of the client's certificate
 )
 
-// EchoTLS is Echo for a backend that speaks TLS, and HTTP/2 to those who offer it.
+// EchoTLS is Echo for a backend that speaks TLS, and HTTP/2 to clients that offer it.
 func EchoTLS(t testing.TB, name, address string, config *tls.Config) *EchoServer {
 	t.Helper()
 	return echo(t, name, address, config)

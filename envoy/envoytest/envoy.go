@@ -32,11 +32,11 @@ type Options struct {
 	XDSAddress  string
 	NodeID      string
 	NodeCluster string
-	// AdminAddress goes there, too; the default is a free port of 127.0.0.1, which
-	// gatefold is not told.
+	// AdminAddress goes to envoy.Bootstrap, too. The default is a free port of 127.0.0.1, which
+	// gatefold does not learn.
 	AdminAddress string
-	// Config replaces the bootstrap by a whole configuration of one's own. It
-	// needs an admin address on loopback with port 0.
+	// Config replaces the bootstrap with a complete configuration. It needs an admin address on
+	// loopback with port 0.
 	Config []byte
 	// Args are more arguments, such as "--component-log-level", "upstream:debug".
 	Args []string
@@ -53,10 +53,9 @@ type Envoy struct {
 	admin   string
 }
 
-// Start starts an Envoy with one worker thread and returns once its admin
-// interface answers; WaitReady and WaitListener wait for more. The test skips
-// or fails where there is no binary, see Binary. When the test fails, the end
-// of Envoy's log is shown.
+// Start starts an Envoy with one worker thread and returns once its admin interface answers.
+// Use WaitReady or WaitListener to wait for its configuration. Without a binary the test is
+// skipped or fails (see Binary). When the test fails, the end of Envoy's log is shown.
 func Start(t testing.TB, options Options) *Envoy {
 	t.Helper()
 	e := &Envoy{t: t, binary: Binary(t), folder: t.TempDir()}
@@ -146,11 +145,11 @@ func (e *Envoy) ended() bool {
 	}
 }
 
-// Pid returns the process id, another one after Restart.
+// Pid returns the process id. Restart changes it.
 func (e *Envoy) Pid() int { return e.command.Process.Pid }
 
-// AdminAddress returns the "ip:port", or the path of the socket, of the admin interface.
-// A free port is another one after Restart.
+// AdminAddress returns the "ip:port" or socket path of the admin interface. Restart picks a new
+// port if the port was a free one.
 func (e *Envoy) AdminAddress() string { return e.admin }
 
 // AdminGet returns the body of the admin page at path, such as "/clusters". The
@@ -195,7 +194,7 @@ func (e *Envoy) client() *http.Client {
 	}}}
 }
 
-// ConfigDump returns all that Envoy holds, endpoints included, as JSON.
+// ConfigDump returns Envoy's whole configuration as JSON, endpoints included.
 func (e *Envoy) ConfigDump() string {
 	e.t.Helper()
 	return e.AdminGet("/config_dump?include_eds")
@@ -264,8 +263,7 @@ func (e *Envoy) Stop() {
 	}
 }
 
-// Restart stops Envoy, where it runs, and starts it again with the same
-// configuration and an empty memory.
+// Restart stops Envoy if it runs, and starts it again with the same configuration and no state.
 func (e *Envoy) Restart() {
 	e.t.Helper()
 	e.Stop()

@@ -47,7 +47,7 @@ type Extension struct {
 // limitOfEach is how many requests of a descriptor an Extension takes.
 const limitOfEach = 2
 
-// StartExtension starts the server on "ip:port". It ends with the test.
+// StartExtension starts the server on "ip:port". It stops when the test ends.
 func StartExtension(t testing.TB, name, address string) *Extension {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -72,7 +72,7 @@ func StartExtension(t testing.TB, name, address string) *Extension {
 // Close ends the server and all connections. A second call does nothing.
 func (e *Extension) Close() { e.server.Stop() }
 
-// Calls returns how often one of the services was asked.
+// Calls returns how often one of the services was called.
 func (e *Extension) Calls() int64 { return e.calls.Load() }
 
 // Check implements Authorization.
@@ -138,7 +138,7 @@ func setHeaders(pairs ...string) []*corev3.HeaderValueOption {
 	return out
 }
 
-// Process implements ExternalProcessor. The end of a stream is Envoy's to decide.
+// Process implements ExternalProcessor. Envoy ends the stream.
 func (e *Extension) Process(stream processorv3.ExternalProcessor_ProcessServer) error {
 	e.calls.Add(1)
 	for {

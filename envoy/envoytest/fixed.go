@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// FixedAuthority returns the authority of a name, the same at every call and on every
-// machine: its certificate may stand in test data. Its key is made of the name, so that
-// nobody may trust it but tests.
+// FixedAuthority returns the authority of a name, the same at every call and on every machine,
+// so that test data may hold its certificate. The key is derived from the name: it is only for
+// tests.
 func FixedAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	sum := sha256.Sum256([]byte("gatefold test authority " + name))

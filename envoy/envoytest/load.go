@@ -14,26 +14,26 @@ import (
 
 // Target is one kind of request that a Load sends over and over.
 type Target struct {
-	// Name stands in results.
+	// Name identifies the target in results.
 	Name string
-	// Request must be safe to send twice, see Result.Resent.
+	// Request must be safe to send twice (see Result.Resent).
 	Request Request
-	// Check says what is wrong with a response; nil asks for status 200. It is
-	// called by many goroutines at once.
+	// Check returns an error for a wrong response; nil expects status 200. Many goroutines call
+	// it at once.
 	Check func(*Response) error
 }
 
-// LoadOptions says what to send. The load ends at Requests or after Duration,
-// whatever comes first.
+// LoadOptions configure a load. It ends after Requests or Duration, whatever comes first.
 type LoadOptions struct {
 	Targets []Target // in turn
-	// Rate is in requests per second over all targets, 1,000 where 0.
+	// Rate is in requests per second over all targets; 0 means 1,000.
 	Rate int
-	// Requests is 1,000,000 where 0, Duration 5 minutes.
+	// Requests is the most requests that are sent; 0 means 1,000,000. A Duration of 0 means 5
+	// minutes.
 	Requests int
 	Duration time.Duration
-	// FreshEvery sends each n-th request to a target on a connection of its
-	// own; the others are kept alive. 4 where 0, 1 keeps none alive.
+	// FreshEvery sends every n-th request to a target on a new connection; the others reuse
+	// connections. 0 means 4, 1 reuses none.
 	FreshEvery int
 }
 
@@ -44,9 +44,9 @@ const workers = 16
 // keptFailures bounds Result.Failures: the first ones tell what went wrong.
 const keptFailures = 20
 
-// Load sends requests at a constant rate from the moment that StartLoad returns.
-// A late response delays no request of another worker; what could not go out in
-// time goes out as soon as possible, so that the rate holds on average.
+// Load sends requests at a constant rate from the moment that StartLoad returns. A late
+// response delays no request of another worker. Requests that are late go out as soon as
+// possible, so that the average rate is kept.
 type Load struct {
 	options LoadOptions
 	encoded [][]byte // the targets' requests
@@ -60,23 +60,23 @@ type Load struct {
 	result Result
 }
 
-// Result is what has come of a Load.
+// Result is the outcome of a Load so far.
 type Result struct {
 	Requests, Failed int
 	// Fresh is how many requests had a connection of their own.
 	Fresh int
-	// Resent counts requests sent again as a kept-alive connection turned out
-	// to be closed before any byte of a response. They are no failures.
+	// Resent counts requests that were sent again because a kept-alive connection was already
+	// closed. They are no failures.
 	Resent int
-	// Targets has the counts by Target.Name.
+	// Targets are the counts by Target.Name.
 	Targets map[string]Count
-	// Failures are the first 20.
+	// Failures are the first 20 failures.
 	Failures []Failure
 	Elapsed  time.Duration
 	Slowest  time.Duration
 }
 
-// Count is a part of a Result.
+// Count is the requests and failures of one target.
 type Count struct{ Requests, Failed int }
 
 // Failure is one request that did not get the right response.
@@ -88,7 +88,7 @@ type Failure struct {
 	Err   error
 }
 
-// String tells the counts and the first failures.
+// String returns the counts and the first failures.
 func (r Result) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d requests in %.1fs (%d on fresh connections, %d sent again, slowest %v), %d failed",
@@ -129,14 +129,14 @@ func orDefault[T int | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// Stop ends the load, lets requests on their way end, and returns the result.
-// Further calls return it again.
+// Stop ends the load, waits for requests under way, and returns the result. Further calls
+// return the same result.
 func (l *Load) Stop() Result {
 	l.cancel()
 	return l.Wait()
 }
 
-// StopAfter is Stop once so many requests were sent, or the bounds of the load allow no more.
+// StopAfter is Stop once so many requests were sent, or the load has reached its limits.
 func (l *Load) StopAfter(requests int) Result {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -152,13 +152,13 @@ func (l *Load) StopAfter(requests int) Result {
 	return l.Stop()
 }
 
-// Wait returns the result once the load has sent all that its bounds allow.
+// Wait returns the result once the load has reached its limits.
 func (l *Load) Wait() Result {
 	l.running.Wait()
 	return l.Result()
 }
 
-// Result returns what has come of the load so far.
+// Result returns the result so far.
 func (l *Load) Result() Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,8 +27,8 @@ type portPool struct {
 	claims []net.Listener // on the first port of each block, until the process ends
 }
 
-// FreePort returns a TCP port of 127.0.0.1 that nobody listens on. Until the test ends,
-// it is given to no other test, be it one of another process.
+// FreePort returns a TCP port of 127.0.0.1 on which nothing listens. Until the test ends, no
+// other test gets it, not even one of another process.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := claimed.take()

@@ -35,10 +35,10 @@ type Request struct {
 	Path    string
 	Headers http.Header
 	Body    string
-	// Preface is written first, before a TLS handshake: a PROXY header.
+	// Preface is written before everything else, even a TLS handshake: a PROXY header.
 	Preface string
-	// Raw are the bytes of an HTTP/1.1 request, which go out in place of Method, Host, Path,
-	// Headers and Body. Method still has to be set.
+	// Raw are the bytes of an HTTP/1.1 request, sent instead of Method, Host, Path, Headers and
+	// Body. Method must still be set.
 	Raw []byte
 	// Timeout bounds the exchange; 0 is 30 s.
 	Timeout time.Duration
@@ -48,17 +48,16 @@ type Request struct {
 	HTTP2 bool
 }
 
-// TLS is how a Request goes over TLS. The server's certificate is not verified:
-// Response has it.
+// TLS configures a Request over TLS. The server's certificate is not verified; Response has it.
 type TLS struct {
 	// ServerName is sent in the handshake (SNI); "" sends none.
 	ServerName string
-	// HTTP2 offers HTTP/2 and nothing else.
+	// HTTP2 offers only HTTP/2.
 	HTTP2 bool
-	// MaxVersion is the highest version offered, such as tls.VersionTLS12; 0 is
-	// what Go offers.
+	// MaxVersion is the highest version offered, such as tls.VersionTLS12; 0 means Go's
+	// default.
 	MaxVersion uint16
-	// Certificate is the client's own, shown when the server asks; nil for none.
+	// Certificate is the client's certificate, sent if the server requests one; nil sends none.
 	Certificate *tls.Certificate
 }
 
@@ -67,16 +66,16 @@ type Response struct {
 	Status  int
 	Headers http.Header
 	Body    []byte
-	// Backend names the echo backend that answered, "" where none did.
+	// Backend names the echo backend that answered, "" for another server.
 	Backend string
-	// Certificate is the server's, nil without TLS.
+	// Certificate is the server's certificate, nil without TLS.
 	Certificate *x509.Certificate
-	// Closing is true if the server takes no further request on the connection.
+	// Closing is true if the server closes the connection after this response.
 	Closing bool
 }
 
-// Echoed returns the request as the backend received it, and an error where
-// the response does not come from an echo backend.
+// Echoed returns the request as the backend received it, or an error if the response is not an
+// echo backend's.
 func (r *Response) Echoed() (handler.Answer, error) {
 	var answer handler.Answer
 	if r.Backend == "" {
@@ -96,7 +95,7 @@ func Do(t testing.TB, request Request) *Response {
 	return response
 }
 
-// Try is Do for conditions that may not hold yet, see Wait.
+// Try is Do with an error in place of a failed test, for use in Wait.
 func Try(request Request) (*Response, error) {
 	if request.HTTP2 || request.TLS != nil && request.TLS.HTTP2 {
 		return request.overHTTP2()

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// EachRoute gives every route of a table to change, and keeps what it makes of it:
-// those in the lists of its hosts, and those in the leaves of compiled ones, where a
-// route may stand several times.
+// EachRoute calls change for every route of a table, and puts what it modified into the table:
+// the routes in the lists of virtual hosts, and those in the leaves of compiled hosts, where a
+// route may occur several times.
 func EachRoute(t testing.TB, table *routev3.RouteConfiguration, change func(host *routev3.VirtualHost, route *routev3.Route)) {
 	t.Helper()
 	for _, host := range table.VirtualHosts {

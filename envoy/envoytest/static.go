@@ -14,14 +14,13 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Static is a configuration that an Envoy has from its start, put together from
-// xDS resources: what they mean is tested without a server of them.
+// Static is a static configuration of Envoy, made of xDS resources, to test their meaning
+// without an xDS server.
 type Static struct {
 	resources bootstrapv3.Bootstrap_StaticResources
 }
 
-// AddListener takes an encoded Listener that asks for its routes by RDS, and the
-// routes, which are put into it.
+// AddListener adds an encoded Listener. Routes that it requests by RDS are put into it.
 func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.RouteConfiguration) *listenerv3.Listener {
 	t.Helper()
 	message, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
@@ -38,7 +37,7 @@ func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.Rout
 	return message
 }
 
-// AddCluster takes an encoded Cluster, whose endpoints stand in it.
+// AddCluster adds an encoded Cluster with its endpoints.
 func (s *Static) AddCluster(t testing.TB, cluster []byte) {
 	t.Helper()
 	message := &clusterv3.Cluster{}
@@ -61,7 +60,7 @@ func (s *Static) Config(t testing.TB) []byte {
 	return config
 }
 
-// Decode reads an encoded message.
+// Decode unmarshals an encoded message.
 func Decode(t testing.TB, body []byte, into proto.Message) {
 	t.Helper()
 	if err := proto.Unmarshal(body, into); err != nil {

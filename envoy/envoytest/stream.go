@@ -29,8 +29,8 @@ func EchoUDP(t testing.TB, name, address string) {
 
 const maxDatagram = 1500
 
-// Sessions sends a datagram to "ip:port" from each of n sockets, and counts what is
-// answered within the time: an unanswered one counts under "".
+// Sessions sends a datagram to "ip:port" from each of n sockets, and returns how many answers
+// came from each backend within the time. Unanswered datagrams count under "".
 func Sessions(t testing.TB, address string, n int, within time.Duration) map[string]int {
 	t.Helper()
 	var sockets []net.Conn

@@ -12,8 +12,8 @@ import (
 // no test measures time by it.
 const waitLimit = 5 * time.Minute
 
-// Wait calls condition until it returns nil. After waitLimit the test fails, with
-// what was waited for and the last error. Call it from the test's goroutine.
+// Wait calls condition until it returns nil. After waitLimit the test fails with the
+// description and the last error. Call it from the test's goroutine.
 func Wait(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	limit := time.Now().Add(waitLimit)
@@ -34,9 +34,9 @@ func Wait(t testing.TB, what string, condition func() error) {
 // loopbacks counts the addresses given out by LoopbackAddress.
 var loopbacks atomic.Uint32 //nolint:gochecknoglobals // all tests of a process share its addresses
 
-// LoopbackAddress returns another 127.x.y.z at each call, so that tests can use
-// fixed ports beside each other, in one process or in several. On Linux all of
-// 127.0.0.0/8 is local; elsewhere such an address must be set up first.
+// LoopbackAddress returns another address 127.x.y.z at each call, so that tests of one or
+// several processes can use the same fixed ports. On Linux all of 127.0.0.0/8 is local;
+// elsewhere such an address must be set up first.
 func LoopbackAddress() string {
 	const callBits = 9 // of the 24: 510 calls in each of 32,768 processes
 	call := (loopbacks.Add(1)-1)%(1<<callBits-2) + 1

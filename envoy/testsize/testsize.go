@@ -21,7 +21,7 @@ func Of(t testing.TB, n int) int {
 	return n
 }
 
-// Seed returns GATEFOLD_SEED, 1 by default. A test that tries several seeds begins with it.
+// Seed returns GATEFOLD_SEED, or 1. A test that tries several seeds starts with it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := number(t, "GATEFOLD_SEED")

@@ -33,8 +33,8 @@ const (
 // errFindings ends a command with exit code 1; what was found is printed already.
 var errFindings = errors.New("findings")
 
-// Main runs one command line, without the program's name, and returns the exit
-// code. SIGINT and SIGTERM end a running command in good order.
+// Main runs one command line, without the program's name, and returns the exit code. SIGINT and
+// SIGTERM shut a running command down.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilSignal()
 	defer stop()

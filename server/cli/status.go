@@ -172,7 +172,7 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 // noObject is the error of an object that gatefold reports nothing of, in its words.
 type noObject struct{ words string }
 
-// Error is error's.
+// Error implements error.
 func (e noObject) Error() string { return e.words }
 
 // problemList is the admin page /api/v1/problems.

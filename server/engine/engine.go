@@ -24,7 +24,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Options say what Serve does.
+// Options configure Serve.
 type Options struct {
 	Folder Folder
 	Server server.Options // the engine fills in its functions
@@ -33,20 +33,21 @@ type Options struct {
 	Host *Host
 	// StatusDir is a folder that the status of every object is written to; "" is none.
 	StatusDir string
-	// Version of gatefold, for the log.
+	// Version is gatefold's version, for the log.
 	Version string
-	// Metrics are shown beside those of the engine.
+	// Metrics are served beside those of the engine.
 	Metrics []prometheus.Collector
-	// Hurry, when closed, has the Envoys of this machine end at once.
+	// Hurry, when closed, makes the Envoys of this machine stop without waiting for their
+	// requests.
 	Hurry <-chan struct{}
 }
 
-// ErrInterrupted as the cause of the end of Serve's context says that a person ended it at
-// a terminal: Envoys of this machine end too, whatever Host.Keep says.
+// ErrInterrupted as the cause of Serve's context means that a person pressed Ctrl-C: Envoys
+// of this machine are stopped too, whatever Host.Keep says.
 var ErrInterrupted = errors.New("interrupted")
 
-// Serve watches the folder and keeps every Envoy that connects configured by it, until ctx
-// ends or an address cannot be used.
+// Serve watches the folder and configures every Envoy that connects, until ctx ends or an
+// address cannot be used.
 func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	dir := o.Folder.Watch.Root
 	dirErr := watchable(dir)

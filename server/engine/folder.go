@@ -20,7 +20,7 @@ type Folder struct {
 	translators func(translate.Options) translator // nil is translate.New; for tests of its mistakes
 }
 
-// Reading is what a folder comes to at a cold start.
+// Reading is the result of reading a folder from a cold start.
 type Reading struct {
 	Stats    store.Stats
 	Ignored  []store.Ignored
@@ -28,7 +28,7 @@ type Reading struct {
 	Problems []manifest.Problem // with their places, sorted
 	// Places finds where fields are written.
 	Places func([]manifest.Field) []store.Place
-	// Outlines reads what routes refer to, valid or not.
+	// Outlines returns what routes refer to, whether they are valid or not.
 	Outlines func([]manifest.Key) []store.Outline
 	// Labels returns the labels of objects.
 	Labels func([]manifest.Key) []map[string]string

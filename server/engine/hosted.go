@@ -11,10 +11,10 @@ import (
 	"github.com/gatefold/gatefold/server/host"
 )
 
-// Host says how Envoys run on this machine.
+// Host configures the Envoys on this machine.
 type Host struct {
 	Options host.Options
-	// Keep leaves the Envoys running when the engine ends, unless a person interrupts it.
+	// Keep leaves the Envoys running when the engine ends, unless it ends with ErrInterrupted.
 	Keep bool
 }
 

@@ -46,7 +46,7 @@ type interrupt struct {
 	checks int
 }
 
-// Err is memo.Stop's.
+// Err implements memo.Stop.
 func (i *interrupt) Err() error {
 	if err := i.ctx.Err(); err != nil {
 		return err

@@ -14,7 +14,7 @@ type mistake struct {
 	stack []byte
 }
 
-// Error is error's.
+// Error implements error.
 func (m *mistake) Error() string { return m.said }
 
 // blamable reports whether an error of the translator is for an object to be found.

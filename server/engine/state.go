@@ -34,7 +34,7 @@ type state struct {
 	keeper  *journal.Keeper  // set by begin
 }
 
-// State says what is kept on disk of what serves, for the next start.
+// State configures what is saved on disk for the next start.
 type State struct {
 	Dir     string // "" is nothing
 	Named   bool   // a user named Dir, which must be usable

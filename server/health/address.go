@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Address is an admin address that may be asked. Only Admit makes one.
+// Address is an admin address that gatefold may request pages of. Only Admit makes one.
 type Address struct {
 	network, address string
 }

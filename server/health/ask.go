@@ -41,10 +41,10 @@ var (
 	errTooLarge = errors.New("its answer is too large")
 )
 
-// Ask asks an Envoy and fills in what it says of known clusters, by name; others are not
-// from the user's folder, or not any more. It reads at most 64 MiB, 8 MiB of them for one
-// cluster, and takes two seconds at most, or until ctx ends. No redirect is followed and
-// no proxy used.
+// Ask requests an Envoy's admin pages and fills in the health of known clusters, by name. It
+// ignores others: they are not from the user's folder, or no longer. It reads at most 64 MiB, 8
+// MiB of them for one cluster, and takes two seconds at most, or until ctx ends. It follows no
+// redirect and uses no proxy.
 func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluster) {
 	found := inventory{known: known, seen: map[string]bool{}}
 	if err := ask(ctx, at, e.Node, &found); err != nil {

@@ -17,47 +17,47 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Envoy is a connected Envoy and the endpoints that it does not use. It is part of the
-// JSON that docs/json.md promises.
+// Envoy is a connected Envoy and the endpoints that it does not use. docs/json.md documents its
+// JSON.
 type Envoy struct {
 	// Node and NodeCluster are node.id and node.cluster of its bootstrap.
 	Node        string `json:"node"`
 	NodeCluster string `json:"nodeCluster"`
 	Version     string `json:"version,omitempty"`
 	Peer        string `json:"peer"`
-	// Unknown says why nothing is known of its endpoints; nil when all of it is.
+	// Unknown says why the health of its endpoints is not known; nil if it is known.
 	Unknown *Unknown `json:"unknown,omitempty"`
-	// Healthy of Endpoints are healthy, over all backends; of those NotChecked nobody knows:
-	// their backends have neither health checks nor outlier detection.
+	// Healthy of Endpoints are healthy, over all backends. NotChecked of them have neither
+	// health checks nor outlier detection.
 	Healthy    int `json:"healthy,omitempty"`
 	NotChecked int `json:"notChecked,omitempty"`
 	Endpoints  int `json:"endpoints,omitempty"`
-	// Backends are those with an unhealthy endpoint, or without any, sorted by Cluster.
+	// Backends are those that have an unhealthy endpoint or no endpoint, sorted by Cluster.
 	Backends []Backend `json:"backends,omitempty"`
 }
 
-// Backend is one cluster of an Envoy, by the objects that it is made from.
+// Backend is one cluster of an Envoy, with the objects that it is made from.
 type Backend struct {
-	// Object is a Service, then Port is one of its ports, or a Backend.
+	// Object is a Service, of which Port is one port, or a Backend.
 	Object manifest.Key `json:"object"`
 	Port   int          `json:"port,omitempty"`
-	// Cluster is the name that Envoy knows.
+	// Cluster is the name of the cluster in Envoy.
 	Cluster string `json:"cluster"`
 	// Policies are the BackendConfigPolicies in force for it.
 	Policies   []manifest.Key `json:"policies,omitempty"`
 	Healthy    int            `json:"healthy,omitempty"`
 	NotChecked int            `json:"notChecked,omitempty"`
 	Endpoints  int            `json:"endpoints,omitempty"`
-	// Unhealthy lists those that are not Healthy; of one Envoy the first 1,000.
+	// Unhealthy lists the unhealthy endpoints, at most 1,000 for one Envoy.
 	Unhealthy []Endpoint `json:"unhealthy,omitempty"`
 }
 
-// Endpoint is one that Envoy does not send requests to while others are healthy.
+// Endpoint is an endpoint that gets no requests while others are healthy.
 type Endpoint struct {
-	// Address is "ip:port", Hostname the DNS name that it was found by.
+	// Address is "ip:port"; Hostname is the DNS name that it was resolved from.
 	Address  string `json:"address"`
 	Hostname string `json:"hostname,omitempty"`
-	// Reasons are never empty; Message says them in words.
+	// Reasons are never empty; Message is their text.
 	Reasons []Reason `json:"reasons"`
 	Message string   `json:"message"`
 }
@@ -71,7 +71,7 @@ type Unknown struct {
 // Reason is why Envoy does not use an endpoint.
 type Reason string
 
-// The reasons, and what Envoy calls them (envoy.admin.v3.HostHealthStatus).
+// The reasons, with Envoy's name of each (envoy.admin.v3.HostHealthStatus).
 const (
 	CheckPending  Reason = "ActiveHealthCheckPending"    // pending_active_hc
 	CheckTimeout  Reason = "ActiveHealthCheckTimeout"    // active_hc_timeout
@@ -115,8 +115,8 @@ func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	return policies
 }
 
-// Wrong reports whether someone should look at the backend: it has no endpoint, or one
-// is unhealthy for another reason than that it was told to drain.
+// Wrong reports whether a person should look at the backend: it has no endpoint, or one is
+// unhealthy for another reason than that it is draining.
 func (b *Backend) Wrong() bool {
 	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {
 		return !slices.Equal(e.Reasons, []Reason{Draining})

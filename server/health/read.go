@@ -127,8 +127,8 @@ type hostList struct {
 	unhealthy []Endpoint
 }
 
-// UnmarshalJSON reads a list of hosts one by one: as Go values they would be much larger
-// than their text.
+// UnmarshalJSON reads a list of hosts one by one: decoded at once, they would take much more
+// memory than their text.
 func (l *hostList) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('[') {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Supported begins the versions of Envoy that gatefold is made for.
+// Supported is the prefix of the Envoy versions that gatefold supports.
 const Supported = "1.40."
 
 // Binary is an Envoy that was found.
@@ -24,8 +24,8 @@ type Binary struct {
 
 var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
-// NewBinary finds Envoy at path, or on $PATH when that is "", and asks for its version.
-// The error says what to do. Whether the version is a Supported one is the caller's to tell.
+// NewBinary finds Envoy at path, or on $PATH for "", and runs it to get its version. The error
+// says what to do. The caller decides whether the version is Supported.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {

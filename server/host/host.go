@@ -23,11 +23,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ErrKeep as the cause of the end of Run's context leaves the Envoys running, for the
-// next gatefold to adopt.
+// ErrKeep as the cause of Run's context leaves the Envoys running for the next gatefold to
+// adopt.
 var ErrKeep = errors.New("the Envoys go on serving")
 
-// SupervisorTask is what Options.Steady is told of a supervisor.
+// SupervisorTask is the name of a supervisor in calls of Options.Steady.
 const SupervisorTask = "supervisor"
 
 // Options say how Envoys are run.
@@ -40,20 +40,20 @@ type Options struct {
 	XDSAddress string
 	// NodeID is the node.id of every Envoy, such as the name of this machine.
 	NodeID string
-	// DrainTime bounds the wait for requests under way when an Envoy is to end.
+	// DrainTime limits how long a stopping Envoy waits for requests under way.
 	DrainTime time.Duration
-	// MaxEnvoys is how many Envoys run at most; 0 is MaxEnvoys.
+	// MaxEnvoys is the most Envoys that run; 0 means the constant MaxEnvoys.
 	MaxEnvoys int
 	// Hurry, when closed, ends the drain of every Envoy: requests under way are cut off.
 	Hurry <-chan struct{}
-	// Steady, when set, runs a task until its context ends, and begins it anew after a panic.
+	// Steady, when set, runs a task until its context ends, and restarts it after a panic.
 	Steady func(ctx context.Context, task string, run func(context.Context))
-	// Changed, when set, is told the states of all Envoys, sorted by Gateway, whenever
+	// Changed, when set, is called with the states of all Envoys, sorted by Gateway, whenever
 	// one changes. It may be called from any goroutine, one call at a time.
 	Changed func([]State)
 }
 
-// Host is the Envoys of this machine.
+// Host runs the Envoys of this machine.
 type Host struct {
 	options Options
 	log     zerolog.Logger
@@ -67,8 +67,8 @@ type Host struct {
 	states  map[string]State
 }
 
-// New takes the folder for itself until Run ends. The error tells what is wrong with
-// the folder, or that another gatefold has it.
+// New locks the folder until Run ends. The error says what is wrong with the folder, or that
+// another gatefold uses it.
 func New(options Options, log zerolog.Logger) (*Host, error) {
 	options.MaxEnvoys = cmp.Or(options.MaxEnvoys, MaxEnvoys)
 	if options.Steady == nil {
@@ -84,8 +84,8 @@ func New(options Options, log zerolog.Logger) (*Host, error) {
 	}, nil
 }
 
-// Apply takes over what changed. The first call says that all Gateways are known: an
-// Envoy of none of them is ended. It never waits.
+// Apply applies what changed. The first call has all Gateways: an Envoy that runs for none of
+// them is stopped. It never blocks.
 func (h *Host) Apply(updates []ir.InfraUpdate) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,12 +110,12 @@ func (h *Host) next() (map[string]*ir.Infra, bool) {
 	return maps.Clone(h.wanted), h.wanted != nil
 }
 
-// Run starts, adopts and ends Envoys until ctx ends; then it ends all of them, drained,
+// Run starts, adopts and stops Envoys until ctx ends; then it drains and stops all of them,
 // unless the cause is ErrKeep. It may be called once, and returns no error.
 //
-// A panic here ends the process: which supervisors there are is known to this goroutine alone,
-// and a second crew beside them would start a second Envoy for each Gateway. The Envoys
-// outlive it, and the next gatefold adopts them.
+// A panic here ends the process: only this goroutine knows which supervisors there are, and a
+// second set of them would start a second Envoy for each Gateway. The Envoys keep running, and
+// the next gatefold adopts them.
 func (h *Host) Run(ctx context.Context) error {
 	defer h.lock.Close()
 	crew := crew{host: h, ctx: ctx, all: map[string]*supervisor{}, ends: map[string]<-chan struct{}{}}

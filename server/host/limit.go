@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// MaxEnvoys is how many Envoys run on a machine unless Options say otherwise.
+// MaxEnvoys is the default of Options.MaxEnvoys.
 const MaxEnvoys = 16
 
 // admit returns the Gateways of wanted that have an Envoy, at most limit. Those that have one

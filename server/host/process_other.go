@@ -11,7 +11,7 @@ var errNoProc = errors.New("--envoy needs Linux, where /proc tells processes apa
 
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// Check tells why Envoys cannot be run on this system.
+// Check returns an error if Envoys cannot be run on this system.
 func Check() error { return errNoProc }
 
 func startTime(int) (uint64, error) { return 0, errNoProc }

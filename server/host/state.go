@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Phase is what an Envoy is doing.
+// Phase is the state of an Envoy's process.
 type Phase string
 
 // The phases.
@@ -18,7 +18,7 @@ const (
 	OverLimit Phase = "over-limit" // not started: Options.MaxEnvoys others run
 )
 
-// State is what is known of the Envoy of one Gateway.
+// State is the state of one Gateway's Envoy.
 type State struct {
 	Gateway string `json:"gateway"` // "namespace/name"
 	Phase   Phase  `json:"phase"`
@@ -28,9 +28,9 @@ type State struct {
 	Started time.Time `json:"started,omitzero"`
 	// Adopted is true if an earlier gatefold started it.
 	Adopted bool `json:"adopted,omitempty"`
-	// Restarts counts how often it was started again since gatefold was.
+	// Restarts counts how often this gatefold has started it again.
 	Restarts int `json:"restarts"`
-	// Message says how it ended, or why it does not start.
+	// Message says how the process ended, or why it does not start.
 	Message string `json:"message,omitempty"`
 }
 

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// All is the grant of every Gateway.
+// All grants every Gateway.
 const All = "*"
 
-// Grants say which Gateways a name in a client's certificate stands for, beside
-// those that it says itself: from a DNS name or URI to "namespace/name" or All.
+// Grants map DNS names and URIs of client certificates to the Gateways that they may have,
+// "namespace/name" or All, in addition to those that a SPIFFE ID names.
 type Grants map[string][]string
 
-// ParseGrants reads "SAN=NAMESPACE/NAME" and "SAN=*", in which SAN is a DNS name
-// or URI of a certificate. The error names the one that cannot be used.
+// ParseGrants parses "SAN=NAMESPACE/NAME" and "SAN=*", in which SAN is a DNS name or URI of a
+// certificate. The error names the entry that is invalid.
 func ParseGrants(texts []string) (Grants, error) {
 	grants := Grants{}
 	for _, text := range texts {
@@ -42,10 +42,10 @@ func isGateway(text string) bool {
 	return found && namespace != "" && name != "" && !strings.ContainsAny(name, "/*") && !strings.Contains(namespace, "*")
 }
 
-// Identity is who an Envoy has proved to be, and which Gateways it may have:
+// Identity is the authenticated identity of an Envoy. It determines which Gateways it may have:
 // their configuration, and the secrets in it.
 type Identity struct {
-	// Names are the DNS names and URIs of the certificate, none without TLS.
+	// Names are the DNS names and URIs of the certificate; empty without TLS.
 	Names []string
 	// gateways are "namespace/name" or All.
 	gateways []string
@@ -53,17 +53,18 @@ type Identity struct {
 	unproved bool
 }
 
-// Local is whoever reaches a socket of this host: that it can is its proof.
+// Local returns the identity of a client on a socket of this host. Access to the socket is its
+// proof.
 func Local() Identity { return Identity{gateways: []string{All}} }
 
-// Unproved is whoever comes from elsewhere to a server that asks for no proof
+// Unproved returns the identity of a client from elsewhere, for a server that asks for no proof
 // (--xds-insecure). It may have the one Gateway that it names.
 func Unproved() Identity { return Identity{unproved: true} }
 
-// Identify reads a certificate that was verified. A URI
-// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME stands for that Gateway; what
-// else a name stands for, the grants say. The path counts as a whole: a part of
-// it would let who may choose another part name a Gateway.
+// Identify returns the identity of a verified certificate. The URI
+// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME names that Gateway; the grants map other names.
+// The path must match as a whole: otherwise anyone who may choose a part of it could name a
+// Gateway.
 func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	var who Identity
 	for _, name := range certificate.DNSNames {
@@ -88,18 +89,18 @@ func ownGateway(uri *url.URL) (string, bool) {
 	return gateway, found && plain && isGateway(gateway) && !strings.Contains(gateway, "%")
 }
 
-// May reports whether this identity may have a node.cluster: "namespace/name" is
-// that Gateway, a name without "/" all of them (docs/design/gateways.md). Nothing else
-// decides what an Envoy is given.
+// May reports whether this identity may have a node.cluster: "namespace/name" is that Gateway,
+// a name without "/" is all Gateways (docs/design/gateways.md). Nothing else decides which
+// configuration an Envoy gets.
 func (i Identity) May(cluster string) bool {
 	one := strings.Contains(cluster, "/")
 	return slices.Contains(i.gateways, All) || one && (i.unproved || slices.Contains(i.gateways, cluster))
 }
 
-// String names the identity in log and status.
+// String returns the identity for log and status.
 func (i Identity) String() string { return strings.Join(i.Names, ", ") }
 
-// Refusal says why May said no, and what to do.
+// Refusal returns why May returned false, and what to do.
 func (i Identity) Refusal(cluster string) string {
 	asked := "all Gateways"
 	if strings.Contains(cluster, "/") {

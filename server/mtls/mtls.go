@@ -33,18 +33,18 @@ type Files struct {
 // Any reports whether a file is named.
 func (f Files) Any() bool { return f != Files{} }
 
-// State is what is known of the files now.
+// State describes the files as they are now.
 type State struct {
-	// NotAfter is the end of the certificate that is served.
+	// NotAfter is when the certificate in use expires.
 	NotAfter time.Time
-	// Problem says why the files as they are now are not served, "" when they are.
+	// Problem says why the present content of the files is not used; "" if it is.
 	Problem string
-	// Changed is when the one or the other came to be.
+	// Changed is when the certificate or the problem last changed.
 	Changed time.Time
 }
 
-// Keeper serves connections by the files' last good content. It may be used by
-// many goroutines; Watch by one.
+// Keeper uses the files' last valid content for connections. Many goroutines may use it; only
+// one may call Watch.
 type Keeper struct {
 	files  Files
 	seen   sum // at the last look
@@ -57,7 +57,7 @@ type Keeper struct {
 
 type sum [sha256.Size]byte
 
-// Load reads the files. The error names the one that cannot be used.
+// Load reads the files. The error names the file that cannot be used.
 func Load(files Files) (*Keeper, error) {
 	k := &Keeper{files: files}
 	found := files.read()
@@ -68,9 +68,9 @@ func Load(files Files) (*Keeper, error) {
 	return k, nil
 }
 
-// Config is for the server of all connections. A client must show a certificate
-// that an authority signed. Handshakes that begin after a change go by the new
-// files; connections that stand are not touched.
+// Config returns the TLS configuration of the server. A client must show a certificate that one
+// of the CA certificates signed. New handshakes use the new files after a change; open
+// connections are not touched.
 func (k *Keeper) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
@@ -82,17 +82,17 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
-// State tells how the files are.
+// State returns the state of the files.
 func (k *Keeper) State() State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.state
 }
 
-// Watch looks at the files every interval until ctx ends, and calls changed
-// after each change with what is wrong with it, nil when it is served. A change
-// counts once two looks have seen the same: certificate and key are written one
-// after the other, and half a bundle of authorities is valid, too.
+// Watch reads the files every interval until ctx ends. After each change it calls changed with
+// what is wrong, or nil if the new content is used. A change counts only when two readings
+// agree: certificate and key are written one after the other, and half a bundle of CA
+// certificates is valid too.
 func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -12,7 +12,8 @@ import (
 // Severity says how serious the problems of a code are.
 type Severity string
 
-// The severities. A code with Either is an error or a warning, by what it is found on.
+// The severities. Problems of a code with Either are errors or warnings, depending on the
+// object.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"

@@ -14,9 +14,9 @@ const asidePrefix = nameOfJournal + ".unusable-"
 // maxAside is how many of them are kept for diagnosis: the newest.
 const maxAside = 3
 
-// SetAside renames the journal in the state folder dir, so that no start reads it again and it can
-// be looked at, and returns its new path. A Journal that is open is written anew by its next
-// Write.
+// SetAside renames the journal in the state folder dir, so that no start reads it and a person
+// can look at it, and returns its new path. The next Write of an open Journal writes a new
+// file.
 func SetAside(dir string, now time.Time) (path string, err error) {
 	path = filepath.Join(dir, asidePrefix+now.UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(filepath.Join(dir, nameOfJournal), path); err != nil {

@@ -28,19 +28,18 @@ import (
 // ErrInUse means that another gatefold holds the folder.
 var ErrInUse = errors.New("another gatefold uses it")
 
-// Options say where a journal is and what it must fit.
+// Options configure a journal and what it must match.
 type Options struct {
-	// Dir is the folder of the state. It is made, for the user alone, when it is
-	// not there.
+	// Dir is the folder of the state. If it does not exist, it is created with access for its
+	// owner only.
 	Dir string
-	// Root is the absolute path of the folder that is served. What another folder
-	// left is not used.
+	// Root is the absolute path of the served folder. The state of another folder is not used.
 	Root string
-	// Fingerprint gives schema.Fingerprint, which takes a while: it is called when the
-	// journal is read, and may be found out meanwhile. "" is the same as none.
+	// Fingerprint returns schema.Fingerprint. It is slow, so it is called only when the journal
+	// is read. A result of "" matches nothing.
 	Fingerprint func() string
-	// MaxBytes bounds the texts that are read, and what was made of them, of which the
-	// rest is left out; 0 means 512 MiB.
+	// MaxBytes limits how many bytes of texts, and of objects made from them, are read; the
+	// rest is left out. 0 means 512 MiB.
 	MaxBytes int64
 }
 
@@ -55,7 +54,7 @@ const (
 // bytes, beside as much as is not.
 const slack = 1 << 20
 
-// Journal is an open journal, held by this process alone. One goroutine uses it.
+// Journal is an open journal, locked for this process. Only one goroutine may use it.
 type Journal struct {
 	options Options
 	lock    *os.File
@@ -64,17 +63,17 @@ type Journal struct {
 	enough  int64 // size at which it is written anew
 }
 
-// Content is what was found.
+// Content is what Open found.
 type Content struct {
 	Saved []store.Saved
-	// Sound is true if it was checked by the same Fingerprint.
+	// Sound is true if the content was validated under the same Fingerprint.
 	Sound bool
-	// Problem says what could not be used, in words; "" when all could be.
+	// Problem says what could not be used; "" if everything could.
 	Problem string
 }
 
-// Open takes the journal in Options.Dir and reads it. An error is ErrInUse, or
-// says that nothing can be kept there.
+// Open opens and reads the journal in Options.Dir. The error is ErrInUse, or says why nothing
+// can be saved there.
 func Open(options Options) (*Journal, Content, error) {
 	if options.MaxBytes == 0 {
 		options.MaxBytes = 512 << 20
@@ -170,9 +169,9 @@ func (j *Journal) open() Content {
 	return content
 }
 
-// Write makes changes durable. all gives everything that is to be saved, those
-// changes included; it is called when the journal has to be written anew. After
-// an error nothing, or all, of the changes may be found by the next Open.
+// Write makes changes durable. all returns everything that must be saved, those changes
+// included; Write calls it if the journal has to be rewritten. After an error, the next Open
+// finds either all or none of the changes.
 func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if err := j.keepLock(); err != nil {
 		return err
@@ -283,8 +282,7 @@ func (j *Journal) syncDir() error {
 	return cause(dir.Sync())
 }
 
-// Forget has the next Write write the journal anew, so that nothing stays in it
-// of what was found.
+// Forget makes the next Write rewrite the journal without its old content.
 func (j *Journal) Forget() {
 	if j.file != nil {
 		_ = j.file.Close() // nothing was written to it
@@ -292,7 +290,7 @@ func (j *Journal) Forget() {
 	}
 }
 
-// Close lets others have the folder.
+// Close unlocks the folder.
 func (j *Journal) Close() {
 	for _, file := range []*os.File{j.file, j.lock} {
 		if file != nil {

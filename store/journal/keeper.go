@@ -23,9 +23,8 @@ const (
 // errSlow means that the last changes were not written in time.
 var errSlow = errors.New("the disk does not answer; the last changes may not be saved")
 
-// Keeper writes a journal beside the program's work: nobody waits for the disk,
-// and of changes that wait for it the newest counts. What cannot be written is
-// tried again until it can.
+// Keeper writes a journal in the background, so that nothing waits for the disk. If several
+// changes wait, only the newest is written. It retries failed writes until they succeed.
 type Keeper struct {
 	options Options
 	all     func() []store.Saved
@@ -44,10 +43,10 @@ type Keeper struct {
 	retry   time.Duration
 }
 
-// Start begins to keep a journal, or, where that is nil, to try to open it again;
-// failed says why it could not be. all gives everything that is to be saved. report is told why it is
-// not, once for each reason, and nil when it is again. Both are called by the
-// Keeper's goroutine, all not before the first Save.
+// Start starts a Keeper of a journal. If the journal is nil, it tries to open it again; failed
+// says why it could not be opened. all returns everything that must be saved. report is called
+// once for each reason why saving fails, and with nil when it works again. The Keeper's
+// goroutine calls both, and all only after the first Save.
 func Start(options Options, journal *Journal, failed error, all func() []store.Saved, report func(error)) *Keeper {
 	k := &Keeper{
 		options: options, journal: journal, all: all, report: report, retry: firstRetry,
@@ -62,7 +61,7 @@ func Start(options Options, journal *Journal, failed error, all func() []store.S
 	return k
 }
 
-// Save has changes written, and returns at once.
+// Save schedules a write and returns at once.
 func (k *Keeper) Save(changes []store.Saved) {
 	k.mu.Lock()
 	k.begun = true
@@ -76,14 +75,14 @@ func (k *Keeper) Save(changes []store.Saved) {
 	}
 }
 
-// Failing reports whether the last try to write failed.
+// Failing reports whether the last write failed.
 func (k *Keeper) Failing() bool { return k.failing.Load() }
 
-// Size is the length of the journal in bytes.
+// Size returns the length of the journal in bytes.
 func (k *Keeper) Size() int64 { return k.size.Load() }
 
-// Close writes what waits, and returns when that is done or failed, or with an
-// error after patience.
+// Close writes what is pending and returns when that is done or has failed; after the time
+// patience it returns an error.
 func (k *Keeper) Close(patience time.Duration) error {
 	close(k.stop)
 	select {

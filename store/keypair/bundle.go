@@ -14,13 +14,13 @@ const Authorities Part = "ca.crt"
 // maxAuthorities bounds a bundle; those of operating systems hold some 150.
 const maxAuthorities = 500
 
-// Bundle are the certificates of authorities (CAs) that sign those of others.
+// Bundle is a list of CA certificates.
 type Bundle struct {
 	certificates []*x509.Certificate
 }
 
-// ReadBundle reads the PEM of a bundle. It gives a Fault, and no Bundle, for what
-// Envoy would refuse: no certificate in PEM, or one that cannot be read or is cut off.
+// ReadBundle parses CA certificates in PEM. For input that Envoy would reject it returns a
+// Fault and no Bundle: no certificate in PEM, or one that cannot be parsed or is truncated.
 func ReadBundle(text []byte) (*Bundle, *Fault) {
 	const hint = "write the CA certificates in PEM"
 	bundle, begun := &Bundle{}, bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
@@ -49,10 +49,10 @@ func ReadBundle(text []byte) (*Bundle, *Fault) {
 	return bundle, nil
 }
 
-// Add puts the certificates of another bundle behind those of b.
+// Add appends the certificates of another bundle.
 func (b *Bundle) Add(other *Bundle) { b.certificates = append(b.certificates, other.certificates...) }
 
-// NotAfter is when the last of the certificates ends.
+// NotAfter returns when the last of the certificates expires.
 func (b *Bundle) NotAfter() (last time.Time) {
 	for _, c := range b.certificates {
 		if c.NotAfter.After(last) {
@@ -62,7 +62,7 @@ func (b *Bundle) NotAfter() (last time.Time) {
 	return last
 }
 
-// PEM is the bundle, and nothing that stood between.
+// PEM returns the certificates as PEM, without any text between them.
 func (b *Bundle) PEM() []byte {
 	var out bytes.Buffer
 	for _, c := range b.certificates {

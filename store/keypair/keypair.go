@@ -24,7 +24,7 @@ const (
 	maxChain = 16   // certificates
 )
 
-// Part is one of the two texts of a pair.
+// Part is one of the two PEM texts of a pair: the certificate or the key.
 type Part string
 
 // The parts, by their keys in a Secret's data.
@@ -33,13 +33,13 @@ const (
 	Key         Part = "tls.key"
 )
 
-// Fault says what is wrong with a pair. Neither text holds a byte of it.
+// Fault says what is wrong with a pair. Its texts contain nothing of the key or certificate.
 type Fault struct {
 	Part          Part
 	Message, Hint string
 }
 
-// Pair is a certificate chain and its key, read and found to belong together.
+// Pair is a certificate chain and its matching private key.
 type Pair struct {
 	// Chain is in DER, the server's own certificate first.
 	Chain [][]byte
@@ -48,9 +48,9 @@ type Pair struct {
 	key  []byte // PKCS #8 in DER
 }
 
-// Read reads the PEM of both parts. It gives a Fault, and no Pair, for what Envoy
-// would refuse: no PEM, a key of another certificate, kinds and sizes of key
-// that it does not take. A certificate that has expired is none: a clock tells.
+// Read parses the PEM of both parts. For input that Envoy would reject it returns a Fault and
+// no Pair: no PEM, a key of another certificate, an unsupported type or size of key. It does
+// not check whether the certificate has expired.
 func Read(certificates, key []byte) (*Pair, *Fault) {
 	pair, fault := readChain(certificates)
 	if fault != nil {
@@ -71,8 +71,8 @@ func Read(certificates, key []byte) (*Pair, *Fault) {
 	return pair, nil
 }
 
-// Leaf returns the first certificate of PEM, nil when there is none. Nothing of a key is
-// read.
+// Leaf returns the first certificate of a PEM text, nil if there is none. It does not parse
+// keys.
 func Leaf(certificates []byte) *Pair {
 	pair, fault := readChain(certificates)
 	if fault != nil {
@@ -173,7 +173,7 @@ func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
 	return nil
 }
 
-// CertificatePEM is the chain, and nothing that stood between.
+// CertificatePEM returns the chain as PEM, without any text between the certificates.
 func (p *Pair) CertificatePEM() []byte {
 	var out bytes.Buffer
 	for _, der := range p.Chain {
@@ -182,7 +182,7 @@ func (p *Pair) CertificatePEM() []byte {
 	return out.Bytes()
 }
 
-// KeyPEM is the private key.
+// KeyPEM returns the private key as PEM.
 func (p *Pair) KeyPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: p.key})
 }
@@ -190,13 +190,14 @@ func (p *Pair) KeyPEM() []byte {
 // sumPrefix is as many characters of a sum as are shown.
 const sumPrefix = 12
 
-// Sum begins the hex SHA-256 of the server's own certificate, which is public.
+// Sum returns the first digits of the SHA-256 of the server's own certificate, in hex. It is
+// public.
 func (p *Pair) Sum() string {
 	sum := sha256.Sum256(p.Leaf.Raw)
 	return hex.EncodeToString(sum[:])[:sumPrefix]
 }
 
-// Names are those that the certificate is for: DNS names and IP addresses.
+// Names returns the DNS names and IP addresses of the certificate.
 func (p *Pair) Names() []string {
 	names := append([]string{}, p.Leaf.DNSNames...)
 	for _, ip := range p.Leaf.IPAddresses {

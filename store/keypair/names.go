@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Covers reports whether one of names, as Pair.Names returns them, is for host: it is the
-// same, or a wildcard in the place of the host's first label (RFC 9525, section 6.3). A
-// host that is a wildcard is covered by the same wildcard alone.
+// Covers reports whether one of names, as Pair.Names returns them, matches host: it is equal,
+// or is a wildcard in place of the host's first label (RFC 9525, section 6.3). A host that is a
+// wildcard is matched by the same wildcard only.
 func Covers(names []string, host string) bool {
 	_, parent, dotted := strings.Cut(host, ".")
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -15,8 +15,8 @@ func Covers(names []string, host string) bool {
 	})
 }
 
-// CoversSome reports whether one of names is for host or, where host is a wildcard, for
-// some host of it.
+// CoversSome reports whether one of names matches host or, if host is a wildcard, some host
+// below it.
 func CoversSome(names []string, host string) bool {
 	suffix, wild := strings.CutPrefix(host, "*")
 	return Covers(names, host) || wild && slices.ContainsFunc(names, func(name string) bool {

@@ -16,7 +16,7 @@ type Key struct {
 	Name      string `json:"name"`
 }
 
-// String gives "Kind namespace/name", or "Kind name" for cluster-scoped kinds.
+// String returns "Kind namespace/name", or "Kind name" for cluster-scoped kinds.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Kind + " " + k.Name
@@ -24,10 +24,10 @@ func (k Key) String() string {
 	return k.Kind + " " + k.Namespace + "/" + k.Name
 }
 
-// GroupKind is the key's kind.
+// GroupKind returns the group and kind.
 func (k Key) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
 
-// IsZero reports whether the key names nothing.
+// IsZero reports whether the key is empty.
 func (k Key) IsZero() bool { return k == Key{} }
 
 // CompareKeys orders keys by group, kind, namespace and name.
@@ -44,36 +44,34 @@ func CompareKeys(a, b Key) int {
 	return cmp.Compare(a.Name, b.Name)
 }
 
-// Object is one valid, defaulted object. It is never changed after it was
-// handed out. It does not know its file or line: those move without the object
-// changing; Store.Locate finds them when a Problem is shown.
+// Object is one valid object with defaults. It is immutable. It has no file and line, because
+// those change without the object changing; Store.Locate finds them when a Problem is shown.
 type Object struct {
 	Key Key
-	// Hash covers the object's content after pruning and defaulting, so that
-	// comments, order of fields and place do not count.
+	// Hash is the hash of the object's content after pruning and defaulting. Comments, the
+	// order of fields and the place do not affect it.
 	Hash [32]byte
-	// Source says whether the object comes from cluster paths.
+	// Source is the kind of file that the object comes from.
 	Source Source
 	// Value is a pointer to the typed object in the version that the kinds
 	// table names, such as *api.HTTPRoute.
 	Value metav1.Object
 }
 
-// Source is the sort of file that an object comes from.
+// Source is a kind of file.
 type Source int8
 
-// The sources. Objects of cluster paths go before those of other files wherever two contend.
+// The sources. Objects of cluster paths win conflicts with those of other files.
 const (
 	AnyFile      Source = iota // no path policies are in force
 	ClusterPaths               // a file that --cluster-paths names
 	OtherFile                  // another one: its author may write into some namespaces
 )
 
-// Same reports whether two objects say the same, to the same effect.
+// Same reports whether two objects have the same content and source.
 func (o *Object) Same(other *Object) bool { return o.Hash == other.Hash && o.Source == other.Source }
 
-// As gives the object's value as the type T; ok is false for another kind or a
-// nil object.
+// As returns the object's value as type T; ok is false for another type or a nil object.
 func As[T metav1.Object](o *Object) (value T, ok bool) {
 	if o == nil {
 		return value, false

@@ -14,42 +14,42 @@ const (
 	Warning Severity = "warning" // it is used, but hardly as meant
 )
 
-// Problem is one mistake of the user's, in the same words wherever it is shown:
-// validate, status, admin pages and log. A Problem is a value, never an error.
+// Problem is one mistake in the user's files, with the same text wherever it is shown:
+// validate, status, admin pages and log. It is a value, never an error.
 type Problem struct {
-	// Code is a stable name for the sort of mistake, such as UnknownField.
+	// Code is the stable name of the type of mistake, such as UnknownField.
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
-	// File, Line and Column (from 1; the column counts characters) tell the place.
-	// Translate leaves them empty and names Object and Field; Store.Locate fills them in.
+	// File, Line and Column are the place; Line and Column count from 1, Column in characters.
+	// translate leaves them empty and sets Object and Field; Store.Locate fills them in.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
-	// Object is the object it is about; zero when the document could not be read so far.
+	// Object is the object of the mistake; zero if the document could not be parsed.
 	Object Key `json:"object,omitzero"`
 	// Field is the path inside the object: spec.rules[0].matches[1].path.value.
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong; Hint says what to do.
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
-	// Cause is where another object asks for what Message says, zero for nowhere.
-	// Store.Locate adds its file and line to Message.
+	// Cause is the field of another object that causes the problem, zero for none. Store.Locate
+	// adds its file and line to Message.
 	Cause Field `json:"-"`
-	// Excerpt is the line with a caret under the column. Never filled for Secrets.
+	// Excerpt is the line with a caret under the column. It is always empty for Secrets.
 	Excerpt string `json:"excerpt,omitempty"`
-	// Unserved are the policies that it is about, of a kind that gatefold does not serve; nil
-	// for none.
+	// Unserved are the policies that the problem reports as not served; nil for none.
 	Unserved *[]Unserved `json:"-"`
 }
 
 // Unserved is a policy of a kind that gatefold does not serve.
 type Unserved struct {
 	Policy Key
-	// Targets are what it is for, in words: "HTTPRoute shop/cart", with "#" and the name of a
-	// rule or listener behind it, or "each HTTPRoute in namespace shop", with its labels behind
-	// that: " with app=cart,tier=web".
+	// Targets are the policy's targets as text: "HTTPRoute shop/cart", with "#" and the name of
+	// a rule or listener, or "each HTTPRoute in namespace shop", with labels: " with
+	// app=cart,tier=web".
 	Targets []string
-	// File, Line and Column are where it is written, zero where the Problem is.
+	// File, Line and Column are where the policy is written; zero if that is the place of the
+	// Problem.
 	File         string
 	Line, Column int
 }
@@ -74,10 +74,10 @@ func compareProblems(a, b Problem) int {
 	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 }
 
-// Field names a field of an object; without a Path it is the object itself.
+// Field is a field of an object, or the object itself if Path is "".
 type Field struct {
 	Object Key
-	// Path is as in Problem.Field: spec.rules[0].matches[1].
+	// Path has the form of Problem.Field: spec.rules[0].matches[1].
 	Path string
 }
 

@@ -58,7 +58,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// Position is file:line:column as far as they are known.
+// Position returns file:line:column, as far as they are known.
 func (p Problem) Position() string {
 	switch {
 	case p.Line == 0:

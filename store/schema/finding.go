@@ -2,8 +2,7 @@ package schema
 
 import "strings"
 
-// Finding is one mistake in one object, in words for people. It says nothing
-// of the file: store joins it with the place in the text.
+// Finding is one mistake in one object. It has no file: the store adds the place in the text.
 type Finding struct {
 	// Code is one of the codes below.
 	Code string
@@ -13,11 +12,11 @@ type Finding struct {
 	// For a missing field it is the path the field would have; for a rule of
 	// several fields it is what they have in common; "" is the whole object.
 	Field string
-	// Message says what is wrong, Hint what to do (it may be empty). Neither
-	// ever holds a value of a Secret.
+	// Message says what is wrong, Hint what to do (it may be empty). Neither contains values of
+	// a Secret.
 	Message string
 	Hint    string
-	// Warning is true if the object is used all the same.
+	// Warning is true if the object is used in spite of the mistake.
 	Warning bool
 }
 

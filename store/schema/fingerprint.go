@@ -8,12 +8,10 @@ import (
 	"runtime"
 )
 
-// Fingerprint names the program that runs: the hash of its file, which holds the
-// schemas and all that reads them. An object that passed a Check by one fingerprint
-// passes every other one by the same. It is "" where the system does not show the file.
-//
-// What debug.ReadBuildInfo says is not enough: built outside of a repository, as in a
-// container, two versions of gatefold say the same.
+// Fingerprint returns a hash of the program's file, which contains the schemas and the code
+// that validates. An object that passed Check passes it again under the same fingerprint. It is
+// "" if the system does not show the file. debug.ReadBuildInfo is not enough: built outside of
+// a repository, as in a container, two versions of gatefold have the same.
 func Fingerprint() string {
 	program, err := openProgram()
 	if err != nil {

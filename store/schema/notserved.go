@@ -30,12 +30,12 @@ type notServed struct {
 type KindNotServed struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
-	// Error is true if something is served otherwise than the object asks for.
+	// Error is true if ignoring the object changes how traffic is served.
 	Error bool `json:"error"`
-	// Of is whose kind it is; "" is kgateway.
+	// Of is the project that the kind belongs to; "" is kgateway.
 	Of string `json:"of"`
-	// Targets is true if targetRefs name what is served without the object. Meaning says
-	// what it means for traffic where they do not.
+	// Targets is true if the kind has targetRefs to objects that are served without it. Meaning
+	// says what that means for traffic if it has none.
 	Targets bool   `json:"targets"`
 	Meaning string `json:"meaning"`
 }
@@ -47,8 +47,8 @@ func readNotServed() (all notServed) {
 	return all
 }
 
-// KindNotServed returns what is known of a kind of kgateway or agentgateway that gatefold
-// does not serve; ok is false for all other kinds.
+// KindNotServed returns the entry of a kind of kgateway or agentgateway that gatefold does not
+// serve; ok is false for all other kinds.
 func (s *Set) KindNotServed(gk schema.GroupKind) (k KindNotServed, ok bool) {
 	i := slices.IndexFunc(s.unserved, func(k KindNotServed) bool { return k.Group == gk.Group && k.Kind == gk.Kind })
 	if i < 0 {

@@ -34,9 +34,9 @@ type Set struct {
 // loaded is the set of the program: it is made of embedded files alone, and never changes.
 var loaded = sync.OnceValues(load)
 
-// Load returns the set, the same to all. It costs next to nothing: a kind's schema is read
-// and compiled when the kind is first checked, once in the life of the program. The error
-// says that the embedded files do not fit the table of kinds.
+// Load returns the set, which is shared. It is fast: a kind's schema is parsed and compiled
+// once, when the kind is first checked. The error says that the embedded files do not match the
+// table of kinds.
 func Load() (*Set, error) { return loaded() }
 
 func load() (*Set, error) {
@@ -55,14 +55,13 @@ func load() (*Set, error) {
 	return s, nil
 }
 
-// Has reports whether the kind is known.
+// Has reports whether the kind has a schema.
 func (s *Set) Has(gk schema.GroupKind) bool { return s.kinds[gk] != nil }
 
-// Versions returns the versions of a kind that are served, the storage version
-// first, and nil for an unknown kind. The versions of one kind have the same
-// fields with the same types (a test proves it), so an object that passed the
-// Check of any of them may be read as the storage version; only what a version
-// demands of the values differs.
+// Versions returns the served versions of a kind, the storage version first; nil for an unknown
+// kind. The versions of one kind have the same fields with the same types (a test proves it):
+// an object that passed the Check of one may be read as the storage version. Only the allowed
+// values differ.
 func (s *Set) Versions(gk schema.GroupKind) []string {
 	if k := s.kinds[gk]; k != nil {
 		return slices.Clone(k.versions)
@@ -70,28 +69,26 @@ func (s *Set) Versions(gk schema.GroupKind) []string {
 	return nil
 }
 
-// Namespaced reports whether objects of the kind live in a namespace; false for
-// an unknown kind.
+// Namespaced reports whether the kind is namespaced; false for an unknown kind.
 func (s *Set) Namespaced(gk schema.GroupKind) bool {
 	k := s.kinds[gk]
 	return k != nil && k.namespaced
 }
 
-// Check prunes, defaults and validates object in place against the version it
-// is written in, and returns all findings, sorted by field; none for a sound
-// object. With an error finding, object is of no further use.
+// Check prunes, defaults and validates object in place, in the version that it is written in,
+// and returns all findings, sorted by field. If a finding is an error, object must not be used.
 //
-// object is decoded JSON: maps, slices, strings, bools, nil and numbers as
-// int64 or float64. A float64 without fraction becomes an int64 where the schema
-// wants an integer. Dropped without a word are what kubectl prints and nobody
-// means to set: status, metadata.managedFields, metadata.resourceVersion; and
-// fields that are null, as the API server does.
+// object is decoded JSON: maps, slices, strings, bools, nil and numbers as int64 or float64. A
+// float64 without fraction becomes an int64 where the schema has an integer. Check drops
+// without a finding what kubectl prints and users do not mean to set (status,
+// metadata.managedFields, metadata.resourceVersion), and fields that are null, as the API
+// server does.
 func (s *Set) Check(gvk schema.GroupVersionKind, object map[string]any) []Finding {
 	return s.check(gvk, object, false)
 }
 
-// Recheck is Check of an object that a Check by the same Fingerprint found
-// sound: all but the CEL rules, which take most of the time.
+// Recheck is Check for an object that passed Check under the same Fingerprint: it skips the CEL
+// rules, which take most of the time.
 func (s *Set) Recheck(gvk schema.GroupVersionKind, object map[string]any) []Finding {
 	return s.check(gvk, object, true)
 }

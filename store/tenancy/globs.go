@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Globs are patterns of file paths from the root of the folder, slash separated.
-// Between slashes * stands for any characters, ? for one, [a-z] for one of a
-// range; a part that is ** stands for any number of parts, none included.
+// Globs are patterns of file paths, relative to the root of the folder, with slashes. Within a
+// part, * matches any characters, ? one, and [a-z] one of a range; the part ** matches any
+// number of parts, also none.
 type Globs []string
 
 // anyParts is the part of a pattern that stands for any number of parts.
 const anyParts = "**"
 
-// Parse reads patterns that commas, spaces or line breaks separate. The error
-// says what is wrong with one of them, and what to write.
+// Parse parses patterns that commas, spaces or line breaks separate. The error says which is
+// invalid, and what to write.
 func Parse(text string) (Globs, error) {
 	globs, err := entries(text, "a path, such as teams/shop/**")
 	if err != nil {
@@ -47,14 +47,14 @@ func check(glob string) error {
 	return nil
 }
 
-// Match reports whether one of the patterns fits the whole path.
+// Match reports whether one of the patterns matches the whole path.
 func (g Globs) Match(file string) bool {
 	parts := strings.Split(file, "/")
 	return slices.ContainsFunc(g, func(glob string) bool { return fits(strings.Split(glob, "/"), parts) })
 }
 
-// MatchBelow reports whether a path below the directory may match one of the patterns, at
-// any depth.
+// MatchBelow reports whether one of the patterns may match a path below the directory, at any
+// depth.
 func (g Globs) MatchBelow(directory string) bool {
 	parts := strings.Split(directory, "/")
 	return slices.ContainsFunc(g, func(glob string) bool { return fitsBelow(strings.Split(glob, "/"), parts) })
@@ -102,5 +102,5 @@ func fitsPart(glob, part string) bool {
 	return fits && err == nil
 }
 
-// String returns the patterns as they may be written.
+// String returns the patterns in a form that Parse reads.
 func (g Globs) String() string { return strings.Join(g, ", ") }

@@ -13,37 +13,37 @@ const (
 	// AnnotationPorts names the ports that Gateways and ListenerSets of the namespace may
 	// open from files outside of the cluster paths.
 	AnnotationPorts = "gatefold.io/gateway-ports"
-	// AnnotationHosts names the hostnames that routes and listeners of the namespace may
-	// serve. It is in force wherever it is written, with cluster paths or without.
+	// AnnotationHosts names the hostnames that routes and listeners of the namespace may serve.
+	// It applies with or without cluster paths.
 	AnnotationHosts = "gatefold.io/hostnames"
 )
 
 // Annotations returns the names of all annotations that Read knows.
 func Annotations() []string { return []string{AnnotationPaths, AnnotationPorts, AnnotationHosts} }
 
-// Grant is what the annotations of a Namespace give to the namespace.
+// Grant is what the annotations of a Namespace allow.
 type Grant struct {
-	// Paths are the files that may define its objects; nil for any file.
+	// Paths are the files that may define objects of the namespace; nil is any file.
 	Paths Globs
-	// Ports are those that its Gateways and ListenerSets may open; nil for none.
+	// Ports are those that Gateways and ListenerSets of the namespace may open; nil is none.
 	Ports Ports
-	// Hosts are those that its routes and listeners may serve; nil for every host.
+	// Hosts are those that routes and listeners of the namespace may serve; nil is every host.
 	Hosts []string
 }
 
-// Asks reports whether a Namespace has annotations that mean something only while path
-// policies are in force. Hosts bound a namespace without them, too.
+// Asks reports whether a Namespace has annotations that only path policies enforce. Hosts are
+// enforced without them, too.
 func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil }
 
-// Restricts reports whether a Namespace has an annotation that keeps something out: where
-// it is not in force, more is open than its author means.
+// Restricts reports whether a Namespace has an annotation that restricts something. If it is
+// not enforced, more is allowed than its author means.
 func (g Grant) Restricts() bool { return g.Paths != nil }
 
-// Fault is an annotation whose value cannot be used, and why.
+// Fault is an invalid value of an annotation.
 type Fault struct{ Annotation, Message string }
 
-// Read returns what the annotations of a Namespace give, and those that cannot be used.
-// Annotations that it does not know are left alone.
+// Read returns what the annotations of a Namespace allow, and the invalid ones. It ignores
+// annotations that it does not know.
 func Read(annotations map[string]string) (g Grant, faults []Fault) {
 	for _, name := range Annotations() {
 		text, written := annotations[name]

@@ -12,10 +12,10 @@ import (
 // every listener that a route of the namespace attaches to.
 const maxHosts = 64
 
-// ParseHosts reads hostnames that commas, spaces or line breaks separate, such as
-// "*.team-a.example.com, team-a.example.com". They are those that a listener or a route of
-// the Gateway API may have (Gateway API, Hostname). The error says what is wrong with one
-// of them, and what to write.
+// ParseHosts parses hostnames that commas, spaces or line breaks separate, such as
+// "*.team-a.example.com, team-a.example.com". Valid are those that the Gateway API allows in
+// listeners and routes (Gateway API, Hostname). The error says which is invalid, and what to
+// write.
 func ParseHosts(text string) ([]string, error) {
 	list, err := entries(strings.ToLower(text), `hostnames, such as "*.team-a.example.com, team-a.example.com"`)
 	if err != nil {

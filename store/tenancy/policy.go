@@ -15,29 +15,28 @@ import (
 	"slices"
 )
 
-// Policy knows what was declared. Its zero value refuses nothing.
+// Policy holds the path policies of all namespaces. Its zero value rejects nothing.
 type Policy struct {
 	cluster Globs
 	// declared holds what the definitions of each Namespace give.
 	declared map[string][]Grant
 }
 
-// New returns a Policy in which the files that cluster names are the platform's. It is in
-// force when there are any.
+// New returns a Policy in which cluster names the platform's files. The policies are in force
+// if cluster has patterns.
 func New(cluster Globs) Policy { return Policy{cluster: cluster, declared: map[string][]Grant{}} }
 
-// InForce reports whether anything is refused.
+// InForce reports whether path policies are in force.
 func (p *Policy) InForce() bool { return len(p.cluster) > 0 }
 
-// Cluster reports whether a file is one of the cluster paths.
+// Cluster reports whether a file belongs to the cluster paths.
 func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 
-// ClusterBelow reports whether a file of the cluster paths may lie in a directory, at any
-// depth.
+// ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.
 func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
 
-// Declare takes in what the definitions of a Namespace give; of several, what all of them
-// give counts. It returns false when that is known.
+// Declare records the grants of all definitions of a Namespace: what one of them forbids is
+// forbidden. It returns false if nothing changed.
 func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	before, known := p.declared[namespace]
 	if !p.InForce() || known && reflect.DeepEqual(before, grants) {
@@ -47,18 +46,19 @@ func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	return true
 }
 
-// Forget takes out a Namespace that is gone. It returns false when it was unknown.
+// Forget removes a Namespace. It returns false if it was unknown.
 func (p *Policy) Forget(namespace string) (changed bool) {
 	_, known := p.declared[namespace]
 	delete(p.declared, namespace)
 	return known
 }
 
-// Refusal says why a file must not define an object, and what to do. A zero
-// Refusal is none.
+// Refusal says why a file must not define an object, and what to do. The zero Refusal means
+// that it may.
 type Refusal struct{ Message, Hint string }
 
-// Refuse judges an object of a namespace, "" for a cluster-scoped one, by its file.
+// Refuse checks whether a file may define an object of a namespace; "" is a cluster-scoped
+// object.
 func (p *Policy) Refuse(file, namespace string) Refusal {
 	switch {
 	case !p.InForce():
@@ -84,8 +84,8 @@ func (p *Policy) Refuse(file, namespace string) Refusal {
 	return Refusal{}
 }
 
-// RefusePort judges a port that a Gateway or ListenerSet of a namespace opens. Port 0 asks
-// whether the namespace may have Gateways at all.
+// RefusePort checks whether a Gateway or ListenerSet of a namespace may open a port. Port 0
+// checks whether the namespace may have Gateways at all.
 func (p *Policy) RefusePort(file, namespace string, port int32) Refusal {
 	if !p.InForce() || p.Cluster(file) {
 		return Refusal{}
@@ -107,9 +107,8 @@ func (p *Policy) RefusePort(file, namespace string, port int32) Refusal {
 	return Refusal{}
 }
 
-// RefuseShared judges a port that a Gateway of a namespace opens, where several namespaces
-// have it: it belongs to the first by name, whatever Gateways there are, so that no team
-// takes a port from another.
+// RefuseShared checks a port that several namespaces are granted: it belongs to the first
+// namespace by name, whatever Gateways exist, so that no team takes a port from another.
 func (p *Policy) RefuseShared(file, namespace string, port int32) Refusal {
 	if !p.InForce() || p.Cluster(file) {
 		return Refusal{}
@@ -130,8 +129,8 @@ func (p *Policy) has(namespace string, port int32) bool {
 	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
 }
 
-// Overlaps returns, by each namespace that has a port which belongs to another, the first
-// such namespace.
+// Overlaps returns, for each namespace with a port that belongs to another one, the first such
+// other namespace.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string

@@ -13,8 +13,8 @@ type Ports []PortRange
 // PortRange is the ports from First to Last, both included.
 type PortRange struct{ First, Last int32 }
 
-// ParsePorts reads numbers and ranges that commas, spaces or line breaks separate, such
-// as "8443, 9000-9100". The error says what is wrong with one of them, and what to write.
+// ParsePorts parses numbers and ranges that commas, spaces or line breaks separate, such as
+// "8443, 9000-9100". The error says which is invalid, and what to write.
 func ParsePorts(text string) (Ports, error) {
 	list, err := entries(text, `ports, such as "8443, 9000-9100"`)
 	if err != nil {
@@ -52,12 +52,12 @@ func portOf(text string) (port int32, ok bool) {
 	return int32(number), err == nil && number > 0
 }
 
-// Has reports whether a port is one of them.
+// Has reports whether a port is in the set.
 func (p Ports) Has(port int32) bool {
 	return slices.ContainsFunc(p, func(r PortRange) bool { return r.First <= port && port <= r.Last })
 }
 
-// String returns the ports as they may be written.
+// String returns the ports in a form that ParsePorts reads.
 func (p Ports) String() string {
 	var all []string
 	for _, r := range p {

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text on one line: each character that cannot be seen becomes its escape in JSON,
-// such as \u001b, and bytes that are not UTF-8 become U+FFFD.
+// Text returns text on one line: invisible characters become their JSON escapes, such as
+// \u001b, and bytes that are not UTF-8 become U+FFFD.
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hidden) {
 		return text
@@ -47,10 +47,10 @@ func appendVisible(to, text []byte, keep string) []byte {
 	return to
 }
 
-// Writer writes what Text does, but for line ends and tabs, which stay. JSON keeps its meaning: there, what
-// cannot be seen stands in strings only. Several goroutines may use it.
+// Writer escapes as Text does, but keeps line ends and tabs. JSON keeps its meaning, since
+// invisible characters occur only in strings there. Several goroutines may use it.
 type Writer struct {
-	// Color lets sequences through that change the color of a terminal's text.
+	// Color lets the escape sequences of colors pass.
 	Color bool
 
 	mu   sync.Mutex
@@ -61,10 +61,10 @@ type Writer struct {
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Unwrap returns the writer below.
+// Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.to }
 
-// Write implements io.Writer. A character that is cut waits for its end.
+// Write implements io.Writer. It keeps an incomplete UTF-8 character until its end is written.
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

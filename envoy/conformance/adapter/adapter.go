@@ -19,26 +19,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Options say what an Adapter stands on.
+// Options configure an Adapter.
 type Options struct {
 	// CRDs holds the CustomResourceDefinitions to serve, one or more YAML documents
 	// a file; documents of other kinds are passed over.
 	CRDs fs.FS
 	// Folder receives a file per object. It exists.
 	Folder string
-	// Status gives the status that is published for an object of a CRD's kind, nil
-	// where there is none. An error is the answer to the client.
+	// Status returns the status that is published for an object of a CRD's kind, or nil. An
+	// error is returned to the client.
 	Status func(kind schema.GroupKind, namespace, name string) (map[string]any, error)
-	// Changed is told of each Deployment and Service that comes, changes or goes,
-	// one at a time, after it is stored; an error fails the write. It may call
+	// Changed is called for each Deployment and Service that is created, changed or deleted,
+	// one at a time, after it is stored. An error fails the write. It may call
 	// SetEndpointSlices.
 	Changed func(Event) error
-	// Deleting is shown each object of a CRD's kind, as a client reads it, before it
-	// is deleted.
+	// Deleting is called with each object of a CRD's kind, as a client reads it, before it is
+	// deleted.
 	Deleting func(object map[string]any)
-	// Pods gives the Pods of a namespace, all where it is "".
+	// Pods returns the Pods of a namespace, or of all namespaces for "".
 	Pods func(namespace string) []*corev1.Pod
-	// Log gives what a Pod wrote since a while ago; a zero duration is all.
+	// Log returns what a Pod wrote in the last duration; zero returns everything.
 	Log func(namespace, pod string, since time.Duration) []byte
 }
 

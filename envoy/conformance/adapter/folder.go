@@ -49,8 +49,8 @@ func (k key) file() string {
 	return strings.Join(parts, "_") + ".yaml"
 }
 
-// SetEndpointSlices makes these the EndpointSlices that come from elsewhere than
-// clients: those that came before and are not among them are deleted.
+// SetEndpointSlices replaces the EndpointSlices that no client wrote: those of the previous
+// call that are not in the list are deleted.
 func (a *Adapter) SetEndpointSlices(slices []*discoveryv1.EndpointSlice) error {
 	r := a.kind(schema.GroupKind{Group: discoveryv1.GroupName, Kind: "EndpointSlice"})
 	gone := map[key]bool{}

@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Secret gives the values of a Secret, decoded.
+// Secret returns the decoded values of a Secret.
 func (a *Adapter) Secret(namespace, name string) (map[string][]byte, bool) {
 	content := a.stored("Secret", namespace, name)
 	return values(content["data"], base64.StdEncoding.DecodeString), content != nil
 }
 
-// ConfigMap gives the values of a ConfigMap.
+// ConfigMap returns the values of a ConfigMap.
 func (a *Adapter) ConfigMap(namespace, name string) (map[string][]byte, bool) {
 	content := a.stored("ConfigMap", namespace, name)
 	all := values(content["data"], func(text string) ([]byte, error) { return []byte(text), nil })

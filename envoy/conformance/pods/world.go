@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Sources give the data of the objects that volumes mount; false when there is
-// no such object. They are asked at each TLS handshake, from any goroutine: the
-// suite makes its Secrets after its Deployments. Nil knows no objects.
+// Sources return the data of the objects that volumes mount; false if there is no such object.
+// They are called at each TLS handshake, from any goroutine, because the suite creates its
+// Secrets after its Deployments. A nil Sources has no objects.
 type Sources struct {
 	Secret, ConfigMap func(namespace, name string) (map[string][]byte, bool)
 }
@@ -43,11 +43,10 @@ type World struct {
 	last []*discoveryv1.EndpointSlice
 }
 
-// New gives a World without pods; it ends with ctx or Close. changed is called
-// with all EndpointSlices there are, sorted, whenever that list has changed, and
-// before the method that changed it returns. It must not call Deploy, Remove,
-// Service or RemoveService, nor change what it is given. The error tells that
-// this machine has no address 127.0.2.1.
+// New returns a World without pods; it ends with ctx or Close. Whenever the list of
+// EndpointSlices changes, changed is called with the whole sorted list, before the method that
+// changed it returns. changed must not call Deploy, Remove, Service or RemoveService, nor
+// modify the list. New fails if this machine has no address 127.0.2.1.
 func New(ctx context.Context, sources Sources, changed func([]*discoveryv1.EndpointSlice)) (*World, error) {
 	probe, err := net.Listen("tcp4", "127.0.2.1:0")
 	if err != nil {
@@ -66,10 +65,9 @@ func New(ctx context.Context, sources Sources, changed func([]*discoveryv1.Endpo
 	return w, nil
 }
 
-// Deploy starts, replaces or stops pods until those of the Deployment are as
-// many as it wants, all of its present template. When it returns they accept
-// connections. On an error, of a port that cannot be bound or a template no
-// program stands in for, the pods from before go on.
+// Deploy starts, replaces or stops pods until the Deployment has as many as it wants, all of
+// its present template. When it returns, they accept connections. If a port cannot be bound, or
+// no program can run the template, it returns an error and the previous pods keep running.
 func (w *World) Deploy(d *appsv1.Deployment) error {
 	gone, err := w.deploy(d)
 	if err != nil {
@@ -132,7 +130,7 @@ func hash(text []byte) string {
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
-// Remove stops the pods of a Deployment; one that never was is no mistake.
+// Remove stops the pods of a Deployment; an unknown Deployment is not an error.
 func (w *World) Remove(namespace, name string) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	w.mu.Lock()
@@ -143,8 +141,8 @@ func (w *World) Remove(namespace, name string) {
 	stop(gone)
 }
 
-// Service keeps EndpointSlices for a new or changed Service. One without a
-// selector, or of type ExternalName, gets none: its slices are its author's.
+// Service maintains EndpointSlices for a new or changed Service. A Service without a selector,
+// or of type ExternalName, gets none: its author writes them.
 func (w *World) Service(s *corev1.Service) {
 	w.mu.Lock()
 	w.services[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = s.DeepCopy()
@@ -152,7 +150,7 @@ func (w *World) Service(s *corev1.Service) {
 	w.publish()
 }
 
-// RemoveService takes the EndpointSlices of a Service away.
+// RemoveService deletes the EndpointSlices of a Service.
 func (w *World) RemoveService(namespace, name string) {
 	w.mu.Lock()
 	delete(w.services, types.NamespacedName{Namespace: namespace, Name: name})
@@ -160,8 +158,8 @@ func (w *World) RemoveService(namespace, name string) {
 	w.publish()
 }
 
-// Pods gives copies of the Pods of a namespace, or of all if it is empty, sorted
-// by namespace and name. All are Running and Ready.
+// Pods returns copies of the Pods of a namespace, or of all namespaces for "", sorted by
+// namespace and name. All are Running and Ready.
 func (w *World) Pods(namespace string) []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,8 +172,8 @@ func (w *World) Pods(namespace string) []*corev1.Pod {
 	return out
 }
 
-// Log gives the lines that a pod wrote during the time that is given, all if it
-// is zero, each with its line feed; nil when there is no such pod.
+// Log returns the lines that a pod wrote in the given last duration, or all for zero, each with
+// its line feed; nil if there is no such pod.
 func (w *World) Log(namespace, pod string, since time.Duration) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +185,7 @@ func (w *World) Log(namespace, pod string, since time.Duration) []byte {
 	return nil
 }
 
-// Close stops all pods. The World takes no Deployment afterwards.
+// Close stops all pods. Deploy fails afterwards.
 func (w *World) Close() {
 	w.mu.Lock()
 	gone := w.sorted()

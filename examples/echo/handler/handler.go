@@ -19,17 +19,16 @@ type Answer struct {
 	Proto  string `json:"proto"`
 	Method string `json:"method"`
 	Host   string `json:"host"`
-	// Path is as it stood on the request line: neither decoded nor normalized.
+	// Path is the path of the request line: neither decoded nor normalized.
 	Path string `json:"path"`
-	// Query is what follows the "?", without it.
+	// Query is the query without the "?".
 	Query   string      `json:"query"`
 	Headers http.Header `json:"headers"`
 }
 
-// Echo answers each request with status 200, its Answer and the name of the
-// backend in BackendHeader. The query parameters delay, status and times make
-// it slow or let it fail, to try out timeouts and retries. A WebSocket is opened, and
-// what comes on it goes back.
+// Echo answers each request with status 200, its Answer and the name of the backend in
+// BackendHeader. The query parameters delay, status and times make it slow or let it fail, to
+// test timeouts and retries. It accepts WebSockets and echoes their messages.
 func Echo(name string) http.Handler {
 	var count counter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
