@@ -18,9 +18,7 @@ import (
 type hostOut struct {
 	Key     tableKey
 	Encoded xds.Host
-	// Compiled is true if Encoded is no list of the routes.
-	Compiled bool
-	Table    memo.Ordered[*entry]
+	Table   memo.Ordered[*entry]
 	// OnePaths are rules of one path that are many.
 	OnePaths []onePath
 	// Twins are groups of rules that match the same requests.
@@ -67,8 +65,8 @@ func (h *hostOut) extras() *ir.Extras {
 	return h.Policy.Extras
 }
 
-// linear encodes the host with its routes as one list.
-func (h *hostOut) linear() xds.Host {
+// list encodes the host with its routes as one list.
+func (h *hostOut) list() xds.Host {
 	routes := make([][]byte, 0, h.Table.Len())
 	for e := range h.Table.All() {
 		routes = append(routes, e.Encoded)

@@ -1,16 +1,12 @@
 package translate_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
@@ -21,31 +17,17 @@ import (
 func (w *world) parts(t testing.TB) []translate.RefusedPart {
 	t.Helper()
 	var out []translate.RefusedPart
-	sum := func(message proto.Message) [sha256.Size]byte {
-		body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sha256.Sum256(body)
-	}
 	for _, at := range slices.Sorted(maps.Keys(w.resources)) {
 		u := w.resources[at]
 		if u.Type != xds.RouteType {
 			continue
 		}
-		config, body := &routev3.RouteConfiguration{}, u.Resource.Body
-		if u.Resource.Linear != nil {
-			body = u.Resource.Linear().Body
-		}
-		if err := proto.Unmarshal(body, config); err != nil {
-			t.Fatal(err)
-		}
-		for _, host := range config.VirtualHosts {
-			for _, route := range host.Routes {
-				out = append(out, translate.RefusedPart{Route: route.Name, Sum: sum(route)})
+		for _, piece := range xds.Pieces(u.Resource.Body) {
+			part := translate.RefusedPart{Route: piece.Route, Sum: piece.Sum()}
+			if piece.Route == "" {
+				part.Table, part.Host = u.Name, piece.Host
 			}
-			host.Routes = nil
-			out = append(out, translate.RefusedPart{Table: u.Name, Host: host.Name, Sum: sum(host)})
+			out = append(out, part)
 		}
 	}
 	return out

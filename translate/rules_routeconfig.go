@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -10,13 +9,6 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// routesOut is a RouteConfiguration.
-type routesOut struct {
-	xds.Resource
-	// Hosts are those of a table with compiled ones, else none.
-	Hosts []*hostOut
-}
 
 type routeConfigIn struct {
 	host    *memo.Rule[tableKey, *hostOut]
@@ -28,7 +20,7 @@ type routeConfigRules struct {
 	in          routeConfigIn
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
 	misdirected *memo.Rule[chainKey, []xds.Host]
-	routeConfig *memo.Rule[chainKey, routesOut]
+	routeConfig *memo.Rule[chainKey, xds.Resource]
 }
 
 func newRouteConfigRules(e *memo.Engine, in routeConfigIn) *routeConfigRules {
@@ -40,26 +32,9 @@ func newRouteConfigRules(e *memo.Engine, in routeConfigIn) *routeConfigRules {
 		}
 	}, identical)
 	r.misdirected = memo.NewRule(e, "misdirected", r.runMisdirected, sameHosts)
-	r.routeConfig = memo.NewRule(e, "routeconfig", r.runRouteConfig, sameRoutes)
+	r.routeConfig = memo.NewRule(e, "routeconfig", r.runRouteConfig, sameResource)
 	memo.Each(r.routeConfig, r.hosts)
 	return r
-}
-
-// sameRoutes compares the linear forms, too: they have the routes that are in no leaf,
-// and an order among those that no leaf has in common.
-func sameRoutes(a, b routesOut) bool {
-	return sameResource(a.Resource, b.Resource) && slices.EqualFunc(a.Hosts, b.Hosts, sameList)
-}
-
-// sameList reports whether two hosts encode to the same list of routes, if their frames are
-// the same.
-func sameList(a, b *hostOut) bool {
-	if a == b || a.Table.Same(b.Table) {
-		return true
-	}
-	return slices.EqualFunc(slices.Collect(a.Table.All()), slices.Collect(b.Table.All()), func(a, b *entry) bool {
-		return a == b || bytes.Equal(a.Encoded, b.Encoded)
-	})
 }
 
 // runMisdirected returns the hosts that answer 421 in a chain with TLS.
@@ -74,33 +49,14 @@ func (r *routeConfigRules) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xd
 
 func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
-func (r *routeConfigRules) runRouteConfig(c *memo.Ctx, key chainKey) routesOut {
+func (r *routeConfigRules) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
 	set, _ := r.hosts.Get(c, key)
-	hosts := make([]*hostOut, 0, set.Len())
-	encoded := make([]xds.Host, 0, set.Len())
-	compiled := false
+	hosts := make([]xds.Host, 0, set.Len())
 	for host := range set.All() {
-		hosts, encoded, compiled = append(hosts, host), append(encoded, host.Encoded), compiled || host.Compiled
+		hosts = append(hosts, host.Encoded)
 	}
 	if key.Chain != "" {
-		encoded = append(encoded, r.misdirected.Get(c, key)...)
+		hosts = append(hosts, r.misdirected.Get(c, key)...)
 	}
-	out := routesOut{Resource: xds.RouteConfiguration(key.name(), encoded)}
-	if compiled {
-		out.Hosts = hosts
-		out.Linear = func() xds.Resource { return linearTable(key.name(), hosts, encoded) }
-	}
-	return out
-}
-
-// linearTable is a table with the compiled ones of its hosts as lists. encoded has hosts,
-// and others behind them.
-func linearTable(name string, hosts []*hostOut, encoded []xds.Host) xds.Resource {
-	encoded = slices.Clone(encoded)
-	for i, host := range hosts {
-		if host.Compiled {
-			encoded[i] = host.linear()
-		}
-	}
-	return xds.RouteConfiguration(name, encoded)
+	return xds.RouteConfiguration(key.name(), hosts)
 }

@@ -91,12 +91,12 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	out := &hostOut{Key: key, Table: table.rules, Policy: r.in.hostPolicyOf(c, key)}
 	leaves := table.leaves()
 	out.Rejected = r.rejectionOf(c, key, out.extras())
-	if out.Compiled = leaves != nil; out.Compiled {
+	if leaves != nil {
 		out.Encoded = xds.CompiledHost(key.Domain, out.extras(), leaves)
 		out.OnePaths = table.onePaths()
 		out.Twins = table.tree.Twins()
 	} else {
-		out.Encoded = out.linear()
+		out.Encoded = out.list()
 		out.Twins = r.groupTwins(slices.Collect(out.Table.All()))
 	}
 	return out

@@ -22,7 +22,7 @@ type Translator struct {
 	net      *network
 	listener *memo.Sink[portKey, *portOut]
 	infra    *memo.Sink[manifest.Key, *ir.Infra]
-	routes   *memo.Sink[chainKey, routesOut]
+	routes   *memo.Sink[chainKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
 	trust    *memo.Sink[trustUse, *trustOut]
@@ -77,12 +77,7 @@ func (t *Translator) delta() []xds.Update {
 		out = appendUpdate(out, key.Gateway, resourceOf(change.Old), resourceOf(change.New))
 	}
 	for key, change := range t.routes.Drain() {
-		if change.Had && change.Has && sameRoutes(change.Old, change.New) {
-			continue
-		}
-		out = append(out, xds.Update{
-			Gateway: key.Gateway, Type: cmp.Or(change.Old.Type, change.New.Type), Name: key.name(), Resource: optional(change.New.Resource, change.Has),
-		})
+		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
 	}
 	for key, change := range t.clusters.Drain() {
 		out = appendUpdate(out, key.Gateway, change.Old.cluster(), change.New.cluster())

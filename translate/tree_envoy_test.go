@@ -108,8 +108,12 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 		case xds.ListenerType:
 			table := s.resources[update.Gateway+" "+xds.RouteType+" "+update.Name].Resource
 			s.addListener(t, static, update.Resource.Body, table.Body)
-			if s.twin != "" && table.Linear != nil {
-				twin := s.addListener(t, static, update.Resource.Body, table.Linear().Body)
+			if s.twin != "" && cases.Compiled(table) {
+				list, err := cases.Listed(table, s.view())
+				if err != nil {
+					t.Fatal(err)
+				}
+				twin := s.addListener(t, static, update.Resource.Body, list)
 				twin.Name += " linear"
 				twin.Address.GetSocketAddress().Address = s.twin
 				s.compiled[twin.Address.GetSocketAddress().GetPortValue()] = true

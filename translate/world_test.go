@@ -226,15 +226,7 @@ func (s *state) equals(other *state) bool {
 }
 
 func sameResource(a, b xds.Update) bool {
-	return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version && bytes.Equal(linearBody(a.Resource), linearBody(b.Resource))
-}
-
-// linearBody returns the linear form of a compiled table, else nil.
-func linearBody(r *xds.Resource) []byte {
-	if r.Linear == nil {
-		return nil
-	}
-	return r.Linear().Body
+	return bytes.Equal(a.Resource.Body, b.Resource.Body) && a.Resource.Version == b.Resource.Version
 }
 
 // sameView compares Views whose rules differ in where they lie in memory.

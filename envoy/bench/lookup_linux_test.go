@@ -12,7 +12,6 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // A lookup is measured with two Envoys that have the same listeners, one for each table:
@@ -65,12 +64,16 @@ func newLookup(t *testing.T, sizes []int) *lookup {
 	tables := newTables(sizes, upstream)
 	l, trees := &lookup{}, 0
 	for form := range forms {
-		s := newSender(t)
-		for _, update := range translated(t, tables.files(), address[form]) {
+		s, result := newSender(t), translated(t, tables.files(), address[form])
+		for _, update := range result.Delta {
 			body := update.Resource.Body
-			if update.Resource.Linear != nil && form == linear {
+			if form == linear && cases.Compiled(update.Resource) {
 				trees++
-				body = update.Resource.Linear().Body
+				list, err := cases.Listed(update.Resource, result.View())
+				if err != nil {
+					t.Fatal(err)
+				}
+				body = list
 			}
 			s.hold(update.Type, update.Name, body)
 		}
@@ -136,7 +139,7 @@ func (l *lookup) rows() []row {
 }
 
 // translated makes what gatefold would send of a folder whose Gateway listens on address.
-func translated(t *testing.T, files map[string][]byte, address string) []xds.Update {
+func translated(t *testing.T, files map[string][]byte, address string) translate.Result {
 	t.Helper()
 	objects, err := store.New(store.Options{})
 	if err != nil {
@@ -149,7 +152,7 @@ func translated(t *testing.T, files map[string][]byte, address string) []xds.Upd
 			t.Fatal(problem)
 		}
 	}
-	return result.Delta
+	return result
 }
 
 // startUpstream starts the Envoy that requests are proxied to, and gives its port on

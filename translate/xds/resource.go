@@ -14,11 +14,6 @@ type Resource struct {
 	Version string
 	// Body is the serialized message that goes into Any.value.
 	Body []byte
-	// Linear gives the same RouteConfiguration with every virtual host as one list of
-	// routes, under a Version of its own; nil when Body has no other hosts. It may be
-	// called from any goroutine, and makes the resource anew each time. It has routes
-	// that Body lacks, since no request comes to them, and may change where Body stays.
-	Linear func() Resource
 }
 
 // Update is a change of one resource of one Gateway.

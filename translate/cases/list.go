@@ -1,0 +1,86 @@
+package cases
+
+import (
+	"fmt"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Compiled reports whether a resource is a RouteConfiguration with a host that is compiled to a
+// tree.
+func Compiled(table *xds.Resource) bool {
+	if table.Type != xds.RouteType {
+		return false
+	}
+	config, err := decode(table)
+	if err != nil {
+		return false
+	}
+	for _, host := range config.VirtualHosts {
+		if host.Matcher != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Listed returns the encoding of a RouteConfiguration with every host as one list of its routes, in
+// the order of the View: a compiled table answers as this one does.
+func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
+	config, err := decode(table)
+	if err != nil {
+		return nil, err
+	}
+	sent := map[xds.Part][]byte{}
+	for _, piece := range xds.Pieces(table.Body) {
+		sent[piece.Part] = piece.Body
+	}
+	shown := hostsOf(table.Name, view)
+	for _, host := range config.VirtualHosts {
+		if host.Matcher == nil {
+			continue
+		}
+		host.Matcher = nil
+		for rule := range shown[host.Name].Rules {
+			body, ok := sent[xds.Part{Host: host.Name, Route: rule.Name}]
+			if !ok { // it is in no leaf, as no request comes to it
+				body, _ = xds.Route(rule)
+			}
+			route := &routev3.Route{}
+			if err := proto.Unmarshal(body, route); err != nil {
+				return nil, fmt.Errorf("route %s: %w", rule.Name, err)
+			}
+			host.Routes = append(host.Routes, route)
+		}
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(config)
+}
+
+func decode(table *xds.Resource) (*routev3.RouteConfiguration, error) {
+	config := &routev3.RouteConfiguration{}
+	if err := proto.Unmarshal(table.Body, config); err != nil {
+		return nil, fmt.Errorf("RouteConfiguration %s: %w", table.Name, err)
+	}
+	return config, nil
+}
+
+// hostsOf returns the hosts of a RouteConfiguration by domain.
+func hostsOf(table string, view *ir.View) map[string]ir.HostView {
+	hosts := map[string]ir.HostView{}
+	for _, gateway := range view.Gateways {
+		for _, port := range gateway.Ports {
+			for _, chain := range port.Port.Chains {
+				for _, host := range port.Hosts {
+					if chain.RouteConfig == table && host.Chain == chain.Name {
+						hosts[host.Domain] = host
+					}
+				}
+			}
+		}
+	}
+	return hosts
+}
