@@ -27,6 +27,9 @@ type Change struct {
 	// if it was applied. With a Hold, Set has only objects of Restore that no previous Change
 	// had.
 	Hold string
+	// Waiting holds the paths of files that changed and are not applied, as one of them takes
+	// long to read: the next Apply of the same Tree continues with them.
+	Waiting []string
 	// Restored is true if there is a Hold and Set holds objects of Restore.
 	Restored bool
 	// Stats are figures for the summary of a reload.

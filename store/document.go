@@ -38,32 +38,45 @@ type reader struct {
 // read returns what one document says. It never fails: what is wrong is in the
 // result's problems.
 func (r reader) read(text []byte) *result {
-	said, _ := r.timed(text)
-	return said
+	d := r.open(text)
+	for done := false; !done; {
+		done = d.step()
+	}
+	return d.result
 }
 
-// readTime is what a document took.
-type readTime struct{ parse, validate time.Duration }
-
-// timed is read, and the time that it took.
-func (r reader) timed(text []byte) (said *result, took readTime) {
+// open parses a document, and reads the object in it; those of a list are left to step.
+func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
 	value, ok := d.decode()
-	took.parse = time.Since(begin)
+	d.took.parse = time.Since(begin)
 	if ok {
 		d.document(value)
-		took.validate = time.Since(begin) - took.parse
+		d.took.validate = time.Since(begin) - d.took.parse
 	} else if value == nil {
 		d.unparsed = d.broken
 	} else {
 		d.salvage(nil, d.loosely(), 0)
 	}
+	return d
+}
+
+// step reads the next object of a list. It reports whether there is none: then the result is
+// complete.
+func (d *documentReader) step() (done bool) {
+	if d.next < len(d.elements) {
+		begin := time.Now()
+		d.element(d.next)
+		d.next++
+		d.took.validate += time.Since(begin)
+		return false
+	}
 	if len(d.problems)+len(d.refused)+len(d.foreign)+d.unlisted > 0 || d.syntax != nil {
 		d.result.beside = &d.remarks
 	}
 	d.result.plain = d.result.plain && d.isPlain()
-	return d.result, took
+	return true
 }
 
 // documentReader reads one document.
@@ -74,6 +87,11 @@ type documentReader struct {
 	text []byte
 	root *yaml.Node
 	raw  any // the value of root as it is written, once loosely was asked for it
+	took readTime
+
+	outer    map[string]any // of a list; elements are its items, of which those before next are read
+	elements []any
+	next     int
 }
 
 // decode returns the document's value; ok is false when there is none to look at.
@@ -162,7 +180,7 @@ func (d *documentReader) document(value any) {
 	}
 	items, isList := object["items"].([]any)
 	if name, _ := object["kind"].(string); isList && strings.HasSuffix(name, "List") {
-		d.list(object, items)
+		d.outer, d.elements = object, items
 	} else if p, wrong := wrongList(object); wrong {
 		d.report(nil, object, p)
 		d.salvage(nil, d.loosely(), 0)

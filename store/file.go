@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path"
 	"runtime"
@@ -101,50 +100,6 @@ type edit struct {
 	before, after *file
 }
 
-// read reads what changed in the Tree, and changes nothing in the Store. What it returns is
-// of no use once ctx has ended.
-func (s *Store) read(ctx context.Context, tree watcher.Tree) ([]edit, Stats) {
-	edits, contents := s.compare(tree)
-	parallel(len(edits), func(i int) {
-		if content, ok := contents[edits[i].path]; ok {
-			edits[i].after.split(content, edits[i].before, s.options.Limits.Documents)
-		}
-	})
-	var unread []*document
-	for _, e := range edits {
-		if e.after == nil {
-			continue
-		}
-		for _, d := range e.after.documents {
-			if d.result == nil {
-				unread = append(unread, d)
-			}
-		}
-	}
-	count := s.counting(len(unread))
-	took := make([]readTime, len(unread))
-	parallel(len(unread), func(i int) {
-		if ctx.Err() == nil {
-			unread[i].result, took[i] = s.reader.readSafely(unread[i].text)
-			count()
-		}
-	})
-	if ctx.Err() != nil {
-		return nil, Stats{}
-	}
-	stats := Stats{Files: tree.Files.Len(), FilesChanged: len(edits), Documents: len(unread)}
-	for _, t := range took {
-		stats.Parse += t.parse
-		stats.Validate += t.validate
-	}
-	parallel(len(edits), func(i int) {
-		if edits[i].after != nil {
-			edits[i].after.finish(s.reader)
-		}
-	})
-	return edits, stats
-}
-
 // compare finds the files that differ, and returns the contents of those to read.
 func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
 	contents = map[string][]byte{}
@@ -152,6 +107,10 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 	for _, f := range changed {
 		before := s.files[f.Path]
 		if before != nil && before.hash == f.Hash && before.oddities().skipped == nil {
+			continue
+		}
+		if begun := s.opened.files[f.Path]; begun != nil && begun.hash == f.Hash {
+			edits = append(edits, edit{f.Path, before, begun})
 			continue
 		}
 		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash, source: s.sourceOf(f.Path)}})
@@ -178,9 +137,9 @@ func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]
 	return edits, contents
 }
 
-// split finds the file's documents; those whose text stood in the file before
-// have been read.
-func (f *file) split(content []byte, before *file, limit int) {
+// split finds the file's documents. Those whose text stands in a known version of the file
+// have been read, unless that was interrupted.
+func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
 		parts = splitDocuments(content)
@@ -195,8 +154,10 @@ func (f *file) split(content []byte, before *file, limit int) {
 		return
 	}
 	var old []*document
-	if before != nil {
-		old = before.documents
+	for _, other := range known {
+		if other != nil {
+			old = append(old, other.documents...)
+		}
 	}
 	f.documents = adopt(parts, old)
 }
@@ -217,7 +178,9 @@ func adopt(parts []part, old []*document) []*document {
 	}
 	known := map[string]*result{}
 	for _, d := range old[begin:oldEnd] {
-		known[string(d.text)] = d.result
+		if d.result != nil {
+			known[string(d.text)] = d.result
+		}
 	}
 	for i := begin; i < end; i++ {
 		documents[i] = &document{parts[i], known[string(parts[i].text)]}

@@ -6,28 +6,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// list reads the items of a list.
-func (d *documentReader) list(of map[string]any, items []any) {
-	for i, element := range items {
-		at := fieldPath{{named: true, key: "items"}, {index: i}}
-		object, ok := element.(map[string]any)
-		name, _ := object["kind"].(string)
-		switch {
-		case !ok:
-			d.report(at, nil, manifest.Problem{Code: "NotAnObject", Message: "the item is " + describe(element) + ", not an object"})
-			d.salvage(at, d.valueAt(at), 0)
-		case strings.EqualFold(name, kindList):
-			d.report(at, nil, manifest.Problem{
-				Code: "NotAnObject", Message: "the item is a list: gatefold does not read a list in a list", Hint: "write its items into the outer list",
-			})
-			d.salvage(at, d.valueAt(at), 0)
-		case object["kind"] == nil:
-			known := len(d.problems)
-			d.object(at, object)
-			d.closeFor(at, itemOf(of, d.written(at)), d.problems[known:])
-		default:
-			d.object(at, object)
-		}
+// element reads an item of a list.
+func (d *documentReader) element(i int) {
+	at := fieldPath{{named: true, key: "items"}, {index: i}}
+	object, ok := d.elements[i].(map[string]any)
+	name, _ := object["kind"].(string)
+	switch {
+	case !ok:
+		d.report(at, nil, manifest.Problem{Code: "NotAnObject", Message: "the item is " + describe(d.elements[i]) + ", not an object"})
+		d.salvage(at, d.valueAt(at), 0)
+	case strings.EqualFold(name, kindList):
+		d.report(at, nil, manifest.Problem{
+			Code: "NotAnObject", Message: "the item is a list: gatefold does not read a list in a list", Hint: "write its items into the outer list",
+		})
+		d.salvage(at, d.valueAt(at), 0)
+	case object["kind"] == nil:
+		known := len(d.problems)
+		d.object(at, object)
+		d.closeFor(at, itemOf(d.outer, d.written(at)), d.problems[known:])
+	default:
+		d.object(at, object)
 	}
 }
 

@@ -54,18 +54,27 @@ func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []
 	}
 }
 
-// readSafely reads a document. A panic is a problem of the document.
-func (r reader) readSafely(text []byte) (said *result, took readTime) {
+// step opens the document, or reads the next object of it. It reports whether there is none. A
+// panic is a problem of the document.
+func (r *reading) step(with reader) (done bool) {
 	defer func() {
 		if recover() == nil {
 			return
 		}
 		message := "gatefold could not read this document, which is a mistake in gatefold (at " + strings.Join(PanickedAt(maxMistakePlaces), " < ") + ")"
-		said = &result{broken: true, beside: &remarks{problems: []finding{{Problem: manifest.Problem{
+		r.document.result = &result{broken: true, beside: &remarks{problems: []finding{{Problem: manifest.Problem{
 			Code: InternalError, Severity: manifest.Error, Line: 1, Column: 1, Message: message, Hint: ReportHint,
 		}}}}}
+		done = true
 	}()
-	return r.timed(text)
+	switch {
+	case r.opened == nil:
+		r.opened = with.open(r.document.text)
+	case r.opened.step():
+		r.document.result = r.opened.result
+		return true
+	}
+	return false
 }
 
 // maxMistakePlaces bounds the places in the code that a message names.

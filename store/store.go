@@ -71,6 +71,7 @@ type Store struct {
 	trespassing map[*file]bool      // what holdsOutside found since the policies or a file changed
 	unread      map[string]struct{} // files below a directory that is skipped
 	selections  map[string]*selection
+	opened      openFiles
 
 	begun     bool                              // something was restored, or applied
 	previous  map[manifest.Key]served           // what was served before the Changes that Applied does not know of
@@ -117,18 +118,23 @@ func (s *Store) AllowEmpty() { s.allowEmpty = true }
 // text changed. It uses all cores, and has finished when it returns. For a folder without
 // problems, the objects afterwards depend on this Tree alone.
 func (s *Store) Apply(tree watcher.Tree) Change {
-	change, _ := s.ApplyUntil(context.Background(), tree)
+	change, _ := s.ApplyUntil(context.Background(), tree, Turn{})
 	return change
 }
 
 // ApplyUntil is Apply that can be interrupted: if ctx ends before the Tree is read, it returns
-// the error of ctx and applies nothing.
-func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree) (Change, error) {
+// the error of ctx and applies nothing. Files that take longer to read than a turn may be left for
+// the next Apply (Change.Waiting), or end this one with ErrNewer.
+func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
+	if s.options.Strict { // a revision is applied as a whole, or not at all
+		turn = Turn{}
+	}
 	tree = s.unrendered.strip(tree, func(file string) bool { return s.sourceOf(file) != manifest.OtherFile })
-	edits, stats := s.read(ctx, tree)
-	if err := ctx.Err(); err != nil {
+	edits, waiting, stats, err := s.read(ctx, tree, turn)
+	if err != nil {
 		return Change{}, err
 	}
+	tree = s.without(tree, waiting)
 	next := s.tally
 	for _, e := range edits {
 		next = next.minus(e.before).plus(e.after)
@@ -148,6 +154,9 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree) (Change, erro
 	s.taken, s.tally = tree, next
 	stats.Objects = len(s.served)
 	change.Stats = stats
+	for _, e := range waiting {
+		change.Waiting = append(change.Waiting, e.path)
+	}
 	change.Problems, change.Stale = s.problems(), s.stale()
 	change.Ignored = s.standing.ignored
 	return change, nil

@@ -49,7 +49,7 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 	if err != nil {
 		return Reading{}, err
 	}
-	change, err := r.apply(ctx, tree)
+	change, err := r.apply(ctx, tree, store.Turn{})
 	if err != nil {
 		return Reading{}, err
 	}

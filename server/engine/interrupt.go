@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -30,6 +31,9 @@ const (
 	// maxYields is how many runs in a row give way to a newer state of the folder. What each has done
 	// is kept, so that the next one continues; but one long rule is begun anew each time.
 	maxYields = 3
+	// readTurn is how long files are read before those that are read are served without larger ones
+	// of other teams. It is no CPU time, as the others wait so long.
+	readTurn = 500 * time.Millisecond
 	// checkStride is how many checks of a run pass between two looks at the clocks.
 	checkStride = 256
 )
@@ -88,4 +92,21 @@ func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 		newer = func() bool { return false }
 	}
 	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: newer, alive: p.busy.alive}
+}
+
+// turn is how long the store reads files before it applies those that are read. A start and a
+// reload that a user waits for are of the whole folder.
+func (p *pipeline) turn() store.Turn {
+	if !p.published || len(p.asked) > 0 {
+		return store.Turn{}
+	}
+	return store.Turn{Length: p.reading, Newer: p.newer.Load}
+}
+
+// noteWaiting notes whether files wait until one of them is read to its end.
+func (p *pipeline) noteWaiting(files []string) {
+	if p.waiting = len(files) > 0; p.waiting {
+		p.log.Info().Int("files", len(files)).Str("file", files[0]).
+			Msg("files that take long to read are served later than the others that changed")
+	}
 }

@@ -38,6 +38,8 @@ type pipeline struct {
 	running atomic.Pointer[watcher.Tree] // that a run is about, nil between two
 	newer   atomic.Bool                  // another waits
 	yielded int                          // runs in a row that gave way to a newer Tree
+	reading time.Duration                // how long files are read before those that are read are served
+	waiting bool                         // files of the last Tree are not read to their end
 }
 
 // publisher is what the pipeline needs of server.Server.
@@ -49,7 +51,7 @@ type observer interface{ observe(r *run) }
 func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipeline {
 	p := &pipeline{
 		reader: folder, mu: newTurn(), rescan: make(chan chan<- struct{}), log: log,
-		busy: newBusy(time.Now, log), ending: ctx, used: watcher.ThreadTime,
+		busy: newBusy(time.Now, log), ending: ctx, used: watcher.ThreadTime, reading: readTurn,
 	}
 	p.translation = newTranslation(folder, p.interrupt, log)
 	return p
@@ -84,6 +86,11 @@ func (p *pipeline) reload(tree watcher.Tree) {
 	defer p.running.Store(nil)
 	p.tree = &tree
 	p.carry(&tree)
+	for p.waiting && !p.newer.Load() && p.ending.Err() == nil {
+		p.mu.Unlock() // to whatever else waits for its turn
+		p.mu.Lock()
+		p.carry(&tree)
+	}
 }
 
 // reloadSecrets serves what the folder of Secrets says now. Before the first Tree of
@@ -163,10 +170,16 @@ func (p *pipeline) read(r *run) (err error) {
 		r.change = p.last
 		return nil
 	}
+	p.waiting = false
 	r.reload.Stages["scan"] = r.tree.Scan
-	if r.time("store", func() { r.change, err = p.reader.apply(p.ending, *r.tree) }); err != nil {
+	if r.time("store", func() { r.change, err = p.reader.apply(p.ending, *r.tree, p.turn()) }); err != nil {
+		if errors.Is(err, store.ErrNewer) {
+			p.waiting = true
+			return errNewer
+		}
 		return err
 	}
+	p.noteWaiting(r.change.Waiting)
 	r.splitStore()
 	p.last = store.Change{Problems: r.change.Problems, Stale: r.change.Stale}
 	for _, asked := range p.asked {

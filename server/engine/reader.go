@@ -27,9 +27,10 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 }
 
 // apply takes a Tree of the folder, and the Secrets beside it. When ctx ends first, it
-// returns its error, and nothing is taken.
-func (r *reader) apply(ctx context.Context, tree watcher.Tree) (store.Change, error) {
-	change, err := r.store.ApplyUntil(ctx, tree)
+// returns its error, and nothing is taken. Files that take longer to read than a turn may wait
+// for the next one.
+func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
+	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {
 		return change, err
 	}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"bytes"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Files that are read are applied before one that takes longer only where neither can matter to
+// the other: an object that moves between two files is never away, and a route does not come
+// before the Service that it leads to.
+
+// divide returns the edits that can be applied now, and those that wait: with a file that is not
+// read to its end, or with objects of a namespace that such a file may define objects of, or that
+// refer to a namespace which it has objects of, and so on.
+func (s *Store) divide(edits []edit) (ready, waiting []edit) {
+	waits := make([]bool, len(edits))
+	var queue []int
+	for i, e := range edits {
+		if e.after.unread() {
+			waits[i], queue = true, append(queue, i)
+		}
+	}
+	if len(queue) == 0 {
+		return edits, nil
+	}
+	owners, speakers := map[string][]int{}, map[string][]int{} // edits by namespaces
+	for i, e := range edits {
+		for namespace := range s.namespacesOf(e) {
+			owners[namespace] = append(owners[namespace], i)
+		}
+		for namespace := range e.mentioned() {
+			speakers[namespace] = append(speakers[namespace], i)
+		}
+	}
+	for len(queue) > 0 {
+		e := edits[queue[0]]
+		queue = queue[1:]
+		join := func(namespaces map[string]struct{}, with map[string][]int) {
+			for namespace := range namespaces {
+				if !s.admits(e.path, manifest.Key{Namespace: namespace}) {
+					continue
+				}
+				for _, i := range with[namespace] {
+					if !waits[i] {
+						waits[i], queue = true, append(queue, i)
+					}
+				}
+				delete(with, namespace)
+			}
+		}
+		join(e.mentioned(), owners)
+		join(s.namespacesOf(e), speakers)
+	}
+	for i, e := range edits {
+		if waits[i] {
+			waiting = append(waiting, e)
+		} else {
+			ready = append(ready, e)
+		}
+	}
+	return ready, waiting
+}
+
+// unread reports whether documents of the file are yet to be read.
+func (f *file) unread() bool {
+	if f != nil {
+		for _, d := range f.documents {
+			if d.result == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namespacesOf returns the namespaces of the objects that are known of a file, before an edit and
+// after it; "" is that of GatewayClasses. A Namespace is of the one that it declares. What is
+// broken may be of any namespace that it names.
+func (s *Store) namespacesOf(e edit) map[string]struct{} {
+	all := map[string]struct{}{}
+	add := func(key manifest.Key) {
+		if isNamespace(key) {
+			key.Namespace = key.Name
+		}
+		all[key.Namespace] = struct{}{}
+	}
+	for key := range s.kept[e.path] {
+		add(key)
+	}
+	for _, f := range []*file{e.before, e.after} {
+		if f == nil {
+			continue
+		}
+		for _, d := range f.documents {
+			if d.result == nil {
+				continue
+			}
+			for i := range d.items {
+				add(d.items[i].object.Key)
+			}
+			if d.broken {
+				mention(d.text, all)
+			}
+		}
+	}
+	return all
+}
+
+// mentioned returns the namespaces that the texts of an edit may be about, "" for GatewayClasses.
+func (e edit) mentioned() map[string]struct{} {
+	all := map[string]struct{}{}
+	for _, f := range []*file{e.before, e.after} {
+		if f != nil {
+			for _, d := range f.documents {
+				mention(d.text, all)
+			}
+		}
+	}
+	return all
+}
+
+// mention adds the namespaces that a document names. Where its object may be without one, that is
+// "default".
+func mention(text []byte, all map[string]struct{}) {
+	if bytes.Contains(text, []byte("GatewayClass")) {
+		all[""] = struct{}{}
+	}
+	_, metadata, _ := bytes.Cut(text, []byte("metadata"))
+	metadata, _, _ = bytes.Cut(metadata, []byte("spec"))
+	if !bytes.Contains(metadata, []byte("namespace")) {
+		all[metav1.NamespaceDefault] = struct{}{}
+	}
+	for found := true; found; {
+		if _, text, found = bytes.Cut(text, []byte("amespace")); found {
+			name := bytes.TrimLeft(text[:min(len(text), 256)], " \t\"':")
+			end := 0
+			for end < len(name) && (name[end] == '-' || '0' <= name[end] && name[end] <= '9' || 'a' <= name[end] && name[end] <= 'z') {
+				end++
+			}
+			all[string(name[:end])] = struct{}{}
+		}
+	}
+}

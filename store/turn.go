@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// Turn bounds how long files that take long to read hold up the others of a Tree. The zero value
+// has a Tree applied as a whole.
+type Turn struct {
+	// Length is how long the files of a Tree are read before those that are read are applied
+	// without the others, if the others cannot matter to them (divide).
+	Length time.Duration
+	// Newer reports whether a newer Tree waits. It is asked when nothing can be applied after
+	// each Length.
+	Newer func() bool
+}
+
+// ErrNewer is the end of an Apply that a newer Tree waits for. What was read is kept for the next one.
+var ErrNewer = errors.New("a newer state of the folder waits")
+
+// openFiles are files that are not applied yet, by path, and what was read of documents that are not
+// read to their end.
+type openFiles struct {
+	files    map[string]*file
+	readings map[*document]*documentReader
+}
+
+// reading is a document that is read, object by object.
+type reading struct {
+	document *document
+	opened   *documentReader
+}
+
+// readTime is what a document took.
+type readTime struct{ parse, validate time.Duration }
+
+// read reads what changed in the Tree, and changes nothing in the Store but what is opened. It
+// returns the edits that are to be applied, and those that wait for a file which is not read to
+// its end: none where err is not nil.
+func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
+	edits, contents := s.compare(tree)
+	parallel(len(edits), func(i int) {
+		if content, ok := contents[edits[i].path]; ok {
+			edits[i].after.split(content, s.options.Limits.Documents, edits[i].before, s.opened.files[edits[i].path])
+		}
+	})
+	stats = Stats{Files: tree.Files.Len(), FilesChanged: len(edits)}
+	readings := s.toRead(edits)
+	count := s.counting(len(readings))
+	for {
+		stats.add(s.readFor(ctx, readings, turn.Length, count))
+		readings = slices.DeleteFunc(readings, func(r *reading) bool { return r.document.result != nil })
+		if err := ctx.Err(); err != nil {
+			return nil, nil, stats, err
+		}
+		if ready, waiting = s.divide(edits); len(waiting) == 0 || len(ready) > 0 {
+			break
+		}
+		if turn.Newer() {
+			s.open(edits, readings)
+			return nil, nil, stats, ErrNewer
+		}
+	}
+	s.open(waiting, readings)
+	parallel(len(ready), func(i int) {
+		if ready[i].after != nil {
+			ready[i].after.finish(s.reader)
+		}
+	})
+	return ready, waiting, stats, nil
+}
+
+// open notes what was read of edits that are not applied yet.
+func (s *Store) open(edits []edit, readings []*reading) {
+	s.opened = openFiles{}
+	for _, e := range edits {
+		if e.after != nil && e.after.hash != (watcher.Hash{}) {
+			if s.opened.files == nil {
+				s.opened.files = map[string]*file{}
+			}
+			s.opened.files[e.path] = e.after
+		}
+	}
+	for _, r := range readings {
+		if r.opened != nil {
+			if s.opened.readings == nil {
+				s.opened.readings = map[*document]*documentReader{}
+			}
+			s.opened.readings[r.document] = r.opened
+		}
+	}
+}
+
+// toRead returns the documents that are to be read, those of files that are read first in front.
+func (s *Store) toRead(edits []edit) (all []*reading) {
+	for _, e := range inOrderOfReading(edits) {
+		for _, d := range e.after.documents {
+			if d.result == nil {
+				all = append(all, &reading{d, s.opened.readings[d]})
+			}
+		}
+	}
+	return all
+}
+
+// readFor reads documents until the time is over, each by an object at least; 0 is without end.
+func (s *Store) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
+	begin := time.Now()
+	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
+	spent := make([]readTime, len(readings))
+	parallel(len(readings), func(i int) {
+		r := readings[i]
+		if over() && i > 0 {
+			return
+		}
+		var before readTime
+		if r.opened != nil {
+			before = r.opened.took
+		}
+		for done := r.step(s.reader); ; done = r.step(s.reader) {
+			if done {
+				count()
+			}
+			if done || over() {
+				break
+			}
+		}
+		if r.opened != nil {
+			spent[i] = readTime{r.opened.took.parse - before.parse, r.opened.took.validate - before.validate}
+		}
+	})
+	for i, t := range spent {
+		took.Parse += t.parse
+		took.Validate += t.validate
+		if readings[i].document.result != nil {
+			took.Documents++
+		}
+	}
+	return took
+}
+
+// add adds what a part of an Apply read.
+func (s *Stats) add(more Stats) {
+	s.Documents += more.Documents
+	s.Parse += more.Parse
+	s.Validate += more.Validate
+}
+
+// inOrderOfReading returns the edits that have documents to be read. At each level of the folder,
+// the file or directory with less to be read comes first: so what one team has saved is read before
+// another team's much, in whatever files and directories of its own the latter lies.
+func inOrderOfReading(edits []edit) (ordered []edit) {
+	bytes := map[string]int{} // to be read in a file, or in all files of a directory
+	for _, e := range edits {
+		size := 0
+		if e.after != nil {
+			for _, d := range e.after.documents {
+				if d.result == nil {
+					size += len(d.text) + 1
+				}
+			}
+		}
+		if size == 0 {
+			continue
+		}
+		ordered = append(ordered, e)
+		for i := range len(e.path) {
+			if e.path[i] == '/' {
+				bytes[e.path[:i]] += size
+			}
+		}
+		bytes[e.path] += size
+	}
+	slices.SortFunc(ordered, func(a, b edit) int {
+		one, other := parted(a.path, b.path)
+		if bytes[one] != bytes[other] {
+			return bytes[one] - bytes[other]
+		}
+		return strings.Compare(one, other)
+	})
+	return ordered
+}
+
+// parted returns the files or directories at which two paths part.
+func parted(a, b string) (string, string) {
+	common := 0
+	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
+		if a[i] == '/' {
+			common = i + 1
+		}
+	}
+	first, _, _ := strings.Cut(a[common:], "/")
+	second, _, _ := strings.Cut(b[common:], "/")
+	return a[:common+len(first)], b[:common+len(second)]
+}
+
+// without returns the Tree as it would be if the edits were not made.
+func (s *Store) without(tree watcher.Tree, edits []edit) watcher.Tree {
+	var set []watcher.File
+	var gone []string
+	for _, e := range edits {
+		if before, ok := s.taken.Files.Get(e.path); ok {
+			set = append(set, before)
+		} else {
+			gone = append(gone, e.path)
+		}
+	}
+	if len(edits) > 0 {
+		tree.Files = tree.Files.With(set, gone)
+	}
+	return tree
+}
