@@ -1,19 +1,11 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
-)
-
-const (
-	// maxSuggestions is how many names are shown in place of one that is not there.
-	maxSuggestions = 10
-	// maxCompared bounds how many names are compared with it.
-	maxCompared = 10_000
 )
 
 // noListener is for a request to a port without a listener: it names the ports that serve the
@@ -75,16 +67,6 @@ func (b *reporter) otherwise() string {
 		}
 	}
 	return ""
-}
-
-func unique(names []string) []string {
-	var out []string
-	for _, name := range names {
-		if !slices.Contains(out, name) && len(out) < maxSuggestions {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // notFound is for a request that no rule takes: it names the hosts, or the paths of the host,
@@ -170,32 +152,4 @@ func hostsOf(port *ir.PortView) []string {
 		}
 	}
 	return names
-}
-
-// nearest returns the names most like name, at most maxSuggestions.
-func nearest(name string, names []string) []string {
-	distances := map[string]int{}
-	for _, candidate := range names[:min(len(names), maxCompared)] {
-		distances[candidate] = distance(candidate, name)
-	}
-	return byDistance(distances)
-}
-
-func byDistance(distance map[string]int) []string {
-	var names []string
-	for name := range distance {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(distance[a], distance[b]), strings.Compare(a, b))
-	})
-	return names[:min(len(names), maxSuggestions)]
-}
-
-// hostname returns a host without its port, in lower case.
-func hostname(host string) string {
-	if i := portStart(host); i >= 0 {
-		host = host[:i]
-	}
-	return strings.ToLower(host)
 }

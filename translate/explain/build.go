@@ -3,117 +3,14 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"net"
-	"slices"
-	"strconv"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
-	"github.com/gatefold/gatefold/translate/status"
 )
-
-// Facts are what a Report is made of beside the question.
-type Facts struct {
-	View *ir.View
-	// Problems are all that there are, with their places.
-	Problems []manifest.Problem
-	// Statuses are those of all objects, sorted by key.
-	Statuses []status.Update
-	// Places finds where fields are written, as store.Store.Places does; nil
-	// leaves the places out.
-	Places func([]manifest.Field) []store.Place
-	// Stale are the objects whose last valid version is served.
-	Stale map[manifest.Key]store.Stale
-	// Outlines reads what routes ask for, as store.Store.Outlines does; nil leaves out
-	// what is known from it.
-	Outlines func([]manifest.Key) []store.Outline
-	// Labels returns the labels of objects, as store.Store.Labels does; nil leaves out the
-	// policies that select an object by labels.
-	Labels func([]manifest.Key) []map[string]string
-}
-
-// Explain reports what happens to a request. An error says that the question has
-// no answer: it names a Gateway that does not serve, or fits several.
-func Explain(f Facts, q Query) (*Report, error) {
-	q = complete(q)
-	if err := q.checkGateway(f.View); err != nil {
-		return nil, err
-	}
-	if q.ForConnection() {
-		return explainConnection(f, q)
-	}
-	a := Request(f.View, q)
-	if len(a.Candidates) > 0 {
-		return nil, fmt.Errorf("several Gateways listen on port %d for %s; choose one: --gateway %s",
-			q.Port, hostname(q.Host), strings.Join(a.Candidates, " or --gateway "))
-	}
-	if a.Costly {
-		return nil, fmt.Errorf("the question costs too much: the rules of %s have many regular expressions, and path or headers are long; ask with shorter ones", a.Domain)
-	}
-	b := &reporter{facts: f, query: q, answer: a, report: &Report{
-		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
-		Status:  a.Outcome.Status, Location: a.Outcome.Location, Caveats: a.Outcome.Unless, NotMatched: a.Passed,
-	}}
-	b.report.GRPCStatus = grpcWords(a.Outcome.GRPC, a.Outcome.Status)
-	b.listener()
-	b.route()
-	b.backends()
-	b.policies()
-	b.lost()
-	b.notAccepted()
-	b.bounded()
-	b.outcome()
-	b.problems()
-	if f.Places != nil {
-		b.report.locate(f.Places)
-	}
-	b.placePolicies()
-	return b.report, nil
-}
-
-// grpcWords returns the gRPC status that a client of gRPC gets for a status, "" for other
-// clients.
-func grpcWords(byGRPC bool, status uint32) string {
-	if !byGRPC {
-		return ""
-	}
-	code, name := GRPCStatus(status)
-	return fmt.Sprintf("%d %s", code, name)
-}
-
-func (q Query) checkGateway(view *ir.View) error {
-	var names []string
-	for _, g := range view.Gateways {
-		if g.Name == q.Gateway {
-			return nil
-		}
-		names = append(names, g.Name)
-	}
-	switch {
-	case q.Gateway == "":
-		return nil
-	case len(names) == 0:
-		return fmt.Errorf("no Gateway %q serves; none does", q.Gateway)
-	}
-	return fmt.Errorf("no Gateway %q serves; those that do: %s", q.Gateway, strings.Join(nearest(q.Gateway, names), ", "))
-}
-
-// reporter builds one Report.
-type reporter struct {
-	facts  Facts
-	query  Query
-	answer Answer
-	report *Report
-	over   *overlaps // nil until it is asked for
-	named  map[policyAt]bool
-	// unserved is where the policies of kinds that gatefold does not serve are written.
-	unserved map[manifest.Key]store.Place
-}
 
 func (b *reporter) listener() {
 	port := b.answer.Port
@@ -131,32 +28,6 @@ func (b *reporter) listener() {
 	}
 	l.Certificates = b.certificates()
 	b.report.Listener = l
-}
-
-func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
-
-// listenerOf returns the listener with the most specific hostname that covers host
-// (Gateway API, Listener.hostname). The only listener of a port is returned for any host.
-func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
-	for _, l := range all {
-		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
-			best, found = l, true
-		}
-	}
-	if !found && len(all) == 1 {
-		return all[0], true
-	}
-	return best, found
-}
-
-func covers(pattern, host string) bool {
-	suffix, wild := strings.CutPrefix(pattern, "*")
-	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, suffix)
-}
-
-func moreSpecific(a, b string) bool {
-	wildA, wildB := strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")
-	return b == "" && a != "" || a != "" && (wildB && !wildA || wildA == wildB && len(a) > len(b))
 }
 
 func (b *reporter) route() {
@@ -189,72 +60,6 @@ func (b *reporter) unreachableWords(kind string) string {
 		}
 	}
 	return ""
-}
-
-// hops returns the way from the root to the rule: the chain of delegation, and the
-// route that has the rule.
-func hops(rule *ir.Rule) []HopReport {
-	var all []HopReport
-	for _, h := range rule.Chain {
-		hop := hop(h.Route, h.Rule, h.Match)
-		hop.By, hop.RuleName = "delegation", h.Section
-		if h.Included {
-			hop.By = "inclusion"
-		}
-		all = append(all, hop)
-	}
-	last := hop(rule.Source.Key, ruleIndex(rule), rule.Position[len(rule.Position)-1])
-	last.RuleName = rule.Section
-	return append(all, last)
-}
-
-func hop(object manifest.Key, rule, match int) HopReport {
-	field := fmt.Sprintf("spec.rules[%d]", rule)
-	return HopReport{
-		Object: object, Rule: rule, Match: match,
-		At:      Source{Object: object},
-		RuleAt:  Source{Object: object, Field: field},
-		MatchAt: Source{Object: object, Field: fmt.Sprintf("%s.matches[%d]", field, match)},
-	}
-}
-
-// ruleIndex is the index of the rule in its own object.
-func ruleIndex(rule *ir.Rule) int { return rule.Position[len(rule.Position)-2] }
-
-func (b *reporter) backends() {
-	for _, target := range b.answer.Outcome.Backends {
-		out := BackendReport{
-			Cluster: target.Cluster, Status: target.Status, Weight: target.Target.Weight, Percent: target.Percent,
-			GRPCStatus: grpcWords(target.GRPC, target.Status),
-			At:         Source{Object: b.answer.Rule.Source.Key, Field: target.Target.Field},
-		}
-		if target.Cluster == "" {
-			out.Reason = b.messages(func(p manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
-		} else if target.Status == 0 {
-			out.Receives = &ReceivesReport{
-				Method: b.query.Method, Host: target.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,
-			}
-		}
-		if cluster := b.facts.View.Clusters[target.Cluster]; cluster != nil {
-			out.addCluster(cluster)
-		}
-		if target.Cluster != "" && target.Status != 0 {
-			out.Closed = cmp.Or(out.Closed, "it has no endpoint")
-		}
-		b.report.Backends = append(b.report.Backends, out)
-	}
-}
-
-func endpoints(cluster *ir.Cluster) []string {
-	var all []string
-	for _, e := range cluster.Endpoints {
-		address := net.JoinHostPort(e.Host, strconv.FormatUint(uint64(e.Port), 10))
-		if e.Draining {
-			address += " (draining)"
-		}
-		all = append(all, address)
-	}
-	return all
 }
 
 func (b *reporter) lost() {
@@ -355,32 +160,20 @@ func (b *reporter) closed() string {
 	return ""
 }
 
-// rule names the hop's rule in words.
-func (h *HopReport) rule() string {
-	if h.RuleName != "" {
-		return fmt.Sprintf("%s, rule %d (%s)", h.Object, h.Rule, h.RuleName)
-	}
-	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
-}
-
-// messages joins the messages of the problems for which of is true.
-func (b *reporter) messages(of func(manifest.Problem) bool) string {
-	var messages []string
-	for _, p := range b.facts.Problems {
-		if of(p) && !slices.Contains(messages, p.Message) {
-			messages = append(messages, p.Message)
+// certificates reports those of the chain that the host leads to; none without TLS.
+func (b *reporter) certificates() (out []CertificateReport) {
+	name, _ := chainOf(b.answer.Port, b.query.Host)
+	for _, chain := range b.answer.Port.Chains {
+		if chain.Name != name || chain.TLS == nil {
+			continue
+		}
+		for _, secret := range chain.TLS.Certificates {
+			for _, c := range b.facts.View.Certificates {
+				if ir.SecretName(c.Secret) == secret {
+					out = append(out, CertificateReport{Object: c.Secret, Names: c.Names, NotAfter: c.NotAfter, At: Source{Object: c.Secret}})
+				}
+			}
 		}
 	}
-	return strings.Join(messages, "; ")
-}
-
-// ofRule reports whether a problem is about the rule that holds an ir.Rule.
-func ofRule(p manifest.Problem, rule *ir.Rule) bool {
-	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
-}
-
-// concerns reports whether a problem is about a field of an object, or about a field inside it.
-func concerns(p manifest.Problem, object manifest.Key, field string) bool {
-	rest, inside := strings.CutPrefix(p.Field, field)
-	return p.Object == object && inside && (rest == "" || rest[0] == '.')
+	return out
 }

@@ -12,22 +12,6 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// DelegationReport is the rule that delegates the request's path to other routes, where none
-// of them takes the request.
-type DelegationReport struct {
-	Object manifest.Key `json:"object"`
-	// Rule counts from 0; RuleName is rules[].name.
-	Rule     int    `json:"rule"`
-	RuleName string `json:"ruleName,omitempty"`
-	// Path is the path that it hands on, in words.
-	Path string `json:"path"`
-	// To are the routes that it hands requests to, in words: a route, all routes of a
-	// namespace, or routes with a label. It is empty where the routes name the rule as
-	// their parent.
-	To []string `json:"to,omitempty"`
-	At Source   `json:"at"`
-}
-
 // maxDelegates bounds the references that a sentence names.
 const maxDelegates = 3
 

@@ -1,304 +1,64 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
-	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxShown bounds each list of rules in an Answer.
-const maxShown = 20
-
-// Query is a request as a client sends it.
-type Query struct {
-	// Gateway is "namespace/name"; "" takes the one that fits.
-	Gateway string
-	Scheme  string // "http", also when empty, or "https"
-	Host    string // the Host header, with or without a port
-	// SNI is the name that the client asks for in the TLS handshake, "-" for none; ""
-	// takes that of Host.
-	SNI string
-	// Port is the port connected to; 0 takes the one in Host, else the scheme's.
-	Port    uint32
-	Method  string // "" is GET
-	Path    string // raw, with the query
-	Headers http.Header
-}
-
-// Answer is what happens to a request.
-type Answer struct {
-	// Port is the listener that takes the request. It is nil when none fits, and
-	// when several do: then Candidates names their Gateways.
-	Port       *ir.Port
-	Candidates []string
-	// Domain is the virtual host, "" when there is none for the host.
-	Domain string
-	// Path is the path that is matched: normalized, without the query.
-	Path string
-	// Rule is the rule that takes the request; nil is a 404 (or a 400, see Outcome).
-	Rule *ir.Rule
-	// Outcome is what Envoy does.
-	Outcome Outcome
-	// Unsure are rules in front of Rule that may take the request, at most 20: what they
-	// match is not known.
-	Unsure []Unsure
-	// Considered are rules in front of Rule whose path fits but something else
-	// does not, in order, at most 20; Passed is how many rules are in front.
-	Considered []Miss
-	Passed     int
-	// Behind are rules that fit as well and lost by precedence, at most 20.
-	Behind []*ir.Rule
-	// Costly is true if the answer is not complete: to compare the question with all regular
-	// expressions of the rules would take too long.
-	Costly bool
-}
-
-// Miss is a rule that does not match, and why.
-type Miss struct {
-	Rule   *ir.Rule
-	Reason string
-}
-
-// Unsure is a rule that may take a request, and what is done then.
-type Unsure struct {
-	Rule    *ir.Rule
-	Reason  string
-	Outcome Outcome
-}
-
-// Request returns what Envoy does with a request.
-func Request(view *ir.View, query Query) Answer {
-	query = complete(query)
-	port, host, candidates := pick(view, query)
-	if port == nil {
-		return Answer{Candidates: candidates}
+// Explain reports what happens to a request. An error says that the question has
+// no answer: it names a Gateway that does not serve, or fits several.
+func Explain(f Facts, q Query) (*Report, error) {
+	q = complete(q)
+	if err := q.checkGateway(f.View); err != nil {
+		return nil, err
 	}
-	r, refused := receive(query, port.Port)
-	r.clusters = view.Clusters
-	if r.query.Host != query.Host { // the path has another one
-		query.Host = r.query.Host
-		host = query.host(port)
+	if q.ForConnection() {
+		return explainConnection(f, q)
 	}
-	answer := Answer{Port: port.Port, Path: r.path}
-	if host != nil {
-		answer.Domain = host.Domain
+	a := Request(f.View, q)
+	if len(a.Candidates) > 0 {
+		return nil, fmt.Errorf("several Gateways listen on port %d for %s; choose one: --gateway %s",
+			q.Port, hostname(q.Host), strings.Join(a.Candidates, " or --gateway "))
 	}
-	if refused == nil && host == nil && query.misdirected(port.Port) {
-		refused = &localReply{status: http.StatusMisdirectedRequest, why: fmt.Sprintf(
-			"the connection is open for %s, and %s is the host of another listener: ask for it over a connection of its own", query.SNI, hostname(query.Host))}
-		if r.upgradesToUnknown() {
-			refused = &localReply{status: http.StatusForbidden, why: upgradeRejected}
+	if a.Costly {
+		return nil, fmt.Errorf("the question costs too much: the rules of %s have many regular expressions, and path or headers are long; ask with shorter ones", a.Domain)
+	}
+	b := &reporter{facts: f, query: q, answer: a, report: &Report{
+		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
+		Status:  a.Outcome.Status, Location: a.Outcome.Location, Caveats: a.Outcome.Unless, NotMatched: a.Passed,
+	}}
+	b.report.GRPCStatus = grpcWords(a.Outcome.GRPC, a.Outcome.Status)
+	b.listener()
+	b.route()
+	b.backends()
+	b.policies()
+	b.lost()
+	b.notAccepted()
+	b.bounded()
+	b.outcome()
+	b.problems()
+	if f.Places != nil {
+		b.report.locate(f.Places)
+	}
+	b.placePolicies()
+	return b.report, nil
+}
+
+func (q Query) checkGateway(view *ir.View) error {
+	var names []string
+	for _, g := range view.Gateways {
+		if g.Name == q.Gateway {
+			return nil
 		}
+		names = append(names, g.Name)
 	}
-	if refused != nil {
-		answer.Outcome = Outcome{Refused: true, Status: refused.status, Why: refused.why, GRPC: r.asksByGRPC() && !refused.raw}
-		return answer
-	}
-	if host != nil {
-		answer.search(host, r)
-	}
-	answer.Outcome = outcome(answer.Rule, r)
-	var all []string
-	for _, u := range answer.Unsure {
-		all = append(all, fmt.Sprintf("match: rule %s takes the request: %s", u.Rule.Name, u.Reason))
-	}
-	answer.Outcome.Unless = append(all, answer.Outcome.Unless...)
-	return answer
-}
-
-// search compares the request with the rules of the table, in order.
-func (a *Answer) search(host *ir.HostView, r *request) {
-	for rule := range host.Rules {
-		result, reason := r.matches(&rule.Match)
-		if a.Costly = r.effort.spent(); a.Costly {
-			return
-		}
-		switch {
-		case a.Rule == nil && result == takes:
-			a.Rule = rule
-		case a.Rule == nil:
-			a.Passed++
-			if result == may && len(a.Unsure) < maxShown {
-				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r)})
-			}
-			if reason != pathDiffers && len(a.Considered) < maxShown {
-				a.Considered = append(a.Considered, Miss{Rule: rule, Reason: reason})
-			}
-		case result == takes && len(a.Behind) < maxShown:
-			a.Behind = append(a.Behind, rule)
-		}
-		if len(a.Behind) == maxShown {
-			return
-		}
-	}
-}
-
-func complete(query Query) Query {
-	query.Scheme = cmp.Or(strings.ToLower(query.Scheme), "http")
-	if query.ForConnection() {
-		return query
-	}
-	query.SNI = cmp.Or(query.SNI, serverName(hostname(query.Host)))
-	query.Method = cmp.Or(query.Method, http.MethodGet)
-	query.Path = cmp.Or(query.Path, "/")
-	if query.Port != 0 {
-		return query
-	}
-	if i := portStart(query.Host); i >= 0 {
-		if port, err := strconv.ParseUint(query.Host[i+1:], 10, 16); err == nil {
-			query.Port = uint32(port)
-			return query
-		}
-	}
-	query.Port = 80
-	if query.Scheme == "https" {
-		query.Port = 443
-	}
-	return query
-}
-
-// pick finds the listener by Gateway and port, then by host when several fit.
-func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, candidates []string) {
-	var fits []*ir.PortView
-	for _, gateway := range view.Gateways {
-		if query.Gateway != "" && query.Gateway != gateway.Name {
-			continue
-		}
-		for i := range gateway.Ports {
-			if port := &gateway.Ports[i]; query.reaches(port) {
-				fits = append(fits, port)
-			}
-		}
-	}
-	if len(fits) > 1 {
-		owners := slices.DeleteFunc(slices.Clone(fits), func(p *ir.PortView) bool { return query.host(p) == nil })
-		if len(owners) > 0 {
-			fits = owners
-		}
-	}
-	if len(fits) == 1 {
-		return fits[0], query.host(fits[0]), nil
-	}
-	for _, p := range fits {
-		candidates = append(candidates, p.Port.Gateway)
-	}
-	return nil, nil, candidates
-}
-
-// reaches reports whether a port takes the query: with TLS it has to have a chain for
-// the name in the handshake.
-func (q Query) reaches(p *ir.PortView) bool {
-	_, found := chainOf(p.Port, q.SNI)
-	return found && p.Port.Port == q.Port && p.Port.Scheme() == q.Scheme
-}
-
-// serverName is the name that a client asks for in the handshake: without the dot at its end.
-func serverName(host string) string { return strings.TrimSuffix(host, ".") }
-
-// host returns the virtual host of the query in the chain that its handshake leads to. nil
-// is none, and also the host of another listener (misdirected).
-func (q Query) host(port *ir.PortView) *ir.HostView {
-	chain, found := chainOf(port.Port, q.SNI)
-	if !found {
+	switch {
+	case q.Gateway == "":
 		return nil
+	case len(names) == 0:
+		return fmt.Errorf("no Gateway %q serves; none does", q.Gateway)
 	}
-	return hostIn(port, chain, q.Host)
-}
-
-// misdirected reports whether the most specific host for the query is that of a listener
-// with TLS which the handshake does not lead to.
-func (q Query) misdirected(port *ir.Port) bool {
-	chain, _ := chainOf(port, q.SNI)
-	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
-	return is
-}
-
-// otherListener reports whether a listener with TLS has a hostname, which is not the chain's.
-func otherListener(port *ir.Port, chain, hostname string) bool {
-	return port.Secure() && hostname != chain &&
-		(slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.Name == hostname }) ||
-			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
-}
-
-// chainOf returns the name of the chain for a client that asks for a name in the handshake.
-func chainOf(port *ir.Port, name string) (chain string, found bool) {
-	if !port.Secure() {
-		return "", true
-	}
-	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
-		i := slices.IndexFunc(port.Chains, func(c ir.Chain) bool { return c.Name == pattern })
-		return i, i >= 0 || streams(port, pattern)
-	})
-	if !found || i < 0 {
-		return "", false
-	}
-	return port.Chains[i].Name, true
-}
-
-// streams reports whether a name in the handshake is that of a stream, which goes before
-// chains of wider names.
-func streams(port *ir.Port, pattern string) bool {
-	return slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
-}
-
-// findHost returns the virtual host of a name, nil without one.
-func findHost(port *ir.PortView, name string) *ir.HostView {
-	chain, found := chainOf(port.Port, name)
-	if !found {
-		return nil
-	}
-	return hostIn(port, chain, name)
-}
-
-// hostIn returns the virtual host of a name in the table of a chain: nil for none, and for the
-// host of another listener, which answers 421.
-func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
-	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
-		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {
-			return cmp.Or(strings.Compare(h.Chain, chain), strings.Compare(h.Domain, domain))
-		})
-		if own {
-			return i, true
-		}
-		return -1, otherListener(port.Port, chain, pattern)
-	})
-	if !found || i < 0 {
-		return nil
-	}
-	return &port.Hosts[i]
-}
-
-// maxHostname is the length of the longest hostname that a listener or a route may have.
-const maxHostname = 253
-
-// mostSpecific looks patterns up as Envoy does: the exact name before the longest
-// wildcard before "*".
-func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
-	if i, found := lookup(name); found && name != "*" {
-		return i, true
-	}
-	for i := max(1, len(name)-maxHostname); i < len(name); i++ { // no wildcard is longer
-		if name[i] != '.' {
-			continue
-		}
-		if at, found := lookup("*" + name[i:]); found {
-			return at, true
-		}
-	}
-	return lookup("*")
-}
-
-// portStart returns the index of the colon before the port, -1 without one. The colons of an
-// IPv6 address are in brackets.
-func portStart(host string) int {
-	colon := strings.LastIndexByte(host, ':')
-	if colon < strings.LastIndexByte(host, ']') {
-		return -1
-	}
-	return colon
+	return fmt.Errorf("no Gateway %q serves; those that do: %s", q.Gateway, strings.Join(nearest(q.Gateway, names), ", "))
 }

@@ -40,6 +40,18 @@ func policyFields() []policyField {
 	}
 }
 
+// actionWords says what the parts of a kind do together, "" for a kind that has no words of
+// its own.
+func actionWords(part ir.Part, a *ir.Action) string {
+	if field, ok := part.PolicyField(); ok && a.Extras != nil {
+		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
+			return "does not count these requests: Envoy asks for those that it forwards"
+		}
+		return policyWords(field, a.Extras)
+	}
+	return filterWords(part.Kind, a)
+}
+
 // policyWords says in short what a field of a policy does here.
 func policyWords(name ir.Field, extras *ir.Extras) string {
 	for _, field := range policyFields() {

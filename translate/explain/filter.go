@@ -10,16 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// actionWords says what the parts of a kind do together, "" for a kind that has no words of
-// its own.
-func actionWords(part ir.Part, a *ir.Action) string {
-	if field, ok := part.PolicyField(); ok && a.Extras != nil {
-		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
-			return "does not count these requests: Envoy asks for those that it forwards"
-		}
-		return policyWords(field, a.Extras)
-	}
-	switch part.Kind {
+// filterWords says what the parts of a kind do that are no fields of policies.
+func filterWords(kind string, a *ir.Action) string {
+	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
 		return modsWords(a.RequestHeaders.OrNone())
 	case string(gwv1.HTTPRouteFilterResponseHeaderModifier):
@@ -40,20 +33,6 @@ func actionWords(part ir.Part, a *ir.Action) string {
 	return ""
 }
 
-func modsWords(m ir.HeaderMods) string {
-	var words []string
-	for _, h := range m.Set {
-		words = append(words, fmt.Sprintf("set %s: %s", h.Name, h.Value))
-	}
-	for _, h := range m.Add {
-		words = append(words, fmt.Sprintf("add %s: %s", h.Name, h.Value))
-	}
-	for _, name := range m.Remove {
-		words = append(words, "remove "+name)
-	}
-	return strings.Join(words, ", ")
-}
-
 func redirectWords(r *ir.Redirect) string {
 	if r == nil {
 		return ""
@@ -69,50 +48,6 @@ func redirectWords(r *ir.Redirect) string {
 		words = append(words, fmt.Sprintf("port %d", r.Port))
 	}
 	return strings.Join(append(words, changeWords(r.Path)...), ", ")
-}
-
-// redirected returns the answer of a redirect.
-func redirected(redirect *ir.Redirect, r *request) Outcome {
-	return Outcome{Status: redirect.Status, Location: location(redirect, r)}
-}
-
-// location returns the Location header as Envoy writes it. A query in the new path
-// replaces the request's.
-func location(redirect *ir.Redirect, r *request) string {
-	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
-	if redirect.Scheme != "" {
-		scheme = redirect.Scheme
-	}
-	if host == "" {
-		host = r.host(scheme, redirect.Port != 0)
-	}
-	if redirect.Port != 0 && !redirect.PortLess {
-		host += fmt.Sprintf(":%d", redirect.Port)
-	}
-	if !strings.Contains(path, "?") {
-		path += r.search
-	}
-	return scheme + "://" + host + path
-}
-
-// host returns the request's host. Its port is left out where another one is written, and
-// where it is the default of a scheme that changes.
-func (r *request) host(scheme string, newPort bool) string {
-	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
-	i := portStart(host)
-	if strings.HasPrefix(host, "[") { // as Envoy's redirects look for the port of an address
-		if i = strings.LastIndex(host, "]:"); i >= 0 {
-			i++
-		}
-	}
-	if i < 0 {
-		return host
-	}
-	isDefault := before == "http" && host[i:] == ":80" || before == "https" && host[i:] == ":443"
-	if newPort || isDefault && scheme != before {
-		return host[:i]
-	}
-	return host
 }
 
 func rewriteWords(r *ir.Rewrite) string {
@@ -136,36 +71,6 @@ func changeWords(c *ir.PathChange) []string {
 	return []string{fmt.Sprintf("path prefix %s becomes %s", orRoot(c.Prefix), orRoot(c.Value))}
 }
 
-// rewritten sets the host and path that the backends receive.
-func rewritten(rewrite *ir.Rewrite, r *request, out *Outcome) {
-	if rewrite.Hostname != "" {
-		out.Host = rewrite.Hostname
-	}
-	out.Path = changePath(rewrite.Path, r.path) + r.search
-}
-
-// changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
-func changePath(change *ir.PathChange, path string) string {
-	if change == nil {
-		return path
-	}
-	if change.Full {
-		return orRoot(change.Value)
-	}
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(change.Prefix, "/"))
-	if !ok || rest != "" && rest[0] != '/' {
-		return path
-	}
-	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
-}
-
-func orRoot(path string) string {
-	if path == "" {
-		return "/"
-	}
-	return path
-}
-
 func mirrorWords(mirrors []ir.Mirror) string {
 	var words []string
 	for _, m := range mirrors {
@@ -179,6 +84,20 @@ func mirrorWords(mirrors []ir.Mirror) string {
 		return "nothing: the reference is not resolved"
 	}
 	return "copy " + strings.Join(words, ", ")
+}
+
+func modsWords(m ir.HeaderMods) string {
+	var words []string
+	for _, h := range m.Set {
+		words = append(words, fmt.Sprintf("set %s: %s", h.Name, h.Value))
+	}
+	for _, h := range m.Add {
+		words = append(words, fmt.Sprintf("add %s: %s", h.Name, h.Value))
+	}
+	for _, name := range m.Remove {
+		words = append(words, "remove "+name)
+	}
+	return strings.Join(words, ", ")
 }
 
 func corsWords(cors *ir.CORS) string {
@@ -227,4 +146,65 @@ func retryWords(r *ir.Retry) string {
 		words = append(words, fmt.Sprintf("%s apart at least", r.Backoff))
 	}
 	return strings.Join(words, ", ")
+}
+
+// location returns the Location header as Envoy writes it. A query in the new path
+// replaces the request's.
+func location(redirect *ir.Redirect, r *request) string {
+	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
+	if redirect.Scheme != "" {
+		scheme = redirect.Scheme
+	}
+	if host == "" {
+		host = r.host(scheme, redirect.Port != 0)
+	}
+	if redirect.Port != 0 && !redirect.PortLess {
+		host += fmt.Sprintf(":%d", redirect.Port)
+	}
+	if !strings.Contains(path, "?") {
+		path += r.search
+	}
+	return scheme + "://" + host + path
+}
+
+// host returns the request's host. Its port is left out where another one is written, and
+// where it is the default of a scheme that changes.
+func (r *request) host(scheme string, newPort bool) string {
+	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
+	i := portStart(host)
+	if strings.HasPrefix(host, "[") { // as Envoy's redirects look for the port of an address
+		if i = strings.LastIndex(host, "]:"); i >= 0 {
+			i++
+		}
+	}
+	if i < 0 {
+		return host
+	}
+	isDefault := before == "http" && host[i:] == ":80" || before == "https" && host[i:] == ":443"
+	if newPort || isDefault && scheme != before {
+		return host[:i]
+	}
+	return host
+}
+
+// changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
+func changePath(change *ir.PathChange, path string) string {
+	if change == nil {
+		return path
+	}
+	if change.Full {
+		return orRoot(change.Value)
+	}
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(change.Prefix, "/"))
+	if !ok || rest != "" && rest[0] != '/' {
+		return path
+	}
+	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
 }

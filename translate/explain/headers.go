@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // fields are the headers of a request as Envoy keeps them: by name in lower case, with
@@ -102,4 +104,18 @@ func headerFieldsOf(headers http.Header) headerFields {
 		}
 	}
 	return out
+}
+
+func changeHeaders(headers headerFields, steps ...ir.HeaderMods) {
+	for _, mods := range steps {
+		for _, name := range mods.Remove {
+			headers.remove(name)
+		}
+		for _, header := range mods.Set {
+			headers.set(header.Name, header.Value)
+		}
+		for _, header := range mods.Add {
+			headers.add(header.Name, header.Value)
+		}
+	}
 }

@@ -187,3 +187,12 @@ func clientAddress(forwardedFor string, hops int) string {
 	}
 	return address.String()
 }
+
+// localReply is an answer of Envoy itself, before it looks for a route.
+type localReply struct {
+	status uint32
+	why    string
+	// raw is true if a client of gRPC is answered as any other: Envoy has not read the
+	// headers yet.
+	raw bool
+}

@@ -8,15 +8,6 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// localReply is an answer of Envoy itself, before it looks for a route.
-type localReply struct {
-	status uint32
-	why    string
-	// raw is true if a client of gRPC is answered as any other: Envoy has not read the
-	// headers yet.
-	raw bool
-}
-
 // stripped are the headers that Envoy takes away from every client's request, and why.
 // Measured on Envoy 1.40: each was sent, and read by a template and by a backend.
 var stripped = map[string]string{
@@ -67,31 +58,6 @@ func receive(query Query, port *ir.Port) (*request, *localReply) {
 		return r, &localReply{status: http.StatusNotFound, why: "Envoy looks for no route: x-forwarded-proto is empty"}
 	}
 	return r, nil
-}
-
-// upgrades reports whether a request asks for another protocol on its connection.
-func (r *request) upgrades() bool {
-	return r.headers.has("upgrade") && slices.ContainsFunc(tokens(r.headers.first("connection")), func(token string) bool {
-		return strings.EqualFold(token, "upgrade")
-	})
-}
-
-const upgradeRejected = "Envoy rejects the upgrade: only the protocol websocket is open"
-
-// upgradesToUnknown reports whether a request asks for a protocol that Envoy does not open.
-func (r *request) upgradesToUnknown() bool {
-	return r.upgrades() && !strings.EqualFold(r.headers.first("upgrade"), "websocket")
-}
-
-// tokens splits a list at its commas; empty parts are left out.
-func tokens(list string) []string {
-	var out []string
-	for token := range strings.SplitSeq(list, ",") {
-		if token = strings.Trim(token, " \t"); token != "" {
-			out = append(out, token)
-		}
-	}
-	return out
 }
 
 // writeHeaders changes the headers as Envoy does at the edge (use_remote_address).

@@ -11,33 +11,6 @@ import (
 // pathDiffers is the reason of most misses; they are not reported.
 const pathDiffers = "path differs"
 
-// request is a query as Envoy's router sees it.
-type request struct {
-	query    Query
-	clusters map[string]*ir.Cluster
-	// scheme is that of the URL which the client used: a trusted proxy may report another one
-	// than the listener has.
-	scheme     string
-	path       string            // normalized, without the query
-	search     string            // "?a=b" or ""
-	headers    headerFields      // without Host
-	parameters map[string]string // the first value of each query parameter, by name
-	effort     *effort
-	// chunked is true if a body comes in chunks, and hostless if Host was removed.
-	chunked, hostless bool
-}
-
-func newRequest(query Query) *request {
-	path, search, found := strings.Cut(query.Path, "?")
-	if found {
-		search = "?" + search
-	}
-	return &request{
-		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: headerFieldsOf(query.Headers),
-		parameters: firstParameters(search), effort: newEffort(),
-	}
-}
-
 // verdict is whether a match takes a request.
 type verdict uint8
 
@@ -141,19 +114,6 @@ func allShown(values []string) []string {
 	out := make([]string, len(values))
 	for i, value := range values {
 		out[i] = shown(value)
-	}
-	return out
-}
-
-// firstParameters are the query parameters by name, of repeated ones the first value.
-// Envoy compares names and values as they were sent, undecoded.
-func firstParameters(search string) map[string]string {
-	out := map[string]string{}
-	for pair := range strings.SplitSeq(strings.TrimPrefix(search, "?"), "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		if _, known := out[name]; !known && search != "" {
-			out[name] = value
-		}
 	}
 	return out
 }

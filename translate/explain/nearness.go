@@ -9,6 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+const (
+	// maxSuggestions is how many names are shown in place of one that is not there.
+	maxSuggestions = 10
+	// maxCompared bounds how many names are compared with it.
+	maxCompared = 10_000
+)
+
 // maxComparedText is how many bytes of a name or path are compared with others: the cost
 // grows with the product of both lengths.
 const maxComparedText = 128
@@ -66,3 +73,33 @@ func compared(words string, path ir.Path, asked []string) nearPath {
 
 // segmentsOf splits a path, or the pattern of one, at its slashes.
 func segmentsOf(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
+
+// nearest returns the names most like name, at most maxSuggestions.
+func nearest(name string, names []string) []string {
+	distances := map[string]int{}
+	for _, candidate := range names[:min(len(names), maxCompared)] {
+		distances[candidate] = distance(candidate, name)
+	}
+	return byDistance(distances)
+}
+
+func byDistance(distance map[string]int) []string {
+	var names []string
+	for name := range distance {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance[a], distance[b]), strings.Compare(a, b))
+	})
+	return names[:min(len(names), maxSuggestions)]
+}
+
+func unique(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if !slices.Contains(out, name) && len(out) < maxSuggestions {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -13,35 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// PolicyReport is a policy that is for the request: for an object on its way.
-type PolicyReport struct {
-	Object manifest.Key `json:"object"`
-	// Target is what the policy attaches to, in words: an object, with a rule, listener or
-	// port of it; "" where a rule names the policy by ExtensionRef.
-	Target string         `json:"target,omitempty"`
-	State  ir.PolicyState `json:"state"`
-	// Fields are those in force, as paths below spec, of a TrafficPolicy.
-	Fields []string `json:"fields,omitempty"`
-	// Overridden are its other fields.
-	Overridden []string `json:"overridden,omitempty"`
-	// By are the objects that set those fields, or a field in force together with it.
-	By []manifest.Key `json:"by,omitempty"`
-	// Reason says why the policy is not in force; or, with Stale, what is wrong with its
-	// newest version.
-	Reason string `json:"reason,omitempty"`
-	// Stale is true if the last valid version of the policy is meant.
-	Stale bool   `json:"stale,omitempty"`
-	At    Source `json:"at"`
-}
-
 // maxPolicies bounds the policies of a Report.
 const maxPolicies = 100
-
-// policyAt is a policy at one of its targets.
-type policyAt struct {
-	policy manifest.Key
-	target string
-}
 
 // policyTarget is an object on the way of the request, with the section of it that policies
 // may name.
@@ -87,7 +60,7 @@ func (b *reporter) policies() {
 		b.backendPolicies(name)
 	}
 	if len(b.report.Policies) > maxPolicies { // those that are not in force must not be left out
-		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return b2i(x.State != ir.NotInForce) - b2i(y.State != ir.NotInForce) })
+		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return ir.TrueFirst(x.State == ir.NotInForce, y.State == ir.NotInForce) })
 		b.report.Policies = b.report.Policies[:maxPolicies]
 	}
 }

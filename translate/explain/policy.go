@@ -20,32 +20,6 @@ type gate struct {
 	unless []string
 }
 
-// filtered passes a request through the filters that may answer in place of the rule, in the
-// order of Envoy's chain (policyFields). The Outcome has what they may do besides, and,
-// where answers is true, the answer.
-func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
-	all := answerGate(rule, r)
-	if all.status != 0 {
-		return all.outcome(nil), true
-	}
-	var unless []string
-	for _, field := range policyFields() {
-		if field.gate == nil {
-			continue
-		}
-		own := field.gate(rule, r)
-		switch {
-		case own.status == 0:
-			unless = append(unless, own.unless...)
-		case field.name == ir.FieldExtProc: // the processor sees no answer about itself
-			return own.outcome(unless), true
-		default:
-			return own.outcome(append(unless, all.unless...)), true
-		}
-	}
-	return Outcome{Unless: unless}, false
-}
-
 // outcome returns the answer of a filter, with what may happen in its place.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, Status: g.status, Why: g.why, Unless: append(unless, g.unless...)}

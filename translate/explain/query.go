@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +20,51 @@ const (
 	maxQueryBytes   = 1 << 20 // URL, method and headers together
 	maxQueryHeaders = 1000
 )
+
+// Query is a request as a client sends it.
+type Query struct {
+	// Gateway is "namespace/name"; "" takes the one that fits.
+	Gateway string
+	Scheme  string // "http", also when empty, or "https"
+	Host    string // the Host header, with or without a port
+	// SNI is the name that the client asks for in the TLS handshake, "-" for none; ""
+	// takes that of Host.
+	SNI string
+	// Port is the port connected to; 0 takes the one in Host, else the scheme's.
+	Port    uint32
+	Method  string // "" is GET
+	Path    string // raw, with the query
+	Headers http.Header
+}
+
+func complete(query Query) Query {
+	query.Scheme = cmp.Or(strings.ToLower(query.Scheme), "http")
+	if query.ForConnection() {
+		return query
+	}
+	query.SNI = cmp.Or(query.SNI, serverName(hostname(query.Host)))
+	query.Method = cmp.Or(query.Method, http.MethodGet)
+	query.Path = cmp.Or(query.Path, "/")
+	if query.Port != 0 {
+		return query
+	}
+	if i := portStart(query.Host); i >= 0 {
+		if port, err := strconv.ParseUint(query.Host[i+1:], 10, 16); err == nil {
+			query.Port = uint32(port)
+			return query
+		}
+	}
+	query.Port = 80
+	if query.Scheme == "https" {
+		query.Port = 443
+	}
+	return query
+}
+
+// ForConnection reports whether the question is about a connection, or a datagram, in
+// place of a request: tcp://HOST:PORT, tls://NAME:PORT with the name that the client
+// asks for in the handshake, or udp://HOST:PORT.
+func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
 
 // NewQuery reads a request as curl would be given it: a method, an absolute URL,
 // headers as "name: value". A Host header takes the place of the URL's host, but

@@ -3,10 +3,12 @@ package explain
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Report is an Answer as commands and pages show it: with places, reasons in
@@ -204,14 +206,6 @@ type NotAcceptedReport struct {
 	At      Source       `json:"at"`
 }
 
-// Source is a field of an object and where it is written. Line is 0 when that is
-// not known.
-type Source struct {
-	Object manifest.Key `json:"object"`
-	Field  string       `json:"field,omitempty"`
-	store.Place
-}
-
 // sources returns every Source of the report.
 func (r *Report) sources() []*Source {
 	all := r.way()
@@ -271,4 +265,61 @@ func (r *Report) locate(places func([]manifest.Field) []store.Place) {
 	for i, place := range places(fields) {
 		sources[i].Place = place
 	}
+}
+
+// DelegationReport is the rule that delegates the request's path to other routes, where none
+// of them takes the request.
+type DelegationReport struct {
+	Object manifest.Key `json:"object"`
+	// Rule counts from 0; RuleName is rules[].name.
+	Rule     int    `json:"rule"`
+	RuleName string `json:"ruleName,omitempty"`
+	// Path is the path that it hands on, in words.
+	Path string `json:"path"`
+	// To are the routes that it hands requests to, in words: a route, all routes of a
+	// namespace, or routes with a label. It is empty where the routes name the rule as
+	// their parent.
+	To []string `json:"to,omitempty"`
+	At Source   `json:"at"`
+}
+
+// PolicyReport is a policy that is for the request: for an object on its way.
+type PolicyReport struct {
+	Object manifest.Key `json:"object"`
+	// Target is what the policy attaches to, in words: an object, with a rule, listener or
+	// port of it; "" where a rule names the policy by ExtensionRef.
+	Target string         `json:"target,omitempty"`
+	State  ir.PolicyState `json:"state"`
+	// Fields are those in force, as paths below spec, of a TrafficPolicy.
+	Fields []string `json:"fields,omitempty"`
+	// Overridden are its other fields.
+	Overridden []string `json:"overridden,omitempty"`
+	// By are the objects that set those fields, or a field in force together with it.
+	By []manifest.Key `json:"by,omitempty"`
+	// Reason says why the policy is not in force; or, with Stale, what is wrong with its
+	// newest version.
+	Reason string `json:"reason,omitempty"`
+	// Stale is true if the last valid version of the policy is meant.
+	Stale bool   `json:"stale,omitempty"`
+	At    Source `json:"at"`
+}
+
+// rule names the hop's rule in words.
+func (h *HopReport) rule() string {
+	if h.RuleName != "" {
+		return fmt.Sprintf("%s, rule %d (%s)", h.Object, h.Rule, h.RuleName)
+	}
+	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
+}
+
+// Words returns it in one line.
+func (c CertificateReport) Words() string {
+	words := c.Object.String()
+	if len(c.Names) > 0 {
+		words += " for " + strings.Join(c.Names[:min(len(c.Names), maxSuggestions)], ", ")
+	}
+	if !c.NotAfter.IsZero() {
+		words += ", until " + c.NotAfter.UTC().Format(time.DateOnly)
+	}
+	return words
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -41,12 +40,6 @@ func rewritesHost(action *ir.Action) bool {
 	return action.Rewrite != nil && action.Rewrite.Hostname != ""
 }
 
-// ownHosts reports whether a backend has a host of its own. xds gives each its host then, and
-// Envoy writes no x-envoy-original-host.
-func ownHosts(action *ir.Action) bool {
-	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
-}
-
 // frame writes the headers by which a backend of HTTP/1.1 finds the end of the body.
 func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	cluster := r.clusters[backend.Cluster]
@@ -59,15 +52,6 @@ func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	case !headers.has("content-length") && mayHaveBody(r.query.Method):
 		headers.set("content-length", "0")
 	}
-}
-
-// bodyBytes returns the Content-Length of the question, 0 without one.
-func (r *request) bodyBytes() int64 {
-	n, err := strconv.ParseInt(r.headers.first("content-length"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 func mayHaveBody(method string) bool {
@@ -111,16 +95,17 @@ func expected(action *ir.Action) time.Duration {
 	return perTry
 }
 
-func changeHeaders(headers headerFields, steps ...ir.HeaderMods) {
-	for _, mods := range steps {
-		for _, name := range mods.Remove {
-			headers.remove(name)
-		}
-		for _, header := range mods.Set {
-			headers.set(header.Name, header.Value)
-		}
-		for _, header := range mods.Add {
-			headers.add(header.Name, header.Value)
+// transformed returns the request's headers after the policies' changes, in the order of
+// Envoy's chain.
+func (r *request) transformed(extras *ir.Extras) headerFields {
+	headers := r.headers.clone()
+	if extras == nil {
+		return headers
+	}
+	for _, field := range policyFields() {
+		if field.change != nil {
+			field.change(r, headers, extras)
 		}
 	}
+	return headers
 }

@@ -6,21 +6,6 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transformed returns the request's headers after the policies' changes, in the order of
-// Envoy's chain.
-func (r *request) transformed(extras *ir.Extras) headerFields {
-	headers := r.headers.clone()
-	if extras == nil {
-		return headers
-	}
-	for _, field := range policyFields() {
-		if field.change != nil {
-			field.change(r, headers, extras)
-		}
-	}
-	return headers
-}
-
 // transform makes the changes of a transformation, one after the other.
 func (r *request) transform(headers headerFields, extras *ir.Extras) {
 	for _, change := range extras.Request {

@@ -14,40 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// TreeNode is a line of the tree of what serves: a Gateway's port, a virtual
-// host or a stream, a route, or one match of a rule.
-type TreeNode struct {
-	Kind  TreeKind    `json:"kind"`
-	Name  string      `json:"name"`
-	At    store.Place `json:"at,omitzero"`
-	Below []*TreeNode `json:"below,omitempty"`
-
-	field manifest.Field
-	order []int // among nodes of one kind
-	index map[childKey]*TreeNode
-}
-
-// childKey finds a node among those below another one.
-type childKey struct {
-	kind  TreeKind
-	field manifest.Field
-}
-
 // maxNotAcceptedShown is the most routes that one route of a tree lists as not accepted.
 const maxNotAcceptedShown = 100
-
-// TreeKind is the sort of a TreeNode.
-type TreeKind string
-
-// The kinds of a TreeNode.
-const (
-	PortNode        TreeKind = "port"
-	HostNode        TreeKind = "host"
-	RouteNode       TreeKind = "route"
-	PointNode       TreeKind = "delegates"    // a match that hands requests to the routes below it
-	RuleNode        TreeKind = "rule"         // a match that serves
-	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent does not accept, or not with all its matches, and why
-)
 
 // Tree lays out what serves: each virtual host with its routes, each delegating
 // rule with the routes below it, and the routes that were not accepted there.
@@ -129,39 +97,6 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
-// child returns the node below n for a field, new when it is not there yet.
-func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
-	key := childKey{kind, field}
-	if c := n.index[key]; c != nil {
-		return c
-	}
-	node := &TreeNode{Kind: kind, Name: field.Path, field: field, order: order}
-	if n.index == nil {
-		n.index = map[childKey]*TreeNode{}
-	}
-	n.index[key] = node
-	n.Below = append(n.Below, node)
-	return node
-}
-
-// sort puts rules in the order of the object, and routes by name behind them.
-func (n *TreeNode) sort() {
-	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
-		return cmp.Or(cmp.Compare(b2i(len(a.order) == 0), b2i(len(b.order) == 0)), slices.Compare(a.order, b.order),
-			manifest.CompareKeys(a.field.Object, b.field.Object), cmp.Compare(a.Name, b.Name))
-	})
-	for _, c := range n.Below {
-		c.sort()
-	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // leadsTo names what an action leads to.
 func leadsTo(a *ir.Action) string {
 	switch {
@@ -212,24 +147,4 @@ func notUsed(parent gwv1.RouteParentStatus) string {
 		}
 	}
 	return ""
-}
-
-// locateTree adds the places, of all nodes at once.
-func locateTree(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
-	var all []*TreeNode
-	var walk func([]*TreeNode)
-	walk = func(nodes []*TreeNode) {
-		for _, n := range nodes {
-			all = append(all, n)
-			walk(n.Below)
-		}
-	}
-	walk(nodes)
-	fields := make([]manifest.Field, len(all))
-	for i, n := range all {
-		fields[i] = n.field
-	}
-	for i, place := range places(fields) {
-		all[i].At = place
-	}
 }

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -62,4 +64,31 @@ func valueWords(v ir.ValueMatch, is string) string {
 		return v.Name + " matching " + v.Value
 	}
 	return v.Name + is + v.Value
+}
+
+// GRPCStatus is what Envoy makes of a status for a client of gRPC, and its name.
+func GRPCStatus(status uint32) (code int, name string) {
+	switch status {
+	case http.StatusBadRequest:
+		return 13, "INTERNAL"
+	case http.StatusUnauthorized:
+		return 16, "UNAUTHENTICATED"
+	case http.StatusForbidden:
+		return 7, "PERMISSION_DENIED"
+	case http.StatusNotFound:
+		return 12, "UNIMPLEMENTED"
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return 14, "UNAVAILABLE"
+	}
+	return 2, "UNKNOWN"
+}
+
+// grpcWords returns the gRPC status that a client of gRPC gets for a status, "" for other
+// clients.
+func grpcWords(byGRPC bool, status uint32) string {
+	if !byGRPC {
+		return ""
+	}
+	code, name := GRPCStatus(status)
+	return fmt.Sprintf("%d %s", code, name)
 }

@@ -1,0 +1,178 @@
+package explain
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Outcome is what is done with a request: answered (Status, and Location for a
+// redirect) or passed on to one of Backends by share.
+type Outcome struct {
+	// Status is 0 when a backend answers.
+	Status   uint32
+	Location string
+	// Why is the reason, in words, where a policy or Envoy itself answers in place of the
+	// rule's action. It is also the reason of a Respond that has one.
+	Why string
+	// Policed is true if a policy or a filter answers in place of the rule's action, and
+	// Refused if Envoy answers before it looks for a rule.
+	Policed, Refused bool
+	// GRPC is true if the client gets Status as a gRPC status: that of HTTP is 200. See
+	// GRPCStatus.
+	GRPC     bool
+	Backends []Backend
+	// Caveats are what may change the outcome and is not known here, in words.
+	Unless []string
+	// Host and Path (with the query) are what a backend receives.
+	Host, Path string
+}
+
+// Backend is one of the targets of a request.
+type Backend struct {
+	// Cluster is "" for a reference that is not resolved. Status is what its share gets,
+	// or that of a Cluster without an endpoint; 0 where the backend answers.
+	Cluster string
+	Status  uint32
+	// GRPC is true if the client gets Status as a gRPC status.
+	GRPC bool
+	// Target is the backend in the rule's Forward.
+	Target *ir.Backend
+	// Host is what it receives: the Outcome's, unless the reference rewrites it.
+	Host string
+	// Percent of the requests go here.
+	Percent float64
+	// Headers are the request's headers after all changes of the rule, of the backend
+	// and of Envoy. ClientAddress and NewRequestID are in place of values that are not known.
+	Headers http.Header
+}
+
+// acted returns what the action does where no policy answers in its place.
+func acted(rule *ir.Rule, r *request) Outcome {
+	switch action := &rule.Action; {
+	case action.Respond != nil:
+		return Outcome{Status: action.Respond.Status, Why: action.Respond.Why}
+	case action.Redirect != nil:
+		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
+	}
+	return forward(rule, r)
+}
+
+func forward(rule *ir.Rule, r *request) Outcome {
+	action := &rule.Action
+	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(rule, r)}
+	if len(result.Backends) == 0 {
+		return Outcome{Status: rule.Match.Path.Unresolved()}
+	}
+	if rewrite := action.Rewrite; rewrite != nil {
+		result.Host, result.Path = cmp.Or(rewrite.Hostname, r.query.Host), changePath(rewrite.Path, r.path)+r.search
+	}
+	for i := range result.Backends {
+		b := &result.Backends[i]
+		b.Host = r.hostFor(action, b.Target, result.Host)
+	}
+	result.unserved()
+	return result
+}
+
+// unserved sets the status of a request that no backend gets: that of the shares, or
+// that of the greatest one where they differ.
+func (o *Outcome) unserved() {
+	var most float64
+	for _, b := range o.Backends {
+		if b.Status == 0 {
+			o.Status = 0
+			return
+		}
+		if b.Percent > most {
+			most, o.Status = b.Percent, b.Status
+		}
+	}
+}
+
+// hostFor returns the host that one of the backends receives: its own, else that of the rule,
+// else with autoHostRewrite the DNS name of the endpoint.
+func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
+	if backend.Rewrite != nil {
+		return backend.Rewrite.Hostname
+	}
+	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
+}
+
+// endpointNames returns the DNS names of the endpoints where Envoy sends that of the chosen
+// one as host; none where it sends another host.
+func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
+	cluster := r.clusters[backend.Cluster]
+	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
+		action.Extras == nil || !action.Extras.AutoHost || cluster == nil || cluster.Discovery != ir.DNS {
+		return nil
+	}
+	if ownHosts(action) {
+		return slices.DeleteFunc([]string{backend.DNSName}, func(name string) bool { return name == "" })
+	}
+	var names []string
+	for _, endpoint := range cluster.Endpoints {
+		if !slices.Contains(names, endpoint.Host) {
+			names = append(names, endpoint.Host)
+		}
+	}
+	return names
+}
+
+// OneOf joins the hosts where a backend receives one of several.
+const OneOf = " or "
+
+// backends returns the targets that get a share; none where no reference with a weight is
+// resolved.
+func backends(rule *ir.Rule, r *request) []Backend {
+	var total, live uint64
+	action := &rule.Action
+	if action.Forward == nil {
+		return nil
+	}
+	for _, backend := range action.Forward.Backends {
+		total += uint64(backend.Weight)
+		if backend.Cluster != "" {
+			live += uint64(backend.Weight)
+		}
+	}
+	if live == 0 {
+		return nil
+	}
+	var list []Backend
+	for i := range action.Forward.Backends {
+		backend := &action.Forward.Backends[i]
+		if backend.Weight == 0 {
+			continue
+		}
+		target := Backend{Cluster: backend.Cluster, Target: backend, Percent: 100 * float64(backend.Weight) / float64(total)}
+		switch cluster := r.clusters[backend.Cluster]; {
+		case backend.Cluster == "":
+			target.Status = rule.Match.Path.Unresolved()
+		case cluster != nil && !reachable(cluster):
+			target.Status = http.StatusServiceUnavailable
+		}
+		target.GRPC = target.Status != 0 && r.asksByGRPC()
+		list = append(list, target)
+	}
+	return list
+}
+
+// reachable reports whether Envoy sends to a cluster: it has an endpoint, and one that
+// takes new requests where it may not use the others (panic threshold 0).
+func reachable(cluster *ir.Cluster) bool {
+	panics := true
+	if up := cluster.Upstream; up != nil && up.Balancer != nil && up.Balancer.PanicPercent != nil {
+		panics = *up.Balancer.PanicPercent > 0
+	}
+	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
+}
+
+// ownHosts reports whether a backend has a host of its own. xds gives each its host then, and
+// Envoy writes no x-envoy-original-host.
+func ownHosts(action *ir.Action) bool {
+	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
+}

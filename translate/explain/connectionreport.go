@@ -1,0 +1,207 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// explainConnection reports what happens to a connection.
+func explainConnection(f Facts, q Query) (*Report, error) {
+	a := Connection(f.View, q)
+	if len(a.Candidates) > 0 {
+		return nil, fmt.Errorf("several Gateways listen on port %d; choose one: --gateway %s", q.Port, strings.Join(a.Candidates, " or --gateway "))
+	}
+	b := &connectionReporter{reporter{facts: f, query: q, report: &Report{Request: RequestReport{URL: q.URL()}}}, a}
+	b.listener()
+	b.stream()
+	b.outcome()
+	b.problems()
+	if f.Places != nil {
+		b.report.locate(f.Places)
+	}
+	return b.report, nil
+}
+
+// connectionReporter builds the Report of one connection.
+type connectionReporter struct {
+	reporter
+	is ConnectionAnswer
+}
+
+func (b *connectionReporter) listener() {
+	port := b.is.Port
+	if port == nil {
+		return
+	}
+	l := &ListenerReport{
+		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: ir.GatewayKey(port.Gateway)}, VirtualHost: b.is.Domain,
+	}
+	if b.is.Stream != nil {
+		i := slices.IndexFunc(port.Listeners, func(l ir.Listener) bool { return l.ID() == b.is.Stream.Listener })
+		l.Name = port.Listeners[i].Name
+		l.At = Source{Object: port.Listeners[i].Object, Field: fmt.Sprintf("spec.listeners[%d]", port.Listeners[i].Index)}
+	}
+	b.report.Listener = l
+}
+
+// stream reports the route that has the stream, and those that lost it.
+func (b *connectionReporter) stream() {
+	stream := b.is.Stream
+	if stream == nil || stream.Route == nil {
+		return
+	}
+	key := stream.Route.Origin.Key
+	last := hop(key, 0, 0)
+	last.RuleName, last.MatchAt = stream.Route.Section, Source{Object: key, Field: "spec.parentRefs"}
+	if stream.Domains != nil {
+		last.MatchAt.Field = "spec.hostnames"
+	}
+	b.report.Route = &RouteReport{Name: b.is.Port.Name + "/" + stream.Name(), Match: streamWords(stream), Hops: []HopReport{last}}
+	for _, share := range b.is.Backends {
+		b.report.Backends = append(b.report.Backends, b.share(share))
+	}
+	for _, rival := range stream.Behind {
+		if rival.Domains != nil && !slices.Contains(rival.Domains, b.is.Domain) {
+			continue
+		}
+		b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
+			Object: rival.Route, Match: streamWords(stream), Reason: "lower precedence: " + key.String() + " goes before it, by age or else by name",
+			At: Source{Object: rival.Route, Field: "spec.parentRefs"},
+		})
+	}
+}
+
+func (b *connectionReporter) share(share Share) BackendReport {
+	out := BackendReport{
+		Cluster: share.Target.Cluster, Weight: share.Target.Weight, Percent: share.Percent,
+		At: Source{Object: b.is.Stream.Route.Origin.Key, Field: share.Target.Field},
+	}
+	cluster := b.facts.View.Clusters[share.Target.Cluster]
+	if cluster == nil {
+		out.Reason = b.messages(func(p manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+		return out
+	}
+	out.addCluster(cluster)
+	return out
+}
+
+// outcome sets what is done, and why when that is nothing.
+func (b *connectionReporter) outcome() {
+	stream, gateway := b.is.Stream, "some Gateway"
+	if b.is.Port != nil {
+		gateway = b.is.Port.Gateway
+	}
+	switch {
+	case b.is.Port == nil:
+		b.report.Outcome = NoListener
+		b.report.Reason = fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, map[bool]string{true: "datagrams", false: "connections"}[b.query.Scheme == "udp"])
+		b.report.Suggestions = b.streams()
+	case stream == nil:
+		b.report.Outcome = NoListener
+		b.report.Reason = fmt.Sprintf("Gateway %s speaks %s on port %d", gateway, b.is.Port.Scheme(), b.query.Port)
+		if b.query.Scheme == "tls" && endsByName(b.is.Port) && !isHTTPS(b.is.Port, hostname(b.query.Host)) {
+			b.report.Reason = fmt.Sprintf("no listener of Gateway %s on port %d has the hostname %s: the connection is closed", gateway, b.query.Port, hostname(b.query.Host))
+		}
+		b.report.Suggestions = b.streams()
+	case len(b.report.Backends) > 0:
+		b.report.Outcome = Forwarded
+	default:
+		b.report.Outcome = Closed
+		b.report.Reason = b.whyClosed(stream)
+	}
+}
+
+func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
+	if stream.Route == nil {
+		if b.query.Scheme == "tls" {
+			return fmt.Sprintf("no route of listener %s has the hostname %s", stream.Listener, hostname(b.query.Host))
+		}
+		return fmt.Sprintf("no route is attached to listener %s", stream.Listener)
+	}
+	messages := b.messages(func(p manifest.Problem) bool { return concerns(p, stream.Route.Origin.Key, "spec.rules[0]") })
+	return cmp.Or(messages, "all of its weights are 0")
+}
+
+// problems returns those of the objects that take part and, where nothing answers, those of
+// routes without a stream.
+func (b *connectionReporter) problems() {
+	part := map[manifest.Key]bool{}
+	if b.report.Listener != nil {
+		part[b.report.Listener.At.Object] = true
+	}
+	if b.report.Route != nil {
+		part[b.report.Route.Hops[0].Object] = true
+	}
+	for _, lost := range b.report.NearMisses {
+		part[lost.Object] = true
+	}
+	for _, backend := range b.report.Backends {
+		for _, object := range backend.Objects {
+			part[object.Object] = true
+		}
+	}
+	kind := map[string]string{"tcp": "TCPRoute", "tls": "TLSRoute", "udp": "UDPRoute"}[b.query.Scheme]
+	for _, p := range b.facts.Problems {
+		nowhere := len(b.report.Backends) == 0 && (p.Object.Kind == kind || p.Object.Kind == "Gateway" || p.Object == manifest.Key{})
+		switch {
+		case !part[p.Object] && !nowhere:
+		case len(b.report.Problems) == maxProblems:
+			b.report.MoreProblems++
+		default:
+			b.report.Problems = append(b.report.Problems, p)
+		}
+	}
+}
+
+// streams returns URLs of connections that are answered.
+func (b *connectionReporter) streams() []string {
+	var urls []string
+	for _, gateway := range b.facts.View.Gateways {
+		if b.query.Gateway != "" && b.query.Gateway != gateway.Name {
+			continue
+		}
+		for _, port := range gateway.Ports {
+			for i := range port.Port.Streams {
+				urls = append(urls, streamURL(port.Port, &port.Port.Streams[i], hostname(b.query.Host)))
+			}
+		}
+	}
+	return nearest(b.query.URL(), unique(urls))
+}
+
+func streamWords(stream *ir.Stream) string {
+	if stream.Domains == nil {
+		return "all that comes to the listener"
+	}
+	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
+}
+
+func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
+	switch {
+	case port.UDP:
+		return fmt.Sprintf("udp://%s:%d", host, port.Port)
+	case stream.Domains == nil:
+		return fmt.Sprintf("tcp://%s:%d", host, port.Port)
+	}
+	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
+}
+
+// endsByName reports whether the port has listeners that are chosen by the name in the
+// handshake.
+func endsByName(port *ir.Port) bool {
+	return slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil }) ||
+		slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Domains != nil })
+}
+
+// isHTTPS reports whether the name is that of an HTTPS listener of the port.
+func isHTTPS(port *ir.Port, name string) bool {
+	_, found := mostSpecific(name, func(pattern string) (int, bool) {
+		return 0, slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil && c.Name == pattern })
+	})
+	return found
+}

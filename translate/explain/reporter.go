@@ -1,0 +1,102 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// Facts are what a Report is made of beside the question.
+type Facts struct {
+	View *ir.View
+	// Problems are all that there are, with their places.
+	Problems []manifest.Problem
+	// Statuses are those of all objects, sorted by key.
+	Statuses []status.Update
+	// Places finds where fields are written, as store.Store.Places does; nil
+	// leaves the places out.
+	Places func([]manifest.Field) []store.Place
+	// Stale are the objects whose last valid version is served.
+	Stale map[manifest.Key]store.Stale
+	// Outlines reads what routes ask for, as store.Store.Outlines does; nil leaves out
+	// what is known from it.
+	Outlines func([]manifest.Key) []store.Outline
+	// Labels returns the labels of objects, as store.Store.Labels does; nil leaves out the
+	// policies that select an object by labels.
+	Labels func([]manifest.Key) []map[string]string
+}
+
+// reporter builds one Report.
+type reporter struct {
+	facts  Facts
+	query  Query
+	answer Answer
+	report *Report
+	over   *overlaps // nil until it is asked for
+	named  map[policyAt]bool
+	// unserved is where the policies of kinds that gatefold does not serve are written.
+	unserved map[manifest.Key]store.Place
+}
+
+// policyAt is a policy at one of its targets.
+type policyAt struct {
+	policy manifest.Key
+	target string
+}
+
+// messages joins the messages of the problems for which of is true.
+func (b *reporter) messages(of func(manifest.Problem) bool) string {
+	var messages []string
+	for _, p := range b.facts.Problems {
+		if of(p) && !slices.Contains(messages, p.Message) {
+			messages = append(messages, p.Message)
+		}
+	}
+	return strings.Join(messages, "; ")
+}
+
+// ofRule reports whether a problem is about the rule that holds an ir.Rule.
+func ofRule(p manifest.Problem, rule *ir.Rule) bool {
+	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
+}
+
+// concerns reports whether a problem is about a field of an object, or about a field inside it.
+func concerns(p manifest.Problem, object manifest.Key, field string) bool {
+	rest, inside := strings.CutPrefix(p.Field, field)
+	return p.Object == object && inside && (rest == "" || rest[0] == '.')
+}
+
+// hops returns the way from the root to the rule: the chain of delegation, and the
+// route that has the rule.
+func hops(rule *ir.Rule) []HopReport {
+	var all []HopReport
+	for _, h := range rule.Chain {
+		hop := hop(h.Route, h.Rule, h.Match)
+		hop.By, hop.RuleName = "delegation", h.Section
+		if h.Included {
+			hop.By = "inclusion"
+		}
+		all = append(all, hop)
+	}
+	last := hop(rule.Source.Key, ruleIndex(rule), rule.Position[len(rule.Position)-1])
+	last.RuleName = rule.Section
+	return append(all, last)
+}
+
+func hop(object manifest.Key, rule, match int) HopReport {
+	field := fmt.Sprintf("spec.rules[%d]", rule)
+	return HopReport{
+		Object: object, Rule: rule, Match: match,
+		At:      Source{Object: object},
+		RuleAt:  Source{Object: object, Field: field},
+		MatchAt: Source{Object: object, Field: fmt.Sprintf("%s.matches[%d]", field, match)},
+	}
+}
+
+// ruleIndex is the index of the rule in its own object.
+func ruleIndex(rule *ir.Rule) int { return rule.Position[len(rule.Position)-2] }

@@ -1,0 +1,14 @@
+package explain
+
+import (
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Source is a field of an object and where it is written. Line is 0 when that is
+// not known.
+type Source struct {
+	Object manifest.Key `json:"object"`
+	Field  string       `json:"field,omitempty"`
+	store.Place
+}
