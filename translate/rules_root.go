@@ -11,6 +11,8 @@ import (
 // mountOut joins where a route attaches and what it serves there.
 type mountOut struct {
 	Attach *attachOut
+	// closed is in the place of all its rules in tables, nil for nothing.
+	closed *flatOut
 	// flats are its rules by port, in the order of Attach.Ports; one for no port where it
 	// serves on none.
 	flats  []*flatOut
@@ -21,7 +23,7 @@ func sameMount(a, b *mountOut) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Attach == b.Attach && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
+	return a.Attach == b.Attach && deepEqual(a.closed, b.closed) && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
 }
 
 // anyFlat returns the rules for one port: what is wrong with them does not depend
@@ -42,8 +44,13 @@ func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	for _, parent := range m.Attach.Parents {
 		for _, place := range parent.Places {
 			key := tableOf(parent.Gateway, place)
-			if !seen[key] {
-				seen[key] = true
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if m.closed != nil {
+				yield(key, m.closed)
+			} else {
 				yield(key, m.flat(place.Port))
 			}
 		}
@@ -81,7 +88,8 @@ func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 // runMount flattens the route for every port that it serves on; a route that
 // serves nowhere is still looked at, for its status.
 func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
-	out := &mountOut{Attach: r.in.where(c, key)}
+	out := &mountOut{}
+	out.Attach, out.closed = r.in.where(c, key)
 	ports := out.Attach.Ports
 	if len(ports) == 0 {
 		ports = []int32{0}

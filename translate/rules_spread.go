@@ -20,8 +20,8 @@ import (
 // made, by what it costs Envoy (route.Load), and beyond what is free: what is written, and
 // freeTables for each match. All namespaces have the rest, Options.MaxCopies, in equal
 // parts; what one does not need goes to the others. In a namespace that asks for more than
-// its part, the routes that ask for the least are served, and the others serve nowhere. Nothing
-// looks at this while the sum is within MaxCopies.
+// its part, the routes that ask for the least are served. The hosts of the others answer 500 where
+// they would be 404 or a wider host's: one rule for a host, which counts, too. Nothing looks at this while the sum is within MaxCopies.
 //
 // A route below others is counted by itself, in the tables of each root that it stands under,
 // as a root may be shared. Its rules are made once before, as many as rules_budget.go allows, and
@@ -61,15 +61,15 @@ type share struct {
 	// the root and of the child.
 	Owner  string
 	Tables int
-	// Cost is that of all copies, Extra what of it is not free.
-	Cost, Extra int
+	// Cost is that of all copies, Extra what of it is not Free.
+	Cost, Free, Extra int
 }
 
 // newShare returns the share of what has a load in each of so many tables.
 func newShare(key shareKey, owner string, tables int, load route.Load) share {
 	free := max(load.Written, freeTables*load.Matches)
 	cost := tables * load.Made
-	return share{Key: key, Owner: owner, Tables: tables, Cost: cost, Extra: max(0, cost-free)}
+	return share{Key: key, Owner: owner, Tables: tables, Cost: cost, Free: free, Extra: max(0, cost-free)}
 }
 
 // compareShares puts those first that ask for the least.
@@ -228,7 +228,12 @@ type overloads struct {
 }
 
 // overload is why a route serves nowhere. Limit is the part of its namespace.
-type overload struct{ Tables, Cost, Limit int }
+type overload struct {
+	Tables, Cost, Limit int
+	// Closed is true if the hosts of the route answer 500. A route for which that does not fit
+	// either has no hosts.
+	Closed bool
+}
 
 // runOverload cuts the shares that do not fit.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
@@ -260,7 +265,13 @@ func (t spreadTotal) cut(most int) map[shareKey]overload {
 			left[s.Owner] = part
 		}
 		if asked[s.Owner] > part && s.Extra > left[s.Owner] {
-			out[s.Key] = overload{s.Tables, s.Cost, part}
+			closed := max(0, s.Tables-s.Free) // a plain route for each table
+			kind, _ := route.KindOf(s.Key.Root)
+			over := overload{Tables: s.Tables, Cost: s.Cost, Limit: part, Closed: kind.Tables && s.Key.Child.IsZero() && closed <= left[s.Owner]}
+			if over.Closed {
+				left[s.Owner] -= closed
+			}
+			out[s.Key] = over
 			continue
 		}
 		left[s.Owner] -= s.Extra
@@ -308,6 +319,9 @@ func (o *overloads) problems() []manifest.Problem {
 	var problems []manifest.Problem
 	for key, over := range o.Cut {
 		where := "the route serves nowhere: "
+		if over.Closed {
+			where = "the route serves nowhere, its hosts answer 500: "
+		}
 		if !key.Child.IsZero() {
 			where = "the route serves nothing below " + key.Root.String() + ", which answers 500: "
 		}
@@ -320,25 +334,34 @@ func (o *overloads) problems() []manifest.Problem {
 	return problems
 }
 
-// where says where a route attaches, without its places when they are too many.
-func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) *attachOut {
-	attach := r.in.admitted.Get(c, key)
+// where says where a route attaches. Where its copies are too many, closed is what answers 500 at its
+// places in place of its rules; it has no places where closed is nil.
+func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
+	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]
 	if !cut {
-		return attach
+		return attach, nil
 	}
 	out := *attach
-	if object, ok := r.in.routes.Get(c, key); ok && !route.Delegates(object) {
+	object, ok := r.in.routes.Get(c, key)
+	if ok && !route.Delegates(object) {
 		out.Ports = nil // its rules are not made for them; routes below it hang on those that delegate
+	}
+	if ok && over.Closed {
+		closed = closedHosts(object, over)
 	}
 	out.Parents = make([]parentOut, len(attach.Parents))
 	for i, parent := range attach.Parents {
 		if parent.Refused.Good() {
+			places := parent.Places
 			parent.Attachment = listen.Attachment{
 				Refused: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
+			}
+			if closed != nil {
+				parent.Places = places
 			}
 		}
 		out.Parents[i] = parent
 	}
-	return &out
+	return &out, closed
 }

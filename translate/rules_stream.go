@@ -84,7 +84,8 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	if !ok {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
 	}
-	out := &streamOut{Attach: r.in.where(c, key), StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+	attach, _ := r.in.where(c, key)
+	out := &streamOut{Attach: attach, StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return r.in.backend.Get(c, streamRefer(key, ref))
 	}), Clients: map[string]string{}}
 	for _, parent := range out.Attach.Parents {

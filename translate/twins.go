@@ -61,7 +61,8 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 }
 
 // twinsAmong leaves out of entries with one sum what is not the same as the first, and
-// the guards of others among them that serve all hosts.
+// the guards of others among them that serve all hosts. What answers for a whole host behind all
+// of its rules is nobody's rival.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -70,7 +71,7 @@ func twinsAmong(group []*entry) []*entry {
 		}
 	}
 	return slices.DeleteFunc(group, func(e *entry) bool {
-		return !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name]
+		return !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name] || e.Rule.Weight == weightOfClosed
 	})
 }
 

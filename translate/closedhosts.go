@@ -1,0 +1,35 @@
+package translate
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// weightOfClosed puts a rule behind all others of a host.
+const weightOfClosed = math.MinInt32
+
+// closedHosts returns what is in tables in place of the rules of a route that makes too many copies:
+// one rule, which answers 500 to what no other route of the host takes. So no wider host, of another
+// team perhaps, gets the requests that the route is for.
+func closedHosts(object *manifest.Object, over overload) *flatOut {
+	origin := route.OriginOf(object)
+	rule := &ir.Rule{
+		Name: object.Key.String() + "/closed", Source: origin, Root: origin, Position: []int{0, 0}, Weight: weightOfClosed,
+		Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
+		Action: ir.Action{
+			Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "TooManyCopies: " + over.String()},
+			Parts:   []ir.Part{{Kind: ir.PartClosed, Object: object.Key, Field: "spec.parentRefs"}},
+		},
+	}
+	encoded, problems := xds.Route(rule)
+	if len(problems) > 0 {
+		panic(fmt.Sprintf("translate: %s is refused: %+v", rule.Name, problems))
+	}
+	return &flatOut{Flat: &route.Flat{}, Entries: []*entry{{Rule: rule, Encoded: encoded}}}
+}
