@@ -339,6 +339,9 @@ const constraintMark = "Proto constraint validation failed"
 // maxWords bounds what is kept of Envoy's words, in bytes.
 const maxWords = 1000
 
+// redacted stands in the place of words that may have the content of a secret.
+const redacted = "[redacted]"
+
 // plainWords shortens Envoy's words to what a person needs, and keeps the
 // content of secrets out of log and pages.
 func plainWords(typ, words string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -105,7 +106,7 @@ func TestProblemsAreShownAndCounted(t *testing.T) {
 		{Code: "Syntax", Severity: manifest.Error, File: "b.yaml", Line: 1, Message: "not YAML"},
 	}})
 	r.Reloaded(Reload{Result: "held", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
-	var page problemList
+	var page admin.ProblemList
 	r.read(t, "/api/v1/problems", &page)
 	if len(page.Problems) != 2 || page.Problems[1].File != "b.yaml" || page.Hold != "the folder is empty" {
 		t.Errorf("got %+v", page)
@@ -147,7 +148,7 @@ func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
 	if strings.Contains(body, "topsecret") || strings.Contains(body, secret.Resource.Version) {
 		t.Error("the page shows a secret's content")
 	}
-	var page xdsDump
+	var page admin.XDS
 	r.read(t, "/api/v1/xds", &page)
 	resources := page.Gateways[0].Resources
 	if got := string(resources["Secret"][0].Config); !strings.Contains(got, redacted) || !strings.Contains(got, "sha256") {
@@ -176,7 +177,7 @@ func TestAnEnvoyOfAnUnknownGatewayIsShown(t *testing.T) {
 	c := r.connect("shop/none")
 	c.ask(cds)
 	r.until("connected", func() bool { return len(r.audience("shop/none")) == 1 })
-	var page xdsDump
+	var page admin.XDS
 	r.read(t, "/api/v1/xds", &page)
 	if len(page.Streams) != 1 || page.Streams[0].Known || page.Streams[0].Cluster != "shop/none" {
 		t.Errorf("got %+v", page.Streams)

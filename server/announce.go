@@ -121,8 +121,8 @@ func (s *Server) tellBinds(ctx context.Context) {
 			return
 		case u := <-s.announced.queue:
 			var place store.Place
-			if s.options.Places != nil && !u.port.Object.IsZero() {
-				place = s.options.Places([]manifest.Field{u.port})[0]
+			if s.options.Folder != nil && !u.port.Object.IsZero() {
+				place = s.options.Folder.Places([]manifest.Field{u.port})[0]
 			}
 			s.logUnbound(u, place)
 		}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -14,7 +13,7 @@ import (
 // gets no page; what a person opens, and what is no browser, does.
 func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 	s := New(Options{}, zerolog.Nop())
-	pages := s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+	pages := s.adminPages(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/api/v1/xds", "/api/v1/explain?url=http://a.test/", "/api/v1/problems", "/api/v1/status", "/api/v1/envoys", "/api/v1/transport", "/none"} {
 		for site, refused := range map[string]bool{"cross-site": true, "same-site": true, "odd": true, "same-origin": false, "none": false, "": false} {
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:1"+path, nil)
@@ -27,34 +26,5 @@ func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 				t.Errorf("%s of a page of %q: status %d", path, site, response.Code)
 			}
 		}
-	}
-}
-
-// While a client reads a dump of everything, another one waits, and then is sent away.
-func TestOneDumpAtATime(t *testing.T) {
-	begun, release := make(chan struct{}), make(chan struct{})
-	page := oneAtATime(time.Millisecond, func(w http.ResponseWriter, _ *http.Request) {
-		begun <- struct{}{}
-		<-release
-		answer(w, http.StatusOK, word{})
-	})
-	ask := func() int {
-		response := httptest.NewRecorder()
-		page(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		return response.Code
-	}
-	first := make(chan int, 1)
-	go func() { first <- ask() }()
-	<-begun
-	if code := ask(); code != http.StatusServiceUnavailable {
-		t.Errorf("beside another one: status %d", code)
-	}
-	close(release)
-	if code := <-first; code != http.StatusOK {
-		t.Errorf("the first one: status %d", code)
-	}
-	go func() { <-begun }()
-	if code := ask(); code != http.StatusOK {
-		t.Errorf("after it: status %d", code)
 	}
 }

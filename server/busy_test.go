@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -18,9 +19,9 @@ import (
 // gatefold is not ready for new Envoys; it is again when the change is applied. The gRPC health
 // service says the same as /readyz, to those who ask and to those who watch.
 func TestBusyIsTold(t *testing.T) {
-	var now atomic.Pointer[Busy]
-	now.Store(&Busy{})
-	r := start(t, Options{Busy: func() Busy { return *now.Load() }})
+	var now atomic.Pointer[admin.Busy]
+	now.Store(&admin.Busy{})
+	r := start(t, Options{Folder: askedFolder{busy: func() admin.Busy { return *now.Load() }}})
 	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -52,16 +53,16 @@ func TestBusyIsTold(t *testing.T) {
 	healthIs(false)
 	r.Publish(translate.Result{})
 	for _, step := range []struct {
-		busy  Busy
+		busy  admin.Busy
 		ready int
 		words string
 	}{
-		{Busy{}, http.StatusOK, ""},
-		{Busy{"translate", 9 * time.Second, 9 * time.Second}, http.StatusOK, ""},
-		{Busy{"translate", 10 * time.Second, 11 * time.Second}, http.StatusOK, "the step translate for 11 s"},
-		{Busy{"translate", 59 * time.Second, 60 * time.Second}, http.StatusServiceUnavailable, "the step translate for 60 s"},
-		{Busy{"store", 0, 61 * time.Second}, http.StatusServiceUnavailable, "the step store for 61 s"},
-		{Busy{}, http.StatusOK, ""},
+		{admin.Busy{}, http.StatusOK, ""},
+		{admin.Busy{Step: "translate", Took: 9 * time.Second, Behind: 9 * time.Second}, http.StatusOK, ""},
+		{admin.Busy{Step: "translate", Took: 10 * time.Second, Behind: 11 * time.Second}, http.StatusOK, "the step translate for 11 s"},
+		{admin.Busy{Step: "translate", Took: 59 * time.Second, Behind: 60 * time.Second}, http.StatusServiceUnavailable, "the step translate for 60 s"},
+		{admin.Busy{Step: "store", Took: 0, Behind: 61 * time.Second}, http.StatusServiceUnavailable, "the step store for 61 s"},
+		{admin.Busy{}, http.StatusOK, ""},
 	} {
 		now.Store(&step.busy)
 		healthIs(step.ready == http.StatusOK)
@@ -73,6 +74,6 @@ func TestBusyIsTold(t *testing.T) {
 			t.Errorf("%+v: %s", step.busy, body)
 		}
 	}
-	now.Store(&Busy{"locate", 3 * time.Second, 4 * time.Second})
+	now.Store(&admin.Busy{Step: "locate", Took: 3 * time.Second, Behind: 4 * time.Second})
 	r.figures(t, `gatefold_pipeline_busy_seconds{step="locate"} 3`, `gatefold_pipeline_busy_seconds{step="translate"} 0`)
 }

@@ -111,7 +111,7 @@ func parseUpdate(change string) xds.Update {
 
 func typeOf(kind string) string {
 	for _, typ := range servedTypes() {
-		if shortType(typ) == kind {
+		if xds.ShortType(typ) == kind {
 			return typ
 		}
 	}
@@ -288,7 +288,7 @@ func (c *client) takeAny(texts ...string) {
 }
 
 func show(response *discoveryv3.DeltaDiscoveryResponse) string {
-	text := shortType(response.TypeUrl)
+	text := xds.ShortType(response.TypeUrl)
 	for _, r := range response.Resources {
 		content, _, _ := strings.Cut(r.Version, "-")
 		if versionOf(content, r.Resource.Value) != r.Version || r.Resource.TypeUrl != response.TypeUrl {

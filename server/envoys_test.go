@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -40,7 +41,7 @@ func (r *running) claiming(node, admin string) {
 // envoys is the page /api/v1/envoys.
 func (r *running) envoys(t *testing.T) []health.Envoy {
 	t.Helper()
-	var list EnvoyList
+	var list admin.EnvoyList
 	r.read(t, "/api/v1/envoys", &list)
 	return list.Envoys
 }

@@ -35,7 +35,7 @@ func TestExplainAnswersForWhatWasPublishedLast(t *testing.T) {
 		}
 		return out
 	}
-	r := start(t, Options{Places: places})
+	r := start(t, Options{Folder: askedFolder{places: places}})
 	page := "/api/v1/explain?url=" + url.QueryEscape("http://a.test/x")
 	if code, body := r.page(t, "GET", page, ""); code != http.StatusServiceUnavailable {
 		t.Errorf("before the first load: %d %s", code, body)

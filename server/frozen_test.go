@@ -232,9 +232,9 @@ func TestManyNodesThatComeAndGoAreForgotten(t *testing.T) {
 		r.until("they are forgotten", func() bool { return len(r.scopes) == 1 })
 	}
 	r.locked(func() {
-		if len(r.warned) != maxWarned || len(r.verdicts.given) != 1 || len(r.refused.rows) != 0 || len(r.quarantine.parts) != 0 {
+		if len(r.warned) != maxWarned || len(r.verdicts.given) != 1 || len(r.refused.list(time.Now())) != 0 || len(r.quarantine.parts) != 0 {
 			t.Errorf("left are %d names, %d verdicts, %d refusals, %d parts in quarantine", len(r.warned),
-				len(r.verdicts.given), len(r.refused.rows), len(r.quarantine.parts))
+				len(r.verdicts.given), len(r.refused.list(time.Now())), len(r.quarantine.parts))
 		}
 	})
 }
@@ -253,8 +253,8 @@ func TestManyNodesThatAreRefusedAreBounded(t *testing.T) {
 		c.close()
 	}
 	s.locked(func() {
-		if len(s.refused.rows) != maxRefused || len(s.scopes) != 1 || len(s.warned) != 0 || len(s.verdicts.given) != 1 {
-			t.Errorf("left are %d refusals, %d Gateways, %d names, %d verdicts", len(s.refused.rows), len(s.scopes), len(s.warned), len(s.verdicts.given))
+		if len(s.refused.list(time.Now())) != maxRefused || len(s.scopes) != 1 || len(s.warned) != 0 || len(s.verdicts.given) != 1 {
+			t.Errorf("left are %d refusals, %d Gateways, %d names, %d verdicts", len(s.refused.list(time.Now())), len(s.scopes), len(s.warned), len(s.verdicts.given))
 		}
 	})
 }

@@ -12,19 +12,10 @@ import (
 // the gRPC health service: time alone can end that.
 const healthLook = time.Second
 
-// unready returns why a new Envoy should not rely on what it is given; "" when it may. The page
-// /readyz and the gRPC health service both answer by it.
-func (s *Server) unready() string {
-	if waits := s.unloaded(); waits != "" {
-		return waits
-	}
-	return s.busy().unready()
-}
-
-// setHealth has the gRPC health service say what unready says now.
+// setHealth has the gRPC health service say what the page /readyz says.
 func (s *Server) setHealth() {
 	status := healthv1.HealthCheckResponse_SERVING
-	if s.unready() != "" {
+	if s.loaded.Unready() != "" {
 		status = healthv1.HealthCheckResponse_NOT_SERVING
 	}
 	s.health.SetServingStatus("", status)

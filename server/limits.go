@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 // What one client may have. An Envoy of any size stays far below; the stream of a client
@@ -114,7 +116,7 @@ func (st *stream) keep(request *deltaRequest) error {
 // overLimit books that a stream ends because of err, and returns err.
 func (s *Server) overLimit(st *stream, err error) error {
 	if err != nil {
-		s.refuse("limit", refusal{
+		s.refused.refuse("limit", admin.RejectedClient{
 			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: hostOf(st.address), Reason: status.Convert(err).Message(),
 		})
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"path"
 	"sync/atomic"
 	"time"
 
@@ -101,7 +100,7 @@ func newMetrics() *metrics {
 func (m *metrics) begin() {
 	for _, typ := range servedTypes() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
-			counters.WithLabelValues(shortType(typ))
+			counters.WithLabelValues(xds.ShortType(typ))
 		}
 	}
 	for _, cause := range []string{"handshake", "identity", "limit", "version"} {
@@ -123,13 +122,13 @@ func (m *metrics) waitIn(i *intake) {
 // published counts what is to be served.
 func (m *metrics) published(union *scope) {
 	for _, typ := range servedTypes() {
-		m.resources.WithLabelValues(shortType(typ)).Set(float64(len(union.target[typ])))
+		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(len(union.target[typ])))
 	}
 }
 
 func (m *metrics) sent(typ string, bytes int) {
-	m.pushes.WithLabelValues(shortType(typ)).Inc()
-	m.bytes.WithLabelValues(shortType(typ)).Add(float64(bytes))
+	m.pushes.WithLabelValues(xds.ShortType(typ)).Inc()
+	m.bytes.WithLabelValues(xds.ShortType(typ)).Add(float64(bytes))
 }
 
 func (m *metrics) answered(r *response, nack bool) {
@@ -137,9 +136,9 @@ func (m *metrics) answered(r *response, nack bool) {
 	case r.probe:
 		m.probes.Inc()
 	case nack:
-		m.nacks.WithLabelValues(shortType(r.typ)).Inc()
+		m.nacks.WithLabelValues(xds.ShortType(r.typ)).Inc()
 	default:
-		m.acks.WithLabelValues(shortType(r.typ)).Inc()
+		m.acks.WithLabelValues(xds.ShortType(r.typ)).Inc()
 	}
 }
 
@@ -160,23 +159,6 @@ func number(yes bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// shortType returns "Cluster" for its type URL, as pages, logs and metrics say it.
-func shortType(typ string) string {
-	switch typ {
-	case xds.ClusterType:
-		return "Cluster"
-	case xds.EndpointType:
-		return "ClusterLoadAssignment"
-	case xds.ListenerType:
-		return "Listener"
-	case xds.RouteType:
-		return "RouteConfiguration"
-	case xds.SecretType:
-		return "Secret"
-	}
-	return path.Base(typ)
 }
 
 // certificateEnds tells when the certificates in use end. They are walked when

@@ -1,10 +1,7 @@
 package server
 
 import (
-	"context"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -56,34 +53,4 @@ func TestThereAreNoProfilesUnasked(t *testing.T) {
 	if code, _ := r.profile(t, "/debug/pprof/heap", nil); code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", code)
 	}
-}
-
-func TestProfilesAreNotForOtherHosts(t *testing.T) {
-	page := localTool(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, word{}) }),
-		&net.TCPAddr{IP: net.IPv4zero, Port: 19000})
-	for _, c := range []struct {
-		reached net.Addr
-		want    int
-	}{
-		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 200},
-		{&net.TCPAddr{IP: net.IPv6loopback}, 200},
-		{&net.UnixAddr{Name: "/run/gatefold/admin.sock", Net: "unix"}, 200},
-		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 7)}, 403},
-		{nil, 403}, // all interfaces, as far as it knows
-	} {
-		request := httptest.NewRequestWithContext(withLocalAddr(t.Context(), c.reached), http.MethodGet, "/debug/pprof/heap", nil)
-		answered := httptest.NewRecorder()
-		page.ServeHTTP(answered, request)
-		if answered.Code != c.want {
-			t.Errorf("reached at %v: got %d, want %d", c.reached, answered.Code, c.want)
-		}
-	}
-}
-
-// withLocalAddr is what net/http tells a handler of the connection; nil is nothing.
-func withLocalAddr(ctx context.Context, address net.Addr) context.Context {
-	if address == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, http.LocalAddrContextKey, address)
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/server/board"
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -177,38 +175,17 @@ func (s *Server) Publish(result translate.Result) {
 		s.judge(s.scopes[gateway], listeners)
 	}
 	s.judgeTouched()
-	s.board.Publish(result.Status, result.Stale)
+	first := s.loaded.publish(result)
 	for _, u := range result.Status {
 		if gateway, ok := board.GatewayOf(u.Key); ok && u.Status == nil {
 			s.verdicts.forget(gateway)
 		}
 	}
 	s.metrics.stale.Set(float64(len(result.Stale)))
-	s.setProblems(result.Problems)
-	s.view = result.View
 	s.metrics.published(s.union)
 	s.metrics.ends.set(result.Certificates)
-	if !s.published {
+	if first {
 		s.published = true
 		close(s.intake.loaded)
 	}
-}
-
-// setProblems takes over what the problems page shows.
-func (s *Server) setProblems(problems []manifest.Problem) {
-	if s.published && store.SameProblems(problems, s.problems) {
-		return
-	}
-	s.problems = problems
-	count := map[manifest.Severity]int{manifest.Error: 0, manifest.Warning: 0}
-	rejected := 0
-	for _, p := range problems {
-		count[p.Severity]++
-		if p.Code == xds.RejectedCode {
-			rejected++
-		}
-	}
-	s.metrics.quarantine.Set(float64(rejected))
-	s.severities = count
-	s.metrics.countProblems(problems)
 }

@@ -225,7 +225,7 @@ func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
 	if r.again || r.probe || bindFailed(request.GetErrorDetail().GetMessage()) {
 		event = s.log.Debug()
 	}
-	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", shortType(r.typ))
+	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", xds.ShortType(r.typ))
 	switch {
 	case r.names() != 1:
 	case len(r.set) == 1:

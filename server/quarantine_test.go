@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -114,7 +114,7 @@ func (f *folded) leads(path, host string) {
 // reload is `gatefold reload`.
 func (f *folded) reload() {
 	f.t.Helper()
-	response, err := http.Post("http://"+f.admin.String()+reloadPath, "", nil)
+	response, err := http.Post("http://"+f.admin.String()+admin.ReloadPath, "", nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func rejectionsIn(figures string) string {
 // A rule that one Envoy alone cannot serve is kept from that one: the Gateway is not
 // programmed there and says why, and every other Envoy serves it.
 func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
-	f := startFolded(t, Options{Reload: func(context.Context, bool) (c Changes, err error) { return c, nil }})
+	f := startFolded(t, Options{Folder: askedFolder{}})
 	f.route("other", "one.example", "")
 	f.small("small-1")
 	f.leads("/other", "one.example")

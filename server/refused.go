@@ -7,31 +7,29 @@ import (
 	"net"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server/admin"
 )
 
-// refusal is an Envoy, or whoever connects, that is served nothing.
-type refusal struct {
-	Identity string    `json:"identity,omitempty"` // the names in its certificate
-	Node     string    `json:"node,omitempty"`     // the last one, as it calls itself
-	Cluster  string    `json:"cluster,omitempty"`  // what it asked for
-	Peer     string    `json:"peer"`               // its address without a port
-	Reason   string    `json:"reason"`
-	Times    int       `json:"times"`
-	First    time.Time `json:"first"`
-	Last     time.Time `json:"last"`
-}
-
 // same reports whether two refusals are one row, and one line in the log.
-func (r refusal) same(o refusal) bool {
+func same(r, o admin.RejectedClient) bool {
 	return r.Identity == o.Identity && r.Cluster == o.Cluster && r.Peer == o.Peer && r.Reason == o.Reason
 }
 
 // refusals remembers who was refused lately. Envoys come again every second and
-// strangers at will: neither fills memory or log. It is guarded by Server.mu.
-type refusals struct{ rows []refusal }
+// strangers at will: neither fills memory or log. Any goroutine may use it.
+type refusals struct {
+	log     zerolog.Logger
+	refused *prometheus.CounterVec // by cause
+
+	mu   sync.Mutex
+	rows []admin.RejectedClient
+}
 
 const (
 	maxRefused    = 100              // rows; beyond them only the metric counts
@@ -39,10 +37,12 @@ const (
 )
 
 // add books a refusal and reports whether it is a new one.
-func (l *refusals) add(r refusal, now time.Time) (first bool) {
+func (l *refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.forget(now)
 	r.Times, r.First, r.Last = 1, now.UTC(), now.UTC()
-	at := slices.IndexFunc(l.rows, r.same)
+	at := slices.IndexFunc(l.rows, func(row admin.RejectedClient) bool { return same(row, r) })
 	switch {
 	case at >= 0:
 		row := &l.rows[at]
@@ -56,34 +56,40 @@ func (l *refusals) add(r refusal, now time.Time) (first bool) {
 }
 
 func (l *refusals) forget(now time.Time) {
-	l.rows = slices.DeleteFunc(l.rows, func(r refusal) bool { return now.Sub(r.Last) > refusedMemory })
+	l.rows = slices.DeleteFunc(l.rows, func(r admin.RejectedClient) bool { return now.Sub(r.Last) > refusedMemory })
+}
+
+// list returns the rows, which are not nil.
+func (l *refusals) list(now time.Time) []admin.RejectedClient {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now)
+	return append([]admin.RejectedClient{}, l.rows...)
 }
 
 // refuse books a refusal, and warns of it once.
-func (s *Server) refuse(cause string, r refusal) {
-	s.metrics.refused.WithLabelValues(cause).Inc()
-	var first bool
-	s.locked(func() { first = s.refused.add(r, time.Now()) })
+func (l *refusals) refuse(cause string, r admin.RejectedClient) {
+	l.refused.WithLabelValues(cause).Inc()
 	level := zerolog.DebugLevel
-	if first {
+	if l.add(r, time.Now()) {
 		level = zerolog.WarnLevel
 	}
 	words := "an Envoy is refused and gets nothing"
 	if cause == "limit" {
 		words = "a client is above a limit of xDS streams: its stream is ended"
 	}
-	s.log.WithLevel(level).Str("identity", r.Identity).Str("node", r.Node).Str("cluster", r.Cluster).Str("peer", r.Peer).
+	l.log.WithLevel(level).Str("identity", r.Identity).Str("node", r.Node).Str("cluster", r.Cluster).Str("peer", r.Peer).
 		Str("reason", r.Reason).Msg(words)
 }
 
 // refuseHandshake books a connection that did not come to speak. One that was
 // only opened, as by who looks whether the port is there, is counted alone.
-func (s *Server) refuseHandshake(from net.Addr, err error) {
+func (l *refusals) refuseHandshake(from net.Addr, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
-		s.metrics.refused.WithLabelValues("handshake").Inc()
+		l.refused.WithLabelValues("handshake").Inc()
 		return
 	}
-	s.refuse("handshake", refusal{Peer: hostOf(from), Reason: handshakeReason(err)})
+	l.refuse("handshake", admin.RejectedClient{Peer: hostOf(from), Reason: handshakeReason(err)})
 }
 
 func hostOf(address net.Addr) string {

@@ -9,28 +9,30 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 func TestReloadIsForCommandsOnly(t *testing.T) {
 	var calls []bool
 	var s *Server
-	s = New(Options{Reload: func(_ context.Context, allowEmpty bool) (c Changes, err error) {
+	s = New(Options{Folder: askedFolder{reload: func(_ context.Context, allowEmpty bool) (c admin.Changes, err error) {
 		calls = append(calls, allowEmpty)
 		s.Reloaded(Reload{Result: "held", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
 		return c, nil
-	}}, zerolog.Nop())
-	pages := s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+	}}}, zerolog.Nop())
+	pages := s.adminPages(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
 	for _, test := range []struct {
 		method, url, header string
 		code, calls         int
 	}{
-		{"GET", reloadPath, "", http.StatusMethodNotAllowed, 0},
-		{"POST", reloadPath, "Origin", http.StatusForbidden, 0},
-		{"POST", reloadPath, "Sec-Fetch-Site", http.StatusForbidden, 0},
-		{"POST", reloadPath + "/x", "", http.StatusMethodNotAllowed, 0},
-		{"POST", reloadPath, "", http.StatusConflict, 1},
-		{"POST", reloadPath + "?allow-empty=true", "", http.StatusOK, 1},
-		{"POST", reloadPath + "?allow_empty=true", "", http.StatusBadRequest, 0},
+		{"GET", admin.ReloadPath, "", http.StatusMethodNotAllowed, 0},
+		{"POST", admin.ReloadPath, "Origin", http.StatusForbidden, 0},
+		{"POST", admin.ReloadPath, "Sec-Fetch-Site", http.StatusForbidden, 0},
+		{"POST", admin.ReloadPath + "/x", "", http.StatusMethodNotAllowed, 0},
+		{"POST", admin.ReloadPath, "", http.StatusConflict, 1},
+		{"POST", admin.ReloadPath + "?allow-empty=true", "", http.StatusOK, 1},
+		{"POST", admin.ReloadPath + "?allow_empty=true", "", http.StatusBadRequest, 0},
 	} {
 		calls = nil
 		request := httptest.NewRequest(test.method, "http://127.0.0.1:1"+test.url, nil)
@@ -54,7 +56,7 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 	r.open("shop/a")
 	r.open("shop/b")
 	r.waits(2)
-	var page problemList
+	var page admin.ProblemList
 	r.read(t, "/api/v1/problems", &page)
 	if page.Unloaded != why {
 		t.Errorf("before the first load: %+v", page)
@@ -64,7 +66,7 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 	}
 	r.publish("Cluster web@1")
 	r.Reloaded(Reload{Result: "ok", OK: true})
-	page = problemList{}
+	page = admin.ProblemList{}
 	r.read(t, "/api/v1/problems", &page)
 	if page.Unloaded != "" {
 		t.Errorf("after the first load: %+v", page)
@@ -74,12 +76,12 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 // A reload that a mistake of ours kept from being applied is not said to be one.
 func TestAFailedReloadIsSaidToHaveFailed(t *testing.T) {
 	var s *Server
-	s = New(Options{Reload: func(context.Context, bool) (c Changes, err error) {
+	s = New(Options{Folder: askedFolder{reload: func(context.Context, bool) (c admin.Changes, err error) {
 		s.Reloaded(Reload{Result: "failed"})
 		return c, nil
-	}}, zerolog.Nop())
+	}}}, zerolog.Nop())
 	response := httptest.NewRecorder()
-	s.admin(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}).ServeHTTP(response, httptest.NewRequest("POST", "http://127.0.0.1:1"+reloadPath, nil))
+	s.adminPages(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}).ServeHTTP(response, httptest.NewRequest("POST", "http://127.0.0.1:1"+admin.ReloadPath, nil))
 	if response.Code != http.StatusInternalServerError || !strings.Contains(response.Body.String(), "a mistake in gatefold") {
 		t.Errorf("%d %s", response.Code, response.Body)
 	}

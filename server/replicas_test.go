@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // apply writes files, or removes those without text, as one edit.
@@ -56,7 +57,7 @@ func (f *folded) served() map[string]string {
 		for typ, names := range f.scopes["default/eg"].target {
 			for name := range names {
 				e := f.scopes["default/eg"].entry(typ, name)
-				all[shortType(typ)+" "+name] = e.Version + "\n" + string(e.Body)
+				all[xds.ShortType(typ)+" "+name] = e.Version + "\n" + string(e.Body)
 			}
 		}
 	})

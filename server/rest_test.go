@@ -58,7 +58,7 @@ func (r *refuser) publish(s *Server, present bool) {
 	var delta []xds.Update
 	for _, typ := range servedTypes() {
 		for i := range eachKind {
-			change := fmt.Sprintf("%s n%d@%d", shortType(typ), i, r.edit)
+			change := fmt.Sprintf("%s n%d@%d", xds.ShortType(typ), i, r.edit)
 			if !present {
 				change = "-" + change
 			}

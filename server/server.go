@@ -11,8 +11,8 @@
 // The parts: publish.go holds what is to be served, per Gateway; plan.go decides
 // what a stream is sent next; acks.go books what it answered; stream.go moves
 // messages; tally.go counts answers and judges by the counts; package board shows
-// the verdicts with the status of objects; admin.go and dump.go show it all; envoys.go
-// asks Envoys what they alone know. One mutex, Server.mu, guards all state; it is
+// the verdicts with the status of objects; loaded.go has what the folder came to; package admin shows
+// it all. Server.mu guards the state of streams and Gateways; it is
 // never held while sending or waiting, so that a stream that does not read delays neither
 // Publish nor another stream. What a client asks for is booked in steps of so many names
 // (request.go), and bounded (limits.go).
@@ -30,19 +30,18 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/mtls"
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Options are the server's settings.
@@ -75,21 +74,8 @@ type Options struct {
 	// Unordered sends everything at once, removals included. Tests use it to prove that the
 	// ordered sending is needed.
 	Unordered bool
-	// Reload, when set, reads the folder again and returns, once it is published or frozen,
-	// what changed. With allowEmpty an empty or missing folder removes everything. When ctx
-	// ends first, Reload returns its error, and the folder is applied all the same. It may be
-	// called from any goroutine.
-	Reload func(ctx context.Context, allowEmpty bool) (Changes, error)
-	// Places, when set, returns where fields are written in the folder as it was last read.
-	// explain uses it. It may be called from any goroutine.
-	Places func([]manifest.Field) []store.Place
-	// Outlines, when set, returns what routes refer to in that folder, valid or not.
-	Outlines func([]manifest.Key) []store.Outline
-	// Labels, when set, returns the labels of objects that are served.
-	Labels func([]manifest.Key) []map[string]string
-	// Busy, when set, returns which step of a change is running. It may be called from any
-	// goroutine.
-	Busy func() Busy
+	// Folder, when set, answers what the admin pages ask about the folder, and reloads it.
+	Folder admin.Folder
 	// Quarantine, when set, is called after each change of the rules that Envoys rejected, one
 	// call at a time; only the newest state counts. It responds with a Publish.
 	Quarantine func(translate.Quarantine)
@@ -121,9 +107,12 @@ type Server struct {
 	stopping chan struct{}
 	keeper   *mtls.Keeper // nil without TLS; set by Run
 	intake   *intake
+	refused  *refusals    // with a lock of its own
+	loaded   *loaded      // with a lock of its own, which is taken after mu
+	board    *board.Board // with a lock of its own, which is taken last
 
 	mu        sync.Mutex
-	published bool
+	published bool              // anything was
 	scopes    map[string]*scope // by Gateway
 	union     *scope            // all Gateways
 	streamID  uint64
@@ -132,22 +121,11 @@ type Server struct {
 	clients   map[string]int
 	strangers int
 	warned    map[string]bool // node.cluster that nothing is known of
-	board     *board.Board    // with a lock of its own, which is taken after mu
 	verdicts  verdicts
 	// touched are the scopes, or the union, whose tallies changed since they were judged;
 	// looks counts the streams that verdicts looked at, for tests.
-	touched  map[*scope]struct{}
-	looks    int
-	problems []manifest.Problem
-	// severities counts problems.
-	severities map[manifest.Severity]int
-	view       func() *ir.View // of the newest Result; nil before the first
-	hold       string
-	awaits     string // what the first load waits for
-	failed     bool   // a mistake of ours kept the last reload from being applied
-	unsaved    string // why what serves cannot be saved
-	refused    refusals
-
+	touched    map[*scope]struct{}
+	looks      int
 	quarantine quarantine
 	announced  announcements
 
@@ -174,9 +152,11 @@ func New(options Options, log zerolog.Logger) *Server {
 	}
 	s.board = board.New(s.refresh)
 	s.verdicts = newVerdicts(s.board)
+	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: s.metrics, waiting: s.intake.waiting.Load}
+	s.refused = &refusals{log: log, refused: s.metrics.refused}
 	s.metrics.waitIn(s.intake)
 	s.metrics.countUnprogrammed(s.board)
-	s.Register(newBusyFigures(s.busy))
+	s.Register(newBusyFigures(s.loaded.busy))
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
 }
@@ -193,18 +173,18 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin, err := s.listen(ctx, s.options.AdminAddress, false)
+	pagesAt, err := s.listen(ctx, s.options.AdminAddress, false)
 	if err != nil {
 		return errors.Join(err, xds.Close())
 	}
-	s.warnOfOpenAdmin(admin.Addr())
+	s.warnOfOpenAdmin(pagesAt.Addr())
 	if s.options.Listening != nil {
-		s.options.Listening(xds.Addr(), admin.Addr())
+		s.options.Listening(xds.Addr(), pagesAt.Addr())
 	}
 	discovery := s.discovery()
-	pages := s.pages(admin.Addr())
+	pages := s.pages(pagesAt.Addr())
 	xds = s.bound(xds, "xDS", xdsShare, math.MaxInt)
-	admin = s.bound(admin, "the admin pages", adminShare, maxAdmin)
+	pagesAt = s.bound(pagesAt, "the admin pages", adminShare, maxAdmin)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := discovery.Serve(xds); !errors.Is(err, grpc.ErrServerStopped) { // before it began
@@ -217,7 +197,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { s.Steady(ctx, "binds", s.tellBinds); return nil })
 	group.Go(func() error { s.Steady(ctx, "health", s.watchHealth); return nil })
 	group.Go(func() error {
-		if err := pages.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
+		if err := pages.Serve(pagesAt); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
@@ -236,6 +216,31 @@ func (s *Server) discovery() *grpc.Server {
 	healthv1.RegisterHealthServer(g, healthService{s.health, s.setHealth})
 	return g
 }
+
+// adminOptions are what the admin pages are made of.
+func (s *Server) adminOptions() admin.Options {
+	return admin.Options{
+		Log: s.log, Metrics: s.metrics.registry, Panics: s.metrics.adminPanics,
+		Board: s.board, Loaded: s.loaded, Envoys: envoyPages{s}, Folder: s.options.Folder, Survives: s.survives,
+		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime,
+	}
+}
+
+// pages makes the server of the admin pages.
+func (s *Server) pages(address net.Addr) *http.Server {
+	pages := admin.NewServer(s.adminOptions(), address)
+	pages.ConnState = occupyForRequest
+	return pages
+}
+
+// Register adds metrics of other parts of the program to /metrics. It panics if a name is
+// taken.
+func (s *Server) Register(figures ...prometheus.Collector) {
+	s.metrics.registry.MustRegister(figures...)
+}
+
+// Types returns the type URLs that are served, in the order in which they are sent.
+func Types() []string { return servedTypes() }
 
 // stop ends both servers within stopTime.
 func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
@@ -270,7 +275,7 @@ type Reload struct {
 // Reloaded records a reload's result for the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
-	s.locked(func() { s.hold, s.awaits, s.failed = r.Hold, r.Awaits, r.Result == "failed" })
+	s.loaded.reloaded(r)
 }
 
 // FollowStatus begins the one feed of the status of objects. It is called before Run and Publish.
@@ -278,7 +283,7 @@ func (s *Server) FollowStatus() *board.Feed { return s.board.Follow() }
 
 // StateFailed returns why the state cannot be saved for a restart, or "".
 func (s *Server) StateFailed(reason string) {
-	s.locked(func() { s.unsaved = reason })
+	s.loaded.setUnsaved(reason)
 }
 
 var _ discoveryv3.AggregatedDiscoveryServiceServer = (*Server)(nil)

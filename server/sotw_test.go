@@ -17,6 +17,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // worldClient is client for the state-of-the-world protocol.
@@ -118,7 +119,7 @@ func (c *worldClient) want(text string) *discoveryv3.DiscoveryResponse {
 
 // showWorld writes a response down as "Cluster a@1 b@2".
 func showWorld(r *discoveryv3.DiscoveryResponse) string {
-	text := shortType(r.TypeUrl)
+	text := xds.ShortType(r.TypeUrl)
 	for _, any := range r.Resources {
 		found := false
 		for _, content := range []string{"1", "2", "3", "1line", "2line"} {

@@ -114,7 +114,7 @@ func (st *stream) refusals(gateway string, unbound unbound) []string {
 			if bindFailed(r.words) {
 				unbound[name] = append(unbound[name], board.BindWords(node, r.words))
 			} else {
-				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s", node, shortType(typ), name, r.words))
+				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s", node, xds.ShortType(typ), name, r.words))
 			}
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 type deltaRequest = discoveryv3.DeltaDiscoveryRequest
@@ -181,13 +183,13 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	id := cut(node.GetId())
 	if !who.May(gateway) {
 		reason := who.Refusal(gateway)
-		s.refuse("identity", refusal{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		s.refused.refuse("identity", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}
 	version := cut(envoyVersion(first))
 	if oldestEnvoy().after(version) {
 		reason := tooOld(version)
-		s.refuse("version", refusal{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		s.refused.refuse("version", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
 		return nil, status.Error(codes.FailedPrecondition, reason)
 	}
 	st := &stream{
@@ -321,7 +323,7 @@ func (s *Server) warnUnserved(st *stream, typ string) {
 		return
 	}
 	st.unserved = true
-	s.log.Warn().Str("node", st.node).Str("type", shortType(typ)).Msg("an Envoy asks for a type that is not served")
+	s.log.Warn().Str("node", st.node).Str("type", xds.ShortType(typ)).Msg("an Envoy asks for a type that is not served")
 }
 
 // answer books an ACK or NACK and gives the response it is for, nil when the

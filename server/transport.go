@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +93,7 @@ func (s *Server) grpcOptions() []grpc.ServerOption {
 	}
 	creds := insecure.NewCredentials()
 	if s.keeper != nil {
-		creds = toldHandshake{credentials.NewTLS(s.keeper.Config()), s.refuseHandshake}
+		creds = toldHandshake{credentials.NewTLS(s.keeper.Config()), s.refused.refuseHandshake}
 	}
 	return append(options, grpc.Creds(namedHandshake{creds}))
 }
@@ -159,51 +157,6 @@ func (s *Server) identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	}
 	return s.options.Grants.Identify(info.State.PeerCertificates[0]), p.Addr
 }
-
-// transportPage is /api/v1/transport.
-type transportPage struct {
-	// TLS is left out where xDS is served without.
-	TLS *tlsDump `json:"tls,omitempty"`
-	// RejectedClients are the clients that were served nothing in the last minutes.
-	RejectedClients []refusal `json:"rejectedClients"`
-}
-
-type tlsDump struct {
-	Expires time.Time `json:"expires"`
-	// Problem says why the files as they are now are not served.
-	Problem string    `json:"problem,omitempty"`
-	Changed time.Time `json:"changed"`
-}
-
-func (s *Server) transportPage(w http.ResponseWriter, _ *http.Request) {
-	var page transportPage
-	s.locked(func() {
-		s.refused.forget(time.Now())
-		page.RejectedClients = slices.Clone(s.refused.rows)
-	})
-	if page.RejectedClients == nil {
-		page.RejectedClients = []refusal{}
-	}
-	if s.keeper != nil {
-		state := s.keeper.State()
-		page.TLS = &tlsDump{Expires: state.NotAfter.UTC(), Problem: state.Problem, Changed: state.Changed.UTC()}
-	}
-	answer(w, http.StatusOK, page)
-}
-
-// pages makes the admin server. A client that dawdles is cut off; the largest
-// page, all of xDS, has two minutes to be taken.
-func (s *Server) pages(address net.Addr) *http.Server {
-	return &http.Server{
-		Handler:           http.MaxBytesHandler(s.rescued(s.admin(address)), maxBody),
-		ReadHeaderTimeout: s.options.ConnectionTime, ReadTimeout: s.options.ConnectionTime,
-		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeaders,
-		ConnState: occupyForRequest,
-	}
-}
-
-// What an admin request may hold, in bytes; no page reads a body.
-const maxBody, maxHeaders = 64 << 10, 64 << 10
 
 // warnOfOpenAdmin tells that other hosts reach the admin pages.
 func (s *Server) warnOfOpenAdmin(address net.Addr) {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/mtls"
 )
 
@@ -120,7 +121,7 @@ func TestACertificateIsServedItsGatewaysAndNoOther(t *testing.T) {
 	if got := s.log.with(`"level":"warn"`, `"identity":"spiffe://td/gateway/shop/a"`, `"cluster":"shop/b"`, "refused"); got != 1 {
 		t.Errorf("%d lines tell of three refusals of one Envoy", got)
 	}
-	var page transportPage
+	var page admin.Transport
 	s.read(t, "/api/v1/transport", &page)
 	if len(page.RejectedClients) != 4 {
 		t.Fatalf("rejected clients are %+v", page.RejectedClients)
@@ -130,7 +131,7 @@ func TestACertificateIsServedItsGatewaysAndNoOther(t *testing.T) {
 		t.Errorf("the row is %+v", row)
 	}
 	s.figures(t, `gatefold_xds_refused_total{cause="identity"} 6`, `gatefold_xds_tls_reload_successful 1`)
-	var dump xdsDump
+	var dump admin.XDS
 	s.read(t, "/api/v1/xds", &dump)
 	if len(dump.Streams) != 2 || dump.Streams[0].Identity != "spiffe://td/gateway/shop/a" {
 		t.Errorf("the streams are %+v", dump.Streams)
@@ -161,7 +162,7 @@ func TestHandshakesThatFailAreTold(t *testing.T) {
 			t.Fatalf("%q: served %s", reason, c)
 		}
 		s.until(reason, func() bool {
-			for _, row := range s.refused.rows {
+			for _, row := range s.refused.list(time.Now()) {
 				if strings.Contains(row.Reason, reason) {
 					return true
 				}
@@ -217,7 +218,7 @@ func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
 	if got := s.log.with(`"level":"error"`, "those before them serve on", "tls.crt"); got != 1 {
 		t.Errorf("%d lines tell of the broken files", got)
 	}
-	var page transportPage
+	var page admin.Transport
 	s.read(t, "/api/v1/transport", &page)
 	if page.TLS == nil || !strings.Contains(page.TLS.Problem, "private key does not match") {
 		t.Errorf("the page says %+v", page.TLS)
@@ -244,17 +245,17 @@ func TestRefusalsAreBoundedAndForgotten(t *testing.T) {
 	now := time.Now()
 	news := 0
 	for i := range 3 * maxRefused {
-		if list.add(refusal{Peer: fmt.Sprint(i)}, now) {
+		if list.add(admin.RejectedClient{Peer: fmt.Sprint(i)}, now) {
 			news++
 		}
 	}
 	if news != maxRefused || len(list.rows) != maxRefused {
 		t.Errorf("%d lines, %d rows; want %d", news, len(list.rows), maxRefused)
 	}
-	if list.add(refusal{Peer: "1"}, now.Add(refusedMemory)) {
+	if list.add(admin.RejectedClient{Peer: "1"}, now.Add(refusedMemory)) {
 		t.Error("a row is told twice")
 	}
-	if !list.add(refusal{Peer: "2"}, now.Add(refusedMemory+time.Second)) || len(list.rows) != 2 {
+	if !list.add(admin.RejectedClient{Peer: "2"}, now.Add(refusedMemory+time.Second)) || len(list.rows) != 2 {
 		t.Errorf("%d rows remain", len(list.rows))
 	}
 }

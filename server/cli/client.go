@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 // client asks the admin pages of a running gatefold.
@@ -84,10 +84,10 @@ func (c *client) sayWaiting(page string) (done func()) {
 	timer := time.AfterFunc(sayAfter, func() {
 		fmt.Fprintf(c.errors(), "gatefold: waiting for gatefold at %s to answer %s, for %s at most (--timeout)\n", c.address, page, c.timeout)
 	})
-	if page != reloadPath {
+	if page != admin.ReloadPath {
 		return func() { timer.Stop() }
 	}
-	busy := time.AfterFunc(server.BusyAlarm+sayAfter, c.sayBusy)
+	busy := time.AfterFunc(admin.BusyAlarm+sayAfter, c.sayBusy)
 	return func() { timer.Stop(); busy.Stop() }
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -92,7 +92,7 @@ func TestJSONDocumentShowsAReload(t *testing.T) {
 	shown := block(t, section, "json")
 	var page struct {
 		Status string `json:"status"`
-		reloadPage
+		admin.Reloaded
 	}
 	decoder := json.NewDecoder(bytes.NewReader(shown))
 	decoder.DisallowUnknownFields()
@@ -116,11 +116,11 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	}
 	keys := map[string]bool{}
 	addKeys(reflect.TypeFor[explain.Report](), keys)
-	addKeys(reflect.TypeFor[server.EnvoyList](), keys)
+	addKeys(reflect.TypeFor[admin.EnvoyList](), keys)
 	addKeys(reflect.TypeFor[report](), keys)
 	addKeys(reflect.TypeFor[board.Stale](), keys)
 	addKeys(reflect.TypeFor[problemList](), keys)
-	addKeys(reflect.TypeFor[reloadPage](), keys)
+	addKeys(reflect.TypeFor[admin.Reloaded](), keys)
 	if len(keys) < 30 {
 		t.Fatalf("only %d keys found", len(keys))
 	}

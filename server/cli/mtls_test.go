@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -158,7 +159,7 @@ func TestOnlyTheEnvoyOfTheGatewayIsServed(t *testing.T) {
 	} {
 		envoy := e.connect("wrong")
 		envoytest.Wait(t, reason, func() error {
-			var page transportPage
+			var page admin.Transport
 			if err := s.page("/api/v1/transport", &page); err != nil {
 				return err
 			}

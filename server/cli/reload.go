@@ -9,19 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store/manifest"
 )
-
-// reloadPath is the admin page of a reload.
-const reloadPath = "/api/v1/reload"
-
-// reloadPage is the answer of POST /api/v1/reload.
-type reloadPage struct {
-	server.Changes
-	Errors   int `json:"errors"`
-	Warnings int `json:"warnings"`
-}
 
 func reloadCommand() *cobra.Command {
 	var c client
@@ -35,7 +25,7 @@ func reloadCommand() *cobra.Command {
 			"The exit code is 1 when the folder has errors or is frozen, 2 when gatefold cannot be reached or the reload fails.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			page := reloadPath
+			page := admin.ReloadPath
 			if allowEmpty {
 				page += "?allow-empty=true"
 			}
@@ -59,7 +49,7 @@ func reloadCommand() *cobra.Command {
 
 // printReload prints what a reload changed, and the problems that the folder has now.
 func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) error {
-	var page reloadPage
+	var page admin.Reloaded
 	if err := json.Unmarshal(body, &page); err != nil {
 		return fmt.Errorf("%s does not answer as gatefold does: %w", c.address, err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -147,6 +147,9 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 	if o.filter != (board.Filter{}) {
 		list.Problems = slices.DeleteFunc(list.Problems, func(p manifest.Problem) bool { return !o.filter.Picks(p.Object) })
 	}
+	if len(list.Problems) == 0 {
+		list.Problems = nil // and left out of what is printed as JSON
+	}
 	return list, err
 }
 
@@ -176,26 +179,20 @@ type noObject struct{ words string }
 func (e noObject) Error() string { return e.words }
 
 // problemList is the admin page /api/v1/problems.
-type problemList struct {
-	Unloaded string             `json:"unloaded,omitempty"`
-	Hold     string             `json:"hold,omitempty"`
-	Busy     string             `json:"busy,omitempty"`
-	State    string             `json:"state,omitempty"`
-	Problems []manifest.Problem `json:"problems,omitempty"`
-}
+type problemList struct{ admin.ProblemList }
 
 // statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys and
 // /api/v1/problems beside it.
 type statusList struct {
 	board.List[objectStatus]
-	server.EnvoyList
+	admin.EnvoyList
 	problemList
 }
 
 // statusPage is all that status shows.
 type statusPage struct {
 	statusList
-	transport transportPage
+	transport admin.Transport
 }
 
 // wrong reports whether somebody has to do something.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -65,7 +66,7 @@ type resourceDocument struct {
 func byType(delta []xds.Update) []typeDocument {
 	byURL := map[string][]resourceDocument{}
 	for _, u := range delta {
-		byURL[u.Type] = append(byURL[u.Type], resourceDocument{u.Gateway, u.Name, server.ShownVersion(u.Resource), server.ConfigJSON(u.Resource)})
+		byURL[u.Type] = append(byURL[u.Type], resourceDocument{u.Gateway, u.Name, admin.ShownVersion(u.Resource), admin.ConfigJSON(u.Resource)})
 	}
 	documents := []typeDocument{}
 	for _, url := range server.Types() {

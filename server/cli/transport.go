@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/mtls"
 )
 
@@ -54,25 +55,8 @@ func (o *transportOptions) apply(to *server.Options) error {
 	return nil
 }
 
-// transportPage is the admin page /api/v1/transport.
-type transportPage struct {
-	TLS *struct {
-		Expires time.Time `json:"expires"`
-		Problem string    `json:"problem"`
-	} `json:"tls"`
-	RejectedClients []struct {
-		Identity string    `json:"identity"`
-		Node     string    `json:"node"`
-		Cluster  string    `json:"cluster"`
-		Peer     string    `json:"peer"`
-		Reason   string    `json:"reason"`
-		Times    int       `json:"times"`
-		Last     time.Time `json:"last"`
-	} `json:"rejectedClients"`
-}
-
 // printTransport prints what is wrong with the way between Envoys and gatefold.
-func printTransport(out io.Writer, page transportPage) error {
+func printTransport(out io.Writer, page admin.Transport) error {
 	if tls := page.TLS; tls != nil && tls.Problem != "" {
 		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; the previous ones are still used: %s\n", oneLine(tls.Problem))
 	} else if tls != nil && time.Now().After(tls.Expires) {

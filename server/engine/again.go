@@ -4,19 +4,19 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 // again has the folder read anew and served as it is then; with allowEmpty even
 // when that removes everything. It returns what changed when that is done; or, when ctx or
 // gatefold ends first, an error: what it asked for is done all the same, unless gatefold ends.
-func (p *pipeline) again(ctx context.Context, allowEmpty bool) (server.Changes, error) {
+func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ending, cancel)()
-	changes := new(server.Changes)
+	changes := new(admin.Changes)
 	if !p.mu.until(ctx) {
-		return server.Changes{}, ctx.Err()
+		return admin.Changes{}, ctx.Err()
 	}
 	p.asked = append(p.asked, changes)
 	p.translation.retry()
@@ -28,16 +28,16 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (server.Changes, 
 	err := p.look(ctx)
 	if err != nil {
 		go p.forgetAsked(changes) // after the run that is under way
-		return server.Changes{}, err
+		return admin.Changes{}, err
 	}
 	return p.forgetAsked(changes), nil
 }
 
 // forgetAsked ends the wait for the changes of a reload, and returns those so far.
-func (p *pipeline) forgetAsked(changes *server.Changes) server.Changes {
+func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = slices.DeleteFunc(p.asked, func(other *server.Changes) bool { return other == changes })
+	p.asked = slices.DeleteFunc(p.asked, func(other *admin.Changes) bool { return other == changes })
 	return *changes
 }
 

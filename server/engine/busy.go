@@ -7,7 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 const (
@@ -71,14 +71,14 @@ func (b *busy) alive() {
 }
 
 // state returns the step and how long it has taken.
-func (b *busy) state() server.Busy {
+func (b *busy) state() admin.Busy {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.step == "" {
-		return server.Busy{}
+		return admin.Busy{}
 	}
 	now := b.now()
-	return server.Busy{Step: b.step, Took: now.Sub(b.begun), Behind: now.Sub(b.behind)}
+	return admin.Busy{Step: b.step, Took: now.Sub(b.begun), Behind: now.Sub(b.behind)}
 }
 
 // stuck reports whether a step has shown no sign of life for too long.
@@ -93,7 +93,7 @@ func (b *busy) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	took := b.now().Sub(b.begun)
-	if b.step == "" || b.alarmed || took < server.BusyAlarm {
+	if b.step == "" || b.alarmed || took < admin.BusyAlarm {
 		return
 	}
 	b.alarmed = true

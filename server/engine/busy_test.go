@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 // A step that takes long is logged once, with its name, and once when it has ended. A run that
@@ -34,11 +34,11 @@ func TestALongStepIsTold(t *testing.T) {
 	if alarms() != 1 || !strings.Contains(log.String(), `"step":"translate","seconds":10`) {
 		t.Errorf("want one alarm: %s", &log)
 	}
-	if got, want := b.state(), (server.Busy{Step: "translate", Took: 10 * time.Second, Behind: 19 * time.Second}); got != want {
+	if got, want := b.state(), (admin.Busy{Step: "translate", Took: 10 * time.Second, Behind: 19 * time.Second}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	b.end(false) // interrupted
-	if !strings.Contains(log.String(), "has ended") || b.state() != (server.Busy{}) {
+	if !strings.Contains(log.String(), "has ended") || b.state() != (admin.Busy{}) {
 		t.Errorf("%+v: %s", b.state(), &log)
 	}
 	b.begin("store")
@@ -88,7 +88,7 @@ func TestStepsHaveTheNamesOfTheMetric(t *testing.T) {
 		return time.Time{}
 	}
 	p.reload(tree(oneGateway))
-	if got, want := strings.Join(steps, " "), strings.Join(server.BusySteps(), " "); got != want {
+	if got, want := strings.Join(steps, " "), strings.Join(admin.BusySteps(), " "); got != want {
 		t.Errorf("steps %s, want %s", got, want)
 	}
 }

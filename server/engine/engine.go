@@ -136,9 +136,7 @@ func (o Options) newServer(p *pipeline, manager *notifier, log zerolog.Logger) (
 		log.Info().Str("xds", xds.String()).Str("admin", admin.String()).Msg("listening")
 		close(bound)
 	}
-	options.Reload = manager.reloading(p.again)
-	options.Places, options.Outlines, options.Labels = p.places, p.outlines, p.labels
-	options.Quarantine, options.Busy = p.quarantine, p.busy.state
+	options.Folder, options.Quarantine = questions{p, manager}, p.quarantine
 	srv = server.New(options, log)
 	srv.Register(o.Metrics...)
 	return srv, bound

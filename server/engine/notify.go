@@ -88,18 +88,6 @@ func watchdogInterval() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// reloading brackets a reload that a user asked for.
-func (n *notifier) reloading(reload reloadFunc) reloadFunc {
-	return func(ctx context.Context, allowEmpty bool) (server.Changes, error) {
-		n.send("RELOADING=1")
-		defer n.send("READY=1")
-		return reload(ctx, allowEmpty)
-	}
-}
-
-// reloadFunc is server.Options.Reload.
-type reloadFunc func(ctx context.Context, allowEmpty bool) (server.Changes, error)
-
 // observe tells of the first snapshot and of a folder that is frozen.
 func (n *notifier) observe(r *run) {
 	if r.published {

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -28,10 +29,10 @@ type pipeline struct {
 	busy   *busy
 	state  *state // nil keeps nothing
 
-	tree      *watcher.Tree     // the folder's last
-	last      store.Change      // the problems and stale objects of the folder, as the store returned them last
-	asked     []*server.Changes // of reloads that users wait for
-	published bool              // something was
+	tree      *watcher.Tree    // the folder's last
+	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
+	asked     []*admin.Changes // of reloads that users wait for
+	published bool             // something was
 
 	ending  context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
 	used    func() time.Duration

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
@@ -193,6 +194,7 @@ func TestPlacesWhileReloading(t *testing.T) {
 			p.reload(tree(strings.Repeat("\n", i+1) + oneGateway))
 		}
 	}()
+	asked := questions{pipeline: p}
 	field := manifest.Field{Object: manifest.Key{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "default", Name: "eg"}}
 	for reloading := true; reloading; {
 		select {
@@ -200,11 +202,11 @@ func TestPlacesWhileReloading(t *testing.T) {
 			reloading = false
 		default:
 		}
-		if at := p.places([]manifest.Field{field}); at[0].File != "a.yaml" || at[0].Line < 1 {
+		if at := asked.Places([]manifest.Field{field}); at[0].File != "a.yaml" || at[0].Line < 1 {
 			t.Fatalf("got %+v", at)
 		}
 	}
-	if at := p.places([]manifest.Field{field}); at[0].Line != 21 {
+	if at := asked.Places([]manifest.Field{field}); at[0].Line != 21 {
 		t.Errorf("after the last reload: line %d, want 21", at[0].Line)
 	}
 }
@@ -213,7 +215,7 @@ func TestPlacesWhileReloading(t *testing.T) {
 func TestAReloadIsToldWhatChanged(t *testing.T) {
 	p, _, _ := newTestPipeline(t)
 	p.reload(tree(oneGateway))
-	changes := new(server.Changes)
+	changes := new(admin.Changes)
 	p.asked = append(p.asked, changes)
 	p.reload(tree(strings.Replace(oneGateway, "name: eg", "name: other", 1)))
 	if changes.SetCount != 1 || changes.RemovedCount != 1 || changes.Set[0].Name != "other" || changes.Removed[0].Name != "eg" {
@@ -236,7 +238,7 @@ func TestTheLineOfAReloadNamesWhatChanged(t *testing.T) {
 	}
 	log.Reset()
 	p.reload(tree(text))
-	p.asked = []*server.Changes{new(server.Changes)}
+	p.asked = []*admin.Changes{new(admin.Changes)}
 	p.reload(tree(text))
 	if got := strings.Count(log.String(), `"level":"info"`); got != 1 || strings.Count(log.String(), `"level":"debug"`) != 1 {
 		t.Errorf("%d lines of level info, want one, and one of debug:\n%s", got, log)

@@ -1,4 +1,4 @@
-package server
+package admin
 
 import (
 	"net"
@@ -6,17 +6,14 @@ import (
 	"net/http/pprof"
 )
 
-// addProfiles adds the profiles of this process, for `go tool pprof`: Options.Profile.
+// addProfiles adds the profiles of this process, for `go tool pprof`.
 // They are there on loopback and unix sockets alone, wherever the other pages are, as
 // taking one costs time; a browser's page may not ask for them.
 //
 // Only the binary form is given: as text, a dump of goroutines shows the arguments of
 // functions. The command line and the table of symbols are left out: the one may name
 // what is nobody's business, and the profiles bring their symbols with them.
-func (s *Server) addProfiles(pages *http.ServeMux, address net.Addr) {
-	if !s.options.Profile {
-		return
-	}
+func addProfiles(pages *http.ServeMux, address net.Addr) {
 	pages.Handle("/debug/pprof/profile", localTool(http.HandlerFunc(pprof.Profile), address))
 	pages.Handle("/debug/pprof/trace", localTool(http.HandlerFunc(pprof.Trace), address))
 	for _, name := range []string{"allocs", "goroutine", "heap"} {

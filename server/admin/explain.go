@@ -1,4 +1,4 @@
-package server
+package admin
 
 import (
 	"net/http"
@@ -6,20 +6,18 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// explainPage tells what is done with a request: ?method=&url=&header=&gateway=,
+// explain tells what is done with a request: ?method=&url=&header=&gateway=,
 // header as "name: value" and as often as need be. It answers for what was
 // published last, whether or not each Envoy has it yet; the places are those of
 // the folder as it was read last. A question without an answer gets 400.
-func (s *Server) explainPage(w http.ResponseWriter, r *http.Request) {
-	facts, view := explain.Facts{Places: s.options.Places, Outlines: s.options.Outlines, Labels: s.options.Labels}, (func() *ir.View)(nil)
-	s.locked(func() {
-		view, facts.Problems = s.view, s.problems
-		facts.Statuses, facts.Stale = s.board.Published()
-	})
+func (p pages) explain(w http.ResponseWriter, r *http.Request) {
+	view, facts := p.Loaded.Facts()
+	if p.Folder != nil {
+		facts.Places, facts.Outlines, facts.Labels = p.Folder.Places, p.Folder.Outlines, p.Folder.Labels
+	}
 	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 	if view == nil {
 		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})

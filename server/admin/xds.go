@@ -1,4 +1,4 @@
-package server
+package admin
 
 import (
 	"cmp"
@@ -28,25 +28,28 @@ import (
 // redacted stands where the content of a secret would.
 const redacted = "[redacted]"
 
-// xdsDump is the page /api/v1/xds.
-type xdsDump struct {
-	Gateways []gatewayDump `json:"gateways"`
-	Streams  []streamDump  `json:"streams"`
+// XDS is the page /api/v1/xds.
+type XDS struct {
+	Gateways []Gateway `json:"gateways"`
+	Streams  []Stream  `json:"streams"`
 }
 
-type gatewayDump struct {
+// Gateway is what the Envoys of a Gateway are to hold.
+type Gateway struct {
 	Name string `json:"name"`
 	// Resources are by type, then sorted by name.
-	Resources map[string][]resourceDump `json:"resources"`
+	Resources map[string][]Resource `json:"resources"`
 }
 
-type resourceDump struct {
+// Resource is an xDS resource; of a secret, Config has only what everybody may know.
+type Resource struct {
 	Name    string          `json:"name"`
 	Version string          `json:"version"`
 	Config  json.RawMessage `json:"config"`
 }
 
-type streamDump struct {
+// Stream is the discovery stream of a connected Envoy.
+type Stream struct {
 	ID      uint64 `json:"id"`
 	Node    string `json:"node"`
 	Cluster string `json:"cluster"`
@@ -58,19 +61,21 @@ type streamDump struct {
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`
 	// Types are by type: figures, and what was rejected.
-	Types map[string]ledgerDump `json:"types"`
+	Types map[string]TypeState `json:"types"`
 }
 
-type ledgerDump struct {
+// TypeState is what a stream has of the resources of one type.
+type TypeState struct {
 	// Acked counts the resources that the Envoy holds, Pending those that are to
 	// be sent or answered, Removing those that wait until nothing uses them.
-	Acked    int            `json:"acked"`
-	Pending  int            `json:"pending"`
-	Removing int            `json:"removing"`
-	Rejected []rejectedDump `json:"rejected,omitempty"`
+	Acked    int        `json:"acked"`
+	Pending  int        `json:"pending"`
+	Removing int        `json:"removing"`
+	Rejected []Rejected `json:"rejected,omitempty"`
 }
 
-type rejectedDump struct {
+// Rejected is a resource that an Envoy rejected, with its words.
+type Rejected struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// Held is the version that the Envoy serves on with, "" when it has none.
@@ -78,43 +83,20 @@ type rejectedDump struct {
 	Words string `json:"words"`
 }
 
-func (s *Server) xdsPage(w http.ResponseWriter, _ *http.Request) {
-	gateways, streams := s.snapshot()
-	dump := xdsDump{Gateways: []gatewayDump{}, Streams: streams}
+func (p pages) xds(w http.ResponseWriter, _ *http.Request) {
+	gateways, streams := p.Envoys.Resources()
+	dump := XDS{Gateways: []Gateway{}, Streams: streams}
 	for _, gateway := range slices.Sorted(maps.Keys(gateways)) {
 		dump.Gateways = append(dump.Gateways, dumpGateway(gateway, gateways[gateway]))
 	}
 	answer(w, http.StatusOK, dump)
 }
 
-// snapshot takes what the page needs under the lock; entries are never changed,
-// so they are rendered after it.
-func (s *Server) snapshot() (map[string][]*entry, []streamDump) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	gateways := map[string][]*entry{}
-	streams := dumpStreams(nil, s.union)
-	for gateway, c := range s.scopes {
-		streams = dumpStreams(streams, c)
-		if !c.known {
-			continue
-		}
-		gateways[gateway] = []*entry{}
-		for _, names := range c.target {
-			for _, owners := range names {
-				gateways[gateway] = append(gateways[gateway], owners[0].entry)
-			}
-		}
-	}
-	slices.SortFunc(streams, func(a, b streamDump) int { return cmp.Compare(a.ID, b.ID) })
-	return gateways, streams
-}
-
-func dumpGateway(name string, entries []*entry) gatewayDump {
-	slices.SortFunc(entries, func(a, b *entry) int { return cmp.Compare(a.Name, b.Name) })
-	dump := gatewayDump{Name: name, Resources: map[string][]resourceDump{}}
+func dumpGateway(name string, entries []*xds.Resource) Gateway {
+	slices.SortFunc(entries, func(a, b *xds.Resource) int { return cmp.Compare(a.Name, b.Name) })
+	dump := Gateway{Name: name, Resources: map[string][]Resource{}}
 	for _, e := range entries {
-		typ := shortType(e.Type)
+		typ := xds.ShortType(e.Type)
 		dump.Resources[typ] = append(dump.Resources[typ], dumpResource(e))
 	}
 	return dump
@@ -124,13 +106,13 @@ func dumpGateway(name string, entries []*entry) gatewayDump {
 // whether two are the same, too few to try guesses against.
 const sumPrefix = 12
 
-func dumpResource(e *entry) resourceDump {
-	return resourceDump{e.Name, shownVersion(e.Resource), config(e)}
+func dumpResource(e *xds.Resource) Resource {
+	return Resource{e.Name, ShownVersion(e), ConfigJSON(e)}
 }
 
-// shownVersion is a resource's version, and of a secret's only the beginning: it is
+// ShownVersion returns a resource's version, and of a secret's only the beginning: it is
 // a sum of the content.
-func shownVersion(r *xds.Resource) string {
+func ShownVersion(r *xds.Resource) string {
 	if r.Type == xds.SecretType {
 		return r.Version[:min(len(r.Version), sumPrefix)]
 	}
@@ -157,8 +139,9 @@ func dumpSecret(body []byte) secretDump {
 	return secretDump{Secret: redacted, SHA256: hex.EncodeToString(sum[:])[:sumPrefix]}
 }
 
-// config renders a resource in protobuf JSON, and of a secret what secretDump has.
-func config(e *entry) json.RawMessage {
+// ConfigJSON returns a resource as protobuf JSON, and of a secret only the public parts of its
+// certificate.
+func ConfigJSON(e *xds.Resource) json.RawMessage {
 	if e.Type == xds.SecretType {
 		return mustJSON(dumpSecret(e.Body))
 	}
@@ -178,31 +161,4 @@ func mustJSON(value any) json.RawMessage {
 		panic(err) // only strings are given
 	}
 	return text
-}
-
-func dumpStreams(to []streamDump, c *scope) []streamDump {
-	if to == nil {
-		to = []streamDump{}
-	}
-	for st := range c.streams {
-		dump := streamDump{
-			ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
-			Known: c.known, Connected: st.opened.UTC(), Types: map[string]ledgerDump{},
-		}
-		for typ, l := range st.ledgers {
-			dump.Types[shortType(typ)] = l.dump()
-		}
-		to = append(to, dump)
-	}
-	return to
-}
-
-func (l *ledger) dump() ledgerDump {
-	dump := ledgerDump{Acked: l.held.size, Pending: l.due.size() + l.awaited, Removing: len(l.gone.in)}
-	for _, name := range slices.Sorted(maps.Keys(l.rejected.of)) {
-		r := l.rejected.of[name]
-		held, _ := l.held.get(name)
-		dump.Rejected = append(dump.Rejected, rejectedDump{name, r.version, held, r.words})
-	}
-	return dump
 }

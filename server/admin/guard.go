@@ -1,50 +1,12 @@
-package server
+package admin
 
 import (
-	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/gatefold/gatefold/store/visible"
 )
-
-// admin makes the pages: JSON but for the metrics, GET only but for the reload
-// (docs/design/status.md).
-func (s *Server) admin(address net.Addr) http.Handler {
-	pages := http.NewServeMux()
-	pages.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, word{Status: "ok"})
-	})
-	pages.HandleFunc("/readyz", s.readyPage)
-	pages.Handle("/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
-	pages.HandleFunc("/api/v1/problems", s.problemsPage)
-	pages.HandleFunc("/api/v1/xds", oneAtATime(dumpWait, s.xdsPage))
-	pages.HandleFunc("/api/v1/explain", s.explainPage)
-	pages.HandleFunc("/api/v1/transport", s.transportPage)
-	pages.HandleFunc("/api/v1/envoys", s.envoysPage)
-	pages.HandleFunc("/api/v1/status", s.statusPage)
-	pages.HandleFunc("/api/v1/status/{kind}", s.statusPage)
-	pages.HandleFunc("/api/v1/status/{kind}/{name}", s.statusPage) // cluster-scoped
-	pages.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", s.statusPage)
-	pages.HandleFunc(reloadPath, s.reloadPage)
-	s.addProfiles(pages, address)
-	pages.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, http.StatusNotFound, word{Error: "there is no page " + r.URL.Path})
-	})
-	return guard(pages, address)
-}
-
-// word is the answer of a page that has nothing to show.
-type word struct {
-	Status string `json:"status,omitempty"`
-	Error  string `json:"error,omitempty"`
-}
 
 // guard lets only reading requests and reloads pass, none that a page of another site makes
 // a browser send, and over loopback only those that name it: a web page that makes its own name point here (DNS rebinding)
@@ -57,7 +19,7 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
 		case fromElsewhere(r):
 			answer(w, http.StatusForbidden, word{Error: "a page of another site may not read these pages"})
-		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != reloadPath:
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != ReloadPath:
 			w.Header().Set("Allow", "GET, HEAD")
 			answer(w, http.StatusMethodNotAllowed, word{Error: r.Method + " is not allowed: these pages are for reading"})
 		default:
@@ -72,7 +34,7 @@ const dumpWait = 5 * time.Second
 // oneAtATime lets one client have a large page at a time, which is held in memory until the
 // client has read it; others are sent away after a wait.
 func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
-	turn := make(turns, 1)
+	turn := make(chan struct{}, 1)
 	return func(w http.ResponseWriter, r *http.Request) {
 		late := time.NewTimer(wait)
 		defer late.Stop()
@@ -118,40 +80,4 @@ func namesAddress(host string) bool {
 	}
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil || host == "localhost"
-}
-
-// answer writes body as JSON. An error of the client's connection is nobody's.
-func answer(w http.ResponseWriter, code int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	encoder := json.NewEncoder(visible.NewWriter(w))
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(body)
-}
-
-func (s *Server) readyPage(w http.ResponseWriter, _ *http.Request) {
-	if why := s.unready(); why != "" {
-		answer(w, http.StatusServiceUnavailable, word{Error: why})
-		return
-	}
-	answer(w, http.StatusOK, word{Status: "ready"})
-}
-
-// unloaded says that nothing is published yet, why where that is known, and how many Envoys
-// wait for it; "" later.
-func (s *Server) unloaded() (words string) {
-	s.locked(func() {
-		if !s.published {
-			words = "nothing has been loaded yet"
-			if s.awaits != "" {
-				words += ": " + s.awaits
-			}
-		}
-	})
-	if n := s.intake.waiting.Load(); words != "" && n > 0 {
-		words += fmt.Sprintf("; Envoys that wait for it: %d", n)
-	}
-	return words
 }

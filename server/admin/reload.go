@@ -1,15 +1,14 @@
-package server
+package admin
 
 import (
-	"cmp"
 	"net/http"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// reloadPath is the one admin page that changes something (docs/design/status.md).
-const reloadPath = "/api/v1/reload"
+// ReloadPath is the one admin page that changes something (docs/design/status.md).
+const ReloadPath = "/api/v1/reload"
 
 // maxChanges is how many objects of each sort Changes names.
 const maxChanges = 100
@@ -34,20 +33,20 @@ func (c *Changes) Add(change store.Change) {
 	c.Removed = append(c.Removed, change.Gone[:min(len(change.Gone), maxChanges-len(c.Removed))]...)
 }
 
-// reloadAnswer is what the page answers to a reload that was applied.
-type reloadAnswer struct {
+// Reloaded is what the page answers to a reload that was applied.
+type Reloaded struct {
 	Status string `json:"status"`
 	Changes
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 }
 
-// reloadPage applies the folder again: POST, with allow-empty=true also when that serves
+// reload applies the folder again: POST, with allow-empty=true also when that serves
 // nothing in place of a frozen folder. It answers when the folder is published, with what
 // changed; 409 with the reason when it is still frozen, or not there yet; 500 when a
 // mistake in gatefold kept it from being applied; and 503 when gatefold stops. It waits no longer
 // than its client. A browser may not reload.
-func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
+func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):
 		answer(w, http.StatusForbidden, word{Error: "a browser may not reload"})
@@ -56,31 +55,35 @@ func (s *Server) reloadPage(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
 		answer(w, http.StatusMethodNotAllowed, word{Error: "reload by POST"})
 		return
-	case s.options.Reload == nil:
+	case p.Folder == nil:
 		answer(w, http.StatusNotFound, word{Error: "nothing here can be reloaded"})
 		return
 	case !onlyQuery(w, r, "allow-empty"):
 		return
 	}
-	s.forgive()
-	changes, err := s.options.Reload(r.Context(), r.URL.Query().Get("allow-empty") == "true")
+	p.Envoys.Forgive()
+	changes, err := p.Folder.Reload(r.Context(), r.URL.Query().Get("allow-empty") == "true")
 	if err != nil {
 		answer(w, http.StatusServiceUnavailable, word{Error: "gatefold stops, and the reload was not waited for"})
 		return
 	}
-	applied := reloadAnswer{Status: "reloaded", Changes: changes}
-	var hold string
-	var failed bool
-	s.locked(func() {
-		hold, failed = cmp.Or(s.hold, s.awaits), s.failed
-		applied.Errors, applied.Warnings = s.severities[manifest.Error], s.severities[manifest.Warning]
-	})
+	outcome := p.Loaded.Outcome()
 	switch {
-	case failed:
+	case outcome.Failed:
 		answer(w, http.StatusInternalServerError, word{Error: "a mistake in gatefold kept the change from being applied; what was served before is served; see the log of gatefold"})
-	case hold != "":
-		answer(w, http.StatusConflict, word{Error: hold})
+	case outcome.Waits != "":
+		answer(w, http.StatusConflict, word{Error: outcome.Waits})
 	default:
-		answer(w, http.StatusOK, applied)
+		answer(w, http.StatusOK, Reloaded{Status: "reloaded", Changes: changes, Errors: outcome.Errors, Warnings: outcome.Warnings})
 	}
+}
+
+// Outcome is how a reload ended.
+type Outcome struct {
+	// Waits says why the folder is frozen, or what is missing before its first load.
+	Waits string
+	// Failed reports that a mistake of ours kept the folder from being applied.
+	Failed bool
+	// Errors and Warnings count the problems that the folder has.
+	Errors, Warnings int
 }

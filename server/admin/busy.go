@@ -1,0 +1,44 @@
+package admin
+
+import (
+	"fmt"
+	"time"
+)
+
+// Busy reports which step of a change is running. It is zero between two changes.
+type Busy struct {
+	// Step is the running step: one of BusySteps.
+	Step string
+	// Took is how long the step has been running.
+	Took time.Duration
+	// Behind is how long the newest change of the folder has waited to be applied.
+	Behind time.Duration
+}
+
+const (
+	// BusyAlarm is how long a step may take before it is reported.
+	BusyAlarm = 10 * time.Second
+	// busyUnready is how long a change may take before /readyz says that a new Envoy should not
+	// rely on what it is given: that is older than the folder.
+	busyUnready = time.Minute
+)
+
+// BusySteps returns the steps from a change of the folder to its publication, in order.
+func BusySteps() []string { return []string{"store", "translate", "locate", "publish"} }
+
+// Words says which step takes too long; "" when none does.
+func (b Busy) Words() string {
+	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
+		return ""
+	}
+	return fmt.Sprintf("gatefold has been busy with the step %s for %d s; it still serves what it served before, and applies no later edit until the step has ended",
+		b.Step, int(max(b.Took, b.Behind).Seconds()))
+}
+
+// Unready says why a new Envoy should not rely on what it is given; "" when it may.
+func (b Busy) Unready() string {
+	if b.Step == "" || b.Behind < busyUnready {
+		return ""
+	}
+	return b.Words()
+}

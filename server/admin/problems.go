@@ -1,0 +1,80 @@
+package admin
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// ProblemList is the page /api/v1/problems.
+type ProblemList struct {
+	// Unloaded says that nothing has been loaded yet, and how many Envoys wait for it.
+	Unloaded string `json:"unloaded,omitempty"`
+	// Hold says why the folder is frozen, and what to do.
+	Hold string `json:"hold,omitempty"`
+	// Busy says which step has been under way for long, and what that means.
+	Busy string `json:"busy,omitempty"`
+	// State says why what serves cannot be saved for a restart.
+	State string `json:"state,omitempty"`
+	// Problems are left out where they are nil; the page has an empty list.
+	Problems []manifest.Problem `json:"problems,omitzero"`
+}
+
+// problems lists the problems, with ?namespace= those of its objects.
+func (p pages) problems(w http.ResponseWriter, r *http.Request) {
+	if !onlyQuery(w, r, "namespace") {
+		return
+	}
+	list := p.Loaded.Problems()
+	if namespace := r.URL.Query().Get("namespace"); namespace != "" {
+		list.Problems = slices.DeleteFunc(slices.Clone(list.Problems), func(p manifest.Problem) bool { return p.Object.Namespace != namespace })
+	}
+	if list.Problems == nil {
+		list.Problems = []manifest.Problem{}
+	}
+	answer(w, http.StatusOK, list)
+}
+
+// status lists the objects that the path and ?namespace= name. It answers 400 to an
+// unknown kind or query, and 404 to an object that gatefold reports nothing of.
+func (p pages) status(w http.ResponseWriter, r *http.Request) {
+	if !onlyQuery(w, r, "namespace") {
+		return
+	}
+	kind, namespace, name := r.PathValue("kind"), r.PathValue("namespace"), r.PathValue("name")
+	if asked := r.URL.Query().Get("namespace"); asked != "" && namespace == "" {
+		namespace = asked
+	}
+	filter, err := board.NewFilter(kind, namespace, name)
+	if err != nil {
+		answer(w, http.StatusBadRequest, word{Error: err.Error()})
+		return
+	}
+	list := p.Board.List(filter.Picks)
+	if name != "" && len(list.Items) == 0 {
+		answer(w, http.StatusNotFound, word{Error: p.Board.Missing(filter)})
+		return
+	}
+	answer(w, http.StatusOK, list)
+}
+
+// onlyQuery answers 400 to a query that has other names than these: a filter that is
+// misspelt must not show everything.
+func onlyQuery(w http.ResponseWriter, r *http.Request, names ...string) (ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		message := fmt.Sprintf("unknown query parameter %q", name)
+		if like := manifest.Nearest(name, names); like != "" {
+			message += fmt.Sprintf(" (did you mean %s?)", like)
+		}
+		answer(w, http.StatusBadRequest, word{Error: message})
+		return false
+	}
+	return true
+}

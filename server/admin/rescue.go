@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+)
+
+// rescued returns a handler that answers 500 in place of a page that panics. The panic is
+// a mistake in gatefold: it is logged with its stack and counted, and no other request
+// notices. When the page has begun its answer, the connection is closed, so that the
+// client does not take half an answer for a whole one.
+func (p pages) rescued(mux http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tracked := &trackedWriter{ResponseWriter: w}
+		defer func() {
+			switch mistake := recover(); {
+			case mistake == nil:
+			case isAbort(mistake):
+				panic(mistake)
+			default:
+				p.reportPanic(r, mistake)
+				tracked.fail()
+			}
+		}()
+		mux.ServeHTTP(tracked, r)
+	})
+}
+
+// isAbort reports whether a handler only asks net/http to close the connection.
+func isAbort(mistake any) bool {
+	err, ok := mistake.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
+}
+
+// reportPanic logs the path alone: a query may hold headers of a user's request.
+func (p pages) reportPanic(r *http.Request, mistake any) {
+	p.Panics.Inc()
+	p.Log.Error().Str("method", r.Method).Str("page", r.URL.Path).
+		Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
+		Msg("internal error: an admin page panicked and answered 500; gatefold still serves; please report it")
+}
+
+// trackedWriter knows whether the answer has begun.
+type trackedWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *trackedWriter) WriteHeader(code int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *trackedWriter) Write(data []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *trackedWriter) fail() {
+	if w.begun {
+		panic(http.ErrAbortHandler)
+	}
+	answer(w, http.StatusInternalServerError, word{Error: "internal error; the log of gatefold has the details"})
+}

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatefold/gatefold/server/admin"
+)
+
+// busyFigures tell how long each step has taken so far.
+type busyFigures struct {
+	ask  func() admin.Busy
+	desc *prometheus.Desc
+}
+
+func newBusyFigures(ask func() admin.Busy) *busyFigures {
+	return &busyFigures{ask, prometheus.NewDesc("gatefold_pipeline_busy_seconds",
+		"How long the step that is under way has taken so far, by step; 0 for the others.", []string{"step"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (f *busyFigures) Describe(to chan<- *prometheus.Desc) { to <- f.desc }
+
+// Collect implements prometheus.Collector.
+func (f *busyFigures) Collect(to chan<- prometheus.Metric) {
+	now := f.ask()
+	for _, step := range admin.BusySteps() {
+		seconds := 0.0
+		if step == now.Step {
+			seconds = now.Took.Seconds()
+		}
+		to <- prometheus.MustNewConstMetric(f.desc, prometheus.GaugeValue, seconds, step)
+	}
+}

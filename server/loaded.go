@@ -1,0 +1,148 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// loaded is what the folder came to, for the admin pages (admin.Loaded). It has a lock of its own,
+// which is taken after Server.mu, and before the board's: so the view and the statuses that explain
+// answers from are of one moment.
+type loaded struct {
+	folder  admin.Folder // nil where there is none
+	board   *board.Board
+	metrics *metrics
+	waiting func() int64 // the streams that wait for the first load
+
+	mu        sync.Mutex
+	published bool
+	problems  []manifest.Problem
+	errors    int
+	warnings  int
+	view      func() *ir.View // of the newest Result; nil before the first
+	hold      string
+	awaits    string // what the first load waits for
+	failed    bool   // a mistake of ours kept the last reload from being applied
+	unsaved   string // why what serves cannot be saved
+}
+
+// publish takes over a result, and reports whether it is the first one.
+func (l *loaded) publish(result translate.Result) (first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first = !l.published
+	l.setProblems(result.Problems)
+	l.board.Publish(result.Status, result.Stale)
+	l.view = result.View
+	l.published = true
+	return first
+}
+
+// setProblems takes over the problems, and counts them.
+func (l *loaded) setProblems(problems []manifest.Problem) {
+	if l.published && store.SameProblems(problems, l.problems) {
+		return
+	}
+	l.problems, l.errors, l.warnings = problems, 0, 0
+	rejected := 0
+	for _, p := range problems {
+		switch p.Severity {
+		case manifest.Error:
+			l.errors++
+		case manifest.Warning:
+			l.warnings++
+		}
+		if p.Code == xds.RejectedCode {
+			rejected++
+		}
+	}
+	l.metrics.quarantine.Set(float64(rejected))
+	l.metrics.countProblems(problems)
+}
+
+// reloaded takes over how a reload ended.
+func (l *loaded) reloaded(r Reload) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hold, l.awaits, l.failed = r.Hold, r.Awaits, r.Result == "failed"
+}
+
+// setUnsaved takes over why what serves cannot be saved; "" when it can.
+func (l *loaded) setUnsaved(reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unsaved = reason
+}
+
+// busy returns what is under way.
+func (l *loaded) busy() admin.Busy {
+	if l.folder == nil {
+		return admin.Busy{}
+	}
+	return l.folder.Busy()
+}
+
+// unloaded says that nothing is published yet, why where that is known, and how many Envoys
+// wait for it; "" later.
+func (l *loaded) unloaded() string {
+	l.mu.Lock()
+	published, awaits := l.published, l.awaits
+	l.mu.Unlock()
+	if published {
+		return ""
+	}
+	words := "nothing has been loaded yet"
+	if awaits != "" {
+		words += ": " + awaits
+	}
+	if n := l.waiting(); n > 0 {
+		words += fmt.Sprintf("; Envoys that wait for it: %d", n)
+	}
+	return words
+}
+
+// Unready implements admin.Loaded. The gRPC health service answers by it, too.
+func (l *loaded) Unready() string {
+	return cmp.Or(l.unloaded(), l.busy().Unready())
+}
+
+// Problems implements admin.Loaded.
+func (l *loaded) Problems() admin.ProblemList {
+	unloaded, busy := l.unloaded(), l.busy().Words()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return admin.ProblemList{Unloaded: unloaded, Hold: l.hold, Busy: busy, State: l.unsaved, Problems: l.problems}
+}
+
+// View implements admin.Loaded.
+func (l *loaded) View() func() *ir.View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.view
+}
+
+// Facts implements admin.Loaded.
+func (l *loaded) Facts() (view func() *ir.View, facts explain.Facts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	facts.Problems = l.problems
+	facts.Statuses, facts.Stale = l.board.Published()
+	return l.view, facts
+}
+
+// Outcome implements admin.Loaded.
+func (l *loaded) Outcome() admin.Outcome {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return admin.Outcome{Waits: cmp.Or(l.hold, l.awaits), Failed: l.failed, Errors: l.errors, Warnings: l.warnings}
+}

@@ -1,0 +1,20 @@
+package xds
+
+import "path"
+
+// ShortType returns the name of a type as pages, logs and metrics have it: "Cluster".
+func ShortType(typeURL string) string {
+	switch typeURL {
+	case ClusterType:
+		return "Cluster"
+	case EndpointType:
+		return "ClusterLoadAssignment"
+	case ListenerType:
+		return "Listener"
+	case RouteType:
+		return "RouteConfiguration"
+	case SecretType:
+		return "Secret"
+	}
+	return path.Base(typeURL)
+}
