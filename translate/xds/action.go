@@ -9,7 +9,6 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -17,18 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-const (
-	// leastBackoff is the finest wait that Envoy knows.
-	leastBackoff = time.Millisecond
-	// backoffGrowth limits the exponential wait between retries.
-	backoffGrowth = 10
-	// longestBackoff stays below the longest duration that Envoy takes, 292 years,
-	// and above any that passes the schema.
-	longestBackoff = 100 * 365 * 24 * time.Hour
-	// hostSelections is how often a retry looks for an endpoint that has not failed.
-	hostSelections = 5
-	million        = 1_000_000
-)
+const million = 1_000_000
 
 // live reports whether any of a Forward's traffic has somewhere to go. All weights
 // zero, no backend, or none resolved answers 500 (Gateway API, backendRefs).
@@ -128,52 +116,6 @@ func smaller(a, b *time.Duration) *time.Duration {
 		return b
 	}
 	return a
-}
-
-func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
-	retry := action.Retry
-	if retry == nil {
-		return nil
-	}
-	policy := &routev3.RetryPolicy{
-		RetryOn:              strings.Join(retryConditions(retry), ","),
-		RetriableStatusCodes: retry.Codes,
-		NumRetries:           wrapperspb.UInt32(retry.Attempts),
-		// An attempt goes where none has failed before, if such an endpoint is
-		// found: the one that is dead must not eat up all of them.
-		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
-			Name:       "envoy.retry_host_predicates.previous_hosts",
-			ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{TypedConfig: pack(&previoushostsv3.PreviousHostsPredicate{})},
-		}},
-		HostSelectionRetryMaxAttempts: hostSelections,
-	}
-	if action.BackendTimeout != nil && *action.BackendTimeout > 0 {
-		policy.PerTryTimeout = durationpb.New(*action.BackendTimeout)
-	} else if retry.PerTry > 0 {
-		policy.PerTryTimeout = durationpb.New(retry.PerTry)
-	}
-	if retry.Backoff > 0 {
-		base := max(retry.Backoff, leastBackoff)
-		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{
-			BaseInterval: durationpb.New(base),
-			MaxInterval:  durationpb.New(min(base, longestBackoff/backoffGrowth) * backoffGrowth),
-		}
-	}
-	return policy
-}
-
-// retryConditions are those that are written, or what goes wrong before a back
-// end answers; codes are a condition of their own.
-func retryConditions(retry *ir.Retry) []string {
-	const byCode = "retriable-status-codes"
-	conditions := slices.Clone(retry.On)
-	if len(conditions) == 0 {
-		conditions = []string{"connect-failure", "refused-stream", "reset"}
-	}
-	if len(retry.Codes) > 0 && !slices.Contains(conditions, byCode) {
-		conditions = append(conditions, byCode)
-	}
-	return conditions
 }
 
 // mirrors copies requests; a mirror that could not be resolved copies nothing.

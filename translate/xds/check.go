@@ -15,6 +15,8 @@ import (
 const (
 	// refusedCode is the code of every problem of this package.
 	refusedCode = "RefusedByEnvoy"
+	// protectedCode is the code of a filter or policy that changes a protected header.
+	protectedCode = "ProtectedHeader"
 	// The limits of a regular expression, in bytes and compiled instructions
 	// (docs/design/xds.md). Envoy's own limit of 100 is lifted in the bootstrap.
 	maxRegexLength       = 1024
@@ -28,13 +30,6 @@ const (
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
-}
-
-func check(rule *ir.Rule) []manifest.Problem {
-	c := checker{rule: rule}
-	c.match(&rule.Match)
-	c.action(&rule.Action)
-	return c.problems
 }
 
 // place names a part of the rule's own object. The last two numbers of Position
@@ -257,4 +252,18 @@ func shorten(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// protectedFault returns why a filter or policy must not set, add or remove the header,
+// and what to do; both "" if it may.
+func protectedFault(name string, remove bool) (fault, hint string) {
+	switch {
+	case isProtected(name):
+		return fmt.Sprintf("header %q belongs to the connection: Envoy alone may write it, "+
+			"as a wrong value would mix up the messages of different users", shorten(name)), "remove it from the list"
+	case isEnvoyHeader(name) && !remove:
+		return fmt.Sprintf("header %q steers Envoy and cannot be set or added", shorten(name)),
+			"use the fields of HTTPRoute and TrafficPolicy, such as timeouts and retry"
+	}
+	return "", ""
 }

@@ -38,20 +38,3 @@ func (c *checker) authStatus(field string, status uint32) {
 		c.refuse(field, fmt.Sprintf("Envoy cannot answer with status %d", status), "take a usual one, such as 403 or 503")
 	}
 }
-
-const streamedBoth = "FULL_DUPLEX_STREAMED"
-
-// processingMode refuses what Envoy refuses of a mode.
-func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
-	if mode == nil {
-		return
-	}
-	for _, side := range []struct{ name, body, trailers string }{
-		{"request", mode.RequestBody, mode.RequestTrailers},
-		{"response", mode.ResponseBody, mode.ResponseTrailers},
-	} {
-		if side.body == streamedBoth && side.trailers != "SEND" {
-			c.refuse(field+"."+side.name+"TrailerMode", streamedBoth+" wants the trailers too", "set "+side.name+"TrailerMode: SEND")
-		}
-	}
-}

@@ -72,11 +72,3 @@ func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	host.sum = sums.sum()
 	return host
 }
-
-// wrap encodes a message as the field of another.
-func wrap(field protowire.Number, body []byte) []byte {
-	out := make([]byte, 0, len(body)+perEntryOverhead)
-	return append(appendHeader(out, field, len(body)), body...)
-}
-
-func text(field protowire.Number, value string) []byte { return wrap(field, []byte(value)) }

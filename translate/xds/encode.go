@@ -1,13 +1,10 @@
 package xds
 
 import (
-	"fmt"
 	"slices"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -17,7 +14,6 @@ import (
 const (
 	virtualHostRoutes              protowire.Number = 3
 	routeConfigurationVirtualHosts protowire.Number = 2
-	perEntryOverhead                                = 8 // tag and length
 )
 
 // Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts, so that
@@ -90,38 +86,13 @@ func routeSettings() *routev3.RouteConfiguration {
 	}
 }
 
-// appendRepeated appends encoded messages as elements of a repeated field.
-func appendRepeated(body []byte, field protowire.Number, elements [][]byte) []byte {
-	size := len(body)
-	for _, element := range elements {
-		size += len(element) + perEntryOverhead
-	}
-	grown := append(make([]byte, 0, size), body...)
-	for _, element := range elements {
-		grown = append(appendHeader(grown, field, len(element)), element...)
-	}
-	return grown
-}
-
-// appendHeader appends what stands before an encoded message of that size.
-func appendHeader(body []byte, field protowire.Number, size int) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
-}
-
-// marshal encodes a message of our own making: equal messages, equal bytes. Text
-// from the user that cannot be encoded is found by check before.
-func marshal(message proto.Message) []byte {
-	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
-	if err != nil {
-		panic(fmt.Sprintf("xds: encode %T: %v", message, err))
-	}
-	return body
-}
-
-// pack puts a message into an Any.
-func pack(message proto.Message) *anypb.Any {
-	return &anypb.Any{
-		TypeUrl: "type.googleapis.com/" + string(message.ProtoReflect().Descriptor().FullName()),
-		Value:   marshal(message),
-	}
+// Misdirected encodes a virtual host that answers 421: the host is another
+// listener's, and the client should ask for it over a connection of its own (RFC
+// 9110, section 15.5.20).
+func Misdirected(domain string) Host {
+	return HostOf(marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, Routes: []*routev3.Route{{
+		Name:   "misdirected",
+		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
+		Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 421}},
+	}}}))
 }

@@ -1,17 +1,9 @@
 package xds
 
 import (
-	"slices"
-	"sync"
-
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
-	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
-	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	chainv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/filter_chain/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -74,39 +66,6 @@ type message interface {
 	ValidateAll() error
 }
 
-// httpFilters returns the chain in its order: those of the fields of policies, and then
-// those for the routes' own settings.
-func httpFilters() []httpFilter {
-	rows := fields()
-	filters := make([]httpFilter, 0, len(rows)+2) // and locationFilter, and one for upgrades
-	for _, f := range rows {
-		if f.filter.name != "" {
-			f.filter.field = f.name
-			filters = append(filters, f.filter)
-		}
-	}
-	return append(filters, locationFilter())
-}
-
-// httpFilterChain returns the chain of a listener: the same for all.
-func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
-
-// upgradeFilterChain returns the chain for WebSockets. All filters that are for them, too,
-// keep their places, so that a policy which rejects a request rejects its upgrade, too.
-func upgradeFilterChain() []*hcmv3.HttpFilter {
-	var filters []httpFilter
-	for _, filter := range httpFilters() {
-		switch {
-		case filter.noUpgrades:
-		case filter.upgradeService != nil:
-			filters = append(filters, filter.forUpgrades())
-		default:
-			filters = append(filters, filter)
-		}
-	}
-	return chainOf(filters)
-}
-
 // forUpgrades returns the filter with upgradeService.
 func (f *httpFilter) forUpgrades() httpFilter {
 	filter := *f
@@ -114,109 +73,12 @@ func (f *httpFilter) forUpgrades() httpFilter {
 	return filter
 }
 
-// configurable returns the filters of both chains, which routes and hosts configure. They are
-// shared: do not change them.
-var configurable = sync.OnceValue(func() []httpFilter {
-	filters := httpFilters()
-	for _, filter := range filters {
-		if filter.upgradeService != nil {
-			filters = append(filters, filter.forUpgrades())
-		}
-	}
-	return filters
-})
-
-func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
-	var chain []*hcmv3.HttpFilter
-	for _, filter := range filters {
-		for _, name := range places(filter) {
-			chain = append(chain, &hcmv3.HttpFilter{
-				Name: name, Disabled: true,
-				ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.chain())},
-			})
-		}
-	}
-	return append(chain, &hcmv3.HttpFilter{
-		Name:       "envoy.filters.http.router",
-		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&routerv3.Router{})},
-	})
+// chainWith returns a chain of one filter, of a name.
+func chainWith(name string, filter message) message {
+	return &chainv3.FilterChainConfigPerRoute{FilterChain: &chainv3.FilterChain{
+		Filters: []*corev3.TypedExtensionConfig{{Name: name, TypedConfig: pack(filter)}},
+	}}
 }
 
-// places returns the names of a filter in the chain: one for virtual hosts, if a policy has
-// it, and one for routes.
-func places(filter httpFilter) []string {
-	if filter.field == "" {
-		return []string{routeName(filter)}
-	}
-	return []string{hostName(filter), routeName(filter)}
-}
-
-// routeFilters turns on the filters that a route's extras need, and off those of
-// its virtual host that it replaces.
-func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
-	configs := filters(extras, routeName)
-	if extras == nil || len(extras.Replaced) == 0 {
-		return configs
-	}
-	for _, filter := range configurable() {
-		if slices.Contains(extras.Replaced, filter.field) {
-			configs[hostName(filter)] = pack(&routev3.FilterConfig{Disabled: true})
-		}
-	}
-	return configs
-}
-
-// filters returns the configurations of the filters that extras need, by the names of their
-// places.
-func filters(extras *ir.Extras, place func(httpFilter) string) map[string]*anypb.Any {
-	if extras == nil {
-		return nil
-	}
-	configs := map[string]*anypb.Any{}
-	for _, filter := range configurable() {
-		name := place(filter)
-		if config := filter.config(extras, name); config != nil {
-			configs[name] = pack(config)
-		}
-		if filter.context == nil {
-			continue
-		}
-		if context := filter.context(extras); context != nil {
-			configs[serviceFilter(name)] = pack(context)
-		}
-	}
-	return configs
-}
-
-// percentage is a share that no runtime key changes.
-func percentage(percent uint32) *corev3.RuntimeFractionalPercent {
-	return &corev3.RuntimeFractionalPercent{
-		DefaultValue: &typev3.FractionalPercent{Numerator: percent, Denominator: typev3.FractionalPercent_HUNDRED},
-	}
-}
-
-func stringMatchers(list []ir.StringMatch) []*matcherv3.StringMatcher {
-	var matchers []*matcherv3.StringMatcher
-	for _, match := range list {
-		matchers = append(matchers, stringMatcher(match))
-	}
-	return matchers
-}
-
-func stringMatcher(match ir.StringMatch) *matcherv3.StringMatcher {
-	m := &matcherv3.StringMatcher{IgnoreCase: match.IgnoreCase}
-	switch match.Kind {
-	case ir.StringExact:
-		m.MatchPattern = &matcherv3.StringMatcher_Exact{Exact: match.Value}
-	case ir.StringPrefix:
-		m.MatchPattern = &matcherv3.StringMatcher_Prefix{Prefix: match.Value}
-	case ir.StringSuffix:
-		m.MatchPattern = &matcherv3.StringMatcher_Suffix{Suffix: match.Value}
-	case ir.StringContains:
-		m.MatchPattern = &matcherv3.StringMatcher_Contains{Contains: match.Value}
-	case ir.StringRegex:
-		m.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: regex(match.Value)}
-		m.IgnoreCase = false
-	}
-	return m
-}
+// serviceFilter returns the name of the one filter in the chain of a filter.
+func serviceFilter(filter string) string { return filter + "/service" }

@@ -43,16 +43,6 @@ func globalRateLimitFilter() httpFilter {
 
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
-// chainWith returns a chain of one filter, of a name.
-func chainWith(name string, filter message) message {
-	return &chainv3.FilterChainConfigPerRoute{FilterChain: &chainv3.FilterChain{
-		Filters: []*corev3.TypedExtensionConfig{{Name: name, TypedConfig: pack(filter)}},
-	}}
-}
-
-// serviceFilter returns the name of the one filter in the chain of a filter.
-func serviceFilter(filter string) string { return filter + "/service" }
-
 func extAuthz(extras *ir.Extras) message {
 	if extras.ExtAuth == nil {
 		return nil
@@ -270,6 +260,23 @@ func checkGlobalRateLimit(c *checker, extras *ir.Extras) {
 			at := fmt.Sprintf("%s.descriptors[%d].entries[%d]", ir.FieldGlobalRateLimit.Path(), i, j)
 			c.text(at, entry.Key)
 			c.text(at, entry.Value)
+		}
+	}
+}
+
+const streamedBoth = "FULL_DUPLEX_STREAMED"
+
+// processingMode refuses what Envoy refuses of a mode.
+func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
+	if mode == nil {
+		return
+	}
+	for _, side := range []struct{ name, body, trailers string }{
+		{"request", mode.RequestBody, mode.RequestTrailers},
+		{"response", mode.ResponseBody, mode.ResponseTrailers},
+	} {
+		if side.body == streamedBoth && side.trailers != "SEND" {
+			c.refuse(field+"."+side.name+"TrailerMode", streamedBoth+" wants the trailers too", "set "+side.name+"TrailerMode: SEND")
 		}
 	}
 }

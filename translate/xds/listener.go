@@ -127,3 +127,40 @@ func proxyProtocol() *listenerv3.ListenerFilter {
 		ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: pack(&proxyv3.ProxyProtocol{})},
 	}
 }
+
+// filterChain makes one chain. With TLS it takes nobody who speaks without: such a
+// connection fits no chain, and Envoy closes it at once.
+func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
+	out := &listenerv3.FilterChain{
+		Filters: []*listenerv3.Filter{{
+			Name:       "envoy.filters.network.http_connection_manager",
+			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(connectionManager(port, chain))},
+		}},
+	}
+	if chain.TLS == nil {
+		return out
+	}
+	out.Name = chain.RouteConfig
+	out.FilterChainMatch = &listenerv3.FilterChainMatch{TransportProtocol: "tls"}
+	if chain.Name != "*" {
+		out.FilterChainMatch.ServerNames = []string{chain.Name}
+	}
+	out.TransportSocket = downstreamSocket(chain.TLS)
+	return out
+}
+
+// udpListener makes the resource of a UDP port. It names one cluster, which holds the
+// backends of its route by weight: which of them there are is no matter of the
+// listener, whose update would end its sessions.
+func udpListener(port *ir.Port) *listenerv3.Listener {
+	listener := listenerOf(port)
+	listener.UdpListenerConfig = &listenerv3.UdpListenerConfig{}
+	for _, address := range append(listener.AdditionalAddresses, &listenerv3.AdditionalAddress{Address: listener.Address}) {
+		address.Address.GetSocketAddress().Protocol = corev3.SocketAddress_UDP
+	}
+	listener.ListenerFilters = []*listenerv3.ListenerFilter{{
+		Name:       "envoy.filters.udp_listener.udp_proxy",
+		ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: pack(udpProxy(port, &port.Streams[0]))},
+	}}
+	return listener
+}

@@ -5,6 +5,13 @@ package xds
 // API, HTTPRouteRule.backendRefs). The slash keeps it apart from real names.
 const NoCluster = "gatefold/unresolved"
 
+// The metadata of a route that is closed names the object for which it is: the access log
+// writes it down.
+const (
+	metadataNamespace = "gatefold.io"
+	metadataClosedBy  = "closed_by"
+)
+
 // The type URLs of the resources that Envoy is sent.
 const (
 	ListenerType = "type.googleapis.com/envoy.config.listener.v3.Listener"

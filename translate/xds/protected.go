@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,13 +8,9 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 )
 
-const (
-	// protectedCode is the code of a filter or policy that changes a protected header.
-	protectedCode = "ProtectedHeader"
-	// envoyPrefix begins the headers by which Envoys are steered, such as
-	// x-envoy-upstream-alt-stat-name, and those that Envoy writes itself.
-	envoyPrefix = "x-envoy-"
-)
+// envoyPrefix begins the headers by which Envoys are steered, such as
+// x-envoy-upstream-alt-stat-name, and those that Envoy writes itself.
+const envoyPrefix = "x-envoy-"
 
 // protectedHeaders are the headers that no filter, policy or external service may set,
 // add or remove, in lower case. They say where a message ends and what a connection is
@@ -41,20 +36,6 @@ func isProtected(name string) bool {
 // isEnvoyHeader reports whether name begins as Envoy's own headers do, in any case.
 func isEnvoyHeader(name string) bool {
 	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
-}
-
-// protectedFault returns why a filter or policy must not set, add or remove the header,
-// and what to do; both "" if it may.
-func protectedFault(name string, remove bool) (fault, hint string) {
-	switch {
-	case isProtected(name):
-		return fmt.Sprintf("header %q belongs to the connection: Envoy alone may write it, "+
-			"as a wrong value would mix up the messages of different users", shorten(name)), "remove it from the list"
-	case isEnvoyHeader(name) && !remove:
-		return fmt.Sprintf("header %q steers Envoy and cannot be set or added", shorten(name)),
-			"use the fields of HTTPRoute and TrafficPolicy, such as timeouts and retry"
-	}
-	return "", ""
 }
 
 // serviceRules limit what an external service changes: no protected header, no header of

@@ -123,7 +123,3 @@ func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.R
 
 // escapeSubstitution keeps Envoy from reading group references in plain text.
 func escapeSubstitution(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }
-
-func substitute(pattern, substitution string) *matcherv3.RegexMatchAndSubstitute {
-	return &matcherv3.RegexMatchAndSubstitute{Pattern: regex(pattern), Substitution: substitution}
-}

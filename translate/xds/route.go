@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
-
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -36,13 +34,6 @@ func Closed(rule *ir.Rule) *ir.Rule {
 	closed.Action = ir.Action{Respond: &ir.Respond{Status: rule.Match.Path.Unresolved()}}
 	return &closed
 }
-
-// The metadata of a route that is closed names the object for which it is: the access log
-// writes it down.
-const (
-	metadataNamespace = "gatefold.io"
-	metadataClosedBy  = "closed_by"
-)
 
 func newRoute(rule *ir.Rule) *routev3.Route {
 	action := pushHosts(pushDown(withExtras(rule.Action)))
@@ -139,12 +130,9 @@ func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	}
 }
 
-func stringMatch(match ir.ValueMatch) *matcherv3.StringMatcher {
-	if match.Regex {
-		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: regex(match.Value)}}
-	}
-	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: match.Value}}
+func check(rule *ir.Rule) []manifest.Problem {
+	c := checker{rule: rule}
+	c.match(&rule.Match)
+	c.action(&rule.Action)
+	return c.problems
 }
-
-// regex is matched by Envoy against the whole value.
-func regex(pattern string) *matcherv3.RegexMatcher { return &matcherv3.RegexMatcher{Regex: pattern} }

@@ -5,7 +5,6 @@ import (
 
 	cncfcorev3 "github.com/cncf/xds/go/xds/core/v3"
 	matcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	tcpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	udpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/udp/udp_proxy/v3"
@@ -70,22 +69,6 @@ func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 		out.ClusterSpecifier = &tcpv3.TcpProxy_Cluster{Cluster: weighted.Clusters[0].Name}
 	}
 	return out
-}
-
-// udpListener makes the resource of a UDP port. It names one cluster, which holds the
-// backends of its route by weight: which of them there are is no matter of the
-// listener, whose update would end its sessions.
-func udpListener(port *ir.Port) *listenerv3.Listener {
-	listener := listenerOf(port)
-	listener.UdpListenerConfig = &listenerv3.UdpListenerConfig{}
-	for _, address := range append(listener.AdditionalAddresses, &listenerv3.AdditionalAddress{Address: listener.Address}) {
-		address.Address.GetSocketAddress().Protocol = corev3.SocketAddress_UDP
-	}
-	listener.ListenerFilters = []*listenerv3.ListenerFilter{{
-		Name:       "envoy.filters.udp_listener.udp_proxy",
-		ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: pack(udpProxy(port, &port.Streams[0]))},
-	}}
-	return listener
 }
 
 func udpProxy(port *ir.Port, stream *ir.Stream) *udpv3.UdpProxyConfig {

@@ -1,60 +1,14 @@
 package xds
 
 import (
-	"path"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
-	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/translate/ir"
 )
-
-const tlsSocket = "envoy.transport_sockets.tls"
-
-// Trust makes the resource of certificates of authorities. Who uses it adds what else
-// it demands of a certificate, so that one resource serves all of them, and new
-// authorities touch neither listeners nor clusters.
-func Trust(name string, bundle *keypair.Bundle) Resource {
-	return trust(name, &tlsv3.CertificateValidationContext{TrustedCa: inline(bundle.PEM())})
-}
-
-// SystemTrust is Trust for a file that Envoy reads, now and when it is replaced. It
-// is a secret, too: an Envoy without the file takes the clusters that use it, and sends
-// them nothing, where it would refuse a cluster that names the file and go on in clear
-// text.
-func SystemTrust(name, file string) Resource {
-	return trust(name, &tlsv3.CertificateValidationContext{
-		TrustedCa:        &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: file}},
-		WatchedDirectory: &corev3.WatchedDirectory{Path: path.Dir(file)},
-	})
-}
-
-func trust(name string, context *tlsv3.CertificateValidationContext) Resource {
-	return newResource(secretType, name, marshal(&tlsv3.Secret{
-		Name: name, Type: &tlsv3.Secret_ValidationContext{ValidationContext: context},
-	}))
-}
-
-// trusting joins what a place demands with the authorities that Trust brings.
-func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.CommonTlsContext_CombinedValidationContext {
-	return &tlsv3.CommonTlsContext_CombinedValidationContext{
-		CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
-			DefaultValidationContext:         demand,
-			ValidationContextSdsSecretConfig: &tlsv3.SdsSecretConfig{Name: name, SdsConfig: adsSource()},
-		},
-	}
-}
-
-// minimumTLS is the least version that is spoken.
-func minimumTLS(version13 bool) *tlsv3.TlsParameters {
-	if version13 {
-		return &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_3}
-	}
-	return &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2}
-}
 
 // upstreamTLS is how Envoy speaks to endpoints. It offers the one protocol that it is
 // going to speak: the backend's appProtocol decides, not the handshake. Towards back

@@ -1,0 +1,42 @@
+package xds
+
+import (
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// CheckExtras returns what Envoy would reject of a policy by itself; problems name
+// fields of the policy. Policies that pass may be merged: that makes nothing new.
+func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
+	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
+	for _, f := range fields() {
+		if f.check != nil {
+			f.check(&c, extras)
+		}
+	}
+	if len(c.problems) == 0 {
+		c.messages(extras)
+	}
+	return c.problems
+}
+
+// messages checks the constraints of the filters' messages.
+func (c *checker) messages(extras *ir.Extras) {
+	for _, filter := range configurable() {
+		c.message(filter.config(extras, filter.name))
+		if filter.service != nil {
+			c.message(filter.service(extras))
+		}
+	}
+}
+
+func (c *checker) message(config message) {
+	if config == nil {
+		return
+	}
+	if err := config.ValidateAll(); err != nil {
+		c.refuse("spec", "Envoy does not accept this object: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
+	}
+}

@@ -1,0 +1,58 @@
+package xds
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// How messages are put into bytes, and into each other.
+
+// perEntryOverhead is the size of a tag and a length.
+const perEntryOverhead = 8
+
+// appendRepeated appends encoded messages as elements of a repeated field.
+func appendRepeated(body []byte, field protowire.Number, elements [][]byte) []byte {
+	size := len(body)
+	for _, element := range elements {
+		size += len(element) + perEntryOverhead
+	}
+	grown := append(make([]byte, 0, size), body...)
+	for _, element := range elements {
+		grown = append(appendHeader(grown, field, len(element)), element...)
+	}
+	return grown
+}
+
+// appendHeader appends what stands before an encoded message of that size.
+func appendHeader(body []byte, field protowire.Number, size int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
+}
+
+// marshal encodes a message of our own making: equal messages, equal bytes. Text
+// from the user that cannot be encoded is found by check before.
+func marshal(message proto.Message) []byte {
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		panic(fmt.Sprintf("xds: encode %T: %v", message, err))
+	}
+	return body
+}
+
+// pack puts a message into an Any.
+func pack(message proto.Message) *anypb.Any {
+	return &anypb.Any{
+		TypeUrl: "type.googleapis.com/" + string(message.ProtoReflect().Descriptor().FullName()),
+		Value:   marshal(message),
+	}
+}
+
+// wrap encodes a message as the field of another.
+func wrap(field protowire.Number, body []byte) []byte {
+	out := make([]byte, 0, len(body)+perEntryOverhead)
+	return append(appendHeader(out, field, len(body)), body...)
+}
+
+func text(field protowire.Number, value string) []byte { return wrap(field, []byte(value)) }
