@@ -92,16 +92,16 @@ func TestAPanicInSettlingCostsItsObject(t *testing.T) {
 	s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/1"), "b.yaml": route("b", "/1")}))
 	s.Applied(nil)
 	a := routeKey("a")
-	contested := s.contested
-	s.contested = nil // so that a panics, which is defined twice
+	contested := s.serving.contested
+	s.serving.contested = nil // so that a panics, which is defined twice
 	change := s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/2"), "a2.yaml": route("a", "/2"), "b.yaml": route("b", "/2"), "c.yaml": route("c", "/1")}))
 	if got := summary(change); got != "+b=/2 +c=/1 InternalError" {
 		t.Fatalf("got %q", got)
 	}
-	if p := change.Problems[0]; p.File != "a.yaml" || p.Object != a || !strings.Contains(p.Message, "still served") || s.served[a].object == nil {
-		t.Errorf("%+v, served is %v", p, s.served[a].object)
+	if p := change.Problems[0]; p.File != "a.yaml" || p.Object != a || !strings.Contains(p.Message, "still served") || s.serving.served[a].object == nil {
+		t.Errorf("%+v, served is %v", p, s.serving.served[a].object)
 	}
-	s.contested = contested
+	s.serving.contested = contested
 	if got := summary(s.Apply(treeOf(map[string]string{"a.yaml": route("a", "/2"), "b.yaml": route("b", "/3"), "c.yaml": route("c", "/1")}))); got != "+a=/2 +b=/3" {
 		t.Errorf("tried again: %q", got)
 	}
@@ -146,7 +146,7 @@ func TestWhatIsBelowASkippedDirectoryStays(t *testing.T) {
 		}
 		for i := range 3 {
 			change := s.Apply(skipped(map[string]string{"c.yaml": route("c", fmt.Sprint("/", i+2))}))
-			if got := len(s.served); got != 3 || len(change.Gone) > 0 {
+			if got := len(s.serving.served); got != 3 || len(change.Gone) > 0 {
 				t.Errorf("restart %v, edit %d: %s, %d served", restart, i, summary(change), got)
 			}
 		}

@@ -77,7 +77,7 @@ func BenchmarkCold(b *testing.B) {
 // readOnce reads and validates each document of the Tree once, keeps the results
 // as a Store does, and returns the CPU time that it took.
 func readOnce(b *testing.B, tree watcher.Tree) time.Duration {
-	r := newStore(b, Options{}).reader
+	r := newStore(b, Options{}).sources.reader
 	var parts []part
 	for f := range tree.Files.All() {
 		parts = append(parts, splitDocuments(f.Content)...)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -279,32 +278,6 @@ func (d *decoder) key(n *yaml.Node) (string, bool) {
 	}
 	d.report(n, "InvalidKey", err.Error(), hint)
 	return "", false
-}
-
-// keyName returns the text of a key: numbers and booleans become text as in
-// sigs.k8s.io/yaml.
-func keyName(n *yaml.Node) (string, error) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if n.Kind != yaml.ScalarNode {
-		return "", errors.New("a mapping or a list cannot be a key")
-	}
-	value, err := resolve(n)
-	if err != nil {
-		return "", err
-	}
-	switch v := value.(type) {
-	case string:
-		return v, nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	case float64:
-		return formatFloatKey(v), nil
-	}
-	return "", errors.New(quote(n.Value) + " cannot be a key")
 }
 
 // scalar returns the value of a scalar as it is in JSON.

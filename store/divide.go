@@ -15,7 +15,7 @@ import (
 // divide returns the edits that can be applied now, and those that wait: with a file that is not
 // read to its end, or with objects of a namespace that such a file may define objects of, or that
 // refer to a namespace which it has objects of, and so on.
-func (s *Store) divide(edits []edit) (ready, waiting []edit) {
+func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))
 	var queue []int
 	for i, e := range edits {
@@ -40,7 +40,7 @@ func (s *Store) divide(edits []edit) (ready, waiting []edit) {
 		queue = queue[1:]
 		join := func(namespaces map[string]struct{}, with map[string][]int) {
 			for namespace := range namespaces {
-				if !s.admits(e.path, manifest.Key{Namespace: namespace}) {
+				if !s.fence.admits(e.path, manifest.Key{Namespace: namespace}) {
 					continue
 				}
 				for _, i := range with[namespace] {
@@ -79,7 +79,7 @@ func (f *file) unread() bool {
 // namespacesOf returns the namespaces of the objects that are known of a file, before an edit and
 // after it; "" is that of GatewayClasses. A Namespace is of the one that it declares. What is
 // broken may be of any namespace that it names.
-func (s *Store) namespacesOf(e edit) map[string]struct{} {
+func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {
 		if isNamespace(key) {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
@@ -258,7 +257,7 @@ func (d *documentReader) nameAt(at fieldPath) place {
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, isText := object[field].(string); !isText || text == "" {
-			d.report(at, object, missing(field, object))
+			d.report(at, object, missingField(field, object))
 			return gvk, false
 		}
 	}
@@ -286,8 +285,8 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	return gvk, false
 }
 
-// missing is about apiVersion or kind when it is absent or no text.
-func missing(field string, object map[string]any) manifest.Problem {
+// missingField is about apiVersion or kind when it is absent or no text.
+func missingField(field string, object map[string]any) manifest.Problem {
 	p := manifest.Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
 	if value, there := object[field]; there && value != nil {
 		p.Message = field + " is " + describe(value) + ", wants text"
@@ -345,56 +344,15 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// keyOf returns the key of an object as far as it can be read; zero when it has
-// no kind of the table, no name, or one longer than any object's: no problem
-// should carry megabytes of it.
-func keyOf(object map[string]any) manifest.Key {
-	apiVersion, _ := object["apiVersion"].(string)
-	name, _ := object["kind"].(string)
-	gv, err := apischema.ParseGroupVersion(apiVersion)
-	metadata, _ := object["metadata"].(map[string]any)
-	key := manifest.Key{Group: gv.Group, Kind: name}
-	key.Name, _ = metadata["name"].(string)
-	key.Namespace, _ = metadata["namespace"].(string)
-	k := kindOf(key.GroupKind())
-	if err != nil || k == nil || key.Name == "" {
-		return manifest.Key{}
+// alone returns the text to be saved of a checked object where its document
+// cannot be: that is a list, or may hold Secrets beside it, in comments too.
+func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
+	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
+		return nil
 	}
-	if k.cluster {
-		key.Namespace = ""
-	} else if key.Namespace == "" {
-		key.Namespace = metav1.NamespaceDefault
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil // typed will say so
 	}
-	if len(key.Name) > validation.DNS1123SubdomainMaxLength || len(key.Namespace) > validation.DNS1123LabelMaxLength {
-		return manifest.Key{}
-	}
-	return key
-}
-
-// describe names the sort of a value for people.
-func describe(value any) string {
-	switch value.(type) {
-	case nil:
-		return "empty"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	case string:
-		return "text"
-	case bool:
-		return "true or false"
-	}
-	return "a number"
-}
-
-// secretive reports whether the text may be a Secret's. It is asked where the
-// document's kind is not known, and errs on the side of silence.
-func secretive(text []byte) bool {
-	for _, word := range []string{"ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword"} {
-		if bytes.Contains(text, []byte(word)) {
-			return true
-		}
-	}
-	return false
+	return text
 }

@@ -19,7 +19,7 @@ func TestAnEditComparesWhatIsNotShared(t *testing.T) {
 	after.Files = before.Files.With(treeOf(files).Files.Since(before.Files))
 	s := newStore(t, Options{})
 	s.Apply(before)
-	for path, f := range s.files {
+	for path, f := range s.sources.files {
 		if path != "1000.yaml" {
 			f.hash[0]++ // whoever looks at it takes it for another
 		}

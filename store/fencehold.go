@@ -1,11 +1,7 @@
 package store
 
 import (
-	"path"
-	"slices"
-
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/watcher"
 )
 
 // The codes of the problems for which a Tree is held on account of path policies, beside
@@ -18,11 +14,11 @@ const (
 // holdForPolicies reports whether the path policies cannot be known, so that taking the Tree
 // could open what is meant to be shut, or shut everything.
 func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
-	if !s.policy.InForce() {
+	if !s.fence.policy.InForce() {
 		return s.holdForFlag(edits, next)
 	}
 	switch {
-	case len(s.served) == 0 && next.hidden > 0:
+	case len(s.serving.served) == 0 && next.hidden > 0:
 		return manifest.Problem{
 			Code: clusterPathsBroken, Severity: manifest.Error, File: hiding(edits),
 			Message: "gatefold cannot read all Namespaces of --cluster-paths, and serves nothing yet: without their path policies, teams could define objects of others",
@@ -45,9 +41,9 @@ func (s *Store) holdForFlag(edits []edit, next tally) (p manifest.Problem, held 
 	if next.fences == 0 {
 		return manifest.Problem{}, false
 	}
-	d := s.firstFence(edits, func(key manifest.Key) bool {
-		at, serves := s.served[key]
-		return len(s.served) == 0 || serves && grantOf(at.object).Restricts()
+	d := s.sources.firstFence(edits, func(key manifest.Key) bool {
+		at, serves := s.serving.served[key]
+		return len(s.serving.served) == 0 || serves && grantOf(at.object).Restricts()
 	})
 	if d == nil {
 		return manifest.Problem{}, false
@@ -60,33 +56,6 @@ func (s *Store) holdForFlag(edits []edit, next tally) (p manifest.Problem, held 
 	}, true
 }
 
-// firstFence returns the first Namespace that asks for path policies, in order of files, of
-// those that counts; nil for none.
-func (s *Store) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
-	look := func(f *file) {
-		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
-			return
-		}
-		for _, d := range f.definitions {
-			if grantOf(d.object).Restricts() && counts(d.object.Key) {
-				first = d
-				return
-			}
-		}
-	}
-	edited := map[string]bool{}
-	for _, e := range edits {
-		edited[e.path] = true
-		look(e.after)
-	}
-	for path, f := range s.files {
-		if !edited[path] {
-			look(f)
-		}
-	}
-	return first
-}
-
 // hiding returns the first file that may hide Namespaces.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
@@ -95,15 +64,4 @@ func hiding(edits []edit) (first string) {
 		}
 	}
 	return first
-}
-
-// hides reports whether a file or directory that is skipped may hold Namespaces of cluster
-// paths. A directory of a name that files have is never read.
-func (s *Store) hides(skip watcher.Skip) bool {
-	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
-	if !s.policy.InForce() || ignoreFile {
-		return false
-	}
-	loadable := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(skip.Path))
-	return s.policy.Cluster(skip.Path) || !loadable && s.policy.ClusterBelow(skip.Path)
 }

@@ -42,24 +42,6 @@ func (f *file) oddities() oddities {
 	return *f.beside
 }
 
-// document is one document of a file.
-type document struct {
-	part
-	*result
-}
-
-// definition is one sound object at its place. It outlives an edit of its file
-// that leaves it alone: then only its place changes.
-type definition struct {
-	*item    // of the document
-	file     *file
-	document *document
-	order    int // in the file
-}
-
-// line is the line of the object's name.
-func (d *definition) line() int { return d.document.line + d.place.line - 1 }
-
 // tally counts what files hold.
 type tally struct {
 	documents, objects int
@@ -98,43 +80,6 @@ func (t tally) minus(f *file) tally {
 type edit struct {
 	path          string
 	before, after *file
-}
-
-// compare finds the files that differ, and returns the contents of those to read.
-func (s *Store) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
-	contents = map[string][]byte{}
-	changed, gone := tree.Files.Since(s.taken.Files)
-	for _, f := range changed {
-		before := s.files[f.Path]
-		if before != nil && before.hash == f.Hash && before.oddities().skipped == nil {
-			continue
-		}
-		if begun := s.opened.files[f.Path]; begun != nil && begun.hash == f.Hash {
-			edits = append(edits, edit{f.Path, before, begun})
-			continue
-		}
-		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash, source: s.sourceOf(f.Path)}})
-		contents[f.Path] = f.Content
-	}
-	skipped := map[string]bool{}
-	for _, skip := range tree.Skipped {
-		skipped[skip.Path] = true
-		if e, changed := s.skip(skip.Path, skip); changed {
-			edits = append(edits, e)
-		}
-	}
-	for _, path := range append(gone, s.elsewhere()...) {
-		if _, present := tree.Files.Get(path); present || skipped[path] {
-			continue
-		}
-		skip, below := belowSkipped(path, tree.Skipped)
-		if !below {
-			edits = append(edits, edit{path, s.files[path], nil})
-		} else if e, changed := s.skip(path, skip); changed {
-			edits = append(edits, e)
-		}
-	}
-	return edits, contents
 }
 
 // split finds the file's documents. Those whose text stands in a known version of the file
@@ -281,14 +226,6 @@ func (f *file) placed(d *document, p finding) manifest.Problem {
 		p.Message = fmt.Sprintf(p.Message, p.other+d.line-1)
 	}
 	return p.Problem
-}
-
-// explain says why the parser refused the document, thoroughly or not.
-func (d *document) explain(thoroughly bool) finding {
-	if thoroughly {
-		return explainSyntax(d.text, d.remarks().syntax)
-	}
-	return nameSyntax(d.remarks().syntax)
 }
 
 // flawed reports whether the file adds to the problems.

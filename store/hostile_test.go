@@ -111,7 +111,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%+v in a text of %d lines", p, lines)
 			}
 		}
-		for key := range s.served {
+		for key := range s.serving.served {
 			for _, field := range []string{"", "metadata.name", "spec.rules[0].matches[0].path.value", text[:min(len(text), 40)]} {
 				s.Locate([]manifest.Problem{{Object: key, Field: field}})
 			}

@@ -78,9 +78,9 @@ const (
 	maxMistakeLength    = 1024 // characters of field and message each
 )
 
-// invalid reads what can be told of an object with findings; nil where there is
+// newInvalid reads what can be told of an object with findings; nil where there is
 // nothing to tell of: the object has no name, or nothing that a status could hang on.
-func invalid(object map[string]any, findings []schema.Finding) *Invalid {
+func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
 		return nil // the names of files and pages are made of it
@@ -162,14 +162,14 @@ func (i *Invalid) unblamed(field string, value any) string {
 	if slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return m.Field == field }) {
 		return ""
 	}
-	return text(value)
+	return textOf(value)
 }
 
 func (i *Invalid) readListeners(spec map[string]any) {
 	list, _ := spec["listeners"].([]any)
 	for at, element := range list[:min(len(list), maxInvalidListeners)] {
 		fields, _ := element.(map[string]any)
-		l := InvalidListener{Name: text(fields["name"])}
+		l := InvalidListener{Name: textOf(fields["name"])}
 		if len(validation.IsDNS1123Subdomain(l.Name)) > 0 || slices.ContainsFunc(i.Listeners, func(o InvalidListener) bool { return o.Name == l.Name }) {
 			continue
 		}
@@ -189,10 +189,10 @@ func (i *Invalid) readRefs(list []any) {
 	for _, element := range list[:min(len(list), maxInvalidRefs)] {
 		fields, _ := element.(map[string]any)
 		ref := gwv1.ParentReference{
-			Group: named[gwv1.Group](fields, "group"), Kind: named[gwv1.Kind](fields, "kind"),
-			Namespace: named[gwv1.Namespace](fields, "namespace"), SectionName: named[gwv1.SectionName](fields, "sectionName"),
+			Group: namedField[gwv1.Group](fields, "group"), Kind: namedField[gwv1.Kind](fields, "kind"),
+			Namespace: namedField[gwv1.Namespace](fields, "namespace"), SectionName: namedField[gwv1.SectionName](fields, "sectionName"),
 		}
-		if name := named[gwv1.ObjectName](fields, "name"); name != nil {
+		if name := namedField[gwv1.ObjectName](fields, "name"); name != nil {
 			ref.Name = *name
 		}
 		if port, ok := fields["port"].(int64); ok && port == int64(int32(port)) {
@@ -205,21 +205,14 @@ func (i *Invalid) readRefs(list []any) {
 	}
 }
 
-// named returns a field that is text and no longer than any name.
-func named[T ~string](fields map[string]any, field string) *T {
+// namedField returns a field that is text and no longer than any name.
+func namedField[T ~string](fields map[string]any, field string) *T {
 	value, ok := fields[field].(string)
 	if !ok || len(value) > validation.DNS1123SubdomainMaxLength {
 		return nil
 	}
 	name := T(value)
 	return &name
-}
-
-// refusal is an object that is refused, in its file.
-type refusal struct {
-	*refused
-	file     *file
-	document *document
 }
 
 // closing returns what an invalid policy closes, from the object as it is written: nothing
@@ -232,7 +225,7 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 		out.Key.Namespace = strings.ToLower(namespace)
 		out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
 	}
-	out.Generation, _ = strconv.ParseInt(text(metadata["generation"]), 10, 64)
+	out.Generation, _ = strconv.ParseInt(textOf(metadata["generation"]), 10, 64)
 	for _, m := range mistakes {
 		out.addMistake(m)
 	}
@@ -271,97 +264,4 @@ func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 		out.Lost = out.Lost || other.Lost
 	}
 	return &out
-}
-
-// replaceRefusals is replace for objects that are refused.
-func (s *Store) replaceRefusals(e edit, touched map[manifest.Key]struct{}) {
-	if e.before != nil {
-		for _, r := range e.before.oddities().refusals {
-			touched[r.key] = struct{}{}
-			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
-			if len(s.refusals[r.key]) == 0 {
-				delete(s.refusals, r.key)
-			}
-		}
-	}
-	if e.after != nil {
-		for _, r := range e.after.oddities().refusals {
-			touched[r.key] = struct{}{}
-			s.refusals[r.key] = append(s.refusals[r.key], r)
-		}
-	}
-}
-
-// refusalOf returns what is told of a key under which nothing serves: of several
-// definitions, the first path's first; nil for none that the fence lets speak.
-func (s *Store) refusalOf(key manifest.Key) *refusal {
-	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
-}
-
-// invalidOf returns what is told of a key under which nothing serves, nil for nothing. A
-// policy closes what any of its definitions is for.
-func (s *Store) invalidOf(key manifest.Key) *Invalid {
-	first := s.refusalOf(key)
-	if first == nil {
-		return nil
-	}
-	var others []*Invalid
-	for _, r := range s.refusals[key] {
-		if r != first && r.invalid != nil && len(r.invalid.Targets) > 0 && s.admits(r.file.path, key) {
-			others = append(others, s.uncovered(r))
-		}
-	}
-	if len(others) == 0 {
-		return s.uncovered(first)
-	}
-	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(fmt.Sprint(a.Targets), fmt.Sprint(b.Targets)) })
-	return s.uncovered(first).withTargets(others)
-}
-
-// firstRefusal is the first, by path and place, of those for which is holds.
-func (s *Store) firstRefusal(key manifest.Key, is func(*refusal) bool) *refusal {
-	var first *refusal
-	for _, r := range s.refusals[key] { // those of one file stand in their order
-		if is(r) && (first == nil || r.file.path < first.file.path) && s.admits(r.file.path, key) {
-			first = r
-		}
-	}
-	return first
-}
-
-// settleInvalid adds to the Change what it changed of what is told of a key beside
-// what serves. The key has been settled.
-func (s *Store) settleInvalid(key manifest.Key, change *Change) {
-	if len(s.refusals)+len(s.invalid) == 0 { // as it mostly is
-		return
-	}
-	var now *Invalid
-	_, serving := s.served[key]
-	if !serving {
-		now = s.invalidOf(key)
-	}
-	before := s.invalid[key]
-	s.standing.sure = s.standing.sure && now == nil && before == nil
-	switch {
-	case now != nil && !reflect.DeepEqual(now, before):
-		s.invalid[key] = now
-		change.Invalid = append(change.Invalid, now)
-	case now == nil && before != nil:
-		delete(s.invalid, key)
-		if !serving {
-			change.Gone = append(change.Gone, key)
-		}
-	}
-}
-
-func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
-
-// placeOfInvalid returns the place of an object that is told of as Invalid, zero for
-// others.
-func (s *Store) placeOfInvalid(key manifest.Key) Place {
-	if s.invalid[key] == nil {
-		return Place{}
-	}
-	r := s.refusalOf(key)
-	return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
 }

@@ -84,14 +84,14 @@ func (e *editing) next() {
 // holdings counts what a Store holds.
 func (s *Store) holdings() map[string]int {
 	definitions := 0
-	for _, list := range s.found {
+	for _, list := range s.serving.found {
 		definitions += len(list)
 	}
 	return map[string]int{
-		"files": len(s.files), "flawed": len(s.flawed), "served": len(s.served), "keys": len(s.found), "definitions": definitions,
-		"contested": len(s.contested), "kept": len(s.kept), "refusals": len(s.refusals), "invalid": len(s.invalid),
-		"outside": len(s.outside), "trespassing": len(s.trespassing), "unsaved": len(s.unsaved), "absent": len(s.absent),
-		"places": len(s.located), "problems": len(s.problems()), "located": len(s.standing.located),
+		"files": len(s.sources.files), "flawed": len(s.sources.flawed), "served": len(s.serving.served), "keys": len(s.serving.found), "definitions": definitions,
+		"contested": len(s.serving.contested), "kept": len(s.serving.kept), "refusals": len(s.serving.refusals), "invalid": len(s.serving.invalid),
+		"outside": len(s.fence.outside), "trespassing": len(s.fence.trespassing), "unsaved": len(s.saves.unsaved), "absent": len(s.saves.absent),
+		"places": len(s.standing.places), "problems": len(s.standing.problems()), "located": len(s.standing.located),
 	}
 }
 

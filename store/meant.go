@@ -51,7 +51,7 @@ func textsIn(value any) (names []string) {
 			names = append(names, textsIn(v[key])...)
 		}
 	default:
-		if name := strings.TrimSpace(text(value)); name != "" && len(name) <= validation.DNS1123SubdomainMaxLength {
+		if name := strings.TrimSpace(textOf(value)); name != "" && len(name) <= validation.DNS1123SubdomainMaxLength {
 			names = append(names, name)
 		}
 	}

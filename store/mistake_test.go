@@ -28,7 +28,7 @@ func TestAMistakeInReadingCostsItsObject(t *testing.T) {
 	s := newStore(t, Options{})
 	served := "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 80}]}\n---\n"
 	s.Apply(treeOf(map[string]string{"a.yaml": served}))
-	s.reader.schemas = flawedChecks{s.reader.schemas, "bad"}
+	s.sources.reader.schemas = flawedChecks{s.sources.reader.schemas, "bad"}
 	change := s.Apply(treeOf(map[string]string{"a.yaml": strings.Replace(served, "80", "81", 1) +
 		"apiVersion: v1\nkind: Service\nmetadata: {name: good}\nspec: {ports: [{port: 80}]}\n---\n" +
 		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: inlist}, spec: {ports: [{port: 80}]}}\n" +

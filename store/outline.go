@@ -51,7 +51,7 @@ func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
 	for i, key := range keys {
-		d := s.documentOf(key)
+		d := s.serving.documentOf(key)
 		if d == nil {
 			continue
 		}
@@ -75,32 +75,11 @@ func (s *Store) Outlines(keys []manifest.Key) []Outline {
 func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	out := make([]map[string]string, len(keys))
 	for i, key := range keys {
-		if at, ok := s.served[key]; ok {
+		if at, ok := s.serving.served[key]; ok {
 			out[i] = at.object.Value.GetLabels()
 		}
 	}
 	return out
-}
-
-// value returns what the document holds, as far as it can be read.
-func (d *document) value() any {
-	root := d.root()
-	if root == nil {
-		return nil
-	}
-	value, _ := decodeYAML(root)
-	return value
-}
-
-// documentOf returns the document that defines an object, valid or not; nil for none.
-func (s *Store) documentOf(key manifest.Key) *document {
-	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil {
-		return r.document
-	}
-	if at, ok := s.served[key]; ok && at.definition != nil {
-		return at.definition.document
-	}
-	return nil
 }
 
 // objectIn finds an object in the value of its document, alone or in a list.

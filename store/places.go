@@ -1,9 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"slices"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -25,9 +22,9 @@ func (s *Store) Places(fields []manifest.Field) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}
 	for i, field := range fields {
-		at, ok := s.served[field.Object]
+		at, ok := s.serving.served[field.Object]
 		if !ok {
-			places[i] = s.placeOfInvalid(field.Object)
+			places[i] = s.serving.placeOfInvalid(field.Object)
 			continue
 		}
 		places[i].File = at.path()
@@ -44,22 +41,4 @@ func (s *Store) Places(fields []manifest.Field) []Place {
 		places[i].Line, places[i].Column = where.line+d.document.line-1, where.column
 	}
 	return places
-}
-
-// root parses the text again; nil when that fails.
-func (d *document) root() *yaml.Node {
-	root, err := parseYAML(bytes.NewReader(d.text))
-	if err != nil || root == nil {
-		return nil
-	}
-	mendLines(root, d.text)
-	return root
-}
-
-// find returns the place of a field in the document that root is of.
-func (d *definition) find(root *yaml.Node, field string) place {
-	if root == nil {
-		return d.place
-	}
-	return find(root, slices.Concat(d.at(), parsePath(field)))
 }

@@ -115,7 +115,7 @@ func TestSources(t *testing.T) {
 	options := Options{Save: true, ClusterPaths: tenancy.Globs{"platform/**"}}
 	sources := func(s *Store) string {
 		var text strings.Builder
-		for _, o := range s.objects() {
+		for _, o := range s.serving.objects() {
 			if o.Key.Kind == "HTTPRoute" {
 				fmt.Fprintf(&text, "%s=%d ", o.Key.Name, o.Source)
 			}

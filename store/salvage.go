@@ -31,7 +31,7 @@ func (d *documentReader) refuse(at fieldPath, object map[string]any, k *kind, fi
 		r.invalid = k.closing(raw, metadata, mistakesOf(findings))
 		r.key = r.invalid.Key
 	} else {
-		r.invalid = invalid(object, findings)
+		r.invalid = newInvalid(object, findings)
 	}
 	d.refused = append(d.refused, r)
 }
@@ -84,7 +84,7 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 		return "", nil
 	}
 	metadata, _ := object["metadata"].(map[string]any)
-	namespace := cmp.Or(text(metadata["namespace"]), metav1.NamespaceDefault)
+	namespace := cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
 	verb := " is served without it"
 	if len(r.found) > 1 {
 		verb = " are served without it"
@@ -99,9 +99,9 @@ const maxUnserved = 64
 // unservedPolicy is a policy of a kind that gatefold does not serve, with its first targets.
 func unservedPolicy(object map[string]any, namespace string, targets []Target) *manifest.Unserved {
 	metadata, _ := object["metadata"].(map[string]any)
-	group, _, _ := strings.Cut(text(object["apiVersion"]), "/")
+	group, _, _ := strings.Cut(textOf(object["apiVersion"]), "/")
 	policy := &manifest.Unserved{Policy: manifest.Key{
-		Group: clean(group), Kind: clean(text(object["kind"])), Namespace: clean(namespace), Name: clean(text(metadata["name"])),
+		Group: clean(group), Kind: clean(textOf(object["kind"])), Namespace: clean(namespace), Name: clean(textOf(metadata["name"])),
 	}}
 	for _, target := range targets[:min(len(targets), maxUnserved)] {
 		policy.Targets = append(policy.Targets, target.words(namespace))

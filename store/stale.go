@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -41,38 +39,38 @@ func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &
 
 // stale returns every stale object, sorted by key. It is the list of before where nothing in
 // it changed.
-func (s *Store) stale() []Stale {
+func (s *standing) stale() []Stale {
 	s.problems()
 	s.selectAgain()
-	return s.standing.stale
+	return s.lastStale
 }
 
 // selectAgain looks for the targets of stale policies that select them by labels, in
 // namespaces that changed: those targets change without a problem.
-func (s *Store) selectAgain() {
-	list := s.standing.stale
+func (s *standing) selectAgain() {
+	list := s.lastStale
 	for i := range list {
-		policy := s.served[list[i].Key].object
+		policy := s.serving.served[list[i].Key].object
 		if len(selectorsOf(policy)) == 0 || s.selections[policy.Key.Namespace].knows(policy.Key) {
 			continue
 		}
 		if targets := s.targetsOf(policy); !slices.Equal(targets, list[i].Targets) {
-			if SameStale(list, s.standing.stale) { // what was handed out is never changed
+			if SameStale(list, s.lastStale) { // what was handed out is never changed
 				list = slices.Clone(list)
 			}
 			list[i].Targets = targets
 		}
 	}
-	s.standing.stale = list
+	s.lastStale = list
 }
 
 // staleOf lists the kept objects, with the errors among problems that made them stale.
-func (s *Store) staleOf(problems []manifest.Problem) []Stale {
+func (s *standing) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale
-	for path, keys := range s.kept {
+	for path, keys := range s.serving.kept {
 		for key := range keys {
-			at, cause := s.served[key], causes.of(path, key)
+			at, cause := s.serving.served[key], causes.of(path, key)
 			all = append(all, Stale{
 				Key: key, Since: at.since(), Targets: s.targetsOf(at.object), Message: cause.Message,
 				Place: Place{File: path, Line: cause.Line, Column: cause.Column},
@@ -84,7 +82,7 @@ func (s *Store) staleOf(problems []manifest.Problem) []Stale {
 }
 
 // targetsOf returns what a policy names and selects, each once; nil for other kinds.
-func (s *Store) targetsOf(o *manifest.Object) (targets []manifest.Key) {
+func (s *standing) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	seen := map[manifest.Key]bool{}
 	add := func(target manifest.Key) {
 		if !seen[target] {
@@ -101,34 +99,6 @@ func (s *Store) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 		}
 	}
 	return targets
-}
-
-// refsOf returns the targetRefs of a policy; nil for other kinds.
-func refsOf(o *manifest.Object) []api.PolicyTarget {
-	switch policy := o.Value.(type) {
-	case *api.TrafficPolicy:
-		return policy.Spec.TargetRefs
-	case *api.BackendConfigPolicy:
-		return policy.Spec.PolicyTargets()
-	case *gwv1.BackendTLSPolicy:
-		var refs []api.PolicyTarget
-		for _, ref := range policy.Spec.TargetRefs {
-			refs = append(refs, api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, SectionName: ref.SectionName})
-		}
-		return refs
-	}
-	return nil
-}
-
-// selectorsOf returns the targetSelectors of a policy; nil for other kinds.
-func selectorsOf(o *manifest.Object) []api.PolicySelector {
-	switch policy := o.Value.(type) {
-	case *api.TrafficPolicy:
-		return policy.Spec.TargetSelectors
-	case *api.BackendConfigPolicy:
-		return policy.Spec.PolicySelectors()
-	}
-	return nil
 }
 
 // selection is what the stale policies of one namespace select. It holds until something in the
@@ -149,10 +119,10 @@ func (s *selection) knows(policy manifest.Key) bool {
 
 // selected returns the first objects of a policy's namespace that are served and that one of its
 // selectors selects, sorted by key, at most maxSelected.
-func (s *Store) selected(policy *manifest.Object) []manifest.Key {
+func (s *standing) selected(policy *manifest.Object) []manifest.Key {
 	in := s.selections[policy.Key.Namespace]
 	if in == nil {
-		in = &selection{objects: s.servedIn(policy.Key.Namespace), by: map[manifest.Key][]manifest.Key{}}
+		in = &selection{objects: s.serving.servedIn(policy.Key.Namespace), by: map[manifest.Key][]manifest.Key{}}
 		s.selections[policy.Key.Namespace] = in
 	}
 	keys, known := in.by[policy.Key]
@@ -168,68 +138,4 @@ func (s *Store) selected(policy *manifest.Object) []manifest.Key {
 		in.by[policy.Key] = keys
 	}
 	return keys
-}
-
-// servedIn returns the objects of a namespace that are served, sorted by key.
-func (s *Store) servedIn(namespace string) (objects []*manifest.Object) {
-	for key, at := range s.served {
-		if key.Namespace == namespace {
-			objects = append(objects, at.object)
-		}
-	}
-	slices.SortFunc(objects, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
-	return objects
-}
-
-func selects(selector api.PolicySelector, o *manifest.Object) bool {
-	if string(selector.Group) != o.Key.Group || string(selector.Kind) != o.Key.Kind {
-		return false
-	}
-	labels := o.Value.GetLabels()
-	for name, value := range selector.MatchLabels {
-		if has, ok := labels[name]; !ok || has != value {
-			return false
-		}
-	}
-	return true
-}
-
-// cause names a file and an object of it, the zero Key for an error that names none.
-type cause struct {
-	path string
-	key  manifest.Key
-}
-
-// causes are the first errors of each file: of each object, of no object, and of any.
-type causes struct {
-	own map[cause]manifest.Problem
-	any map[string]manifest.Problem
-}
-
-// causesOf sorts the errors of problems, which are in order.
-func causesOf(problems []manifest.Problem) causes {
-	c := causes{map[cause]manifest.Problem{}, map[string]manifest.Problem{}}
-	for _, p := range problems {
-		if p.Severity != manifest.Error {
-			continue
-		}
-		if at := (cause{p.File, p.Object}); c.own[at].Code == "" {
-			c.own[at] = p
-		}
-		if c.any[p.File].Code == "" {
-			c.any[p.File] = p
-		}
-	}
-	return c
-}
-
-// of returns the error that makes an object of a file stale: its own, else one of no
-// object, such as a syntax error, else the file's first; zero for none.
-func (c causes) of(path string, key manifest.Key) manifest.Problem {
-	for _, at := range []cause{{path, key}, {path: path}} {
-		if p := c.own[at]; p.Code != "" {
-			return p
-		}
-	}
-	return c.any[path]
 }

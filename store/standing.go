@@ -15,39 +15,41 @@ func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// standing holds the lists that a Store gave last.
-type standing struct {
-	own   []manifest.Problem // of problems
-	stale []Stale            // that follow from own
-	// ignored is what Change.Ignored says.
-	ignored []Ignored
-	sure    bool // that own is what problems would make now
-
-	asked, located []manifest.Problem        // of Locate; located is nil when there is nothing to give again
-	objects        map[manifest.Key]struct{} // whose places are in located
-	targets        map[manifest.Key]struct{} // that problems of invalid policies name
+// fresh says which lists still hold, and of which keys they speak.
+type fresh struct {
+	sure    bool                      // that standing.problems would make the same list
+	targets map[manifest.Key]struct{} // that problems of invalid policies name
+	placed  bool                      // that standing.locate would make the same list
+	objects map[manifest.Key]struct{} // whose places are in that one
 }
 
-// doubt drops the lists that speak of a key: what serves under it, or where, changes.
-func (s *Store) doubt(key manifest.Key) {
-	_, contested := s.contested[key]
-	_, outside := s.outside[key]
-	_, target := s.standing.targets[key]
-	if contested || outside || target {
-		s.standing.sure = false
-	}
-	if _, ok := s.standing.objects[key]; ok {
-		s.standing.located = nil
-	}
+// standing makes the lists of problems and of stale objects, and has those that it gave last.
+type standing struct {
+	prefix  string // Options.PathPrefix
+	sources *sources
+	serving *serving
+	fresh   *fresh
+
+	own        []manifest.Problem // of problems
+	lastStale  []Stale            // of stale
+	ignored    []Ignored          // what Change.Ignored says
+	selections map[string]*selection
+
+	asked, located []manifest.Problem // of locate
+	places         map[spot]manifest.Problem
+}
+
+func newStanding(of *serving) *standing {
+	return &standing{prefix: of.prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
 // problems returns all that stands, sorted. It is the list of before where nothing in it
 // changed.
-func (s *Store) problems() []manifest.Problem {
-	if s.standing.sure {
-		return s.standing.own
+func (s *standing) problems() []manifest.Problem {
+	if s.fresh.sure {
+		return s.own
 	}
-	all := fileProblems(s.flawed)
+	all := fileProblems(s.sources.flawed)
 	all = append(all, s.contests()...)
 	all = append(all, s.outsideProblems()...)
 	all = append(all, s.keptProblems()...)
@@ -56,13 +58,13 @@ func (s *Store) problems() []manifest.Problem {
 	manifest.SortProblems(all)
 	stale := s.staleOf(all)
 	s.tellConsequences(all)
-	s.standing.sure = true
-	s.standing.ignored, _ = foreignKinds(s.flawed)
-	if !slices.Equal(all, s.standing.own) {
-		s.standing.own = slices.Clip(all)
+	s.fresh.sure = true
+	s.ignored, _ = foreignKinds(s.sources.flawed)
+	if !slices.Equal(all, s.own) {
+		s.own = slices.Clip(all)
 	}
-	if !slices.EqualFunc(stale, s.standing.stale, Stale.Equal) {
-		s.standing.stale = stale
+	if !slices.EqualFunc(stale, s.lastStale, Stale.Equal) {
+		s.lastStale = stale
 	}
-	return s.standing.own
+	return s.own
 }

@@ -2,9 +2,11 @@
 // reads and validates those that changed, and keeps the last good version of
 // every object. Whatever is wrong with the user's files is a Problem.
 //
-// A Store holds two things: the files as they were last read (file.go), and
-// the objects that serve (serve.go). A Tree is first read aside; only when it
-// is not held do its files take the place of the ones before.
+// A Store has parts, each of which reads those before it: the fence decides by path policies
+// which definitions may serve; sources has the files as they were last read; serving decides
+// which object is served under each key; standing makes the lists of problems and of stale
+// objects. A Tree is first read aside; only when it is not held do its files take the place of
+// the ones before.
 package store
 
 import (
@@ -14,80 +16,25 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
-	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
-
-// Options configure a Store.
-type Options struct {
-	// Strict applies no Tree that has an invalid document or an unread file. Otherwise only the
-	// objects with mistakes keep their last valid version.
-	Strict bool
-	// Save makes the Store record what must be saved, for Unsaved; SaveSecrets includes the
-	// content of Secrets.
-	Save, SaveSecrets bool
-	// ClusterPaths are the files that may define cluster-scoped objects and open ports. They
-	// turn path policies on; nil means all files, without path policies.
-	ClusterPaths tenancy.Globs
-	// PathPrefix is put before the path of a file that a message names.
-	PathPrefix string
-	// Limits limit what is read; zero fields mean the defaults.
-	Limits Limits
-	// Progress, if set, is called now and then with how many of the documents of an Apply or a
-	// Restore are read: first with 1, and at the end with all. Calls do not overlap.
-	Progress func(done, of int)
-}
-
-// Limits limit a Tree (docs/design/safety.md). Each document is limited as well: in depth,
-// aliases and number of values.
-type Limits struct {
-	Documents int // of one file; 20,000 by default
-	Objects   int // of a Tree; 500,000 by default
-}
 
 // Store turns Trees into objects and keeps the last valid version of each. Only one goroutine
 // may use it.
 type Store struct {
-	options Options
-	reader  reader
+	options  Options
+	fence    *fence
+	sources  *sources
+	serving  *serving
+	history  *history // of serving
+	saves    *saves   // of serving
+	standing *standing
 
-	taken  watcher.Tree // the last that was not held, of which files was made
-	files  map[string]*file
-	flawed map[string]*file // those files that have problems or foreign kinds
-	tally  tally            // of all files
-
-	served    map[manifest.Key]served
-	found     map[manifest.Key][]*definition // in order of file and place
-	contested map[manifest.Key]struct{}      // keys with several definitions
-	kept      map[string]map[manifest.Key]struct{}
-	refusals  map[manifest.Key][]*refusal // those of a file together, in its order
-	invalid   map[manifest.Key]*Invalid   // what Changes told of, where nothing serves
-	outside   map[manifest.Key]struct{}   // keys with definitions that the path policies refuse
-	policy    tenancy.Policy
-
-	trespassing map[*file]bool      // what holdsOutside found since the policies or a file changed
-	unread      map[string]struct{} // files below a directory that is skipped
-	selections  map[string]*selection
-	opened      openFiles
-
-	begun     bool                              // something was restored, or applied
-	previous  map[manifest.Key]served           // what was served before the Changes that Applied does not know of
-	withheld  map[manifest.Key]formerVersion    // in the place of what serves here
-	unsettled map[manifest.Key]struct{}         // to be settled by the next Tree, whatever it changes
-	mistakes  map[manifest.Key]manifest.Problem // of keys whose settling panicked
-
-	unsaved  map[manifest.Key]struct{} // changed since Unsaved told of it
-	absent   map[manifest.Key]string   // Secrets that were restored without their content
-	restored bool                      // no Change has told of what Restore brought
-
-	unrendered unrendered // folders of Kustomize and Helm
-
-	allowEmpty bool
-	located    map[spot]manifest.Problem
-	standing   standing
+	allowEmpty bool // AllowEmpty was called since the last Tree
 }
 
 // New returns an empty Store. The error says that the embedded schemas are invalid.
@@ -98,15 +45,11 @@ func New(options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load schemas: %w", err)
 	}
+	files := newSources(options, schemas)
+	objects := newServing(options, files)
 	return &Store{
-		options: options, reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
-		files: map[string]*file{}, flawed: map[string]*file{},
-		served: map[manifest.Key]served{}, found: map[manifest.Key][]*definition{},
-		contested: map[manifest.Key]struct{}{}, kept: map[string]map[manifest.Key]struct{}{},
-		refusals: map[manifest.Key][]*refusal{}, invalid: map[manifest.Key]*Invalid{},
-		outside: map[manifest.Key]struct{}{}, policy: tenancy.New(options.ClusterPaths), trespassing: map[*file]bool{}, unread: map[string]struct{}{}, selections: map[string]*selection{},
-		previous: map[manifest.Key]served{}, withheld: map[manifest.Key]formerVersion{}, unsettled: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
-		unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{},
+		options: options, fence: files.fence, sources: files,
+		serving: objects, history: objects.history, saves: objects.saves, standing: newStanding(objects),
 	}, nil
 }
 
@@ -129,13 +72,13 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 	if s.options.Strict { // a revision is applied as a whole, or not at all
 		turn = Turn{}
 	}
-	tree = s.unrendered.strip(tree, func(file string) bool { return s.sourceOf(file) != manifest.OtherFile })
+	tree = s.sources.unrendered.strip(tree, func(file string) bool { return s.fence.sourceOf(file) != manifest.OtherFile })
 	edits, waiting, stats, err := s.read(ctx, tree, turn)
 	if err != nil {
 		return Change{}, err
 	}
-	tree = s.without(tree, waiting)
-	next := s.tally
+	tree = s.sources.without(tree, waiting)
+	next := s.sources.tally
 	for _, e := range edits {
 		next = next.minus(e.before).plus(e.after)
 	}
@@ -145,19 +88,19 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 	}
 	s.allowEmpty = false
 	if held {
-		stats.Objects = len(s.served)
+		stats.Objects = len(s.serving.served)
 		s.lacking(&problem)
 		set := s.restoredObjects()
-		return Change{Set: set, Restored: len(set) > 0, Hold: frozen(problem), Problems: s.problemsHeld(problem, edits), Stale: s.stale(), Stats: stats}, nil
+		return Change{Set: set, Restored: len(set) > 0, Hold: frozen(problem), Problems: s.standing.problemsHeld(problem, edits), Stale: s.standing.stale(), Stats: stats}, nil
 	}
 	change := s.take(edits, tree.Noticed)
-	s.taken, s.tally = tree, next
-	stats.Objects = len(s.served)
+	s.sources.taken, s.sources.tally = tree, next
+	stats.Objects = len(s.serving.served)
 	change.Stats = stats
 	for _, e := range waiting {
 		change.Waiting = append(change.Waiting, e.path)
 	}
-	change.Problems, change.Stale = s.problems(), s.stale()
+	change.Problems, change.Stale = s.standing.problems(), s.standing.stale()
 	change.Ignored = s.standing.ignored
 	return change, nil
 }
@@ -173,7 +116,7 @@ const (
 // hold reports whether the Tree must not be taken, and why.
 func (s *Store) hold(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
-	serving := len(s.served)
+	serving := len(s.serving.served)
 	emptied := next.documents == 0 && len(tree.Skipped) == 0
 	switch {
 	case tree.Missing && serving > 0 && !s.allowEmpty:
@@ -215,13 +158,13 @@ func frozen(why manifest.Problem) string {
 
 // problemsHeld returns the problems that stand while a Tree is held: those of
 // the Tree where it was its documents that are at fault, else those before.
-func (s *Store) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
+func (s *standing) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})
 		manifest.SortProblems(all)
 		return all
 	}
-	flawed := maps.Clone(s.flawed)
+	flawed := maps.Clone(s.sources.flawed)
 	for _, e := range edits {
 		delete(flawed, e.path)
 		if e.after != nil && e.after.flawed() {
@@ -231,4 +174,50 @@ func (s *Store) problemsHeld(why manifest.Problem, edits []edit) []manifest.Prob
 	all := append(fileProblems(flawed), why)
 	manifest.SortProblems(all)
 	return all
+}
+
+// take makes the edits the Store's own and gives what they change.
+func (s *Store) take(edits []edit, now time.Time) Change {
+	touched := map[manifest.Key]struct{}{}
+	for _, e := range edits {
+		if s.sources.replace(e) {
+			s.serving.fresh.sure = false
+		}
+		s.serving.replace(e, touched)
+	}
+	maps.Copy(touched, s.serving.unsettled)
+	clear(s.serving.unsettled)
+	var change Change
+	for key := range touched {
+		if key.Namespace == "" { // Namespaces say what may serve of the others
+			s.serving.settleSafely(key, now, &change)
+		}
+	}
+	s.serving.declare(touched)
+	moved := map[string]struct{}{} // files of which other versions are kept than before
+	for key := range touched {
+		if key.Namespace == "" {
+			continue
+		}
+		delete(s.standing.selections, key.Namespace)
+		if isNameless(key) {
+			continue
+		}
+		before := s.serving.served[key]
+		s.serving.settleSafely(key, now, &change)
+		if after := s.serving.served[key]; after.kept != before.kept {
+			moved[before.path()], moved[after.path()] = struct{}{}, struct{}{}
+		}
+	}
+	s.serving.touchNameless(moved, touched)
+	for key := range touched {
+		if key.Namespace != "" && isNameless(key) {
+			s.serving.settleSafely(key, now, &change)
+		}
+	}
+	s.completeRestored(&change)
+	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(change.Gone, manifest.CompareKeys)
+	slices.SortFunc(change.Invalid, compareInvalid)
+	return change
 }

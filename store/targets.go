@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // kindBackendTLSPolicy is the one policy of the Gateway API's own group.
@@ -209,7 +207,7 @@ func (r *targetReader) selector(fields map[string]any) {
 	for _, value := range written {
 		pairs, _ := value.(map[string]any)
 		for name, value := range pairs {
-			if value, ok := resolvePlain(text(value)).(string); ok && !strings.Contains(name, repeated) && len(validation.IsValidLabelValue(value)) == 0 {
+			if value, ok := resolvePlain(textOf(value)).(string); ok && !strings.Contains(name, repeated) && len(validation.IsValidLabelValue(value)) == 0 {
 				labels[name] = value
 			}
 		}
@@ -235,7 +233,7 @@ func (r *targetReader) add(fields map[string]any, target Target) {
 // kindsOf returns the kind that a target names, or all that it may mean.
 func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	if written := valuesOf(fields, "kind"); len(written) == 1 {
-		found, _, _ := FindKind(text(written[0]))
+		found, _, _ := FindKind(textOf(written[0]))
 		for _, kind := range r.kinds {
 			if found.Kind == kind.Kind {
 				return []apischema.GroupKind{kind}
@@ -251,144 +249,3 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 // repeated marks the name of a key that stands more than once in its mapping. No key that
 // is written can hold it.
 const repeated = "\x00"
-
-// maxTargets is how many targets of a policy a message names.
-const maxTargets = 5
-
-// consequence returns what an invalid policy means for traffic where no valid version of
-// it is known. The list of problems changes when one of its targets comes or goes.
-func (s *Store) consequence(i *Invalid) string {
-	if len(i.Targets) == 0 {
-		return i.untargeted()
-	}
-	var closed, missing []Target
-	for _, target := range i.Targets {
-		key := manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: i.Key.Namespace, Name: target.Name}
-		s.standing.targets[key] = struct{}{}
-		if _, ok := s.served[key]; ok || target.Name == "" {
-			closed = append(closed, target)
-		} else {
-			missing = append(missing, target)
-		}
-	}
-	status := "503"
-	if i.Key.Kind == api.KindTrafficPolicy {
-		status = "500"
-	}
-	var parts []string
-	if len(closed) > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s %s until it is fixed", namesOf(closed, i.Key.Namespace), numbered(closed, "answers", "answer"), status))
-	}
-	if len(missing) > 0 {
-		parts = append(parts, fmt.Sprintf("its %s %s %s not in the folder, or not valid", numbered(missing, "target", "targets"), namesOf(missing, i.Key.Namespace), numbered(missing, "is", "are")))
-	}
-	if i.Lost {
-		parts = append(parts, "a target of it cannot be read and is served without it")
-	}
-	return strings.Join(parts, "; ")
-}
-
-// numbered returns one of two words: the first for one target.
-func numbered(targets []Target, one, several string) string {
-	if len(targets) == 1 {
-		return one
-	}
-	return several
-}
-
-// tellConsequences adds to the first error of each invalid policy what it means for traffic.
-func (s *Store) tellConsequences(all []manifest.Problem) {
-	told := map[spotOfError]string{}
-	s.standing.targets = map[manifest.Key]struct{}{}
-	for key, refusals := range s.refusals {
-		for _, r := range refusals {
-			if r.invalid != nil && kindOf(key.GroupKind()).policy() && s.admits(r.file.path, key) {
-				at := r.cause
-				at.file, at.line = r.file.path, at.line+r.document.line-1
-				told[at] = s.consequenceOf(key, r)
-			}
-		}
-	}
-	for i := range all {
-		p := &all[i]
-		if text := told[spotOfError{p.File, p.Line, p.Column, p.Code}]; text != "" {
-			p.Message += "; " + text
-		}
-	}
-}
-
-// spotOfError names the problem for which an object is invalid.
-type spotOfError struct {
-	file         string
-	line, column int
-	code         string
-}
-
-// causeOf returns the error among problems of a document that comes first in its text.
-func causeOf(problems []finding) (first spotOfError) {
-	for _, p := range problems {
-		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
-		earlier := cmp.Or(cmp.Compare(at.line, first.line), cmp.Compare(at.column, first.column)) < 0
-		if p.Severity == manifest.Error && (first == spotOfError{} || earlier) {
-			first = at
-		}
-	}
-	return first
-}
-
-// consequenceOf returns what it means for traffic that a definition of a policy is invalid.
-func (s *Store) consequenceOf(key manifest.Key, r *refusal) string {
-	i, open := r.invalid, s.uncovered(r)
-	at, serving := s.served[key]
-	switch {
-	case !serving && len(i.Targets) > 0 && len(open.Targets) == 0:
-		return "the last valid version of what it was is still in force"
-	case !serving:
-		return s.consequence(open)
-	case at.definition == nil:
-		return "its last valid version is still in force"
-	}
-	return "its definition in " + at.path() + " is in force"
-}
-
-// untargeted is consequence for a policy without targets.
-func (i *Invalid) untargeted() string {
-	switch {
-	case i.Lost:
-		return "its targets cannot be read: they are served without it"
-	case i.Key.Kind == api.KindTrafficPolicy:
-		return "a rule that names it by ExtensionRef answers 500 until it is fixed"
-	}
-	return "it has no targets"
-}
-
-// namesOf names some targets of a policy in a namespace.
-func namesOf(targets []Target, namespace string) string {
-	var names []string
-	for _, target := range targets[:min(len(targets), maxTargets)] {
-		names = append(names, target.words(namespace))
-	}
-	if more := len(targets) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
-}
-
-// words names a target.
-func (t Target) words(namespace string) string {
-	name := clean(t.Kind + " " + namespace + "/" + t.Name)
-	if t.Name == "" {
-		name = fmt.Sprintf("each %s in namespace %s", t.Kind, clean(namespace))
-		if len(t.Labels) > 0 {
-			var pairs []string
-			for _, label := range slices.Sorted(maps.Keys(t.Labels)) {
-				pairs = append(pairs, label+"="+t.Labels[label])
-			}
-			name += " with " + clean(strings.Join(pairs, ","))
-		}
-	}
-	if t.Section != "" {
-		name += "#" + clean(t.Section)
-	}
-	return name
-}

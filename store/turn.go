@@ -44,40 +44,40 @@ type readTime struct{ parse, validate time.Duration }
 // returns the edits that are to be applied, and those that wait for a file which is not read to
 // its end: none where err is not nil.
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
-	edits, contents := s.compare(tree)
+	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
 		if content, ok := contents[edits[i].path]; ok {
-			edits[i].after.split(content, s.options.Limits.Documents, edits[i].before, s.opened.files[edits[i].path])
+			edits[i].after.split(content, s.options.Limits.Documents, edits[i].before, s.sources.opened.files[edits[i].path])
 		}
 	})
 	stats = Stats{Files: tree.Files.Len(), FilesChanged: len(edits)}
-	readings := s.toRead(edits)
-	count := s.counting(len(readings))
+	readings := s.sources.toRead(edits)
+	count := s.sources.counting(len(readings))
 	for {
-		stats.add(s.readFor(ctx, readings, turn.Length, count))
+		stats.add(s.sources.readFor(ctx, readings, turn.Length, count))
 		readings = slices.DeleteFunc(readings, func(r *reading) bool { return r.document.result != nil })
 		if err := ctx.Err(); err != nil {
 			return nil, nil, stats, err
 		}
-		if ready, waiting = s.divide(edits); len(waiting) == 0 || len(ready) > 0 {
+		if ready, waiting = s.serving.divide(edits); len(waiting) == 0 || len(ready) > 0 {
 			break
 		}
 		if turn.Newer() {
-			s.open(edits, readings)
+			s.sources.open(edits, readings)
 			return nil, nil, stats, ErrNewer
 		}
 	}
-	s.open(waiting, readings)
+	s.sources.open(waiting, readings)
 	parallel(len(ready), func(i int) {
 		if ready[i].after != nil {
-			ready[i].after.finish(s.reader)
+			ready[i].after.finish(s.sources.reader)
 		}
 	})
 	return ready, waiting, stats, nil
 }
 
 // open notes what was read of edits that are not applied yet.
-func (s *Store) open(edits []edit, readings []*reading) {
+func (s *sources) open(edits []edit, readings []*reading) {
 	s.opened = openFiles{}
 	for _, e := range edits {
 		if e.after != nil && e.after.hash != (watcher.Hash{}) {
@@ -98,7 +98,7 @@ func (s *Store) open(edits []edit, readings []*reading) {
 }
 
 // toRead returns the documents that are to be read, those of files that are read first in front.
-func (s *Store) toRead(edits []edit) (all []*reading) {
+func (s *sources) toRead(edits []edit) (all []*reading) {
 	for _, e := range inOrderOfReading(edits) {
 		for _, d := range e.after.documents {
 			if d.result == nil {
@@ -110,7 +110,7 @@ func (s *Store) toRead(edits []edit) (all []*reading) {
 }
 
 // readFor reads documents until the time is over, each by an object at least; 0 is without end.
-func (s *Store) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
+func (s *sources) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
 	begin := time.Now()
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
 	spent := make([]readTime, len(readings))
@@ -201,7 +201,7 @@ func parted(a, b string) (string, string) {
 }
 
 // without returns the Tree as it would be if the edits were not made.
-func (s *Store) without(tree watcher.Tree, edits []edit) watcher.Tree {
+func (s *sources) without(tree watcher.Tree, edits []edit) watcher.Tree {
 	var set []watcher.File
 	var gone []string
 	for _, e := range edits {

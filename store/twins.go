@@ -52,7 +52,7 @@ func hasTwins(object map[string]any) bool {
 	seen := map[[4]any]bool{}
 	for _, element := range listeners {
 		l, _ := element.(map[string]any)
-		for _, same := range [][4]any{{text(l["name"])}, {l["port"], text(l["protocol"]), text(l["hostname"]), l["hostname"] == nil}} {
+		for _, same := range [][4]any{{textOf(l["name"])}, {l["port"], textOf(l["protocol"]), textOf(l["hostname"]), l["hostname"] == nil}} {
 			if seen[same] {
 				return true
 			}
@@ -62,25 +62,7 @@ func hasTwins(object map[string]any) bool {
 	return false
 }
 
-func text(value any) string {
-	s, _ := value.(string)
-	return s
-}
-
-// sound leaves out the definitions with twins.
-func sound(definitions []*definition) []*definition {
+// withoutTwins leaves out the definitions with twins.
+func withoutTwins(definitions []*definition) []*definition {
 	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return d.twins })
-}
-
-// candidates returns the definitions of a key that may serve: sound ones; else, where
-// none serves or is kept, those with twins.
-func (s *Store) candidates(key manifest.Key, inside []*definition) []*definition {
-	best := sound(inside)
-	if len(best) > 0 || len(inside) == 0 {
-		return best
-	}
-	if before, serving := s.served[key]; serving && !before.twins() && s.keeps(before) {
-		return nil
-	}
-	return inside
 }

@@ -25,7 +25,7 @@ func gateway(listeners ...string) string {
 // listenersOf names what serves.
 func listenersOf(s *Store) string {
 	var names []string
-	for _, at := range s.served {
+	for _, at := range s.serving.served {
 		if g, ok := manifest.As[*gwv1.Gateway](at.object); ok {
 			for _, l := range g.Spec.Listeners {
 				names = append(names, string(l.Name)+"@"+string(*l.Hostname))

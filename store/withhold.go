@@ -24,12 +24,12 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 	if k.policy() {
 		return k.closing(object, metadata, []Mistake{{Message: why}})
 	}
-	return invalid(object, []schema.Finding{{Message: why}})
+	return newInvalid(object, []schema.Finding{{Message: why}})
 }
 
 // StaleBecause returns the Stale of an object whose served version the folder no longer has,
 // since when and why.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
-	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.targetsOf(served), Message: why}
+	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.standing.targetsOf(served), Message: why}
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,57 +29,25 @@ type Saved struct {
 	Since time.Time
 }
 
-// kindSecret is the kind whose content is saved only where Options.SaveSecrets
-// asks for it.
-const kindSecret = "Secret"
-
-// saved is the text to be saved of a definition.
-func (d *definition) saved() []byte {
-	if alone := d.alone(); alone != nil {
-		return alone
-	}
-	return d.document.text
-}
-
-// alone returns the text to be saved of a checked object where its document
-// cannot be: that is a list, or may hold Secrets beside it, in comments too.
-func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
-	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
-		return nil
-	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil // typed will say so
-	}
-	return text
-}
-
-// changed notes that a key has to be saved.
-func (s *Store) changed(key manifest.Key) {
-	if s.options.Save {
-		s.unsaved[key] = struct{}{}
-	}
-}
-
 // Unsaved returns the objects that changed since it was last called, sorted by key; without
 // Options.Save it returns nothing.
 func (s *Store) Unsaved() []Saved {
 	var all []Saved
-	for _, key := range slices.SortedFunc(maps.Keys(s.unsaved), manifest.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.saves.unsaved), manifest.CompareKeys) {
 		all = append(all, s.save(key))
 	}
-	s.unsaved = map[manifest.Key]struct{}{} // an emptied one keeps the room of all objects of the start
+	s.saves.unsaved = map[manifest.Key]struct{}{} // an emptied one keeps the room of all objects of the start
 	return all
 }
 
 // Saved returns all served objects, sorted by key: the sum of all results of Unsaved, and of
 // the one it would return now.
 func (s *Store) Saved() []Saved {
-	all := make([]Saved, 0, len(s.served)+len(s.absent))
-	for key := range s.served {
+	all := make([]Saved, 0, len(s.serving.served)+len(s.saves.absent))
+	for key := range s.serving.served {
 		all = append(all, s.save(key))
 	}
-	for key := range s.absent {
+	for key := range s.saves.absent {
 		all = append(all, s.save(key))
 	}
 	slices.SortFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -88,15 +55,15 @@ func (s *Store) Saved() []Saved {
 }
 
 func (s *Store) save(key manifest.Key) Saved {
-	if path, ok := s.absent[key]; ok {
+	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}
 	}
-	at, serving := s.served[key]
+	at, serving := s.serving.served[key]
 	if !serving {
 		return Saved{Key: key}
 	}
 	saved := Saved{Key: key, Path: at.path(), Line: 1, Since: at.since()}
-	former, withheld := s.withheld[key]
+	former, withheld := s.history.withheld[key]
 	if at.kept != nil {
 		saved.Text = at.kept.text
 	}
@@ -127,14 +94,14 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	if len(all) > s.options.Limits.Objects {
 		for _, saved := range all {
 			unusable = append(unusable, saved.Key)
-			s.changed(saved.Key)
+			s.saves.changed(saved.Key)
 		}
 		return unusable
 	}
-	reader := s.reader
+	reader := s.sources.reader
 	reader.sound = sound
 	results := make([]*result, len(all))
-	count := s.counting(len(all))
+	count := s.sources.counting(len(all))
 	parallel(len(all), func(i int) {
 		results[i] = reader.again(all[i])
 		count()
@@ -142,22 +109,22 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	for i, saved := range all {
 		if !s.restore(saved, results[i]) {
 			unusable = append(unusable, saved.Key)
-			s.changed(saved.Key)
+			s.saves.changed(saved.Key)
 		}
 	}
-	for _, f := range s.files {
-		f.finish(s.reader)
-		s.tally = s.tally.plus(f)
+	for _, f := range s.sources.files {
+		f.finish(s.sources.reader)
+		s.sources.tally = s.sources.tally.plus(f)
 		for _, d := range f.definitions {
 			key := d.object.Key
-			s.found[key] = append(s.found[key], d)
-			at := s.served[key]
+			s.serving.found[key] = append(s.serving.found[key], d)
+			at := s.serving.served[key]
 			at.definition = d
-			s.served[key] = at
+			s.serving.served[key] = at
 		}
 	}
 	s.restorePolicies()
-	s.restored, s.begun, s.standing = true, true, standing{}
+	s.saves.restored, s.history.begun, s.serving.fresh.sure = true, true, false
 	return unusable
 }
 
@@ -178,54 +145,54 @@ func (r reader) again(saved Saved) *result {
 // cluster-scoped objects now. Where none is in force any more, Namespaces that ask for them
 // stay, so that the first Tree can be held.
 func (s *Store) restorePolicies() {
-	if !s.policy.InForce() {
+	if !s.fence.policy.InForce() {
 		return
 	}
 	namespaces := map[manifest.Key]struct{}{}
 	drop := func(clusterScoped bool) {
-		for key, at := range s.served {
-			if (key.Namespace == "") == clusterScoped && !s.permits(at.path(), at.object) {
-				s.release(key, at.path())
-				s.changed(key)
-				delete(s.served, key)
+		for key, at := range s.serving.served {
+			if (key.Namespace == "") == clusterScoped && !s.fence.permits(at.path(), at.object) {
+				s.serving.release(key, at.path())
+				s.saves.changed(key)
+				delete(s.serving.served, key)
 			} else if isNamespace(key) {
 				namespaces[key] = struct{}{}
 			}
 		}
 	}
 	drop(true)
-	s.declare(namespaces)
+	s.serving.declare(namespaces)
 	drop(false)
 }
 
 // restore takes over one object, false when it cannot be used.
 func (s *Store) restore(saved Saved, r *result) bool {
-	_, twice := s.served[saved.Key]
+	_, twice := s.serving.served[saved.Key]
 	switch {
 	case saved.Path == "" || twice:
 		return false
 	case saved.Key.Kind == kindSecret && (saved.Text == nil || !s.options.SaveSecrets):
-		s.absent[saved.Key] = saved.Path
+		s.saves.absent[saved.Key] = saved.Path
 		return true
 	case r.remarks().syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:
 		return false
 	}
-	f := s.files[saved.Path]
+	f := s.sources.files[saved.Path]
 	if f == nil {
-		f = &file{path: saved.Path, source: s.sourceOf(saved.Path)}
-		s.files[saved.Path] = f
+		f = &file{path: saved.Path, source: s.fence.sourceOf(saved.Path)}
+		s.sources.files[saved.Path] = f
 	}
 	at := served{object: r.items[0].object}
 	if !saved.Since.IsZero() {
 		at.object.Source = f.source
 		at.kept = &kept{path: saved.Path, twins: r.items[0].twins, since: saved.Since, text: saved.Text}
-		s.served[saved.Key] = at
-		s.keep(saved.Key, at, saved.Path, saved.Since)
+		s.serving.served[saved.Key] = at
+		s.serving.keep(saved.Key, at, saved.Path, saved.Since)
 		return true
 	}
 	text := part{saved.Text, max(saved.Line, 1)}
 	f.documents = append(f.documents, &document{text, r})
-	s.served[saved.Key] = at
+	s.serving.served[saved.Key] = at
 	return true
 }
 
@@ -234,7 +201,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
-		s.restored = false
+		s.saves.restored = false
 	}
 	return objects
 }
@@ -243,37 +210,27 @@ func (s *Store) restoredObjects() []*manifest.Object {
 // first Change has the same if the folder has not changed. It returns nothing if some saved
 // objects could not be used.
 func (s *Store) Restored() []*manifest.Object {
-	if !s.restored || len(s.absent) > 0 {
+	if !s.saves.restored || len(s.saves.absent) > 0 {
 		return nil
 	}
-	return s.objects()
+	return s.serving.objects()
 }
 
 // Told returns the sum of all Changes so far, for a receiver that lost its state. Problems and
 // Stats are empty.
 func (s *Store) Told() (all Change) {
-	if s.restored {
+	if s.saves.restored {
 		return all
 	}
-	all.Set = s.objects()
-	all.Invalid = slices.SortedFunc(maps.Values(s.invalid), compareInvalid)
+	all.Set = s.serving.objects()
+	all.Invalid = slices.SortedFunc(maps.Values(s.serving.invalid), compareInvalid)
 	return all
-}
-
-// objects returns what serves, sorted.
-func (s *Store) objects() []*manifest.Object {
-	objects := make([]*manifest.Object, 0, len(s.served))
-	for _, at := range s.served {
-		objects = append(objects, at.object)
-	}
-	slices.SortFunc(objects, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
-	return objects
 }
 
 // lacking adds to the problem of a Tree that is held that nothing serves, if so.
 func (s *Store) lacking(p *manifest.Problem) {
-	if s.restored && len(s.absent) > 0 {
-		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and %d are missing", len(s.absent))
+	if s.saves.restored && len(s.saves.absent) > 0 {
+		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and %d are missing", len(s.saves.absent))
 		p.Hint = "restore the folder; --state-secrets lets the state hold Secrets, for the next start"
 	}
 }
@@ -281,11 +238,11 @@ func (s *Store) lacking(p *manifest.Problem) {
 // completeRestored makes the first Change that is taken tell of all that serves, and
 // of what was restored and serves no more.
 func (s *Store) completeRestored(change *Change) {
-	for key := range s.absent {
-		s.changed(key)
+	for key := range s.saves.absent {
+		s.saves.changed(key)
 	}
-	clear(s.absent)
-	if s.restored {
+	clear(s.saves.absent)
+	if s.saves.restored {
 		change.Set = s.restoredObjects()
 	}
 }

@@ -282,7 +282,7 @@ func TestFencesComeAndGo(t *testing.T) {
 		cold := fenced(t)
 		cold.Apply(treeOf(tree))
 		got, want := servedText(warm), servedText(cold)
-		if got != want && len(warm.kept) == 0 {
+		if got != want && len(warm.serving.kept) == 0 {
 			t.Fatalf("warm %s\ncold %s\nof %v", got, want, tree)
 		}
 	}
@@ -291,7 +291,7 @@ func TestFencesComeAndGo(t *testing.T) {
 // servedText lists what serves.
 func servedText(s *Store) string {
 	var all []string
-	for key, at := range s.served {
+	for key, at := range s.serving.served {
 		all = append(all, fmt.Sprintf("%s@%s#%x", key, at.path(), at.object.Hash[:4]))
 	}
 	slices.Sort(all)

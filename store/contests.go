@@ -1,0 +1,90 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// contests tells of keys with several definitions which of them serves.
+func (s *standing) contests() []manifest.Problem {
+	var all []manifest.Problem
+	for key := range s.serving.contested {
+		winner := s.serving.served[key].definition
+		for _, d := range s.serving.found[key] {
+			if d != winner && !s.serving.fence.refused(d) {
+				all = append(all, s.contest(d, winner))
+			}
+		}
+	}
+	return all
+}
+
+// contest is about a definition beside the one that serves.
+func (s *standing) contest(d, winner *definition) manifest.Problem {
+	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
+	p := manifest.Problem{
+		Code: "Conflict", Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
+		Object: d.object.Key, Field: "metadata.name",
+		Message: fmt.Sprintf("%s is defined in %s too, with other content; that one serves, this one does not", d.object.Key, where),
+		Hint:    "remove one of the two, or give it another name or namespace",
+	}
+	if d.object.Hash == winner.object.Hash {
+		p.Code, p.Severity = "Duplicate", manifest.Warning
+		p.Message = fmt.Sprintf("%s is defined in %s too, with the same content", d.object.Key, where)
+		p.Hint = "remove one of the two"
+	}
+	if d.shows() {
+		p.Excerpt = excerpt(d.document.text, d.place)
+	}
+	return p
+}
+
+// keptProblems tells of each broken file what is kept of it.
+func (s *standing) keptProblems() []manifest.Problem {
+	var all []manifest.Problem
+	for path, keys := range s.serving.kept {
+		sorted := slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys)
+		p := manifest.Problem{
+			Code: "LastGoodKept", Severity: manifest.Warning, File: path, Object: sorted[0],
+			Hint: "fix the errors in the file; an object is removed once the file is valid without it, or is deleted",
+		}
+		since := s.serving.served[sorted[0]].since()
+		for _, key := range sorted {
+			if t := s.serving.served[key].since(); t.Before(since) {
+				since = t
+			}
+		}
+		if len(sorted) > 1 {
+			p.Object = manifest.Key{}
+		}
+		p.Message = "gatefold still serves the last valid version of " + keyList(sorted) + ": " + path + " has no valid one"
+		if !since.IsZero() {
+			p.Message += " since " + since.UTC().Format(time.RFC3339)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// mistakeProblems returns the problems of keys that could not be settled.
+func (s *standing) mistakeProblems() []manifest.Problem {
+	return slices.Collect(maps.Values(s.serving.mistakes))
+}
+
+// keyList names at most ten keys.
+func keyList(keys []manifest.Key) string {
+	var names []string
+	for _, key := range keys[:min(len(keys), 10)] {
+		names = append(names, key.String())
+	}
+	if more := len(keys) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}

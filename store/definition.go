@@ -1,0 +1,87 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// document is one document of a file.
+type document struct {
+	part
+	*result
+}
+
+// definition is one sound object at its place. It outlives an edit of its file
+// that leaves it alone: then only its place changes.
+type definition struct {
+	*item    // of the document
+	file     *file
+	document *document
+	order    int // in the file
+}
+
+// line is the line of the object's name.
+func (d *definition) line() int { return d.document.line + d.place.line - 1 }
+
+// shows reports whether lines of the definition's text may be shown.
+func (d *definition) shows() bool {
+	return d.object.Key.Kind != "Secret" && (len(d.at()) == 0 || !secretive(d.document.text))
+}
+
+// root parses the text again; nil when that fails.
+func (d *document) root() *yaml.Node {
+	root, err := parseYAML(bytes.NewReader(d.text))
+	if err != nil || root == nil {
+		return nil
+	}
+	mendLines(root, d.text)
+	return root
+}
+
+// find returns the place of a field in the document that root is of.
+func (d *definition) find(root *yaml.Node, field string) place {
+	if root == nil {
+		return d.place
+	}
+	return find(root, slices.Concat(d.at(), parsePath(field)))
+}
+
+// locate finds the place of a field in the text of the definition's document.
+func (d *definition) locate(field string) (p manifest.Problem) {
+	where := d.find(d.document.root(), field)
+	p.Line, p.Column = where.line, where.column
+	if d.shows() {
+		p.Excerpt = excerpt(d.document.text, where)
+	}
+	return p
+}
+
+// value returns what the document holds, as far as it can be read.
+func (d *document) value() any {
+	root := d.root()
+	if root == nil {
+		return nil
+	}
+	value, _ := decodeYAML(root)
+	return value
+}
+
+// saved is the text to be saved of a definition.
+func (d *definition) saved() []byte {
+	if alone := d.alone(); alone != nil {
+		return alone
+	}
+	return d.document.text
+}
+
+// explain says why the parser refused the document, thoroughly or not.
+func (d *document) explain(thoroughly bool) finding {
+	if thoroughly {
+		return explainSyntax(d.text, d.remarks().syntax)
+	}
+	return nameSyntax(d.remarks().syntax)
+}

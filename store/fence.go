@@ -1,0 +1,180 @@
+package store
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+const (
+	kindNamespace = "Namespace"
+	kindGateway   = "Gateway"
+)
+
+// The codes of the problems of definitions that may not serve.
+const (
+	outsideFence        = "OutsideFence"
+	portNotAllowed      = "PortNotAllowed"
+	clusterPathsMissing = "ClusterPathsMissing"
+)
+
+// fence decides by the path policies which definitions may serve: that is a matter of their
+// files (package tenancy). A definition that is outside is read, and reported as a problem,
+// but is never beside those that may serve: it takes nothing over, and hinders nothing.
+type fence struct {
+	policy  tenancy.Policy
+	outside map[manifest.Key]struct{} // keys with definitions that are outside
+	// trespassing holds what holdsOutside found since the policies or a file changed.
+	trespassing map[*file]bool
+}
+
+func newFence(cluster tenancy.Globs) *fence {
+	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, trespassing: map[*file]bool{}}
+}
+
+// sourceOf reports whether objects of a file come from cluster paths.
+func (f *fence) sourceOf(file string) manifest.Source {
+	switch {
+	case !f.policy.InForce():
+		return manifest.AnyFile
+	case f.policy.Cluster(file):
+		return manifest.ClusterPaths
+	}
+	return manifest.OtherFile
+}
+
+// judge says why a file must not define an object; ok is true where it may.
+func (f *fence) judge(file string, o *manifest.Object) (why outsideReason, ok bool) {
+	if !f.policy.InForce() {
+		return judgeWithout(o)
+	}
+	if refusal := f.policy.Refuse(file, o.Key.Namespace); refusal != (tenancy.Refusal{}) {
+		return outsideReason{refusal, outsideFence, "metadata.name"}, false
+	}
+	for _, port := range opens(o) {
+		refusal := f.policy.RefusePort(file, o.Key.Namespace, port.number)
+		if refusal == (tenancy.Refusal{}) && o.Key.Kind == kindGateway && port.number != 0 {
+			refusal = f.policy.RefuseShared(file, o.Key.Namespace, port.number)
+		}
+		if refusal != (tenancy.Refusal{}) {
+			return outsideReason{refusal, portNotAllowed, port.field}, false
+		}
+	}
+	return outsideReason{}, true
+}
+
+// judgeWithout refuses a Namespace that asks for path policies where none is in force: any
+// file could define one.
+func judgeWithout(o *manifest.Object) (why outsideReason, ok bool) {
+	if !grantOf(o).Asks() {
+		return outsideReason{}, true
+	}
+	return outsideReason{tenancy.Refusal{
+		Message: "the Namespace has annotations of path policies, which are not in force: gatefold runs without --cluster-paths, and any file may define Namespaces",
+		Hint:    "start gatefold with --cluster-paths, the files that may define Namespaces and GatewayClasses; or remove the annotations",
+	}, clusterPathsMissing, "metadata.annotations"}, false
+}
+
+// outsideReason is why a definition may not serve.
+type outsideReason struct {
+	tenancy.Refusal
+	code  string
+	field string
+}
+
+// permits reports whether a file may define an object.
+func (f *fence) permits(file string, o *manifest.Object) bool {
+	_, ok := f.judge(file, o)
+	return ok
+}
+
+// admits reports whether a file may define objects of the key's namespace.
+func (f *fence) admits(file string, key manifest.Key) bool {
+	return f.policy.Refuse(file, key.Namespace) == tenancy.Refusal{}
+}
+
+// refused reports whether the path policies keep a definition from serving.
+func (f *fence) refused(d *definition) bool { return !f.permits(d.file.path, d.object) }
+
+// inside returns the definitions that the path policies let serve, and notes whether
+// there are others.
+func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
+	delete(f.outside, key)
+	if !slices.ContainsFunc(definitions, f.refused) {
+		return definitions
+	}
+	f.outside[key] = struct{}{}
+	return slices.DeleteFunc(slices.Clone(definitions), f.refused)
+}
+
+// holdsOutside reports whether a file defines something that the path policies refuse:
+// as a broken file does, it keeps what it gave before.
+func (f *fence) holdsOutside(of *file) bool {
+	holds, known := f.trespassing[of]
+	if !known {
+		holds = slices.ContainsFunc(of.definitions, f.refused)
+		f.trespassing[of] = holds
+	}
+	return holds
+}
+
+// hides reports whether a file or directory that is skipped may hold Namespaces of cluster
+// paths. A directory of a name that files have is never read.
+func (f *fence) hides(skip watcher.Skip) bool {
+	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
+	if !f.policy.InForce() || ignoreFile {
+		return false
+	}
+	loadable := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(skip.Path))
+	return f.policy.Cluster(skip.Path) || !loadable && f.policy.ClusterBelow(skip.Path)
+}
+
+// opened is a port that an object opens, and where that is written.
+type opened struct {
+	number int32
+	field  string
+}
+
+// opens returns the ports that a Gateway or ListenerSet opens; first 0, for any. It
+// returns none for other kinds.
+func opens(o *manifest.Object) []opened {
+	var listeners []gwv1.PortNumber
+	switch value := o.Value.(type) {
+	case *gwv1.Gateway:
+		for _, l := range value.Spec.Listeners {
+			listeners = append(listeners, l.Port)
+		}
+	case *gwv1.ListenerSet:
+		for _, l := range value.Spec.Listeners {
+			listeners = append(listeners, l.Port)
+		}
+	default:
+		return nil
+	}
+	all := []opened{{0, "metadata.name"}}
+	for i, port := range listeners {
+		all = append(all, opened{port, fmt.Sprintf("spec.listeners[%d].port", i)})
+	}
+	return all
+}
+
+// isNamespace reports whether the key is that of a Namespace.
+func isNamespace(k manifest.Key) bool { return k.Group == "" && k.Kind == kindNamespace }
+
+// grantOf returns what a Namespace gives to its namespace; nothing for another object. The
+// schema has seen that it can be read.
+func grantOf(o *manifest.Object) tenancy.Grant {
+	namespace, ok := manifest.As[*corev1.Namespace](o)
+	if !ok {
+		return tenancy.Grant{}
+	}
+	grant, _ := tenancy.Read(namespace.Annotations)
+	return grant
+}

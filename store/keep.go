@@ -1,0 +1,74 @@
+package store
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// keeps reports whether an object serves on that its file defines no more: the file is
+// broken, or puts an object where it may not, which may be this one, misnamed.
+func (s *serving) keeps(before served) bool {
+	path := before.path()
+	f := s.sources.files[path]
+	if f == nil || !s.fence.permits(path, before.object) {
+		return false
+	}
+	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.holdsOutside(f)
+}
+
+// keepMoved lets an object serve on that moved to another file, and broke there.
+func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
+	r := s.firstRefusal(key, func(*refusal) bool { return true })
+	if r == nil || !s.fence.permits(r.file.path, before.object) {
+		return false
+	}
+	if r.file.source != before.object.Source {
+		moved := *before.object
+		moved.Source = r.file.source
+		s.history.remember(key, before)
+		before.object = &moved
+		change.Set = append(change.Set, &moved)
+	}
+	s.keep(key, before, r.file.path, now)
+	return true
+}
+
+// keep lets an object serve on that its broken file defines no more, or that came to
+// the file of that path as what its schema refuses.
+func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
+	after := before
+	switch {
+	case before.kept == nil:
+		after.kept = &kept{path: path, twins: before.twins(), since: now}
+		if s.saves.on {
+			after.kept.text = bytes.Clone(before.definition.saved()) // not the whole file before
+		}
+		after.definition = nil
+	case before.kept.path != path:
+		moved := *before.kept
+		moved.path = path
+		after.kept = &moved
+	}
+	if after != before {
+		s.served[key] = after
+		s.saves.changed(key)
+	}
+	if s.kept[path] == nil {
+		s.kept[path] = map[manifest.Key]struct{}{}
+	}
+	s.kept[path][key] = struct{}{}
+	s.fresh.sure = false
+}
+
+// release ends the keeping of a key.
+func (s *serving) release(key manifest.Key, path string) {
+	if _, kept := s.kept[path][key]; kept {
+		s.fresh.sure = false
+	}
+	delete(s.kept[path], key)
+	if len(s.kept[path]) == 0 {
+		delete(s.kept, path)
+	}
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
+)
+
+// declare brings the path policies up to the Namespaces that serve now, and adds the keys
+// on which they judge anew to touched. Namespaces among touched are settled.
+func (s *serving) declare(touched map[manifest.Key]struct{}) {
+	clear(s.fence.trespassing)
+	changed := map[string]bool{}
+	for key := range touched {
+		if !isNamespace(key) {
+			continue
+		}
+		at, serves := s.served[key]
+		if serves && s.fence.policy.Declare(key.Name, s.grants(key, at)) || !serves && s.fence.policy.Forget(key.Name) {
+			changed[key.Name] = true
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	s.fresh.sure = false
+	judge := func(key manifest.Key) {
+		if key.Namespace != "" && (changed[key.Namespace] || key.Kind == kindGateway) {
+			touched[key] = struct{}{}
+		}
+	}
+	for key := range s.found {
+		judge(key)
+	}
+	for key := range s.refusals {
+		judge(key)
+	}
+	for _, keys := range s.kept {
+		for key := range keys {
+			judge(key)
+		}
+	}
+}
+
+// grants returns what all definitions of a Namespace give that may serve, or else the one
+// that is kept.
+func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
+	for _, d := range s.found[key] {
+		if !s.fence.refused(d) {
+			all = append(all, grantOf(d.object))
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, grantOf(at.object))
+	}
+	return all
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
+)
+
+// sharedPorts tells of Namespaces with a port that belongs to another.
+func (s *standing) sharedPorts() (all []manifest.Problem) {
+	for namespace, other := range s.serving.fence.policy.Overlaps() {
+		key := manifest.Key{Kind: kindNamespace, Name: namespace}
+		p := manifest.Problem{
+			Code: "PortShared", Severity: manifest.Warning, File: s.serving.served[key].path(), Object: key, Field: "metadata.annotations[" + tenancy.AnnotationPorts + "]",
+			Message: fmt.Sprintf("namespace %s has a port that namespace %s has as well: it belongs to %s, and Gateways of %s cannot open it", namespace, other, other, namespace),
+			Hint:    "give each port to one namespace",
+		}
+		if d := s.serving.served[key].definition; d != nil {
+			where := d.find(d.document.root(), p.Field)
+			p.Line, p.Column, p.Excerpt = where.line+d.document.line-1, where.column, excerpt(d.document.text, where)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// maxOutside bounds what is listed of one file's objects outside the fence.
+const maxOutside = 50
+
+// outsideProblems tells of the definitions that the path policies refuse.
+func (s *standing) outsideProblems() []manifest.Problem {
+	byFile := map[*file][]*definition{}
+	for key := range s.serving.fence.outside {
+		for _, d := range s.serving.found[key] {
+			if s.serving.fence.refused(d) {
+				byFile[d.file] = append(byFile[d.file], d)
+			}
+		}
+	}
+	var all []manifest.Problem
+	for f, refused := range byFile {
+		slices.SortFunc(refused, func(a, b *definition) int { return cmp.Compare(a.order, b.order) })
+		for _, d := range refused[:min(len(refused), maxOutside)] {
+			all = append(all, s.outsideProblem(d))
+		}
+		if more := len(refused) - maxOutside; more > 0 {
+			all = append(all, manifest.Problem{
+				Code: "MoreProblems", Severity: manifest.Error, File: f.path,
+				Message: fmt.Sprintf("the file has %d objects more that it may not define, which are not listed", more),
+			})
+		}
+	}
+	return all
+}
+
+func (s *standing) outsideProblem(d *definition) manifest.Problem {
+	why, _ := s.serving.fence.judge(d.file.path, d.object)
+	p := manifest.Problem{
+		Code: why.code, Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
+		Object: d.object.Key, Field: why.field, Message: why.Message, Hint: why.Hint,
+	}
+	where := d.place
+	if why.field != "metadata.name" {
+		where = d.find(d.document.root(), why.field)
+		p.Line, p.Column = where.line+d.document.line-1, where.column
+	}
+	if at, serves := s.serving.served[d.object.Key]; serves {
+		p.Message += fmt.Sprintf("; the one of %s is still served", path.Join(s.prefix, at.path()))
+	}
+	if d.shows() {
+		p.Excerpt = excerpt(d.document.text, where)
+	}
+	return p
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// place is where something stands in a text: its line and column from 1, and
+// how many characters of the line it takes, at least 1.
+type place struct {
+	line, column, width int
+}
+
+// find returns the place of the value that path leads to. Where it leads to
+// nothing, it is the place of the last key or item on the way that is there.
+func find(root *yaml.Node, path fieldPath) place {
+	at, value := descend(root, path)
+	if value != nil && value.Kind == yaml.ScalarNode && value.Value != "" {
+		at = value
+	}
+	return placeOf(at)
+}
+
+// findKey returns the place of the last key or item on the path that is there.
+func findKey(root *yaml.Node, path fieldPath) place {
+	at, _ := descend(root, path)
+	return placeOf(at)
+}
+
+// descend returns the last key or item on the path that is there, and the value that the
+// path leads to, nil for none.
+func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
+	at, value = root, root
+	for _, s := range path {
+		key, below := child(value, s)
+		if below == nil {
+			return at, nil
+		}
+		at, value = key, below
+	}
+	return at, value
+}
+
+// child returns the value that the step leads to, and its key; an item of a list
+// is its own key.
+func child(n *yaml.Node, s step) (key, value *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind == yaml.SequenceNode && !s.named && s.index < len(n.Content) {
+		return n.Content[s.index], n.Content[s.index]
+	}
+	if n.Kind != yaml.MappingNode || !s.named {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if name, err := keyName(n.Content[i]); err == nil && name == s.key {
+			return n.Content[i], n.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+func placeOf(n *yaml.Node) place {
+	width := 1
+	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		width = max(1, utf8.RuneCountInString(n.Value))
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			width += 2
+		}
+	}
+	return place{n.Line, n.Column, width}
+}
+
+// keyName returns the text of a key: numbers and booleans become text as in
+// sigs.k8s.io/yaml.
+func keyName(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return "", errors.New("a mapping or a list cannot be a key")
+	}
+	value, err := resolve(n)
+	if err != nil {
+		return "", err
+	}
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return formatFloatKey(v), nil
+	}
+	return "", errors.New(quote(n.Value) + " cannot be a key")
+}

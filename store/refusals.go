@@ -1,0 +1,133 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// refusal is an object that is refused, in its file.
+type refusal struct {
+	*refused
+	file     *file
+	document *document
+}
+
+// replaceRefusals is replace for objects that are refused.
+func (s *serving) replaceRefusals(e edit, touched map[manifest.Key]struct{}) {
+	if e.before != nil {
+		for _, r := range e.before.oddities().refusals {
+			touched[r.key] = struct{}{}
+			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
+			if len(s.refusals[r.key]) == 0 {
+				delete(s.refusals, r.key)
+			}
+		}
+	}
+	if e.after != nil {
+		for _, r := range e.after.oddities().refusals {
+			touched[r.key] = struct{}{}
+			s.refusals[r.key] = append(s.refusals[r.key], r)
+		}
+	}
+}
+
+// refusalOf returns what is told of a key under which nothing serves: of several
+// definitions, the first path's first; nil for none that the fence lets speak.
+func (s *serving) refusalOf(key manifest.Key) *refusal {
+	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
+}
+
+// invalidOf returns what is told of a key under which nothing serves, nil for nothing. A
+// policy closes what any of its definitions is for.
+func (s *serving) invalidOf(key manifest.Key) *Invalid {
+	first := s.refusalOf(key)
+	if first == nil {
+		return nil
+	}
+	var others []*Invalid
+	for _, r := range s.refusals[key] {
+		if r != first && r.invalid != nil && len(r.invalid.Targets) > 0 && s.fence.admits(r.file.path, key) {
+			others = append(others, s.uncovered(r))
+		}
+	}
+	if len(others) == 0 {
+		return s.uncovered(first)
+	}
+	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(fmt.Sprint(a.Targets), fmt.Sprint(b.Targets)) })
+	return s.uncovered(first).withTargets(others)
+}
+
+// firstRefusal is the first, by path and place, of those for which is holds.
+func (s *serving) firstRefusal(key manifest.Key, is func(*refusal) bool) *refusal {
+	var first *refusal
+	for _, r := range s.refusals[key] { // those of one file stand in their order
+		if is(r) && (first == nil || r.file.path < first.file.path) && s.fence.admits(r.file.path, key) {
+			first = r
+		}
+	}
+	return first
+}
+
+// settleInvalid adds to the Change what it changed of what is told of a key beside
+// what serves. The key has been settled.
+func (s *serving) settleInvalid(key manifest.Key, change *Change) {
+	if len(s.refusals)+len(s.invalid) == 0 { // as it mostly is
+		return
+	}
+	var now *Invalid
+	_, serving := s.served[key]
+	if !serving {
+		now = s.invalidOf(key)
+	}
+	before := s.invalid[key]
+	s.fresh.sure = s.fresh.sure && now == nil && before == nil
+	switch {
+	case now != nil && !reflect.DeepEqual(now, before):
+		s.invalid[key] = now
+		change.Invalid = append(change.Invalid, now)
+	case now == nil && before != nil:
+		delete(s.invalid, key)
+		if !serving {
+			change.Gone = append(change.Gone, key)
+		}
+	}
+}
+
+func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
+
+// touchNameless adds the policies of the files that have no name of an object to touched: what
+// they close depends on the versions that are kept of their file.
+func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
+	for path := range files {
+		if f := s.sources.files[path]; f != nil {
+			for _, r := range f.oddities().refusals {
+				if isNameless(r.key) {
+					touched[r.key] = struct{}{}
+				}
+			}
+		}
+	}
+}
+
+// uncovered returns the Invalid of a refusal without the targets that a policy is for of
+// which the last valid version is kept, where nobody can tell that it is not the same one: both
+// are of one file and namespace, and this one has no name that an object can have.
+func (s *serving) uncovered(r *refusal) *Invalid {
+	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
+		return r.invalid
+	}
+	out := *r.invalid
+	out.Targets = slices.DeleteFunc(slices.Clone(out.Targets), func(t Target) bool {
+		for key := range s.kept[r.file.path] {
+			if key.GroupKind() == out.Key.GroupKind() && key.Namespace == out.Key.Namespace && t.isOf(s.served[key].object) {
+				return true
+			}
+		}
+		return false
+	})
+	return &out
+}

@@ -1,0 +1,250 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// serving is what is served, and every definition that could be.
+type serving struct {
+	prefix  string // Options.PathPrefix
+	sources *sources
+	fence   *fence
+	history *history
+	saves   *saves
+	fresh   *fresh
+
+	served    map[manifest.Key]served
+	found     map[manifest.Key][]*definition       // in order of file and place
+	contested map[manifest.Key]struct{}            // keys with several definitions
+	kept      map[string]map[manifest.Key]struct{} // by file
+	refusals  map[manifest.Key][]*refusal          // those of a file together, in its order
+	invalid   map[manifest.Key]*Invalid            // what Changes told of, where nothing is served
+	unsettled map[manifest.Key]struct{}            // to be settled by the next Tree, whatever it changes
+	mistakes  map[manifest.Key]manifest.Problem    // of keys whose settling panicked
+}
+
+func newServing(options Options, files *sources) *serving {
+	return &serving{
+		prefix: options.PathPrefix, sources: files, fence: files.fence,
+		history: &history{previous: map[manifest.Key]served{}, withheld: map[manifest.Key]formerVersion{}},
+		saves:   &saves{on: options.Save, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{}},
+		fresh:   &fresh{},
+		served:  map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
+		kept: map[string]map[manifest.Key]struct{}{}, refusals: map[manifest.Key][]*refusal{}, invalid: map[manifest.Key]*Invalid{},
+		unsettled: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
+	}
+}
+
+// replace puts the definitions of a file in the place of those before and adds the keys that
+// must be settled to touched.
+func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
+	for key := range s.kept[e.path] {
+		touched[key] = struct{}{}
+	}
+	old, fresh := s.carryOver(e)
+	for _, d := range old {
+		key := d.object.Key
+		touched[key] = struct{}{}
+		s.found[key] = slices.DeleteFunc(s.found[key], func(other *definition) bool { return other == d })
+	}
+	for _, d := range fresh {
+		key := d.object.Key
+		touched[key] = struct{}{}
+		s.found[key] = append(s.found[key], d)
+	}
+	s.replaceRefusals(e, touched)
+}
+
+// carryOver lets the definitions that an edit leaves alone, at the begin and
+// the end of the file, live on in their new places. It gives those that go and
+// those that come.
+func (s *serving) carryOver(e edit) (old, fresh []*definition) {
+	if e.before != nil {
+		old = e.before.definitions
+	}
+	if e.after != nil {
+		fresh = e.after.definitions
+	}
+	same := func(i, j int) bool {
+		if old[i].object != fresh[j].object {
+			return false
+		}
+		if old[i].document.line != fresh[j].document.line {
+			s.doubt(old[i].object.Key)
+		}
+		*old[i] = *fresh[j]
+		fresh[j] = old[i]
+		return true
+	}
+	begin := 0
+	for begin < min(len(old), len(fresh)) && same(begin, begin) {
+		begin++
+	}
+	end, oldEnd := len(fresh), len(old)
+	for min(end, oldEnd) > begin && same(oldEnd-1, end-1) {
+		end, oldEnd = end-1, oldEnd-1
+	}
+	return old[begin:oldEnd], fresh[begin:end]
+}
+
+// settle decides which object serves under a key.
+func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
+	s.doubt(key)
+	definitions := s.found[key]
+	slices.SortFunc(definitions, func(a, b *definition) int {
+		return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
+	})
+	inside := s.candidates(key, s.fence.inside(key, definitions))
+	delete(s.contested, key)
+	if len(inside) > 1 {
+		s.contested[key] = struct{}{}
+	}
+	s.doubt(key)
+	before, serving := s.served[key]
+	if len(inside) > 0 {
+		s.release(key, before.path())
+		winner := choose(preferred(inside), before)
+		object := winner.object
+		if serving && before.object.Same(object) {
+			object = before.object
+			winner.item.object = object // not both
+		} else {
+			s.history.remember(key, before)
+			change.Set = append(change.Set, object)
+		}
+		after := served{object: object, definition: winner}
+		if object != before.object || after.path() != before.path() || before.definition == nil {
+			s.saves.changed(key)
+		}
+		s.served[key] = after
+		return
+	}
+	if len(definitions) == 0 {
+		delete(s.found, key)
+	}
+	if !serving {
+		return
+	}
+	if s.keeps(before) {
+		s.keep(key, before, before.path(), now)
+		return
+	}
+	s.release(key, before.path())
+	if s.keepMoved(key, before, now, change) {
+		return
+	}
+	s.saves.changed(key)
+	s.history.remember(key, before)
+	delete(s.served, key)
+	change.Gone = append(change.Gone, key)
+}
+
+// preferred returns the definitions that go before the others: those of cluster paths; of
+// Namespaces the first alone, so that which of two counts does not depend on the order of
+// edits.
+func preferred(definitions []*definition) []*definition {
+	if definitions[0].file.source == manifest.AnyFile {
+		return definitions
+	}
+	var platform []*definition
+	for _, d := range definitions {
+		if d.file.source == manifest.ClusterPaths {
+			platform = append(platform, d)
+		}
+	}
+	switch {
+	case len(platform) == 0:
+		return definitions
+	case isNamespace(platform[0].object.Key):
+		return platform[:1]
+	}
+	return platform
+}
+
+// choose returns the definition that serves: that of the file which serves
+// already, and in it the unchanged one; else the first.
+func choose(definitions []*definition, before served) *definition {
+	own := definitions
+	if i := slices.IndexFunc(definitions, func(d *definition) bool { return d.file.path == before.path() }); i >= 0 {
+		own = definitions[i:]
+		for _, d := range own {
+			if d.file.path == before.path() && d.object.Same(before.object) {
+				return d
+			}
+		}
+	}
+	return own[0]
+}
+
+// candidates returns the definitions of a key that may serve: sound ones; else, where
+// none serves or is kept, those with twins.
+func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
+	best := withoutTwins(inside)
+	if len(best) > 0 || len(inside) == 0 {
+		return best
+	}
+	if before, serving := s.served[key]; serving && !before.twins() && s.keeps(before) {
+		return nil
+	}
+	return inside
+}
+
+// doubt drops the lists that speak of a key: what serves under it, or where, changes.
+func (s *serving) doubt(key manifest.Key) {
+	_, contested := s.contested[key]
+	_, outside := s.fence.outside[key]
+	_, target := s.fresh.targets[key]
+	if contested || outside || target {
+		s.fresh.sure = false
+	}
+	if _, ok := s.fresh.objects[key]; ok {
+		s.fresh.placed = false
+	}
+}
+
+// objects returns what serves, sorted.
+func (s *serving) objects() []*manifest.Object {
+	objects := make([]*manifest.Object, 0, len(s.served))
+	for _, at := range s.served {
+		objects = append(objects, at.object)
+	}
+	slices.SortFunc(objects, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	return objects
+}
+
+// servedIn returns the objects of a namespace that are served, sorted by key.
+func (s *serving) servedIn(namespace string) (objects []*manifest.Object) {
+	for key, at := range s.served {
+		if key.Namespace == namespace {
+			objects = append(objects, at.object)
+		}
+	}
+	slices.SortFunc(objects, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	return objects
+}
+
+// placeOfInvalid returns the place of an object that is told of as Invalid, zero for
+// others.
+func (s *serving) placeOfInvalid(key manifest.Key) Place {
+	if s.invalid[key] == nil {
+		return Place{}
+	}
+	r := s.refusalOf(key)
+	return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
+}
+
+// documentOf returns the document that defines an object, valid or not; nil for none.
+func (s *serving) documentOf(key manifest.Key) *document {
+	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil {
+		return r.document
+	}
+	if at, ok := s.served[key]; ok && at.definition != nil {
+		return at.definition.document
+	}
+	return nil
+}

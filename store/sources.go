@@ -1,0 +1,173 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// sources are the files of the last Tree that was not held, as they were read.
+type sources struct {
+	limits   Limits
+	progress func(done, of int) // Options.Progress
+	reader   reader
+	fence    *fence
+
+	taken      watcher.Tree
+	files      map[string]*file
+	flawed     map[string]*file    // those files that have problems or foreign kinds
+	tally      tally               // of all files
+	unread     map[string]struct{} // files below a directory that is skipped
+	opened     openFiles           // of the Apply before
+	unrendered unrendered          // folders of Kustomize and Helm
+}
+
+func newSources(options Options, schemas *schema.Set) *sources {
+	return &sources{
+		limits: options.Limits, progress: options.Progress, fence: newFence(options.ClusterPaths),
+		reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
+		files:  map[string]*file{}, flawed: map[string]*file{}, unread: map[string]struct{}{},
+	}
+}
+
+// compare finds the files that differ, and returns the contents of those to read.
+func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
+	contents = map[string][]byte{}
+	changed, gone := tree.Files.Since(s.taken.Files)
+	for _, f := range changed {
+		before := s.files[f.Path]
+		if before != nil && before.hash == f.Hash && before.oddities().skipped == nil {
+			continue
+		}
+		if begun := s.opened.files[f.Path]; begun != nil && begun.hash == f.Hash {
+			edits = append(edits, edit{f.Path, before, begun})
+			continue
+		}
+		edits = append(edits, edit{f.Path, before, &file{path: f.Path, hash: f.Hash, source: s.fence.sourceOf(f.Path)}})
+		contents[f.Path] = f.Content
+	}
+	skipped := map[string]bool{}
+	for _, skip := range tree.Skipped {
+		skipped[skip.Path] = true
+		if e, changed := s.skip(skip.Path, skip); changed {
+			edits = append(edits, e)
+		}
+	}
+	for _, path := range append(gone, s.elsewhere()...) {
+		if _, present := tree.Files.Get(path); present || skipped[path] {
+			continue
+		}
+		skip, below := belowSkipped(path, tree.Skipped)
+		if !below {
+			edits = append(edits, edit{path, s.files[path], nil})
+		} else if e, changed := s.skip(path, skip); changed {
+			edits = append(edits, e)
+		}
+	}
+	return edits, contents
+}
+
+// skip returns the edit of a file that cannot be read; false for none.
+func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
+	before := s.files[path]
+	after := &file{path: path, source: s.fence.sourceOf(path), hides: s.fence.hides(why), beside: &oddities{skipped: &why}}
+	if before != nil {
+		if known := before.oddities().skipped; known != nil && *known == why {
+			return edit{}, false
+		}
+		after.documents = before.documents
+	}
+	return edit{path, before, after}, true
+}
+
+// elsewhere returns the files of the Store that were not among the files of the Tree
+// before: they were skipped there, or the Store was restored and there was none.
+func (s *sources) elsewhere() (paths []string) {
+	if s.taken.Files.Len() == 0 {
+		return slices.Collect(maps.Keys(s.files))
+	}
+	for _, skip := range s.taken.Skipped {
+		if _, below := s.unread[skip.Path]; !below && s.files[skip.Path] != nil {
+			paths = append(paths, skip.Path)
+		}
+	}
+	return slices.AppendSeq(paths, maps.Keys(s.unread))
+}
+
+// replace puts a file in the place of the one before. It reports whether one of them adds to the
+// problems.
+func (s *sources) replace(e edit) (flawed bool) {
+	flawed = s.flawed[e.path] != nil
+	delete(s.files, e.path)
+	delete(s.flawed, e.path)
+	if e.after != nil {
+		s.files[e.path] = e.after
+		if e.after.flawed() {
+			s.flawed[e.path], flawed = e.after, true
+		}
+	}
+	s.noteUnread(e)
+	return flawed
+}
+
+// noteUnread keeps unread up to an edit: what is skipped without a word of its own lies
+// below a directory that is.
+func (s *sources) noteUnread(e edit) {
+	delete(s.unread, e.path)
+	if e.after == nil {
+		return
+	}
+	if why := e.after.oddities().skipped; why != nil && why.Detail == "" {
+		s.unread[e.path] = struct{}{}
+	}
+}
+
+// firstFence returns the first Namespace that asks for path policies, in order of files, of
+// those that counts; nil for none.
+func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
+	look := func(f *file) {
+		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
+			return
+		}
+		for _, d := range f.definitions {
+			if grantOf(d.object).Restricts() && counts(d.object.Key) {
+				first = d
+				return
+			}
+		}
+	}
+	edited := map[string]bool{}
+	for _, e := range edits {
+		edited[e.path] = true
+		look(e.after)
+	}
+	for path, f := range s.files {
+		if !edited[path] {
+			look(f)
+		}
+	}
+	return first
+}
+
+// counting returns what is to be called whenever one of so many documents is read.
+func (s *sources) counting(of int) func() {
+	if s.progress == nil {
+		return func() {}
+	}
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; done%progressStep == 1 || done == of {
+			s.progress(done, of)
+		}
+	}
+}
+
+// progressStep is how many documents are read between two calls of Options.Progress.
+const progressStep = 100

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"bytes"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// textOf returns a value that is a text; "" for another.
+func textOf(value any) string {
+	s, _ := value.(string)
+	return s
+}
+
+// secretive reports whether the text may be a Secret's. It is asked where the
+// document's kind is not known, and errs on the side of silence.
+func secretive(text []byte) bool {
+	for _, word := range []string{"ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword"} {
+		if bytes.Contains(text, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// describe names the sort of a value for people.
+func describe(value any) string {
+	switch value.(type) {
+	case nil:
+		return "empty"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "text"
+	case bool:
+		return "true or false"
+	}
+	return "a number"
+}
+
+// keyOf returns the key of an object as far as it can be read; zero when it has
+// no kind of the table, no name, or one longer than any object's: no problem
+// should carry megabytes of it.
+func keyOf(object map[string]any) manifest.Key {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	gv, err := apischema.ParseGroupVersion(apiVersion)
+	metadata, _ := object["metadata"].(map[string]any)
+	key := manifest.Key{Group: gv.Group, Kind: name}
+	key.Name, _ = metadata["name"].(string)
+	key.Namespace, _ = metadata["namespace"].(string)
+	k := kindOf(key.GroupKind())
+	if err != nil || k == nil || key.Name == "" {
+		return manifest.Key{}
+	}
+	if k.cluster {
+		key.Namespace = ""
+	} else if key.Namespace == "" {
+		key.Namespace = metav1.NamespaceDefault
+	}
+	if len(key.Name) > validation.DNS1123SubdomainMaxLength || len(key.Namespace) > validation.DNS1123LabelMaxLength {
+		return manifest.Key{}
+	}
+	return key
+}

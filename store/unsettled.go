@@ -1,0 +1,62 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// settleSafely decides which object serves under a key. A panic costs that object: what was
+// served stays, a policy without such a version closes its targets, and a problem tells.
+func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
+	before, serving := s.served[key]
+	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		change.Set, change.Gone, change.Invalid = change.Set[:set], change.Gone[:gone], change.Invalid[:invalid]
+		s.unsettle(key, before, serving, PanickedAt(maxMistakePlaces), change)
+	}()
+	if _, mistaken := s.mistakes[key]; mistaken {
+		delete(s.mistakes, key)
+		s.fresh.sure = false
+	}
+	s.settle(key, now, change)
+	s.settleInvalid(key, change)
+}
+
+// unsettle leaves what was served under a key, after a panic at the places.
+func (s *serving) unsettle(key manifest.Key, before served, serving bool, places []string, change *Change) {
+	p := manifest.Problem{
+		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
+		Message: "gatefold could not apply this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")",
+	}
+	if definitions := s.found[key]; len(definitions) > 0 {
+		d := definitions[0]
+		p.File, p.Line, p.Column = d.file.path, d.line(), d.place.column
+		if !serving {
+			s.closeUnsettled(d.object, p.Message, change)
+		}
+	}
+	s.fresh.sure = false
+	delete(s.contested, key)
+	if delete(s.served, key); serving {
+		s.served[key] = before
+		if before.kept != nil {
+			s.keep(key, before, before.path(), before.since())
+		}
+		p.Message += "; what was served before is still served"
+	}
+	s.mistakes[key] = p
+	s.unsettled[key] = struct{}{}
+}
+
+// closeUnsettled tells of an object that is not served as of an invalid one.
+func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
+	if invalid := Withhold(o, why); invalid != nil {
+		s.invalid[o.Key] = invalid
+		change.Invalid = append(change.Invalid, invalid)
+	}
+}
