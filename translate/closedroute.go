@@ -10,7 +10,7 @@ import (
 )
 
 // Closed returns a route with the hosts and matches of an HTTPRoute or GRPCRoute that answers
-// 500 to all of them, as no rule has filters or backends. It is nil for other kinds.
+// 500 to all of them. It has no filters or backends. It is nil for other kinds.
 func Closed(o *manifest.Object) *manifest.Object {
 	out := &manifest.Object{Key: o.Key, Hash: sha256.Sum256(append([]byte("closed "), o.Hash[:]...))}
 	switch from := o.Value.(type) {

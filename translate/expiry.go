@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Expiry tells from one Result to the next which certificates no client accepts at a time.
-// It looks at them when there are others, or when the clock has come to where one of them
-// begins or ends. The zero value is ready.
+// Expiry finds the certificates that no client accepts at a given time. It checks them when the
+// certificates have changed, or when the time has passed the beginning or end of one. The zero
+// value is ready.
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
@@ -20,8 +20,8 @@ type Expiry struct {
 	from, until time.Time
 }
 
-// At returns Result.Expired for a time, and the list of before (store.SameProblems) where it
-// says the same.
+// At returns Result.Expired for a time. If nothing changed, it returns the same list as before
+// (store.SameProblems).
 func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	now = now.Round(0) // the clock alone: a monotonic reading would hide that it was set back
 	holds := !now.Before(e.from) && (e.until.IsZero() || now.Before(e.until))
@@ -54,9 +54,10 @@ func oneList[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Expired returns a warning for each certificate in use that no client accepts at a time;
-// it serves on: whether a client minds is the client's affair. So it does for each bundle of
-// authorities that has ended as a whole: what they signed is refused.
+// Expired returns a warning for each certificate in use that has expired or is not yet valid.
+// It is still served, because the client decides whether to accept it. It also returns a
+// warning for each bundle of CA certificates that have all expired: what they signed is
+// rejected.
 func (r *Result) Expired(now time.Time) []manifest.Problem {
 	var problems []manifest.Problem
 	for _, c := range r.Certificates {

@@ -8,43 +8,43 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Options are what translation depends on beside the objects.
+// Options are the inputs of translation other than the objects.
 type Options struct {
-	// Bind are the IP addresses for Gateways that name none: all interfaces,
-	// when empty 0.0.0.0.
+	// Bind are the IP addresses of Gateways that name none: all interfaces, or 0.0.0.0 if it is
+	// empty.
 	Bind []string
-	// AddressPool has an address for each Gateway that names none, in place of
-	// Bind; it is not valid for no pool.
+	// AddressPool, instead of Bind, has an address for each Gateway that names none; the zero
+	// value means no pool.
 	AddressPool netip.Prefix
-	// Guard says which endpoints must not be used.
+	// Guard decides which endpoints must not be used.
 	Guard backend.Guard
-	// WildcardNamespace is the word that stands for all namespaces in a label
-	// reference (EP-10943); "all" when empty.
+	// WildcardNamespace is the word for all namespaces in a reference by label (EP-10943); the
+	// default is "all".
 	WildcardNamespace string
 	// Weighted turns the weights of routes on (EP-11466).
 	Weighted bool
-	// WeightScope says what the weight of a route is compared with; VirtualHost when
-	// empty. It means nothing while weights are off.
+	// WeightScope says which rules the weight of a route orders; the default is VirtualHost. It
+	// has no effect while weights are off.
 	WeightScope WeightScope
 	// TrustedHops is ir.Settings.TrustedHops of all ports.
 	TrustedHops uint32
-	// MaxDepth is how many routes may stand above each other; 32 when 0.
+	// MaxDepth is the longest chain of delegated routes; 0 means 32.
 	MaxDepth int
-	// MaxRoutes bounds the pairs of a rule and a candidate that are looked at
-	// for one host; 200,000 when 0. A folder of few routes has a lower bound.
+	// MaxRoutes limits the pairs of a rule and a candidate that are checked for one host; 0
+	// means 200,000. A small folder has a lower limit.
 	MaxRoutes int
-	// MaxCopies bounds what copies of matches in tables cost Envoy beyond four for each match, in
-	// plain routes (docs/scale.md#copies-of-a-match); 50,000 when 0.
+	// MaxCopies limits the cost in Envoy, in plain routes, of the copies of matches beyond four
+	// for each match (docs/scale.md#copies-of-a-match); 0 means 50,000.
 	MaxCopies int
-	// SystemCA is where Envoy finds the certificates of authorities of the system that
-	// it runs on; those of Debian, Alpine and Envoy's images when empty.
+	// SystemCA is the path of the CA certificates of Envoy's system; the default are the paths
+	// of Debian, Alpine and Envoy's images.
 	SystemCA string
-	// ExclusivePorts has Envoy refuse a port that another process listens on. Without
+	// ExclusivePorts makes Envoy fail to bind a port that another process listens on. Without
 	// it two Envoys of one user share the port, and each gets a part of the requests.
 	ExclusivePorts bool
 }
 
-// WeightScope says which rules the weight of a route goes before.
+// WeightScope says which rules the weight of a route orders.
 type WeightScope string
 
 // The scopes. The first is that of EP-11466, and kgateway's.

@@ -12,23 +12,22 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// RefusedPart is a part of a table in one form, by the sum of its encoding: what
-// changes the encoding, be it the object itself, a policy or a parent, ends the
-// quarantine by itself.
+// RefusedPart is a part of a table with the hash of its encoding. Any change of the encoding,
+// by the object itself, a policy or a parent, ends the quarantine.
 type RefusedPart struct {
-	// Route is the name of an Envoy route, "" for a virtual host without its
-	// routes, which Table (a RouteConfiguration) and Host name.
+	// Route is the name of an Envoy route. It is "" for a virtual host without its routes,
+	// which Table (the name of a RouteConfiguration) and Host identify.
 	Table, Host, Route string
 	Sum                [sha256.Size]byte
 }
 
-// Refusal is what Envoys said of a part.
+// Refusal is why Envoys rejected a part.
 type Refusal = ir.Rejection
 
-// Quarantine is what every connected Envoy rejected that has its table: the one thing that
-// flows back (docs/design/flow.md). It changes no resource, because each Envoy decides for
-// itself what it takes: the server sends it the table without what it rejected. It is for
-// problems, status and the View. It is never changed after it was handed over.
+// Quarantine is what every connected Envoy with its table rejected: the only thing that flows
+// back (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
+// what it accepts: the server sends it the table without the rejected parts. Problems, status
+// and the View use it. It is immutable.
 type Quarantine map[RefusedPart]Refusal
 
 // refusals are the entries about one object's routes, or one virtual host.

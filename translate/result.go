@@ -8,32 +8,30 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Result is what one Change made of the configuration. It is never changed
-// after it was handed out.
+// Result is the output for one Change. It is immutable.
 type Result struct {
 	// Delta holds the resources that changed, and no others, sorted by Gateway,
 	// type and name.
 	Delta []xds.Update
-	// Infra holds what changed of what Gateways need of their machine, sorted by
-	// Gateway.
+	// Infra holds the changed Infra of Gateways, sorted by Gateway.
 	Infra []ir.InfraUpdate
 	// Status holds the changed statuses, sorted by key.
 	Status []status.Update
-	// Problems holds every problem that stands now, sorted. They name object
-	// and field; store.Locate adds file and line. It is the list of the Result before
-	// (store.SameProblems) where none changed.
+	// Problems holds every current problem, sorted. They name object and field; store.Locate
+	// adds file and line. If none changed, it is the same list as in the previous Result
+	// (store.SameProblems).
 	Problems []manifest.Problem
 	// Stale holds every object whose last valid version is served (store.Change.Stale). A
-	// Translator leaves it empty: whoever joins the steps hands the store's list on.
+	// Translator leaves it empty; the caller copies the store's list.
 	Stale []store.Stale
-	// View gives the routes as they are tried, for explain. It is built when
-	// asked for the first time, may be called from any goroutine, and always
-	// shows the state after this Result.
+	// View returns the routes in the order in which Envoy tries them, for explain. It is built
+	// when it is first called, may be called from any goroutine, and always shows the state
+	// after this Result.
 	View func() *ir.View
-	// Certificates are those that Envoys are given, sorted by Secret. They and Authorities
-	// are the lists of the Result before where none changed.
+	// Certificates are the certificates that Envoys get, sorted by Secret. If none changed, it
+	// and Authorities are the same lists as in the previous Result.
 	Certificates []ir.Certificate
-	// Authorities are the objects by whose certificates Envoys know backends and
+	// Authorities are the objects with the CA certificates by which Envoys verify backends and
 	// clients, sorted.
 	Authorities []ir.Authorities
 }

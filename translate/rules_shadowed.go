@@ -130,7 +130,7 @@ func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	return out
 }
 
-// String says which match it is.
+// String describes the match.
 func (s spot) String() string {
 	out := fmt.Sprintf("%s of %s", s.Field, s.Route)
 	if s.To != (manifest.Key{}) {

@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Translator keeps what was translated, so that a Change costs what it changes.
-// It has one owner.
+// Translator keeps what it translated, so that a Change costs what it changes. Only one
+// goroutine may use it.
 type Translator struct {
 	engine   *memo.Engine
 	in       *inputs
@@ -31,7 +31,7 @@ type Translator struct {
 	undo     []former
 }
 
-// New returns a Translator that knows no objects.
+// New returns a Translator without objects.
 func New(options Options) *Translator {
 	options = options.withDefaults()
 	engine := memo.New()
@@ -53,9 +53,8 @@ func New(options Options) *Translator {
 	return t
 }
 
-// Apply takes in a Change and returns what it made of the configuration. The
-// state after several Changes is what one Change with all objects would have
-// led to (docs/design/flow.md).
+// Apply applies a Change and returns what changed in the configuration. The state after several
+// Changes is the same as after one Change with all objects (docs/design/flow.md).
 func (t *Translator) Apply(change store.Change) Result {
 	_ = t.Take(nil, change) // it is not interrupted
 	return Result{
@@ -159,12 +158,10 @@ type former struct {
 	invalid *store.Invalid   // nil for none
 }
 
-// Take takes in a Change as Apply does, and returns nothing of what it made: the next
-// Apply returns it, together with what that one makes. So objects that are only expected can
-// be translated before the folder is read, and one Change in several parts.
-//
-// stop, where it is not nil, interrupts the work: Take returns its error. The Translator is
-// then to be given more, which continues the work, or to be reverted.
+// Take applies a Change as Apply does, but returns no Result: the next Apply returns the
+// results of both. With it, objects can be translated before the whole folder is read, and one
+// Change in several parts. stop, if it is not nil, interrupts the work: Take then returns its
+// error. The next call continues the work, or Revert undoes it.
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	for _, object := range change.Set {
 		t.remember(object.Key)
@@ -185,9 +182,9 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return err
 }
 
-// Revert takes back the Changes that Take did not come to the end of. The next Take or Apply
-// runs what that makes necessary. A Translator that a panic left between two states cannot be
-// reverted, and must not be used any more: false.
+// Revert undoes the Changes that Take did not finish. The next Take or Apply runs what follows
+// from that. It returns false if a panic left the Translator inconsistent: then it must not be
+// used any more.
 func (t *Translator) Revert() (usable bool) {
 	if t.engine.Torn() {
 		return false
@@ -205,8 +202,8 @@ func (t *Translator) Revert() (usable bool) {
 	return !t.engine.Torn()
 }
 
-// Former returns the object that is served under a key, as it was before the Changes that
-// Take did not come to the end of; nil for none.
+// Former returns the object of a key as it was before the Changes that Take did not finish; nil
+// for none.
 func (t *Translator) Former(key manifest.Key) *manifest.Object {
 	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
 		return t.undo[first].object
@@ -220,5 +217,5 @@ func (t *Translator) remember(key manifest.Key) {
 	t.undo = append(t.undo, former{key, t.in.object(key), invalid})
 }
 
-// Quarantine makes set what is refused, from the next Apply on.
+// Quarantine sets what Envoys rejected, from the next Apply on.
 func (t *Translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }

@@ -11,10 +11,9 @@ import (
 // the list of all chunks, which is shortest together where both are equal.
 const chunkSize = 256
 
-// Files are the files of a Tree, sorted by path. It is a value: With gives
-// another one, which shares with this one what did not change. So an edit of
-// one of 100,000 files copies a few hundred, and two Trees are compared
-// without looking at what they share. The zero value has none.
+// Files are the files of a Tree, sorted by path. It is immutable: With returns another one,
+// which shares what did not change. An edit of one of 100,000 files copies a few hundred
+// entries, and comparing two Trees skips what they share. The zero value is empty.
 type Files struct {
 	chunks []*chunk // none is empty
 	len    int
@@ -24,7 +23,7 @@ type Files struct {
 // chunk is a piece of the list. It is never changed.
 type chunk struct{ files []File }
 
-// FilesOf returns files, sorted; of two with one path, the last counts.
+// FilesOf returns files, sorted; of two with the same path, the last counts.
 func FilesOf(files ...File) Files {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -59,13 +58,13 @@ func bytesOf(files []File) (sum int64) {
 	return sum
 }
 
-// Len is how many files there are.
+// Len returns the number of files.
 func (f Files) Len() int { return f.len }
 
-// Bytes is how many bytes the files have together.
+// Bytes returns the total size of the files.
 func (f Files) Bytes() int64 { return f.bytes }
 
-// All returns the files in order of their paths.
+// All returns the files in the order of their paths.
 func (f Files) All() iter.Seq[File] {
 	return func(yield func(File) bool) {
 		for _, c := range f.chunks {
@@ -78,7 +77,7 @@ func (f Files) All() iter.Seq[File] {
 	}
 }
 
-// Get returns the file of a path.
+// Get returns the file with a path.
 func (f Files) Get(path string) (File, bool) {
 	c := f.chunkOf(path)
 	if c < 0 {
@@ -102,8 +101,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns the files with those of set, in the place of files with their
-// paths, and without those of gone. No path may be in both.
+// With returns the files with those of set, which replace files with the same paths, and
+// without the paths of gone. No path may be in both.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)
@@ -170,9 +169,8 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since returns the files that before does not have with that content, and the
-// paths that it has and f has not; both are sorted. What both share is not
-// looked at.
+// Since returns the files that are new or changed since before, and the paths that are gone;
+// both are sorted. It skips what both share.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
 	for {
@@ -218,8 +216,8 @@ func (c *cursor) next() {
 	}
 }
 
-// Same reports whether both Trees say the same of the folder; when and how they
-// were read does not count.
+// Same reports whether both Trees have the same content; when and how they were read does not
+// count.
 func (t *Tree) Same(other *Tree) bool {
 	if t.Missing != other.Missing || t.Revision != other.Revision || !slices.Equal(t.Skipped, other.Skipped) {
 		return false

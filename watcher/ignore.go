@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// IgnoreFile is the file of the root that names what is left out, in the syntax of
-// gitignore (https://git-scm.com/docs/gitignore#_pattern_format).
+// IgnoreFile is the name of the file in the root that lists what is left out, with the syntax
+// of gitignore (https://git-scm.com/docs/gitignore#_pattern_format).
 const IgnoreFile = ".gatefoldignore"
 
-// IgnoreUse says what a reader does with the IgnoreFile.
+// IgnoreUse says how a reader uses the IgnoreFile.
 type IgnoreUse string
 
 // The uses.
@@ -20,10 +20,11 @@ const (
 	IgnoreRefused IgnoreUse = "refuse" // its author may not say so: it is a Skip
 )
 
-// Ignore says which files and directories of the folder are left out. What is left out is
-// not read, not walked and not counted, as if it were not there.
+// Ignore says which files and directories of the folder are left out. They are not read, walked
+// or counted, as if they did not exist.
 type Ignore struct {
-	// Globs are patterns as in the IgnoreFile. They win over those of the file.
+	// Globs are patterns with the syntax of the IgnoreFile. They take precedence over those of
+	// the file.
 	Globs []string
 	// File says whether the IgnoreFile is read.
 	File IgnoreUse
@@ -35,7 +36,7 @@ const (
 	maxIgnorePatterns = 1000
 )
 
-// CheckIgnore returns an error when a pattern cannot be read.
+// CheckIgnore returns an error for a pattern that cannot be parsed.
 func CheckIgnore(globs []string) error {
 	_, err := parseIgnore(globs)
 	return err

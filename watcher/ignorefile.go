@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// InvalidIgnore is the reason for a Skip of an IgnoreFile with a pattern that cannot be read.
+// InvalidIgnore is the reason for a Skip of an IgnoreFile with a pattern that cannot be parsed.
 const InvalidIgnore SkipReason = "InvalidIgnoreFile"
 
-// IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that is refused.
+// IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used.
 const IgnoreNotAllowed SkipReason = "IgnoreFileNotUsed"
 
 // ignoring is what is left out of a folder, as it was read last.

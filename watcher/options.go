@@ -2,7 +2,8 @@ package watcher
 
 import "time"
 
-// Limits bound one Tree, so that no folder can exhaust memory (docs/design/safety.md). What does not fit becomes a Skip, never an error.
+// Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). What
+// exceeds a limit becomes a Skip, never an error.
 type Limits struct {
 	// FileBytes is the largest file that is read.
 	FileBytes int64
@@ -12,8 +13,8 @@ type Limits struct {
 	Files int
 	// Dirs is the largest number of directories walked.
 	Dirs int
-	// Links is how many directories and names in them links may lead to a second time:
-	// what is reached without a link, or by the first link, does not count here.
+	// Links is how many directories, and names in them, links may lead to again. What is
+	// reached without a link, or by the first link, does not count.
 	Links int
 	// Depth is the deepest nesting of directories walked.
 	Depth int
@@ -31,60 +32,59 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Options say what is read or watched, and how patiently. The zero value of
-// every field but Root means its default.
+// Options say what is read or watched, and the times to wait. The zero value of every field but
+// Root means its default.
 type Options struct {
 	// Root is the folder, or a symbolic link to it.
 	Root string
 	// Limits bound each Tree.
 	Limits Limits
-	// Takes tells by its name which file is read; nil reads .yaml, .yml and .json.
-	// Hidden names never are.
+	// Takes reports whether a file of that name is read; nil reads .yaml, .yml and .json.
+	// Hidden files are never read.
 	Takes func(name string) bool
 	// Ignore says what is left out.
 	Ignore Ignore
-	// RenameQuiet is the quiet time after one file was replaced by a rename,
-	// which is atomic: 20 ms.
+	// RenameQuiet is the debounce after one file was replaced by a rename, which is atomic: 20
+	// ms.
 	RenameQuiet time.Duration
-	// Quiet is the quiet time after any other change: 100 ms.
+	// Quiet is the debounce after any other change: 100 ms.
 	Quiet time.Duration
-	// MaxAdd is the longest that additions and changes wait for quiet: 1 s.
+	// MaxAdd is the longest debounce of additions and changes: 1 s.
 	MaxAdd time.Duration
-	// MaxRemove is the longest that removals wait for quiet: 10 s.
+	// MaxRemove is the longest debounce of removals: 10 s.
 	MaxRemove time.Duration
-	// MaxLock is the longest wait for .git/index.lock to go: 30 s.
+	// MaxLock is the longest wait for .git/index.lock to disappear: 30 s.
 	MaxLock time.Duration
-	// MaxOpen is the longest that a file is left as it was because a program has it
-	// open for writing: 30 s.
+	// MaxOpen is how long the previous content of a file is used, at most, while a program has
+	// the file open for writing: 30 s.
 	MaxOpen time.Duration
-	// FallbackScan is the shortest time between scans of the whole tree that
-	// no event asked for: 2 s.
+	// FallbackScan is the shortest time between scans of the whole tree that no event caused: 2
+	// s.
 	FallbackScan time.Duration
-	// Mode says where changes are learned from; "" is Auto.
+	// Mode says how changes are found; "" is Auto.
 	Mode Mode
 	// Stats, if any, is kept up to date.
 	Stats *Stats
-	// Rescan asks for a scan of the whole tree. Its Tree does not wait for quiet,
-	// and is handed out even when it is as the one before; then the channel
-	// received is closed. A nil Rescan never asks.
+	// Rescan requests a scan of the whole tree. Its Tree is not debounced, and is passed on
+	// even if nothing changed; then the received channel is closed. A nil Rescan never requests
+	// one.
 	Rescan <-chan chan<- struct{}
-	// Arrived, when set, is called with each Tree once it waits to be handed on, also while
-	// the call for an earlier one is under way. It must not block.
+	// Arrived, when set, is called with each Tree as soon as it is ready, also while the call
+	// for an earlier one is running. It must not block.
 	Arrived func(Tree)
 }
 
-// Mode says where Watch learns of changes from. Scans go on in all modes.
+// Mode says how Watch finds changes. In every mode it also scans.
 type Mode string
 
 // The modes.
 const (
-	// Auto uses the events of the system where it gives any, and knows where
-	// they may not tell everything.
+	// Auto uses the system's events if there are any, and knows where they may be incomplete.
 	Auto Mode = "auto"
-	// Inotify needs events: Watch fails where there are none, and takes it that
-	// they tell of every change, on a network's file system too.
+	// Inotify requires events: Watch fails if there are none, and assumes that they report
+	// every change, on network file systems too.
 	Inotify Mode = "inotify"
-	// Poll runs on scans alone.
+	// Poll only scans.
 	Poll Mode = "poll"
 )
 

@@ -15,10 +15,9 @@ const readTries = 10
 // errStale means that something vanished while it was read.
 var errStale = errors.New("the folder changes while it is read")
 
-// Read returns one consistent reading of opt.Root, for commands that look
-// once. It returns an error when the root is missing, unreadable or not a
-// directory, when ctx ends, or when the folder changes faster than it can be
-// read. What is wrong with a single file is a Skip of the Tree.
+// Read returns one consistent reading of opt.Root, for commands that read once. It returns an
+// error if the root is missing, unreadable or not a directory, if ctx ends, or if the folder
+// changes faster than it can be read. A problem with a single file is a Skip in the Tree.
 func Read(ctx context.Context, opt Options) (Tree, error) {
 	opt = opt.withDefaults()
 	var t Tree

@@ -104,29 +104,29 @@ func settleShares[T any](up []*share[T]) {
 // shareQueue is a heap of the names of one directory.
 type shareQueue[T any] []*share[T]
 
-// Len implements heap.Interface, as the others do.
+// Len implements heap.Interface, like the other methods.
 func (q shareQueue[T]) Len() int { return len(q) }
 
-// Less orders by what each would have next.
+// Less implements heap.Interface: it orders by what each would get next.
 func (q shareQueue[T]) Less(i, k int) bool {
 	a, b := q[i].used+q[i].next, q[k].used+q[k].next
 	return a < b || a == b && q[i].name < q[k].name
 }
 
-// Swap is of heap.Interface.
+// Swap implements heap.Interface.
 func (q shareQueue[T]) Swap(i, k int) {
 	q[i], q[k] = q[k], q[i]
 	q[i].place, q[k].place = i, k
 }
 
-// Push is of heap.Interface.
+// Push implements heap.Interface.
 func (q *shareQueue[T]) Push(x any) {
 	s := x.(*share[T])
 	s.place = len(*q)
 	*q = append(*q, s)
 }
 
-// Pop is of heap.Interface.
+// Pop implements heap.Interface.
 func (q *shareQueue[T]) Pop() any {
 	last := len(*q) - 1
 	s := (*q)[last]

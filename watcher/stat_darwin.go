@@ -19,8 +19,8 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// ThreadTime is the CPU time that the process has used so far: the system
-// does not tell the thread's.
+// ThreadTime returns the CPU time that the process has used so far: the system does not report
+// the thread's.
 func ThreadTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -19,7 +19,7 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// ThreadTime is the CPU time that the calling thread has used so far.
+// ThreadTime returns the CPU time that the calling thread has used so far.
 func ThreadTime() time.Duration {
 	const thread = 1 // RUSAGE_THREAD, which package syscall does not name
 	var u syscall.Rusage

@@ -7,34 +7,34 @@ import "time"
 // Hash is a SHA-256 sum.
 type Hash [32]byte
 
-// Tree is one consistent reading of the folder. It is never changed after it
-// was handed out: sorted and bounded by Options.Limits.
+// Tree is one consistent reading of the folder. It is immutable, sorted, and limited by
+// Options.Limits.
 type Tree struct {
 	// Root is the folder as the user named it.
 	Root string
-	// Revision is the last element of what Root points to when Root is a
-	// symbolic link (git-sync publishes its revision there), else "".
+	// Revision is the last element of the target of Root if Root is a symbolic link (git-sync
+	// puts its revision there), else "".
 	Revision string
-	// Files holds every loadable file.
+	// Files holds every file that was read.
 	Files Files
-	// Skipped holds what looked loadable and was not read, sorted by Path.
-	// A skipped file is not a deleted one: its objects stay.
+	// Skipped holds the files that should have been read and were not, sorted by Path. A
+	// skipped file is not a deleted one: its objects stay.
 	Skipped []Skip
 	// Missing is true if Root is not there or not a directory.
 	Missing bool
-	// Scan is the time that listing and reading took.
+	// Scan is how long listing and reading took.
 	Scan time.Duration
-	// Noticed is when the first difference from the Tree before was seen.
+	// Noticed is when the first difference from the previous Tree was seen.
 	Noticed time.Time
 }
 
-// File is one loadable file of a Tree.
+// File is one file of a Tree.
 type File struct {
 	// Path is relative to the root, slash separated.
 	Path string
 	// Content is shared between Trees and must not be changed.
 	Content []byte
-	// Hash is the sum of Content.
+	// Hash is the hash of Content.
 	Hash Hash
 }
 
@@ -42,7 +42,7 @@ type File struct {
 type Skip struct {
 	Path   string
 	Reason SkipReason
-	// Detail is a sentence for the user: figures, the error of the system.
+	// Detail is a sentence for the user: figures, or the error of the system.
 	Detail string
 }
 

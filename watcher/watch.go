@@ -30,15 +30,12 @@ const (
 	rootTries = 5
 )
 
-// Watch calls fn with the Tree of opt.Root at once, and again whenever the
-// folder has come to another content and to rest (docs/design/inputs.md). One call
-// runs at a time; while it runs Watch goes on reading and keeps only the
-// newest Tree. A root that is not there gives Tree{Missing: true} and is
-// waited for.
-//
-// Watch returns nil when ctx has ended and the last call returned, and an
-// error only when opt.Root can not be watched in the way that opt asks for. A
-// panic of fn, or of Watch's own goroutines, is that of Watch.
+// Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the
+// folder has changed and the debounce is over (docs/design/inputs.md). Calls do not overlap;
+// while one is running, Watch keeps reading and keeps only the newest Tree. For a missing root
+// it passes Tree{Missing: true} and waits for it. Watch returns nil when ctx has ended and the
+// last call returned, and an error only if opt.Root cannot be watched in the requested mode. A
+// panic of fn, or of Watch's own goroutines, is a panic of Watch.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")

@@ -24,10 +24,9 @@ import (
 // Extension is a gRPC server with the three services that Envoy asks about
 // requests. What each answers depends on the request alone, but for the limits:
 //
-//   - Authorization lets requests with "x-token: good" pass, sets x-user to the
-//     server's name for the backend, x-asked to what it was asked (see asked), and
-//     x-checked in the answer; others get 401. The first of each value of x-flaky
-//     is not answered.
+//   - Authorization lets requests with "x-token: good" pass, sets x-user (the server's name) and
+//     x-asked (the attributes of the check, see asked) in the request, and x-checked in the
+//     response; others get 401. The first check with each value of x-flaky gets no answer.
 //   - ExternalProcessor sets x-processed in requests and answers to the server's name,
 //     and refuses requests with "x-refuse: yes" with 403.
 //   - RateLimitService takes two requests of each descriptor, and answers with x-limit.

@@ -31,7 +31,7 @@ type Object[S any] struct {
 	StalePolicies []manifest.Key `json:"stalePolicies,omitempty"`
 }
 
-// ObjectMeta is what of an object's metadata is shown with its status.
+// ObjectMeta is the part of an object's metadata that is shown with its status.
 type ObjectMeta struct {
 	Name       string `json:"name"`
 	Namespace  string `json:"namespace,omitempty"`
@@ -89,7 +89,7 @@ func (b *Board) Missing(filter Filter) string {
 	return message
 }
 
-// List returns the objects that want picks, sorted by key.
+// List returns the objects that the filter want selects, sorted by key.
 func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	seen := b.look(want)
 	items := make([]Object[any], 0, len(seen))

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stale is what the pages say of an object whose last valid version is served.
+// Stale describes an object whose last valid version is served.
 type Stale struct {
-	// Since is when gatefold found that the folder has no valid version any more.
+	// Since is when gatefold found that the folder has no valid version of the object.
 	Since metav1.Time `json:"since"`
 	// Place is where the error is, and Message says what is wrong there.
 	store.Place

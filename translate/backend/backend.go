@@ -17,26 +17,25 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Key names a backend: one port of a Service, or a Backend object (port 0).
+// Key names a backend: one port of a Service, or a Backend object (port 0). Each combination of
+// the other fields has a cluster of its own.
 type Key struct {
 	Object manifest.Key
 	Port   int32
-	// GRPC is true if it is spoken to by HTTP/2, whatever its appProtocol: a
-	// cluster of its own.
+	// GRPC is true if Envoy speaks HTTP/2 to it, whatever its appProtocol.
 	GRPC bool
-	// UDP is true if it gets datagrams: a part of the cluster of a UDPRoute.
+	// UDP is true if it receives datagrams: it is a part of the cluster of a UDPRoute.
 	UDP bool
-	// Raw is true if it gets TLS as clients speak it (TLSRoute, mode Passthrough), and
-	// none of Envoy's own: a cluster beside.
+	// Raw is true if it receives the client's own TLS (TLSRoute, mode Passthrough), and none of
+	// Envoy's.
 	Raw bool
-	// Client is "namespace/name" of the Secret whose certificate it is shown, where it
-	// speaks TLS: a cluster of its own. "" is none.
+	// Client is "namespace/name" of the Secret with the certificate that Envoy shows to a
+	// backend with TLS; "" is none.
 	Client string
 }
 
-// Cluster is the name of the backend's cluster, such as
-// "Service/default/echo/8080" or "Backend/default/echo", with "/grpc" for a GRPC one, and then
-// what Raw and As add.
+// Cluster returns the name of the backend's cluster, such as "Service/default/echo/8080" or
+// "Backend/default/echo", with "/grpc" if GRPC is set, and what Raw and As add.
 func (k Key) Cluster() string {
 	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
 	if k.Port != 0 {
@@ -54,11 +53,11 @@ func (k Key) Cluster() string {
 	return As(name, k.Client)
 }
 
-// Raw names the cluster that is spoken to without TLS of Envoy's own, whatever policies
-// say.
+// Raw returns the name of the cluster for connections without TLS of Envoy's own, whatever
+// policies say.
 func Raw(cluster string) string { return cluster + "/raw" }
 
-// As names the cluster for Gateways that show the certificate of a Secret,
+// As returns the name of the cluster for Gateways that show the certificate of a Secret,
 // "namespace/name"; "" is none.
 func As(cluster, client string) string {
 	if client == "" {
@@ -67,7 +66,7 @@ func As(cluster, client string) string {
 	return cluster + "/as/" + client
 }
 
-// String is the name of the cluster.
+// String returns the name of the cluster.
 func (k Key) String() string { return k.Cluster() }
 
 // CompareKeys orders keys by object, port, protocol and client.
@@ -76,14 +75,15 @@ func CompareKeys(a, b Key) int {
 		ir.TrueFirst(!a.Raw, !b.Raw), cmp.Compare(a.Client, b.Client))
 }
 
-// Resolution is what a reference leads to. Reason is empty when it can be sent
-// to, else the reason of the ResolvedRefs condition.
+// Resolution is the result of resolving a reference. Reason is empty if requests can be sent,
+// else it is the reason of the ResolvedRefs condition.
 type Resolution struct {
-	// Key and Cluster, its name, are the backend; all who refer to it share them.
+	// Key is the backend, and Cluster is the name of its cluster. All references to the backend
+	// share them.
 	Key     *Key
 	Cluster string
-	// DNSName is the one DNS name that its endpoints have, "" where they have IP addresses
-	// or several names.
+	// DNSName is the only DNS name of its endpoints, "" if they have IP addresses or several
+	// names.
 	DNSName string
 	Reason  gwv1.RouteConditionReason
 	Message string
@@ -93,16 +93,16 @@ type Resolution struct {
 // OK reports whether requests can be sent there.
 func (r Resolution) OK() bool { return r.Reason == "" }
 
-// To is the Resolution of what leads to a backend.
+// To returns the Resolution of a reference that leads to a backend.
 func To(key Key) Resolution { return Resolution{Key: &key, Cluster: key.Cluster()} }
 
-// Unique sorts a list of keys and takes out what is in it twice.
+// Unique sorts a list of keys and removes duplicates.
 func Unique(keys []*Key) []*Key {
 	slices.SortFunc(keys, func(a, b *Key) int { return CompareKeys(*a, *b) })
 	return slices.CompactFunc(keys, func(a, b *Key) bool { return *a == *b })
 }
 
-// Changed returns copies of keys, each changed by change.
+// Changed returns copies of keys, each modified by change.
 func Changed(keys []*Key, change func(*Key)) []*Key {
 	out := make([]*Key, len(keys))
 	for i, key := range keys {
@@ -113,23 +113,22 @@ func Changed(keys []*Key, change func(*Key)) []*Key {
 	return out
 }
 
-// Reference is a backend reference with its defaults filled in, and who makes
-// it.
+// Reference is a backend reference with its defaults filled in, and the object that it is in.
 type Reference struct {
-	// From has no name: what a reference leads to depends on the kind and namespace of who
-	// makes it, and those of a namespace share the answer.
+	// From is the kind and namespace of the object with the reference, without its name: all
+	// objects of a kind and namespace share the result.
 	From manifest.Key
 	To   manifest.Key
 	// Port is 0 when the reference has none.
 	Port int32
-	// GRPC is true if the reference is to a gRPC service.
+	// GRPC is true if the backend is a gRPC service.
 	GRPC bool
-	// UDP is true if datagrams are sent.
+	// UDP is true if the backend receives datagrams.
 	UDP bool
 }
 
-// Refer completes a reference made by from (Gateway API: group "", kind
-// Service, the referrer's namespace).
+// Refer fills in the defaults of a reference in the object from (Gateway API: group "", kind
+// Service, the object's namespace).
 func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
 	to := manifest.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Group != nil {
@@ -167,7 +166,7 @@ func (r Reference) IsService() bool { return r.To.Group == "" && r.To.Kind == "S
 // IsBackend reports whether the reference is to a Backend object.
 func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == api.KindBackend }
 
-// UnknownKind refuses a reference to something that is no backend.
+// UnknownKind returns the Resolution of a reference to an object that is no backend.
 func (r Reference) UnknownKind() Resolution {
 	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)
 	switch { // group and kind of a reference to routes must both be written (EP-10943)
@@ -187,7 +186,8 @@ func (r Reference) UnknownKind() Resolution {
 	}
 }
 
-// NotGranted refuses a reference into another namespace.
+// NotGranted returns the Resolution of a reference into another namespace that no
+// ReferenceGrant permits.
 func (r Reference) NotGranted() Resolution {
 	return Resolution{
 		Reason:  gwv1.RouteReasonRefNotPermitted,
@@ -201,8 +201,8 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin names the object of the other kind of backend at the same name: what a
-// reference means that forgot its group and kind, or has them too many.
+// Twin returns the key of the other kind of backend with the same name: what a user probably
+// means who left out group and kind, or wrote them in error.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {
@@ -211,8 +211,8 @@ func (r Reference) Twin() manifest.Key {
 	return to
 }
 
-// Missing refuses a reference to an object that does not exist; twin tells
-// whether Twin does, and hint what to do if not.
+// Missing returns the Resolution of a reference to an object that does not exist. twin says
+// that Twin exists; hint says what to do if it does not.
 func (r Reference) Missing(twin bool, hint string) Resolution {
 	switch {
 	case twin && r.IsService():

@@ -10,7 +10,7 @@ import (
 
 // Part is one backend of a Blend.
 type Part struct {
-	// Cluster has its endpoints; nil for one that could not be resolved.
+	// Cluster has the endpoints of the part; nil if the reference could not be resolved.
 	Cluster *ir.Cluster
 	Weight  uint32
 }
@@ -20,10 +20,10 @@ func blackHole(weight uint32) ir.Endpoint {
 	return ir.Endpoint{Host: "127.0.0.1", Port: 0, Weight: weight}
 }
 
-// Blend makes one cluster of several backends, for what names one cluster alone: the
-// endpoints of each share its weight. The share of a part without endpoints is sent
-// where nobody is (Gateway API, UDPRouteRule.backendRefs: "Packet drops must respect
-// weight").
+// Blend merges several backends into one cluster, for what can send to one cluster only. The
+// endpoints of each backend share its weight. The share of a backend without endpoints goes to
+// an address where nothing listens (Gateway API, UDPRouteRule.backendRefs: "Packet drops must
+// respect weight").
 func Blend(key Key, parts []Part) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
 	total := uint64(0)

@@ -14,33 +14,33 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// Policy is one BackendConfigPolicy, lowered.
+// Policy is one BackendConfigPolicy after Lower.
 type Policy struct {
 	Origin *ir.Origin
 	// Weight is that of api.AnnotationPolicyWeight.
 	Weight   int32
 	Upstream *ir.Upstream
-	// Closed says why the policy cannot be used, "" where it can. Its targets get no
-	// requests then.
+	// Closed says why the policy cannot be used, "" if it can. Its targets then get no
+	// requests.
 	Closed string
 }
 
-// Config is what the policies of one Service or Backend come to.
+// Config is the merged result of the policies of one Service or Backend.
 type Config struct {
 	Upstream *ir.Upstream // nil when no policy sets anything
-	// Uses is what became of each policy, high to low.
+	// Uses says how much of each policy is in force, in the order of precedence.
 	Uses []policy.Use
 	// CheckedBy is the policy whose health check is in force.
 	CheckedBy manifest.Key
-	// Closed says why the target gets no requests: the first reason; "" for none. ClosedBy
-	// is the policy.
+	// Closed is the first reason why the target gets no requests, "" for none. ClosedBy is the
+	// policy with that reason.
 	Closed   string
 	ClosedBy manifest.Key
 }
 
-// Merge joins the policies of one target: higher weight first, then by tie, the
-// rule of ties. A later one fills the fields of spec that those before it leave
-// open, as TrafficPolicies do within a level.
+// Merge merges the policies of one target, in the order of weight (higher first) and then of
+// tie, the conflict resolution order. Each policy sets the fields of spec that those before it
+// leave open, as TrafficPolicies of one level do.
 func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	policies = slices.Clone(policies)
 	slices.SortFunc(policies, func(a, b *Policy) int {
@@ -103,8 +103,8 @@ func (f filling) fate() policy.Fate {
 	return policy.Merged
 }
 
-// Apply puts a Config into the cluster of one port of its target. A port that the
-// health check does not suit goes without: Envoy would refuse the whole cluster.
+// Apply applies a Config to the cluster of one port of its target. If the health check does not
+// fit a port, that port has no health check: Envoy would reject the whole cluster.
 func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	if c.Closed != "" {
 		cluster.Objects = append(cluster.Objects, c.ClosedBy)
@@ -133,9 +133,8 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}}
 }
 
-// Lower returns what a spec comes to, and what is wrong with it: problems name
-// fields, the caller adds the object. With an error among them the policy must
-// not be used.
+// Lower converts a spec and returns what is wrong with it. Problems name fields; the caller
+// adds the object. If one is an error, the policy must not be used.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
 	to := &ir.Upstream{ConnectTimeout: api.ParseDuration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// CheckEndpoints returns a warning for a port of a Service that has no endpoint: no
-// EndpointSlice, none with that port, or none whose endpoints are ready. An
-// ExternalName Service has its endpoint in itself.
+// CheckEndpoints returns a warning for a port of a Service without an endpoint: no
+// EndpointSlice, none with that port, or none with a ready endpoint. An ExternalName Service
+// always has its endpoint.
 func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) []manifest.Problem {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Grants are the ReferenceGrants of one namespace, by who is granted: a question costs the
-// grants of that kind and namespace, whatever others are written.
+// Grants are the ReferenceGrants of one namespace, indexed by the kind and namespace that they
+// are for: a lookup costs only those grants.
 type Grants struct {
 	all  []*gwv1.ReferenceGrant
 	from map[referrer][]targets
@@ -57,11 +57,11 @@ func targetsOf(to []gwv1.ReferenceGrantTo) targets {
 	return out
 }
 
-// Same reports whether two values are of the same ReferenceGrants.
+// Same reports whether both have the same ReferenceGrants.
 func (g *Grants) Same(other *Grants) bool { return slices.Equal(g.all, other.all) }
 
-// Permit reports whether one of the grants lets the reference into their namespace
-// (Gateway API, ReferenceGrant).
+// Permit reports whether one of the grants permits the reference into their namespace (Gateway
+// API, ReferenceGrant).
 func (g *Grants) Permit(r Reference) bool {
 	for _, to := range g.from[referrer{r.From.GroupKind(), r.From.Namespace}] {
 		if to.has(r.To) {

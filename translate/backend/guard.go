@@ -14,16 +14,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Guard says which endpoints requests must not be sent to (docs/design/safety.md):
-// the addresses that clouds give credentials out at, and those that gatefold and
-// Envoys are steered by. A route to one would hand them to whoever may send a
-// request. Its zero value refuses the former. It judges what is written: what a
-// DNS name leads to is not known, as Envoy looks it up itself and again.
+// Guard decides which endpoints must not get requests (docs/design/safety.md): the addresses at
+// which clouds hand out credentials, and those through which gatefold and Envoys are
+// controlled. A route to one would open it to everyone who may send a request. The zero value
+// refuses only the clouds' addresses. Guard checks addresses as they are written, not what a
+// DNS name resolves to: Envoy resolves names itself, and repeatedly.
 type Guard struct {
-	// Refuse and Allow name endpoints; where both do, Allow holds.
+	// Refuse and Allow are endpoints; an endpoint in both is allowed.
 	Refuse, Allow []Endpoints
-	// Hosts are names that lead to addresses without DNS, in lower case and without a final
-	// dot: those of this machine, see ReadHosts.
+	// Hosts are names of this machine that resolve without DNS (see ReadHosts), in lower case
+	// and without a final dot.
 	Hosts map[string][]netip.Addr
 }
 
@@ -34,7 +34,7 @@ type Endpoints struct {
 	port    uint32 // 0 is every port
 }
 
-// ParseEndpoints reads a network as CIDR, an address, or HOST:PORT.
+// ParseEndpoints parses a CIDR, an address, or HOST:PORT.
 func ParseEndpoints(text string) (Endpoints, error) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return Endpoints{network: network.Masked()}, nil
@@ -60,7 +60,7 @@ func ParseEndpoints(text string) (Endpoints, error) {
 	return e, nil
 }
 
-// Sift takes the endpoints out of a cluster that must not be used, and returns them.
+// Sift removes the refused endpoints from a cluster, and returns them.
 func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
@@ -121,7 +121,7 @@ func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 // canonical is a DNS name without what makes no difference.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// HostField is the field of a Backend that names an endpoint, "" for none.
+// HostField returns the field of a Backend with a refused endpoint, "" for none.
 func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	if b.Spec.Static == nil {
 		return ""
@@ -134,7 +134,7 @@ func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	return ""
 }
 
-// SliceField is the field of an EndpointSlice that names an address, "" for none.
+// SliceField returns the field of an EndpointSlice with a refused address, "" for none.
 func SliceField(slice *discoveryv1.EndpointSlice, address string) string {
 	if slice == nil {
 		return ""

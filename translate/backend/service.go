@@ -12,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// FromService returns the cluster of one port of a Service: by DNS for
-// ExternalName and for EndpointSlices with host names, which Envoy does not take
-// by EDS, else from its EndpointSlices by EDS. Slices belong to a Service by their
-// label kubernetes.io/service-name (docs/design/inputs.md).
+// FromService returns the cluster of one port of a Service. It uses DNS for ExternalName and
+// for EndpointSlices with host names, which Envoy does not accept by EDS, and otherwise EDS.
+// The label kubernetes.io/service-name says which Service a slice belongs to
+// (docs/design/inputs.md).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []manifest.Key{key.Object}}
 	port := servicePort(service, key)

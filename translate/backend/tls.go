@@ -11,21 +11,21 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// TLSPolicy is one BackendTLSPolicy, lowered.
+// TLSPolicy is one BackendTLSPolicy after LowerTLS.
 type TLSPolicy struct {
 	Origin *ir.Origin
-	// TLS is nil when it cannot be used; Closed says why. The backends get no
-	// requests then: in clear text is not what the policy's owner wants.
+	// TLS is nil if the policy cannot be used, and Closed says why. Its backends then get no
+	// requests, because clear text is not what the policy's owner wants.
 	TLS    *ir.UpstreamTLS
 	Closed string
-	// Invalid is true if its schema refuses the policy. It closes whatever other policies
-	// say: what it would say is not known.
+	// Invalid is true if the policy is invalid by its schema. It closes its targets even if
+	// other policies are in force there, because its settings are not known.
 	Invalid bool
 }
 
-// TLSTarget holds the policies that are in force for one Service or Backend.
+// TLSTarget holds the policies in force for one Service or Backend.
 type TLSTarget struct {
-	// All is for the ports that are not in Ports, nil for none. Ports are by name.
+	// All is the policy of the ports that are not in Ports, nil for none. Ports are by name.
 	All   *TLSPolicy
 	Ports map[string]*TLSPolicy
 }
@@ -41,8 +41,7 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the policy that is in force for a target with this sectionName; ""
-// is the object as a whole.
+// In returns the policy in force for a target with this sectionName; "" is the whole object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All
@@ -50,14 +49,14 @@ func (t *TLSTarget) In(section string) *TLSPolicy {
 	return t.Ports[section]
 }
 
-// Claim is the wish of a policy to be in force for a section.
+// Claim is a policy's claim on a section of its target.
 type Claim struct {
 	Policy  *TLSPolicy
 	Section string
 }
 
-// Contest assigns each section to the first policy by tie, the conflict resolution order; whether
-// it can be used makes no difference. The policy of a port goes before that of all
+// Contest assigns each section to the first policy by tie, the conflict resolution order,
+// whether it can be used or not. The policy of a port wins over the policy of the whole object
 // (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
@@ -88,8 +87,8 @@ func sign(b bool) int {
 	return -1
 }
 
-// Apply has a cluster speak TLS, or closes it where the policy cannot be used. client is
-// Key.Client.
+// Apply configures TLS of a cluster, or closes the cluster if the policy cannot be used. client
+// is Key.Client.
 func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	cluster.Objects = append(cluster.Objects, p.Origin.Key)
 	if p.TLS != nil {
@@ -110,7 +109,7 @@ func closeCluster(cluster *ir.Cluster, why string) {
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }
 
-// LowerTLS returns what a spec asks for, but for the authorities.
+// LowerTLS converts a spec, except for its CA certificates.
 func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 	hostname := strings.ToLower(string(spec.Validation.Hostname))
 	out := &ir.UpstreamTLS{Hostname: hostname}
@@ -127,5 +126,5 @@ func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 	return out
 }
 
-// PortName names the port of a Service that a cluster is for, "" for none.
+// PortName returns the name of the Service port that a cluster is for, "" for none.
 func PortName(service *corev1.Service, key Key) string { return servicePort(service, key).Name }

@@ -26,34 +26,35 @@ package bucket
 import "slices"
 
 const (
-	// Full is how many items stand in one list before any of them is parted; up to it
-	// there is nothing to be gained over the list.
+	// Full is how many items one list may have before it is split. Below that, a list is as
+	// fast.
 	Full = 64
 	// light is the least that becomes a key, as long as a list is not twice Full.
 	light = 8
 )
 
-// Shape is what a Tree has to know of its items.
+// Shape has the functions that a Tree needs of its items.
 type Shape[T, L any] struct {
-	// Compare is the order of the whole list, strict and total.
+	// Compare is the order of the whole list: a strict total order.
 	Compare func(a, b T) int
-	// Prefix is what every path that the item matches begins with.
+	// Prefix returns a prefix of every path that the item matches.
 	Prefix func(T) string
-	// Covers reports whether the item surely matches every path that begins with key.
+	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single is true if the item must not stand in two lists: nothing becomes a key below it.
+	// Single reports whether the item must not be in two lists: its prefix has no longer key
+	// below it.
 	Single func(T) bool
-	// Twins returns the groups of two items or more that match the same requests, so that
-	// all but the first of a group never answer. Items of a group have one prefix. The
-	// items are in the order of the list, and so are those of a group, and the groups by
-	// their first.
+	// Twins returns the groups of two or more items that match the same requests, so that only
+	// the first of each group ever answers. Items of a group have one prefix. Items, the items
+	// of a group, and the groups by their first item are in the order of the list.
 	Twins func([]T) [][]T
-	// Leaf makes the value that is kept for a key, as long as its list is the same.
+	// Leaf computes the value of a key from its list. It is kept as long as the list is the
+	// same.
 	Leaf func(key string, list []T) L
 }
 
-// Tree is a set of items, in lists by keys. It is never changed: Edit gives another one,
-// which shares what it can. Equal sets make equal trees, whatever edits led to them.
+// Tree is a set of items, divided into lists by keys. It is immutable: Edit returns another
+// one, which shares what it can. Equal sets make equal trees, whatever edits led to them.
 type Tree[T, L any] struct {
 	shape *Shape[T, L]
 	top   *above[T]
@@ -110,7 +111,7 @@ type leaf[T, L any] struct {
 	value L
 }
 
-// New makes the tree of items, which are in the order of the list.
+// New returns the tree of items, which must be in the order of the list.
 func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	t := &Tree[T, L]{shape: shape, top: &above[T]{}}
 	t.root.node = build[T, L](t.items(items), 0)
@@ -118,7 +119,7 @@ func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	return t
 }
 
-// Edit returns the tree without the items of gone, which are in it, and with those of come.
+// Edit returns the tree without the items of gone, which it must have, and with those of come.
 func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	edited := *t
 	for _, it := range t.items(gone) {
@@ -139,7 +140,7 @@ func (t *Tree[T, L]) items(values []T) []item[T] {
 	return items
 }
 
-// Leaves returns the values of all keys, in an order that depends on the set alone.
+// Leaves returns the values of all keys, in an order that depends only on the set.
 func (t *Tree[T, L]) Leaves() []L {
 	leaves := make([]L, 0, 1+t.root.keys)
 	if t.root.leaf != nil {
@@ -161,8 +162,8 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns the items of each prefix that has more than most of them, in the order of
-// the list; most is at least Full. It visits no prefix that does not lead to one.
+// Crowds returns the items of each prefix that has more than most items, in the order of the
+// list. most must be at least Full. It visits only prefixes that lead to a result.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
 func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {

@@ -19,8 +19,8 @@ func (t *Tree[T, L]) findTwins(n *node[T, L]) {
 	n.twins = twins[T]{n.items, t.shape.Twins(values)}
 }
 
-// Twins returns the groups of items that match the same requests (Shape.Twins), in an
-// order that depends on the set alone. It visits no prefix that does not lead to one.
+// Twins returns the groups of items that match the same requests (Shape.Twins), in an order
+// that depends only on the set. It visits only prefixes that lead to a result.
 func (t *Tree[T, L]) Twins() [][]T { return t.root.appendTwins(nil) }
 
 func (n *node[T, L]) appendTwins(groups [][]T) [][]T {

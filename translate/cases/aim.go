@@ -12,8 +12,8 @@ import (
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// AimAt changes the query at random into one that the match takes, but for its hosts in
-// one case of four.
+// AimAt changes the query at random so that the match accepts it, except that in one case of
+// four the host does not fit.
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -81,7 +81,7 @@ func member(ranges []rune) rune {
 	return ranges[0]
 }
 
-// Near changes a path at random so that it means the same, or just something else.
+// Near changes a path at random to one with the same meaning, or to a slightly different one.
 func Near(r *rand.Rand, path string) string {
 	path, query, found := strings.Cut(path, "?")
 	i := r.IntN(len(path))

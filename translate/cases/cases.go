@@ -50,20 +50,21 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Network is how the case files write the network of backends.
+// Network is the network prefix of backends in the case files.
 const Network = "127.9."
 
 // Case is one archive.
 type Case struct {
 	Name    string
 	Heading string
-	// Steps are the start and every edit.
+	// Steps are the initial folder and every edit.
 	Steps []Step
-	// Options are what the archive asks for; a test adds its own.
+	// Options are the options of the archive; a test adds its own.
 	Options translate.Options
-	// SystemCA is the authority of the system that Envoy runs on, "" for what it is.
+	// SystemCA is the name of the authority that stands for the system's CA certificates, ""
+	// for the real ones.
 	SystemCA string
-	// TLS are the backends that speak TLS, by address as the case writes it.
+	// TLS are the backends that speak TLS, by their address in the case.
 	TLS     map[string]TLSBackend
 	path    string
 	archive *txtar.Archive
@@ -71,16 +72,16 @@ type Case struct {
 
 // TLSBackend is a backend that speaks TLS.
 type TLSBackend struct {
-	// Authority has signed its certificate, for Names.
+	// Authority is the authority that signed its certificate, which is for Names.
 	Authority string
 	Names     []string
-	// Client is the authority of certificates that it wants, "" for none.
+	// Client is the authority whose client certificates it accepts, "" for none.
 	Client string
 }
 
 // Step is the state of the folder after one edit.
 type Step struct {
-	// Prefix is "" for the start, else "edit N/".
+	// Prefix is "" for the initial folder, else "edit N/".
 	Prefix   string
 	Files    map[string]string // the whole folder
 	Requests []Request
@@ -250,8 +251,8 @@ func (c *Case) Update(name, text string) error {
 	return writeFile(c.path, txtar.Format(c.archive))
 }
 
-// Tree returns the step's folder with the network of backends moved to network,
-// such as "127.31.".
+// Tree returns the step's folder with the addresses of backends moved to another network, such
+// as "127.31.".
 func (s Step) Tree(network string) watcher.Tree {
 	files := map[string][]byte{}
 	for name, text := range s.Files {
@@ -260,7 +261,7 @@ func (s Step) Tree(network string) watcher.Tree {
 	return Tree(files)
 }
 
-// Pool returns an address pool with its network moved likewise.
+// Pool returns an address pool with its network moved in the same way.
 func Pool(pool netip.Prefix, network string) netip.Prefix {
 	moved, err := netip.ParsePrefix(strings.Replace(pool.String(), Network, network, 1))
 	if err != nil {
@@ -269,7 +270,7 @@ func Pool(pool netip.Prefix, network string) netip.Prefix {
 	return moved
 }
 
-// Tree makes a Tree of files by path.
+// Tree returns a Tree with the given files.
 func Tree(files map[string][]byte) watcher.Tree {
 	var all []watcher.File
 	for path, content := range files {

@@ -15,9 +15,9 @@ const (
 	exampleHost    = "host: 127.0.0.1"
 )
 
-// Examples reads the example folders below root that have a file requests, with
-// lines as a case has them, and perhaps a file options. Backends move to
-// Network, and Gateways to where the tests listen.
+// Examples reads the example folders below root that have a file requests, with the syntax of
+// cases, and possibly a file options. Addresses of backends are moved to Network, and Gateways
+// to where the tests listen.
 func Examples(root string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "*", "requests"))
 	if err != nil {

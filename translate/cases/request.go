@@ -56,35 +56,35 @@ type Request struct {
 	Headers http.Header
 	// BodySize is the length of the request's body.
 	BodySize int
-	// OnlyEnvoy is true if explain cannot know the answer.
+	// OnlyEnvoy is true if explain cannot predict the answer.
 	OnlyEnvoy bool
-	// Gateway is that which the request goes to, "" for the only one on the port.
+	// Gateway is the Gateway that the request is sent to, "" for the only one on the port.
 	Gateway string
 	// Proxy is the address in a PROXY header, "" for no header.
 	Proxy string
-	// SNI is the name that the handshake asks for, "" for none.
+	// SNI is the server name in the handshake, "" for none.
 	SNI string
-	// HTTP2 speaks HTTP/2, TLS12 no later TLS than 1.2.
+	// HTTP2 sends HTTP/2. TLS12 offers no later version than TLS 1.2.
 	HTTP2, TLS12 bool
-	// Client is the name in the client's own certificate, "" for none, and ClientOf
-	// the authority that signed it.
+	// Client is the name in the client's certificate, "" for none; ClientOf is the authority
+	// that signed it.
 	Client, ClientOf string
-	// Certificate is the first name in the certificate that is shown.
+	// Certificate is the first name in the certificate that Envoy shows.
 	Certificate string
-	// Status is what is answered, 0 for a backend's answer.
+	// Status is Envoy's own answer, 0 for a backend's answer.
 	Status int
 	// GRPCStatus is the grpc-status of an answer without a backend, "" for none.
 	GRPCStatus string
 	// Closed is true if nothing listens on the port.
 	Closed   bool
 	Location string
-	// Backends are the weights by name.
+	// Backends are the weights of the backends by name.
 	Backends map[string]int
-	// Failure is the status of a backend's answer where that is not 200.
+	// Failure is the status of a backend's answer if it is not 200.
 	Failure int
-	// Mirrors are the backends that get copies, and of how many in 100 requests.
+	// Mirrors are the backends that get copies, with the number of copies in 100 requests.
 	Mirrors map[string]int
-	// Protocol is what the backend is spoken to by, "" for any.
+	// Protocol is the protocol to the backend, "" for any.
 	Protocol string
 	Path     string
 	Host     string
@@ -251,7 +251,7 @@ func (r *Request) parseMirror(text string) (err error) {
 // Connection reports whether the line is about a connection or datagram.
 func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
 
-// BackendNames returns the names of the outcome, sorted.
+// BackendNames returns the names of the expected backends, sorted.
 func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Backends)) }
 
 func writeFile(path string, data []byte) error {

@@ -12,26 +12,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Namespaces is the number of namespaces that a delegated Shape's children stand in.
+// Namespaces is the number of namespaces with children of a delegated Shape.
 const Namespaces = 16
 
 // shapeBackends is the number of backends that a Shape's routes share.
 const shapeBackends = 50
 
-// Shape is a folder made by rule, for measurements and counters: one Gateway, and
-// HTTPRoutes of one rule, one match and one filter each.
+// Shape describes a generated folder for measurements: one Gateway, and HTTPRoutes with one
+// rule, one match and one filter each.
 type Shape struct {
-	// Routes is the number of those routes.
+	// Routes is the number of HTTPRoutes.
 	Routes int
-	// Hosts is the number of hostnames among which they are dealt out; of a delegated
-	// shape, the number that the root names.
+	// Hosts is the number of hostnames that the routes are distributed over; in a delegated
+	// shape, the number of hostnames of the root.
 	Hosts int
-	// Delegated puts the routes below one root with a rule for each of 16 namespaces,
-	// which names all of the namespace by "*".
+	// Delegated places the routes below one root, which has a rule for each of 16 namespaces
+	// that selects all routes of the namespace by "*".
 	Delegated bool
 }
 
-// String names the shape: "flat/routes=1000/hosts=100".
+// String returns the name of the shape: "flat/routes=1000/hosts=100".
 func (s Shape) String() string {
 	kind := "flat"
 	if s.Delegated {
@@ -40,8 +40,8 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%s/routes=%d/hosts=%d", kind, s.Routes, s.Hosts)
 }
 
-// Shapes are what the cost of an edit is measured on, of 1,000 and 10,000 routes, and
-// where large is set, of 100,000.
+// Shapes returns the shapes for measuring the cost of an edit, with 1,000 and 10,000 routes
+// and, if large is set, 100,000.
 func Shapes(large bool) []Shape {
 	sizes := []int{1000, 10_000}
 	if large {
@@ -57,7 +57,7 @@ func Shapes(large bool) []Shape {
 	return out
 }
 
-// Files returns the folder as text, by name.
+// Files returns the files of the folder by name.
 func (s Shape) Files() map[string][]byte {
 	files := map[string][]byte{"gateway.yaml": s.frame()}
 	for i := range s.Routes {
@@ -66,7 +66,7 @@ func (s Shape) Files() map[string][]byte {
 	return files
 }
 
-// FileOf names the file of the i-th route.
+// FileOf returns the file name of the i-th route.
 func (s Shape) FileOf(i int) string { return fmt.Sprintf("route-%06d.yaml", i) }
 
 // frame is all but the routes.
@@ -129,7 +129,7 @@ func (s Shape) place(i int) (namespace, host, path string) {
 	return namespace, "", fmt.Sprintf("/%s/r%d", namespace, i)
 }
 
-// Route returns the i-th route as text. Its filter sets a header to the revision.
+// Route returns the text of the i-th route. Its filter sets a header to the revision.
 func (s Shape) Route(i, revision int) []byte {
 	namespace, host, path := s.place(i)
 	text := fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
@@ -147,9 +147,9 @@ spec:
 `, path, revision, i%shapeBackends)
 }
 
-// Objects returns the shape's objects as a Store would, of the first revision; route gives
-// the i-th route in another one. Only the first route is read from text, as
-// reading and validating 100,000 takes a minute: the others are copies of it.
+// Objects returns the shape's objects in the first revision, as a Store would; route returns
+// the i-th route in another revision. Only the first route is parsed from text and the others
+// are copies, because parsing and validating 100,000 takes a minute.
 func (s Shape) Objects() (all []*manifest.Object, route func(i, revision int) *manifest.Object, err error) {
 	reader, err := store.New(store.Options{})
 	if err != nil {

@@ -9,44 +9,45 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Outcome is what is done with a request: answered (Status, and Location for a
-// redirect) or passed on to one of Backends by share.
+// Outcome is what happens to a request: it is answered (Status, and Location for a redirect) or
+// forwarded to one of Backends.
 type Outcome struct {
-	// Status is 0 when a backend answers.
+	// Status is 0 if a backend answers.
 	Status   uint32
 	Location string
-	// Why is the reason, in words, where a policy or Envoy itself answers in place of the
-	// rule's action. It is also the reason of a Respond that has one.
+	// Why is the reason as text if a policy or Envoy itself answers instead of the rule's
+	// action, or if a Respond has a reason.
 	Why string
-	// Policed is true if a policy or a filter answers in place of the rule's action, and
-	// Refused if Envoy answers before it looks for a rule.
+	// Policed is true if a policy or a filter answers instead of the rule's action. Refused is
+	// true if Envoy answers before it looks for a rule.
 	Policed, Refused bool
-	// GRPC is true if the client gets Status as a gRPC status: that of HTTP is 200. See
-	// GRPCStatus.
+	// GRPC is true if the client gets Status as a gRPC status, with HTTP status 200 (see
+	// GRPCStatus).
 	GRPC     bool
 	Backends []Backend
-	// Caveats are what may change the outcome and is not known here, in words.
+	// Caveats are texts about what may change the outcome and is not known here.
 	Unless []string
-	// Host and Path (with the query) are what a backend receives.
+	// Host and Path (with the query) are those of the request that a backend receives.
 	Host, Path string
 }
 
 // Backend is one of the targets of a request.
 type Backend struct {
-	// Cluster is "" for a reference that is not resolved. Status is what its share gets,
-	// or that of a Cluster without an endpoint; 0 where the backend answers.
+	// Cluster is "" for a reference that is not resolved. Status is the answer for its share,
+	// or for a Cluster without an endpoint; 0 if the backend answers.
 	Cluster string
 	Status  uint32
 	// GRPC is true if the client gets Status as a gRPC status.
 	GRPC bool
 	// Target is the backend in the rule's Forward.
 	Target *ir.Backend
-	// Host is what it receives: the Outcome's, unless the reference rewrites it.
+	// Host is the Host header that it receives: the Outcome's, unless the reference rewrites
+	// it.
 	Host string
-	// Percent of the requests go here.
+	// Percent is its share of the requests.
 	Percent float64
-	// Headers are the request's headers after all changes of the rule, of the backend
-	// and of Envoy. ClientAddress and NewRequestID are in place of values that are not known.
+	// Headers are the request's headers after all changes by the rule, the backend reference
+	// and Envoy. ClientAddress and NewRequestID stand for values that are not known.
 	Headers http.Header
 }
 
@@ -122,7 +123,7 @@ func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string
 	return names
 }
 
-// OneOf joins the hosts where a backend receives one of several.
+// OneOf joins several hosts when the backend receives one of them.
 const OneOf = " or "
 
 // backends returns the targets that get a share; none where no reference with a weight is

@@ -15,29 +15,29 @@ const maxShown = 20
 
 // Answer is what happens to a request.
 type Answer struct {
-	// Port is the listener that takes the request. It is nil when none fits, and
-	// when several do: then Candidates names their Gateways.
+	// Port is the listener that accepts the request. It is nil if none fits, or if several do:
+	// then Candidates names their Gateways.
 	Port       *ir.Port
 	Candidates []string
 	// Domain is the virtual host, "" when there is none for the host.
 	Domain string
-	// Path is the path that is matched: normalized, without the query.
+	// Path is the path that is matched: normalized and without the query.
 	Path string
-	// Rule is the rule that takes the request; nil is a 404 (or a 400, see Outcome).
+	// Rule is the rule that matches the request; nil means 404 (or 400, see Outcome).
 	Rule *ir.Rule
 	// Outcome is what Envoy does.
 	Outcome Outcome
-	// Unsure are rules in front of Rule that may take the request, at most 20: what they
-	// match is not known.
+	// Unsure are rules before Rule that may match the request, at most 20: the question lacks
+	// the value that they match.
 	Unsure []Unsure
-	// Considered are rules in front of Rule whose path fits but something else
-	// does not, in order, at most 20; Passed is how many rules are in front.
+	// Considered are rules before Rule whose path matches but something else does not, in
+	// order, at most 20. Passed is the number of all rules before Rule.
 	Considered []Miss
 	Passed     int
-	// Behind are rules that fit as well and lost by precedence, at most 20.
+	// Behind are rules that match too and have a lower precedence, at most 20.
 	Behind []*ir.Rule
-	// Costly is true if the answer is not complete: to compare the question with all regular
-	// expressions of the rules would take too long.
+	// Costly is true if the answer is incomplete, because comparing the question with all
+	// regular expressions would take too long.
 	Costly bool
 }
 
@@ -47,7 +47,7 @@ type Miss struct {
 	Reason string
 }
 
-// Unsure is a rule that may take a request, and what is done then.
+// Unsure is a rule that may match a request, and what would happen then.
 type Unsure struct {
 	Rule    *ir.Rule
 	Reason  string

@@ -13,15 +13,17 @@ type ConnectionAnswer struct {
 	// Port and Candidates are as in Answer.
 	Port       *ir.Port
 	Candidates []string
-	// Stream is the stream that takes it; nil where the port has none for the name.
+	// Stream is the stream of the port that accepts the connection; nil if no stream is for the
+	// server name.
 	Stream *ir.Stream
-	// Domain is the name of the Stream that fits, "" without TLS.
+	// Domain is the name of the Stream that matches the server name, "" without TLS.
 	Domain string
-	// Backends share it; none where it is closed, or dropped.
+	// Backends share the connections; empty if the connection is closed or the datagram
+	// dropped.
 	Backends []Share
 }
 
-// Share is a backend's part of the connections.
+// Share is a backend's share of the connections.
 type Share struct {
 	Target  *ir.Backend
 	Percent float64

@@ -23,14 +23,14 @@ const (
 
 // Query is a request as a client sends it.
 type Query struct {
-	// Gateway is "namespace/name"; "" takes the one that fits.
+	// Gateway is "namespace/name"; "" means the only one that fits.
 	Gateway string
 	Scheme  string // "http", also when empty, or "https"
 	Host    string // the Host header, with or without a port
-	// SNI is the name that the client asks for in the TLS handshake, "-" for none; ""
-	// takes that of Host.
+	// SNI is the server name in the TLS handshake, "-" for none; "" means the name in Host.
 	SNI string
-	// Port is the port connected to; 0 takes the one in Host, else the scheme's.
+	// Port is the port that the client connects to; 0 means the port in Host, or else the
+	// scheme's default.
 	Port    uint32
 	Method  string // "" is GET
 	Path    string // raw, with the query
@@ -61,16 +61,14 @@ func complete(query Query) Query {
 	return query
 }
 
-// ForConnection reports whether the question is about a connection, or a datagram, in
-// place of a request: tcp://HOST:PORT, tls://NAME:PORT with the name that the client
-// asks for in the handshake, or udp://HOST:PORT.
+// ForConnection reports whether the question is about a connection or datagram instead of a
+// request: tcp://HOST:PORT, tls://NAME:PORT with the server name (SNI), or udp://HOST:PORT.
 func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
 
-// NewQuery reads a request as curl would be given it: a method, an absolute URL,
-// headers as "name: value". A Host header takes the place of the URL's host, but
-// neither of its port nor of its name in the TLS handshake. The path is kept as written.
-// ws and wss are a WebSocket over http and https. An error says what is wrong with the
-// question.
+// NewQuery parses a request as curl takes it: a method, an absolute URL, headers as "name:
+// value". A Host header replaces the URL's host, but not its port nor the server name in the
+// TLS handshake. The path is kept as written. ws and wss are a WebSocket over http and https.
+// The error says what is wrong with the question.
 func NewQuery(method, address string, headers []string) (Query, error) {
 	if err := checkSize(method, address, headers); err != nil {
 		return Query{}, err
@@ -132,8 +130,8 @@ func parseAuthority(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// MethodFor returns the method of a question, GET where it has none; "" where the URL is that
-// of a connection.
+// MethodFor returns the method of a question, GET if it has none, or "" if the URL is that of a
+// connection.
 func MethodFor(method, address string) string {
 	scheme, _, _ := strings.Cut(address, "://")
 	if (Query{Scheme: scheme}).ForConnection() {

@@ -11,36 +11,36 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Report is an Answer as commands and pages show it: with places, reasons in
-// words and problems. Its JSON is a contract; docs/json.md describes it.
+// Report is an Answer as commands and pages show it: with places, reasons as text, and
+// problems. docs/json.md documents its JSON.
 type Report struct {
 	Request RequestReport `json:"request"`
-	// Outcome is what is done, and Reason says why when no backend answers.
+	// Outcome is what happens to the request. Reason says why if no backend answers.
 	Outcome Kind   `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Status is what is answered without a backend, else 0.
+	// Status is the HTTP status of an answer without a backend, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
-	// GRPCStatus is what a client of gRPC gets in place of Status, such as
-	// "12 UNIMPLEMENTED"; HTTP's status is 200 then.
+	// GRPCStatus is what a gRPC client gets instead of Status, such as "12 UNIMPLEMENTED"; the
+	// HTTP status is then 200.
 	GRPCStatus string `json:"grpcStatus,omitempty"`
-	// Caveats are what may change the outcome and is not known here: what services of
-	// policies answer, limits that depend on what came before, and rules that match a
-	// value which is not in the question.
+	// Caveats are texts about what may change the outcome and is not known here: answers of
+	// external services, limits that depend on earlier requests, and rules that match a value
+	// which the question lacks.
 	Caveats []string `json:"caveats,omitempty"`
 	// Suggestions name what exists and is most like what was not found, nearest first:
 	// URLs, hosts or paths.
 	Suggestions []string `json:"suggestions,omitempty"`
-	// Delegation is the rule that delegated the path, where none of its routes takes the
-	// request.
+	// Delegation is the rule that delegated the path, if none of the routes below it matches
+	// the request.
 	Delegation *DelegationReport `json:"delegation,omitempty"`
 	Listener   *ListenerReport   `json:"listener,omitempty"`
-	// Route is the winner; nil when no rule takes the request.
+	// Route is the rule that wins; nil if none matches the request.
 	Route    *RouteReport    `json:"route,omitempty"`
 	Actions  []ActionReport  `json:"actions,omitempty"`
 	Backends []BackendReport `json:"backends,omitempty"`
-	// Policies are those on the way of the request, at most 100: from the Gateway down to
-	// the rule, then those of the backends.
+	// Policies are the policies on the way of the request, at most 100: from the Gateway down
+	// to the rule, then those of the backends.
 	Policies []PolicyReport `json:"policies,omitempty"`
 	// NearMisses are the rules that nearly matched, in the order of the table, at most 40.
 	NearMisses []NearMissReport `json:"nearMisses,omitempty"`
@@ -49,17 +49,17 @@ type Report struct {
 	NotAccepted []NotAcceptedReport `json:"notAccepted,omitempty"`
 	// NotMatched is how many rules before the winner were compared and did not match.
 	NotMatched int `json:"notMatched"`
-	// Problems are those of the objects on the way of the request and of rules that might
-	// have taken it, the most likely cause first, at most 20. MoreProblems counts the
-	// others that routes of the same virtual host have.
+	// Problems are those of the objects on the way of the request and of rules that might have
+	// matched it, the most likely cause first, at most 20. MoreProblems counts the other
+	// problems of routes of the same virtual host.
 	Problems     []manifest.Problem `json:"problems,omitempty"`
 	MoreProblems int                `json:"moreProblems,omitempty"`
 }
 
-// Kind is the sort of an outcome.
+// Kind is the type of an outcome.
 type Kind string
 
-// The outcomes.
+// What can happen to a request.
 const (
 	Forwarded  Kind = "forward"     // a backend answers
 	Redirected Kind = "redirect"    // the client is sent elsewhere
@@ -70,7 +70,7 @@ const (
 	Closed     Kind = "closed"      // a connection is closed, a datagram dropped
 )
 
-// RequestReport is the question.
+// RequestReport is the request that was asked about.
 type RequestReport struct {
 	// Method is "" for a connection: tcp://, tls:// or udp://.
 	Method  string      `json:"method"`
@@ -78,22 +78,22 @@ type RequestReport struct {
 	Headers http.Header `json:"headers,omitempty"`
 }
 
-// ListenerReport is the listener that takes the request.
+// ListenerReport is the listener that accepts the request.
 type ListenerReport struct {
 	Gateway string `json:"gateway"` // "namespace/name"
 	Name    string `json:"name"`    // in the object of At
 	Port    uint32 `json:"port"`
 	// Envoy is the name of the Envoy listener.
 	Envoy string `json:"envoy"`
-	// At is the place of the listener: in the Gateway, or in a ListenerSet of it.
+	// At is where the listener is written: in the Gateway, or in one of its ListenerSets.
 	At Source `json:"at"`
-	// Certificates are those of the Secrets that the listener may show to the client, with
-	// TLS; it shows the first that fits the name in the handshake.
+	// Certificates are the certificates of a TLS listener. Envoy sends the first that fits the
+	// server name.
 	Certificates []CertificateReport `json:"certificates,omitempty"`
-	// VirtualHost is the domain that the host falls under, "" for none.
+	// VirtualHost is the domain of the virtual host that the host matches, "" for none.
 	VirtualHost string `json:"virtualHost,omitempty"`
-	// Path is the path as it is matched, without the query; Normalized is true if the
-	// request has another one.
+	// Path is the path that is matched, without the query. Normalized is true if it differs
+	// from the request's.
 	Path       string `json:"path"`
 	Normalized bool   `json:"normalized,omitempty"`
 }
@@ -101,7 +101,7 @@ type ListenerReport struct {
 // CertificateReport is the certificate of one Secret.
 type CertificateReport struct {
 	Object manifest.Key `json:"object"`
-	// Names are the DNS names and IP addresses that it is for.
+	// Names are the DNS names and IP addresses of the certificate.
 	Names    []string  `json:"names,omitempty"`
 	NotAfter time.Time `json:"notAfter,omitzero"`
 	At       Source    `json:"at"`
@@ -109,68 +109,68 @@ type CertificateReport struct {
 
 // RouteReport is one rule of the table.
 type RouteReport struct {
-	// Name is the Envoy route's.
+	// Name is the name of the Envoy route.
 	Name string `json:"name"`
-	// Match is the whole condition in words, what parents add included.
+	// Match is the whole condition as text, including what parent routes add.
 	Match string `json:"match"`
-	// Weight is EP-11466's.
+	// Weight is the weight of the route (EP-11466).
 	Weight int32 `json:"weight,omitempty"`
-	// Guard is true if the rule stands for what could not be resolved.
+	// Guard is true if the rule answers 500 in place of something that could not be resolved.
 	Guard bool `json:"guard,omitempty"`
-	// Hops lead from the route that is attached to the Gateway to the one that
-	// holds the rule, which is the last.
+	// Hops are the matches from the route that is attached to the Gateway down to the one with
+	// the rule, which is the last.
 	Hops []HopReport `json:"hops"`
 }
 
-// HopReport is one match of a rule, on the way from the root to the winner.
+// HopReport is one match on the way from the root route to the rule that wins.
 type HopReport struct {
 	Object manifest.Key `json:"object"`
 	// Rule and Match count from 0; RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
 	Match    int    `json:"match"`
-	// By is how the next hop was found: "delegation" (this rule names the route),
-	// "inclusion" (the route names this one as parent), "" for the last.
+	// By says how the next hop was found: "delegation" (this rule names the route) or
+	// "inclusion" (the route names this one as parent); "" for the last.
 	By      string `json:"by,omitempty"`
 	At      Source `json:"at"`
 	RuleAt  Source `json:"ruleAt"`
 	MatchAt Source `json:"matchAt"`
 }
 
-// ActionReport is something that the rule does with the request or its answer.
+// ActionReport is something that the rule does with the request or the response.
 type ActionReport struct {
 	// Type is the type of a filter, "timeouts", "retry", or "TrafficPolicy" and a field.
 	Type string `json:"type"`
-	// Does says in words what it does.
+	// Does is a text that says what it does.
 	Does string `json:"does"`
-	// From are the places where it is written: several where they were merged.
+	// From are the places where it is written: several if they were merged.
 	From []Source `json:"from"`
 }
 
 // BackendReport is a target of the request.
 type BackendReport struct {
-	// Cluster is "" for a reference that is not resolved: its share gets Status,
-	// and Reason says why. A cluster that gets nothing has a Status, too, and Closed.
+	// Cluster is "" for a reference that is not resolved: its share is answered with Status,
+	// and Reason says why. A cluster that gets no requests has a Status and Closed, too.
 	Cluster string `json:"cluster,omitempty"`
 	Status  uint32 `json:"status,omitempty"`
-	// GRPCStatus is what a client of gRPC gets in place of Status.
+	// GRPCStatus is what a gRPC client gets instead of Status.
 	GRPCStatus string  `json:"grpcStatus,omitempty"`
 	Reason     string  `json:"reason,omitempty"`
 	Weight     uint32  `json:"weight"`
 	Percent    float64 `json:"percent"`
 	At         Source  `json:"at"`
-	// Objects are those that the endpoints, "address:port", come from.
+	// Objects are the objects that define the endpoints ("address:port").
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
 	// TLS is nil for clear text.
 	TLS *TLSReport `json:"tls,omitempty"`
-	// Closed is the reason why nothing is sent to it, "" when requests are.
+	// Closed says why it gets no requests, "" if it does.
 	Closed string `json:"closed,omitempty"`
-	// Receives is what the backend gets; nil for one without a cluster.
+	// Receives is the request that the backend gets; nil for one without a cluster.
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// Refused returns in words what clients get for a share that no backend gets.
+// Refused returns, as text, what clients get for a share that no backend gets.
 func (b BackendReport) Refused() string {
 	if b.Status == 0 {
 		return "closed"
@@ -178,8 +178,8 @@ func (b BackendReport) Refused() string {
 	return fmt.Sprintf("answered %d", b.Status)
 }
 
-// ReceivesReport is a request as a backend receives it, with the headers that Envoy
-// writes. ClientAddress and NewRequestID are in place of values that are not in the question.
+// ReceivesReport is a request as a backend receives it, with the headers that Envoy adds.
+// ClientAddress and NewRequestID stand for values that the question lacks.
 type ReceivesReport struct {
 	Method  string      `json:"method"`
 	Host    string      `json:"host"`
@@ -267,39 +267,38 @@ func (r *Report) locate(places func([]manifest.Field) []store.Place) {
 	}
 }
 
-// DelegationReport is the rule that delegates the request's path to other routes, where none
-// of them takes the request.
+// DelegationReport is the rule that delegates the request's path to other routes, none of which
+// matches the request.
 type DelegationReport struct {
 	Object manifest.Key `json:"object"`
 	// Rule counts from 0; RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
-	// Path is the path that it hands on, in words.
+	// Path is the delegated path as text.
 	Path string `json:"path"`
-	// To are the routes that it hands requests to, in words: a route, all routes of a
-	// namespace, or routes with a label. It is empty where the routes name the rule as
-	// their parent.
+	// To are the selected routes as text: a route, all routes of a namespace, or routes with a
+	// label. It is empty if the routes name the rule as their parent.
 	To []string `json:"to,omitempty"`
 	At Source   `json:"at"`
 }
 
-// PolicyReport is a policy that is for the request: for an object on its way.
+// PolicyReport is a policy whose target is on the way of the request.
 type PolicyReport struct {
 	Object manifest.Key `json:"object"`
-	// Target is what the policy attaches to, in words: an object, with a rule, listener or
-	// port of it; "" where a rule names the policy by ExtensionRef.
+	// Target is the policy's target as text: an object, with a rule, listener or port of it; ""
+	// if a rule names the policy by ExtensionRef.
 	Target string         `json:"target,omitempty"`
 	State  ir.PolicyState `json:"state"`
-	// Fields are those in force, as paths below spec, of a TrafficPolicy.
+	// Fields are the fields of a TrafficPolicy that are in force, as paths below spec.
 	Fields []string `json:"fields,omitempty"`
 	// Overridden are its other fields.
 	Overridden []string `json:"overridden,omitempty"`
-	// By are the objects that set those fields, or a field in force together with it.
+	// By are the objects that set those other fields, or that share a field in force with it.
 	By []manifest.Key `json:"by,omitempty"`
-	// Reason says why the policy is not in force; or, with Stale, what is wrong with its
+	// Reason says why the policy is not in force or, if Stale is set, what is wrong with its
 	// newest version.
 	Reason string `json:"reason,omitempty"`
-	// Stale is true if the last valid version of the policy is meant.
+	// Stale is true if this is the last valid version of an invalid policy.
 	Stale bool   `json:"stale,omitempty"`
 	At    Source `json:"at"`
 }
@@ -312,7 +311,7 @@ func (h *HopReport) rule() string {
 	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
 }
 
-// Words returns it in one line.
+// Words returns a text of one line.
 func (c CertificateReport) Words() string {
 	words := c.Object.String()
 	if len(c.Names) > 0 {

@@ -11,23 +11,23 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Facts are what a Report is made of beside the question.
+// Facts are the inputs of a Report other than the question.
 type Facts struct {
 	View *ir.View
-	// Problems are all that there are, with their places.
+	// Problems are all problems, with their places.
 	Problems []manifest.Problem
-	// Statuses are those of all objects, sorted by key.
+	// Statuses are the statuses of all objects, sorted by key.
 	Statuses []status.Update
-	// Places finds where fields are written, as store.Store.Places does; nil
-	// leaves the places out.
+	// Places returns where fields are written, as store.Store.Places does. If it is nil, the
+	// report has no places.
 	Places func([]manifest.Field) []store.Place
 	// Stale are the objects whose last valid version is served.
 	Stale map[manifest.Key]store.Stale
-	// Outlines reads what routes ask for, as store.Store.Outlines does; nil leaves out
-	// what is known from it.
+	// Outlines returns what routes refer to, as store.Store.Outlines does. If it is nil, the
+	// report lacks what depends on it.
 	Outlines func([]manifest.Key) []store.Outline
-	// Labels returns the labels of objects, as store.Store.Labels does; nil leaves out the
-	// policies that select an object by labels.
+	// Labels returns the labels of objects, as store.Store.Labels does. If it is nil, the
+	// report lacks policies that select objects by labels.
 	Labels func([]manifest.Key) []map[string]string
 }
 

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// TLSReport is how Envoy speaks TLS to a backend.
+// TLSReport describes the TLS between Envoy and a backend.
 type TLSReport struct {
-	// Policy is the BackendTLSPolicy that asks for it.
+	// Policy is the BackendTLSPolicy that configures it.
 	Policy Source `json:"policy"`
-	// Hostname is asked for in the handshake (SNI). Names are those of which the
-	// certificate must have one, such as "DNS cart.example.com" and "URI spiffe://…".
+	// Hostname is the server name in the handshake (SNI). The backend's certificate must have
+	// one of Names, such as "DNS cart.example.com" and "URI spiffe://…".
 	Hostname string   `json:"hostname"`
 	Names    []string `json:"names"`
-	// Authorities are the objects with the certificates that must have signed it; none
-	// for those of the system that Envoy runs on.
+	// Authorities are the objects with the CA certificates, one of which must have signed it;
+	// none for those of Envoy's system.
 	Authorities []Source `json:"authorities,omitempty"`
-	// Client is the Secret of the certificate that the backend is shown, nil for none.
+	// Client is the Secret of the certificate that Envoy shows to the backend, nil for none.
 	Client *Source `json:"client,omitempty"`
 }
 
-// Words returns it in one line.
+// Words returns a text of one line.
 func (r *TLSReport) Words() string {
 	signed := "one of Envoy's system"
 	if len(r.Authorities) > 0 {

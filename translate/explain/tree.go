@@ -17,9 +17,9 @@ import (
 // maxNotAcceptedShown is the most routes that one route of a tree lists as not accepted.
 const maxNotAcceptedShown = 100
 
-// Tree lays out what serves: each virtual host with its routes, each delegating
-// rule with the routes below it, and the routes that were not accepted there.
-// statuses are those of all objects.
+// Tree returns what is served: each virtual host with its routes, each delegating rule with the
+// routes below it, and the routes that were not accepted there. statuses are those of all
+// objects.
 func Tree(view *ir.View, statuses []status.Update, places func([]manifest.Field) []store.Place) []*TreeNode {
 	notAccepted := notAcceptedChildren(statuses)
 	var out []*TreeNode

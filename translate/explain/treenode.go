@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// TreeNode is a line of the tree of what serves: a Gateway's port, a virtual
-// host or a stream, a route, or one match of a rule.
+// TreeNode is a line of the tree of what is served: a Gateway's port, a virtual host or a
+// stream, a route, or one match of a rule.
 type TreeNode struct {
 	Kind  TreeKind    `json:"kind"`
 	Name  string      `json:"name"`
@@ -28,7 +28,7 @@ type childKey struct {
 	field manifest.Field
 }
 
-// TreeKind is the sort of a TreeNode.
+// TreeKind is the type of a TreeNode.
 type TreeKind string
 
 // The kinds of a TreeNode.

@@ -12,7 +12,7 @@ const (
 	unknownID     = "\x00\x02\x00" // a new request ID
 )
 
-// The words in a Report for values that are not known.
+// The placeholders in a Report for values that are not known.
 const (
 	ClientAddress = "<address of the client>"
 	NewRequestID  = "<new request ID>"

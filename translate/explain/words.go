@@ -66,7 +66,7 @@ func valueWords(v ir.ValueMatch, is string) string {
 	return v.Name + is + v.Value
 }
 
-// GRPCStatus is what Envoy makes of a status for a client of gRPC, and its name.
+// GRPCStatus returns the gRPC status code that Envoy sends for an HTTP status, and its name.
 func GRPCStatus(status uint32) (code int, name string) {
 	switch status {
 	case http.StatusBadRequest:

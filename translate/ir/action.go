@@ -19,18 +19,18 @@ type Action struct {
 	ResponseHeaders *HeaderMods
 	Rewrite         *Rewrite
 	Mirrors         []Mirror
-	// RequestTimeout limits the whole exchange, BackendTimeout one attempt;
-	// nil means not set, 0 means no limit.
+	// RequestTimeout limits the whole exchange, BackendTimeout one attempt; nil means not set,
+	// 0 means no limit.
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
 	Retry          *Retry
-	// CORS is the route's own, nil when it says nothing.
+	// CORS is the route's own setting, nil if it has none.
 	CORS *CORS
-	// Extras is what policies add, nil when there are none.
+	// Extras is what policies add, nil if they add nothing.
 	Extras *Extras
 
-	// Parts tell where the action was read from, but for its backends: one for
-	// each filter, and for timeouts and retry. Whoever merges actions merges them.
+	// Parts are the places that the action was read from, except for its backends: one for each
+	// filter, and for timeouts and retry. A function that merges actions must merge Parts too.
 	Parts []Part
 }
 
@@ -56,7 +56,7 @@ func (a *Action) renamed(name func(string) string) Action {
 	return out
 }
 
-// CORSInForce is the route's own, else what policies add, else nil.
+// CORSInForce returns the route's own CORS, or else that of policies, or nil.
 func (a *Action) CORSInForce() *CORS {
 	if a.CORS == nil && a.Extras != nil {
 		return a.Extras.CORS
@@ -64,7 +64,7 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
-// ClosedBy names the object for which the rule answers 500, "" where it is not closed by one.
+// ClosedBy returns the object because of which the rule answers 500, "" if there is none.
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -76,11 +76,12 @@ func (a *Action) ClosedBy() string {
 const (
 	PartTimeouts = "timeouts"
 	PartRetry    = "retry"
-	// PartClosed makes a rule answer 500: a policy that is missing, or what is wrong with one.
+	// PartClosed is the kind of a Part that makes a rule answer 500: a policy that is missing
+	// or invalid.
 	PartClosed = "closed"
 )
 
-// Part is the place in the user's objects that a part of an Action was read from.
+// Part is a place in the user's objects that a part of an Action was read from.
 type Part struct {
 	// Kind is the type of a filter, PartTimeouts, PartRetry, the PartKind of a Field or
 	// PartClosed.
@@ -90,23 +91,23 @@ type Part struct {
 	Field string
 }
 
-// Forward sends to one of several backends by weight.
+// Forward sends requests to one of several backends by weight.
 type Forward struct {
 	Backends []Backend
 }
 
 // Backend is one weighted target of a Forward.
 type Backend struct {
-	// Cluster is the xDS cluster's name; "" stands for a reference that could
-	// not be resolved: its share answers 500 (Gateway API, HTTPRouteRule.backendRefs).
+	// Cluster is the xDS cluster's name; "" is a reference that could not be resolved: its
+	// share answers 500 (Gateway API, HTTPRouteRule.backendRefs).
 	Cluster         string
 	Weight          uint32
 	RequestHeaders  *HeaderMods
 	ResponseHeaders *HeaderMods
-	// Rewrite is of the host alone, for one of several backends; nil for none.
+	// Rewrite changes the host for this backend only; nil changes nothing.
 	Rewrite *Rewrite
-	// DNSName is the host that autoHostRewrite sends where another one of several backends
-	// has a Rewrite; "" leaves the client's.
+	// DNSName is the Host that autoHostRewrite sends to this backend, if another backend of the
+	// rule has a Rewrite; "" keeps the client's Host.
 	DNSName string
 	// Field is the path of the reference inside the Rule's Source, such as
 	// "spec.rules[0].backendRefs[1]".
@@ -116,12 +117,12 @@ type Backend struct {
 // Respond answers without a backend.
 type Respond struct {
 	Status uint32
-	// Why is the reason in words, "" where problems of the rule tell it.
+	// Why is the reason as text, "" if problems of the rule report it.
 	Why string
 }
 
-// HeaderMods changes headers: Set replaces, Add appends, Remove deletes.
-// Values are plain text; xds escapes them. Most rules change none: nil is that, too.
+// HeaderMods changes headers: Set replaces, Add appends, Remove deletes. Values are plain text;
+// xds escapes them. A nil HeaderMods changes nothing.
 type HeaderMods struct {
 	Set, Add []Header
 	Remove   []string
@@ -130,7 +131,7 @@ type HeaderMods struct {
 // IsZero reports whether nothing is changed.
 func (m *HeaderMods) IsZero() bool { return m == nil || len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
 
-// OrNone returns what is changed, empty lists where that is nothing.
+// OrNone returns m, or an empty HeaderMods if m is nil.
 func (m *HeaderMods) OrNone() HeaderMods {
 	if m == nil {
 		return HeaderMods{}
@@ -138,8 +139,8 @@ func (m *HeaderMods) OrNone() HeaderMods {
 	return *m
 }
 
-// Then returns the one change that does what m does, and then what next does.
-// Envoy removes, then sets, then adds.
+// Then returns one change with the effect of m and then next. Envoy removes first, then sets,
+// then adds.
 func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
 	switch {
 	case m.IsZero():
@@ -169,10 +170,10 @@ type Header struct {
 type Redirect struct {
 	Scheme   string
 	Hostname string
-	// Port is 0 to take over the request's, else written into the Location.
+	// Port is the port in the Location; 0 keeps the request's.
 	Port uint32
-	// PortLess is true if Port is the default of the Location's scheme and is left out there,
-	// as the request's is (Gateway API, HTTPRequestRedirectFilter.port).
+	// PortLess is true if Port is the default of the Location's scheme. It is then left out,
+	// and the request's port too (Gateway API, HTTPRequestRedirectFilter.port).
 	PortLess bool
 	Status   uint32
 	Path     *PathChange
@@ -191,16 +192,16 @@ type PathChange struct {
 	Prefix string // the matched prefix, without trailing slash, "" for "/"
 }
 
-// Of returns the change for a rule of that path match.
+// Of returns the change for a rule with that path match.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c
 }
 
-// Mirror copies requests to a cluster; the answer is dropped.
+// Mirror sends copies of requests to a cluster, and drops the answers.
 type Mirror struct {
 	Cluster string
-	// Numerator of Denominator requests are copied.
+	// Numerator of every Denominator requests are copied.
 	Numerator, Denominator uint32
 }
 
@@ -208,10 +209,10 @@ type Mirror struct {
 type Retry struct {
 	Codes    []uint32 // sorted
 	Attempts uint32
-	// Backoff is the least wait between attempts, 0 for Envoy's own.
+	// Backoff is the least wait between attempts, 0 for Envoy's default.
 	Backoff time.Duration
-	// On are Envoy's conditions; none stands for failures of the connection and
-	// Codes.
+	// On are Envoy's retry conditions. If it is empty, failures of the connection and Codes are
+	// retried.
 	On []string
 	// PerTry limits one attempt, 0 is no limit.
 	PerTry time.Duration

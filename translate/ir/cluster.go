@@ -18,20 +18,19 @@ const (
 type Cluster struct {
 	Name      string
 	Discovery Discovery
-	// Endpoints are sorted and unique. For EDS they go into Assignment.
+	// Endpoints are sorted and unique. Those of an EDS cluster are sent in its Assignment.
 	Endpoints []Endpoint
-	// HTTP2 is true if the backend speaks HTTP/2; it needs no TLS for that (h2c).
+	// HTTP2 is true if the backend speaks HTTP/2, with or without TLS (h2c).
 	HTTP2 bool
 	// TLS is nil for clear text.
 	TLS *UpstreamTLS
-	// Closed says why nothing may be sent to it, though it has endpoints: it is left
-	// without, and requests are answered with 503. "" when nothing is wrong.
+	// Closed says why nothing may be sent to it, "" if nothing is wrong. The cluster then gets
+	// no endpoints, and requests are answered with 503.
 	Closed string
 	// Upstream is what policies set, nil when there are none.
 	Upstream *Upstream
-	// Objects are those it is made from: the Service or Backend first, then the
-	// EndpointSlices that give it endpoints, then the policies in force, and their
-	// certificates.
+	// Objects are the objects that it is made from: the Service or Backend first, then the
+	// EndpointSlices with its endpoints, the policies in force, and their certificates.
 	Objects []manifest.Key
 }
 
@@ -39,8 +38,8 @@ type Cluster struct {
 type Endpoint struct {
 	Host string // an IP address, or a host name for DNS
 	Port uint32
-	// Draining keeps existing sessions but takes no new requests.
+	// Draining is true if it keeps existing sessions but gets no new requests.
 	Draining bool
-	// Weight is its share among the endpoints of the cluster; 0 where all are equal.
+	// Weight is its weight among the endpoints of the cluster; 0 if all are equal.
 	Weight uint32
 }

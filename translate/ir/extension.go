@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Extension is a gRPC service that Envoy asks about requests: exactly one of
-// Auth, Processor and Limiter is set.
+// Extension is a gRPC service that Envoy calls for requests: exactly one of Auth, Processor and
+// Limiter is set.
 type Extension struct {
 	Service   Service
 	Auth      *AuthService
@@ -15,20 +15,20 @@ type Extension struct {
 	Limiter   *LimitService
 }
 
-// Service is where an Extension answers.
+// Service is how Envoy calls an Extension.
 type Service struct {
 	// Cluster is the xDS cluster's name; it speaks HTTP/2.
 	Cluster string
-	// Authority is "" for the cluster's name.
+	// Authority is the :authority header; "" means the cluster's name.
 	Authority string
-	// Timeout limits a call, nil is Envoy's own limit.
+	// Timeout limits a call; nil means Envoy's default.
 	Timeout *time.Duration
-	// Retry repeats calls that could not be answered, nil is never.
+	// Retry configures retries of failed calls; nil means none.
 	Retry *ServiceRetry
 }
 
-// ServiceRetry is at most Attempts more calls, with a wait from Base to Max; both
-// are 0 for Envoy's own.
+// ServiceRetry is the number of retries, with a wait from Base to Max between them; 0 means
+// Envoy's default.
 type ServiceRetry struct {
 	Attempts  uint32
 	Base, Max time.Duration
@@ -37,33 +37,33 @@ type ServiceRetry struct {
 // AuthService allows or denies requests.
 type AuthService struct {
 	FailOpen bool
-	// StatusOnError answers while the service does not.
+	// StatusOnError is the answer while the service fails.
 	StatusOnError uint32
-	// Headers are those that the service sees, nil is all.
+	// Headers are the request headers that the service receives; nil is all.
 	Headers []string
 	Body    *RequestBody
-	// Percent of the requests are asked about.
+	// Percent of the requests are sent to the service.
 	Percent    uint32
 	StatPrefix string
 }
 
-// RequestBody is how much of a body an AuthService sees.
+// RequestBody is how much of a request body an AuthService receives.
 type RequestBody struct {
 	Max     uint32 // bytes
 	Partial bool   // of a longer one the beginning; else it is answered with 413
 	Bytes   bool   // as bytes, not as text
 }
 
-// ProcessorService changes requests and answers.
+// ProcessorService changes requests and responses.
 type ProcessorService struct {
 	FailOpen bool
 	Mode     *ProcessingMode
-	// Chooses is true if the service may change the mode for a request, to one of
-	// Choices where there are some.
+	// Chooses is true if the service may change the mode for a request. Choices, if set, are
+	// the allowed modes.
 	Chooses bool
 	Choices []ProcessingMode
-	// MessageTimeout limits a message, MaxMessageTimeout what the service may ask
-	// for; nil is not set.
+	// MessageTimeout limits a message. MaxMessageTimeout limits what the service may extend it
+	// to. nil is not set.
 	MessageTimeout    *time.Duration
 	MaxMessageTimeout *time.Duration
 	StatPrefix        string
@@ -81,52 +81,52 @@ type LimitService struct {
 	Domain   string
 	FailOpen bool
 	Timeout  *time.Duration
-	// Headers adds x-ratelimit-* headers to answers: what is left to the client.
+	// Headers adds x-ratelimit-* headers to responses, with the limit and what is left.
 	Headers bool
 }
 
-// ExtensionUse is a field of a policy that needs an Extension.
+// ExtensionUse is a field of a policy that uses an Extension.
 type ExtensionUse struct {
-	// Field is that of the policy, such as "extAuth".
+	// Field is the name of the policy's field, such as "extAuth".
 	Field Field
-	// Key is the GatewayExtension.
+	// Key is the key of the GatewayExtension.
 	Key manifest.Key
-	// Extension is nil until the rules have looked it up; a route never has a nil one.
+	// Extension is nil until the rules have resolved it. In a route it is never nil.
 	Extension *Extension
 }
 
-// ExtAuth asks whether a request may pass.
+// ExtAuth calls a service to allow or deny the request.
 type ExtAuth struct {
 	ExtensionUse
-	// Body stands in place of the service's, nil when it does not.
+	// Body replaces the service's setting; nil keeps it.
 	Body *RequestBody
-	// Context is told to the service.
+	// Context is sent to the service.
 	Context map[string]string
 }
 
-// ExtProc lets a service change the request and its answer.
+// ExtProc lets a service change the request and the response.
 type ExtProc struct {
 	ExtensionUse
-	// Mode stands in place of the service's, nil when it does not.
+	// Mode replaces the service's setting; nil keeps it.
 	Mode *ProcessingMode
 }
 
 // GlobalLimit lets a service count the request.
 type GlobalLimit struct {
 	ExtensionUse
-	// Descriptors are counted apart.
+	// Descriptors are counted separately.
 	Descriptors [][]LimitEntry
 }
 
-// LimitEntry is one part of a descriptor: the value of Header (":path" for the
-// path), the client's address, or Value. Key is its name but for an address.
+// LimitEntry is one entry of a descriptor: the value of Header (":path" for the path), the
+// client's address, or Value. Key is its name, except for an address.
 type LimitEntry struct {
 	Key, Value string
 	Header     string
 	Address    bool
 }
 
-// Extensions are the fields that need one; none for nil.
+// Extensions returns the fields that use an Extension; none for nil.
 func (e *Extras) Extensions() []*ExtensionUse {
 	if e == nil {
 		return nil
@@ -144,7 +144,7 @@ func (e *Extras) Extensions() []*ExtensionUse {
 	return out
 }
 
-// Field returns the field of TrafficPolicies that the Extension is for.
+// Field returns the name of the TrafficPolicy field that the Extension is for.
 func (e *Extension) Field() Field {
 	switch {
 	case e.Auth != nil:

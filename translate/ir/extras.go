@@ -8,8 +8,8 @@ import (
 // Field names a field of TrafficPolicies by its path below spec.
 type Field string
 
-// The fields of TrafficPolicies. Each has a row in policy.Fields (how it is merged), in
-// package xds (what Envoy is sent) and in package explain (what is said of it).
+// The fields of TrafficPolicies. Each has a row in policy.Fields (how it is merged), in package
+// xds (what Envoy is sent) and in package explain (its text).
 const (
 	FieldTransformation  Field = "transformation"
 	FieldExtAuth         Field = "extAuth"
@@ -35,16 +35,16 @@ func (f Field) Path() string { return "spec." + string(f) }
 // PartKind returns the Kind of a Part that is the field of a TrafficPolicy.
 func (f Field) PartKind() string { return partOfPolicy + string(f) }
 
-// PolicyField returns the field of a TrafficPolicy that the Part is; ok is false for other
+// PolicyField returns the TrafficPolicy field that the Part is for; ok is false for other
 // Parts.
 func (p Part) PolicyField() (field Field, ok bool) {
 	name, ok := strings.CutPrefix(p.Kind, partOfPolicy)
 	return Field(name), ok
 }
 
-// Extras is what policies add to an Action. What the route itself says (its
-// timeouts, retry, header changes, host) is in the Action and goes before. The
-// Parts of the Action tell where each field comes from.
+// Extras is what policies add to an Action. The route's own settings (its timeouts, retry,
+// header changes, host) are in the Action and take precedence. The Parts of the Action say
+// where each field is written.
 type Extras struct {
 	// Request and Response are changes by template, in order.
 	Request, Response []HeaderChange
@@ -54,30 +54,30 @@ type Extras struct {
 	GlobalLimit       *GlobalLimit
 	CORS              *CORS
 	CSRF              *CSRF
-	// BufferBytes is the largest request that is read whole, 0 to read none.
+	// BufferBytes is the largest request that is buffered as a whole, 0 to buffer none.
 	BufferBytes uint32
 
 	RequestHeaders  HeaderMods
 	ResponseHeaders HeaderMods
 	// AutoHost sends the DNS name of the chosen endpoint as Host.
 	AutoHost bool
-	// RequestTimeout limits the whole exchange, IdleTimeout the time in which
-	// nothing moves; nil means not set, 0 means no limit.
+	// RequestTimeout limits the whole exchange, IdleTimeout the time without any data; nil
+	// means not set, 0 means no limit.
 	RequestTimeout *time.Duration
 	IdleTimeout    *time.Duration
 	Retry          *Retry
 	Hash           []Hash
 
-	// LocationPort is a port that is taken out of the Location of answers, 0 for none. It
-	// comes from the route's own redirect (xds), and from no policy.
+	// LocationPort is a port that is removed from the Location of responses, 0 for none. xds
+	// sets it for the route's own redirect; policies never do.
 	LocationPort uint32
 
-	// Replaced are the fields of the virtual host's policies that those of the
-	// route stand for, also where nothing is left of them.
+	// Replaced are the fields of the virtual host's policies that the route's policies replace,
+	// even with nothing.
 	Replaced []Field
 }
 
-// OrNone returns the extras, empty ones for nil.
+// OrNone returns e, or empty extras if e is nil.
 func (e *Extras) OrNone() Extras {
 	if e == nil {
 		return Extras{}
@@ -88,34 +88,34 @@ func (e *Extras) OrNone() Extras {
 // ChangeKind says what a HeaderChange does.
 type ChangeKind uint8
 
-// The kinds of change.
+// The kinds of header change.
 const (
 	SetHeader ChangeKind = iota
 	AddHeader
 	RemoveHeader
 )
 
-// HeaderChange is one step: later ones see what earlier ones did.
+// HeaderChange is one step. Later steps see the result of earlier ones.
 type HeaderChange struct {
 	Kind  ChangeKind
 	Name  string
 	Value Template // of SetHeader and AddHeader
 }
 
-// Template is a value in parts, to be joined.
+// Template is a value in parts, which are joined.
 type Template []Expr
 
 // Expr is plain text or a function of the request or response.
 type Expr struct {
-	// Func is "" for Text; "header" and "request_header" read the header named by
-	// Text; "lower" and "upper" change their one argument; "default" gives Text
-	// where its one argument is empty.
+	// Func is "" for Text; "header" and "request_header" read the header named by Text; "lower"
+	// and "upper" change their only argument; "default" returns Text if its only argument is
+	// empty.
 	Func string
 	Text string
 	Args []Expr
 }
 
-// RateLimit is a token bucket: Max at first, Fill more after each Interval.
+// RateLimit is a token bucket: it starts with Max tokens and adds Fill after each Interval.
 type RateLimit struct {
 	Max, Fill uint32
 	Interval  time.Duration
@@ -123,24 +123,24 @@ type RateLimit struct {
 	Enabled, Enforced uint32
 }
 
-// CORS answers preflight requests of the Origins and marks answers for them.
+// CORS answers preflight requests of the Origins and adds the CORS headers to responses.
 type CORS struct {
 	Origins                []StringMatch
 	Credentials            bool
 	Methods, Headers, Show []string // Show are the headers that scripts may read
 	MaxAge                 uint32   // in seconds
-	// Alone is true if preflight requests of other origins are answered, too,
-	// without Access-Control-Allow-Origin; else they pass.
+	// Alone is true if preflight requests of other origins are answered as well, without
+	// Access-Control-Allow-Origin. Otherwise they are forwarded.
 	Alone bool
 }
 
-// CSRF refuses requests that change something and come from elsewhere.
+// CSRF rejects requests that modify something and come from another origin.
 type CSRF struct {
 	Enabled, Shadowed uint32 // percentages of the requests
 	Origins           []StringMatch
 }
 
-// StringKind is the way of a StringMatch.
+// StringKind is how a StringMatch compares.
 type StringKind uint8
 
 // The kinds of string match.
@@ -164,11 +164,12 @@ type Hash struct {
 	Header   string
 	Cookie   *HashCookie
 	SourceIP bool
-	// Terminal ends the list where this source gave a hash.
+	// Terminal is true if later sources are ignored when this one has a value.
 	Terminal bool
 }
 
-// HashCookie is read, and set where it is missing and TTL is not nil.
+// HashCookie is the cookie that is hashed. If TTL is not nil, Envoy sets the cookie when it is
+// missing.
 type HashCookie struct {
 	Name, Path       string
 	TTL              *time.Duration // 0 is a session's cookie

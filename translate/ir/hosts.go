@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Hosts is a set of hostnames: every host, some, or none. A wildcard such as
-// "*.example.com" is one of the names. The zero Hosts is none, so that what nobody has
-// given a host serves none.
+// Hosts is a set of hostnames: every host, some, or none. A wildcard such as "*.example.com" is
+// one name. The zero Hosts is empty, so that forgetting to set it serves nothing.
 type Hosts struct {
 	every bool
 	names []string
@@ -16,8 +15,8 @@ type Hosts struct {
 // EveryHost returns the set of all hosts.
 func EveryHost() Hosts { return Hosts{every: true} }
 
-// HostsOf returns the set of the names, in lower case, sorted and each once. No name is
-// no host.
+// HostsOf returns the set of the names, in lower case, sorted and unique. Without names the set
+// is empty.
 func HostsOf(names ...string) Hosts {
 	if len(names) == 0 {
 		return Hosts{}
@@ -33,14 +32,14 @@ func HostsOf(names ...string) Hosts {
 // Every reports whether the set has all hosts.
 func (h Hosts) Every() bool { return h.every }
 
-// None reports whether the set has no host.
+// None reports whether the set is empty.
 func (h Hosts) None() bool { return !h.every && len(h.names) == 0 }
 
 // Names returns the names in the set, sorted; nil for every host and for none. The
 // caller must not change it.
 func (h Hosts) Names() []string { return h.names }
 
-// String returns the names as a message writes them.
+// String returns the names as messages show them.
 func (h Hosts) String() string {
 	switch {
 	case h.every:

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Port is one Envoy listener: all that a Gateway serves on one port.
+// Port is one Envoy listener: everything that a Gateway serves on one port.
 type Port struct {
 	// Name is the Envoy listener's name, such as "shop/eg/http-8080".
 	Name string
@@ -21,18 +21,19 @@ type Port struct {
 	// Addresses are the IP addresses to bind, never empty, sorted.
 	Addresses []string
 	Port      uint32
-	// UDP is true if the port takes datagrams; TCP has ports of its own.
+	// UDP is true for a UDP port. The TCP port of the same number is another Port.
 	UDP bool
-	// Exclusive has Envoy share the port with no other process.
+	// Exclusive makes Envoy's bind fail if another process uses the port, instead of sharing
+	// it.
 	Exclusive bool
 	Settings
-	// Chains are the filter chains of HTTP: one without TLS, or one for each hostname
-	// that clients may name in the handshake (SNI).
+	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the
+	// handshake (SNI).
 	Chains []Chain
-	// Streams are what becomes of connections and datagrams that are handed on as
-	// they are. TLS streams may stand beside Chains with TLS.
+	// Streams forward connections and datagrams unchanged. Streams with TLS may be beside
+	// Chains with TLS.
 	Streams []Stream
-	// Listeners are those of the Gateway that serve here, in its order.
+	// Listeners are the Gateway's listeners that this port serves, in the Gateway's order.
 	Listeners []Listener
 }
 
@@ -42,31 +43,30 @@ func GatewayKey(name string) manifest.Key {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
 }
 
-// Settings are what holds for a whole port.
+// Settings are the settings of a whole port.
 type Settings struct {
 	// ProxyProtocol is true if each connection begins with a PROXY header.
 	ProxyProtocol bool
 	AccessLog     AccessLog
-	// TrustedHops is how many proxies in front are believed what they write into
+	// TrustedHops is how many proxies in front of Envoy are believed when they write
 	// X-Forwarded-For.
 	TrustedHops uint32
 }
 
-// AccessLog is the form of the access log.
+// AccessLog is the format of the access log.
 type AccessLog string
 
-// The forms.
+// The formats of the access log.
 const (
 	LogJSON AccessLog = ""
 	LogText AccessLog = "text"
 	LogOff  AccessLog = "off"
 )
 
-// Chain is one filter chain of a port, with a table of its own.
+// Chain is one filter chain of a port, with a route table of its own.
 type Chain struct {
-	// Name is "" without TLS, else the hostname: "shop.example.com",
-	// "*.example.com", or "*" for every other and for no name at all. No stream of
-	// the port has it.
+	// Name is "" without TLS, else the hostname: "shop.example.com", "*.example.com", or "*"
+	// for every other name and for none. No stream of the port has the same name.
 	Name string
 	// RouteConfig is the name of the RouteConfiguration served here.
 	RouteConfig string
@@ -77,14 +77,14 @@ type Chain struct {
 type Listener struct {
 	Name     string
 	Hostname string // "shop.example.com", "*.example.com", "" for every host
-	// Object is the Gateway or ListenerSet that it is written in, and Index its place
-	// in spec.listeners there.
+	// Object is the Gateway or ListenerSet that defines it, and Index its index in
+	// spec.listeners there.
 	Object manifest.Key
 	Index  int
 }
 
-// ID names the listener within its Gateway: names may repeat from one ListenerSet to
-// the next.
+// ID identifies the listener within its Gateway. Listeners of different ListenerSets may have
+// the same name.
 func (l Listener) ID() string {
 	if l.Object.Kind == "Gateway" {
 		return l.Name
@@ -92,8 +92,8 @@ func (l Listener) ID() string {
 	return l.Object.String() + " " + l.Name
 }
 
-// SplitListenerID returns the ListenerSet that a listener with this ID is written in, and
-// its name there; inSet is false for a listener of the Gateway itself.
+// SplitListenerID returns the ListenerSet that defines a listener with this ID, and its name
+// there; inSet is false for a listener of the Gateway itself.
 func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	parts := strings.Split(id, " ")
 	if len(parts) != 3 {
@@ -107,41 +107,41 @@ func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 // Rule is one flattened route: one match of one rule of one HTTPRoute, below
 // one chain of parents, and what happens to a request that it matches.
 type Rule struct {
-	// Name is stable and unique in its table; object, rule and chain can be
-	// looked up by it: "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
+	// Name is stable and unique in its table, and leads back to object, rule and chain:
+	// "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
 	Name  string
 	Match Match
-	// Weight is EP-11466's; 0 unless weighted precedence is on.
+	// Weight is the weight of EP-11466; 0 unless weighted precedence is on.
 	Weight int32
-	// Guard marks a 500 that stands for what could not be resolved; it sorts
-	// behind live rules of equal match (docs/design/routes.md).
+	// Guard is true for a rule that answers 500 in place of something that could not be
+	// resolved. It comes after other rules of equal match (docs/design/routes.md).
 	Guard bool
-	// Root attaches to the Gateway; Source holds the rule. Both are the same
-	// unless the rule was delegated. Rules of one route share them.
+	// Root is the route that is attached to the Gateway; Source is the route with the rule.
+	// They are equal unless the rule was delegated. Rules of one route share them.
 	Root, Source *Origin
-	// Chain holds the delegating rules above this one, root first.
+	// Chain are the delegating rules above this one, root first.
 	Chain []Hop
-	// Blocks are what the rule does not leave in the order, outermost first: matches
-	// of delegating rules, each as the rule that would stand in its place. nil unless
-	// weights order siblings alone (see route.Compare).
+	// Blocks are the blocks that the rule cannot leave in the order, outermost first: matches
+	// of delegating rules, each as the rule that would be in its place. It is nil unless
+	// weights order only siblings (see route.Compare).
 	Blocks []*Rule
-	// Position is the place in Source: rule, match. Ref is the index of the backendRef of
-	// the last rule of Chain that leads to Source, 0 for one that is included or a root.
-	// With Chain they break the last tie.
+	// Position is the rule and match in Source. Ref is the index of the backendRef, in the last
+	// rule of Chain, that leads to Source; 0 for an included route or a root. With Chain they
+	// are the last criterion of the order.
 	Position []int
 	Ref      int
 	// Section is the name of the rule in its object (rules[].name), "" without one.
 	Section string
 	Action  Action
-	// Rejected is what Envoys said of the rule, nil unless every connected Envoy that has
-	// its table rejected it: the table holds it as it is, and each Envoy is sent the table
-	// without it.
+	// Rejected is why Envoys rejected the rule. It is nil unless every connected Envoy that has
+	// its table rejected it. The table keeps the rule, and each Envoy gets the table without
+	// it.
 	Rejected *Rejection
 }
 
-// Rejection is what Envoys said of a rule or a virtual host.
+// Rejection is why Envoys rejected a rule or a virtual host.
 type Rejection struct {
-	// Match is true if they reject it also when it answers 500: it is left out.
+	// Match is true if they reject the rule even when it answers 500: it is then left out.
 	Match bool
 	Words string
 }
@@ -155,19 +155,19 @@ type Hop struct {
 	Rule, Match int
 	// Section is the name of the rule, "" without one.
 	Section string
-	// Included is true if the child below named this rule by its parentRefs
-	// (GEP-1058), and not the rule the child (EP-10943).
+	// Included is true if the child named this rule by its parentRefs (GEP-1058); false if this
+	// rule named the child (EP-10943).
 	Included bool
 	Outside  bool // as in Origin
 }
 
-// Origin says who a route is and how old, for ties.
+// Origin identifies a route and its age, for conflict resolution.
 type Origin struct {
 	Key manifest.Key
-	// Created is metadata.creationTimestamp as written, zero when not: written
-	// ones come first (docs/design/inputs.md).
+	// Created is metadata.creationTimestamp as written, zero if there is none. Objects with one
+	// come first (docs/design/inputs.md).
 	Created time.Time
-	// Outside is true if path policies are in force and the object does not come from
-	// cluster paths: objects that do go first, and Created is zero.
+	// Outside is true if path policies are in force and the object is not from cluster paths.
+	// Objects from cluster paths come first, and Created is then zero.
 	Outside bool
 }

@@ -1,6 +1,6 @@
 package ir
 
-// TrueFirst compares as cmp.Compare does: true stands before false.
+// TrueFirst compares two booleans as cmp.Compare does: true comes before false.
 func TrueFirst(a, b bool) int {
 	switch {
 	case a == b:

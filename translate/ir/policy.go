@@ -4,29 +4,29 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Policy is a policy object of any kind, valid or not, as explain looks it up.
+// Policy is a policy object of any kind, valid or not, for explain.
 type Policy struct {
 	Key manifest.Key
-	// Targets are those that it names, and those that it selects by labels.
+	// Targets are the objects that it names, and those that it selects by labels.
 	Targets []PolicyTarget
-	// Fields are those that a TrafficPolicy sets, as paths below spec.
+	// Fields are the fields that a TrafficPolicy sets, as paths below spec.
 	Fields []Field
-	// Unusable says why the policy closes its targets, "" where it can be used.
+	// Unusable says why the policy closes its targets, "" if it can be used.
 	Unusable string
 }
 
 // PolicyTarget is one target of a Policy.
 type PolicyTarget struct {
-	// Object has no name where the target is every object of its kind and namespace that
-	// has Labels.
+	// Object has no name if the target is every object of its kind and namespace that has
+	// Labels.
 	Object  manifest.Key
 	Labels  map[string]string
 	Section string // "" for the whole object
-	// Lost says why the policy is not in force there, "" where the target exists.
+	// Lost says why the policy is not in force there, "" if the target exists.
 	Lost string
-	// State is what became of the policy there; "" where only a rule can tell.
+	// State is the state of the policy at the target; "" if it differs from rule to rule.
 	State PolicyState
-	// Ports are those that a target with a Section stands for.
+	// Ports are the ports that a Section of the target means.
 	Ports []uint32
 }
 

@@ -2,15 +2,15 @@ package ir
 
 import "slices"
 
-// Renamed returns the rule with other names of the clusters that it sends to and asks;
-// name is called for each that is not "".
+// Renamed returns the rule with other names for the clusters that it sends to and calls. name
+// is called for each name that is not "".
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
 	out.Action = r.Action.renamed(name)
 	return &out
 }
 
-// Renamed is Rule.Renamed for extras; nil stays nil.
+// Renamed does for extras what Rule.Renamed does; nil stays nil.
 func (e *Extras) Renamed(name func(string) string) *Extras {
 	if len(e.Extensions()) == 0 {
 		return e
@@ -25,7 +25,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
-// Renamed is Rule.Renamed for a route of streams.
+// Renamed does for a route of streams what Rule.Renamed does.
 func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	out := *r
 	out.Backends = slices.Clone(r.Backends)

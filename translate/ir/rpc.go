@@ -2,7 +2,8 @@ package ir
 
 import "net/http"
 
-// RPC is what a rule of a GRPCRoute asks for; "" is every service or method.
+// RPC is the service and method that a rule of a GRPCRoute matches; "" matches every service or
+// method.
 type RPC struct {
 	// Is reports whether the rule is of a GRPCRoute.
 	Is              bool
@@ -11,9 +12,9 @@ type RPC struct {
 	Regex bool
 }
 
-// Unresolved is the status for requests that have no backend: the Gateway API
-// wants 500 of an HTTPRoute (HTTPRouteRule.backendRefs), and UNAVAILABLE of a
-// GRPCRoute (GRPCRouteRule.backendRefs), which Envoy makes of 503.
+// Unresolved returns the HTTP status for requests that have no backend. The Gateway API wants
+// 500 for an HTTPRoute (HTTPRouteRule.backendRefs), and UNAVAILABLE for a GRPCRoute
+// (GRPCRouteRule.backendRefs), into which Envoy converts 503.
 func (p Path) Unresolved() uint32 {
 	if p.RPC.Is {
 		return http.StatusServiceUnavailable

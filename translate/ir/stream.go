@@ -6,25 +6,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stream is what becomes of connections to a listener of protocol TCP or TLS, or of
-// the datagrams to one of UDP: of all of them, or of those for some hostnames.
+// Stream is how connections to a listener of protocol TCP or TLS, or datagrams to one of UDP,
+// are handled: all of them, or those for some hostnames.
 type Stream struct {
 	// Listener is the ID of the listener.
 	Listener string
-	// Chain is the listener's hostname with TLS, "*" for every one, else "".
+	// Chain is the listener's hostname with TLS ("*" for every name), "" without TLS.
 	Chain string
-	// Domains are the names that clients ask for in the handshake (SNI), sorted: as
-	// Chain.Name. nil stands for all that comes, with or without TLS.
+	// Domains are the server names (SNI) of its connections, sorted, as in Chain.Name. nil is
+	// every connection, with or without TLS.
 	Domains []string
-	// TLS is how TLS ends here; nil where it goes on to the backend, or is none.
+	// TLS configures TLS that ends at Envoy; nil if there is none, or if it ends at the
+	// backend.
 	TLS *TLS
-	// Route has the stream; nil closes connections, and drops datagrams.
+	// Route is the route that has the stream; nil closes connections and drops datagrams.
 	Route *StreamRoute
-	// Behind are routes that ask for the same and lost to Route, which is older.
+	// Behind are routes with the same domains that lost to Route, which is older.
 	Behind []Rival
 }
 
-// Name is unique on its port: the listener's, and the route's below it.
+// Name returns a name that is unique on its port: that of the listener, and of the route.
 func (s *Stream) Name() string {
 	if s.Route == nil {
 		return s.Listener
@@ -32,7 +33,7 @@ func (s *Stream) Name() string {
 	return s.Listener + "/" + s.Route.Name()
 }
 
-// Raw is true if TLS goes through to the backend.
+// Raw reports whether TLS is forwarded to the backend.
 func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 
 // Rival is a route that lost domains of a Stream.
@@ -46,21 +47,21 @@ type StreamRoute struct {
 	Origin *Origin
 	// Section is the name of its rule (rules[].name), "" without one.
 	Section string
-	// Backends take connections by weight. One without a cluster, or whose cluster
-	// has no endpoint, has its share closed, or dropped.
+	// Backends get connections by weight. The share of a backend without a cluster, or whose
+	// cluster has no endpoint, is closed or dropped.
 	Backends []Backend
-	// Cluster is the one cluster of a UDPRoute, which holds the endpoints of all
-	// Backends; "" where none of them is resolved, and for every other kind.
+	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends; "" if none
+	// of them is resolved, and for every other kind.
 	Cluster string
 }
 
-// Name is "TCPRoute/namespace/name".
+// Name returns "TCPRoute/namespace/name".
 func (r *StreamRoute) Name() string {
 	key := r.Origin.Key
 	return key.Kind + "/" + key.Namespace + "/" + key.Name
 }
 
-// Live reports whether anything can be sent anywhere.
+// Live reports whether it has a backend that can get traffic.
 func (r *StreamRoute) Live() bool {
 	return r != nil && slices.ContainsFunc(r.Backends, func(b Backend) bool { return b.Weight > 0 && b.Cluster != "" })
 }

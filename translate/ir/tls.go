@@ -6,11 +6,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Secure reports whether the port speaks TLS.
+// Secure reports whether the port uses TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
-// Scheme is that of its URLs: http or https; tcp, udp or tls where nothing but
-// streams is served.
+// Scheme returns the scheme of its URLs: http or https, or tcp, udp or tls if it only has
+// streams.
 func (p *Port) Scheme() string {
 	switch {
 	case p.UDP:
@@ -25,65 +25,65 @@ func (p *Port) Scheme() string {
 	return "http"
 }
 
-// TLS is how a chain ends TLS.
+// TLS configures how a chain ends TLS.
 type TLS struct {
-	// Certificates are names of Secrets on the wire, never empty. A client gets
-	// the first that fits what it asked for.
+	// Certificates are the xDS names of Secrets, never empty. Envoy sends the first that fits
+	// the server name.
 	Certificates []string
-	// Version13 refuses clients that speak TLS 1.2 at most.
+	// Version13 rejects clients without TLS 1.3.
 	Version13 bool
 	// ALPN are the protocols to offer, in order.
 	ALPN []string
-	// Clients is nil where clients need no certificate.
+	// Clients is nil if clients need no certificate.
 	Clients *Clients
 }
 
-// Clients is how clients prove who they are by a certificate.
+// Clients configures how client certificates are verified.
 type Clients struct {
-	// Trust names the certificates of authorities on the wire, of which one must have
-	// signed the client's.
+	// Trust names the CA certificates in xDS, one of which must have signed the client's
+	// certificate.
 	Trust string
-	// Insecure lets those in, too, who have none or another.
+	// Insecure accepts clients without a certificate or with another one, too.
 	Insecure bool
 }
 
-// SecretName names a Secret on the wire.
+// SecretName returns the xDS name of a Secret.
 func SecretName(key manifest.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
 
-// Certificate is what may be shown of a certificate in use.
+// Certificate is the public information about a certificate in use.
 type Certificate struct {
 	Secret manifest.Key
-	// Sum begins the hex SHA-256 of the certificate.
+	// Sum is the beginning of the certificate's SHA-256 in hex.
 	Sum string
 	// Names are the DNS names and IP addresses that it is for.
 	Names               []string
 	NotBefore, NotAfter time.Time
 }
 
-// Authorities is what may be shown of the certificates of authorities in one object.
+// Authorities is the public information about the CA certificates of one object.
 type Authorities struct {
 	Object manifest.Key
-	// NotAfter is when the last of them ends.
+	// NotAfter is when the last of them expires.
 	NotAfter time.Time
 }
 
-// UpstreamTLS is how Envoy speaks TLS to the endpoints of a Cluster.
+// UpstreamTLS configures TLS between Envoy and the endpoints of a Cluster.
 type UpstreamTLS struct {
-	// Policy is the BackendTLSPolicy that says so.
+	// Policy is the BackendTLSPolicy that configures it.
 	Policy manifest.Key
-	// Hostname is what the handshake asks for (SNI).
+	// Hostname is the server name in the handshake (SNI).
 	Hostname string
-	// Names are those of which the certificate of an endpoint must have one; never empty.
+	// Names are the accepted names: the certificate of an endpoint must have one. Never empty.
 	Names []PeerName
-	// Trust names the certificates of authorities on the wire, of which one must have
-	// signed it.
+	// Trust names the CA certificates in xDS, one of which must have signed the endpoint's
+	// certificate.
 	Trust string
-	// Authorities are the objects that Trust is read from; none stands for those of the
-	// system that Envoy runs on.
+	// Authorities are the objects that Trust is read from; none for the CA certificates of
+	// Envoy's system.
 	Authorities []manifest.Key
-	// Version13 refuses endpoints that speak TLS 1.2 at most.
+	// Version13 rejects endpoints without TLS 1.3.
 	Version13 bool
-	// Client is the Secret of the certificate that endpoints are shown, zero for none.
+	// Client is the Secret with the certificate that Envoy shows to endpoints, zero for none.
 	Client manifest.Key
 }
 
@@ -91,6 +91,6 @@ type UpstreamTLS struct {
 type PeerName struct {
 	// URI is true if it is a URI and not a DNS name.
 	URI bool
-	// Value is in lower case for a DNS name; "*.example.com" is every name below.
+	// Value is in lower case for a DNS name; "*.example.com" matches every name below.
 	Value string
 }

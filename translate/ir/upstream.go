@@ -2,11 +2,11 @@ package ir
 
 import "time"
 
-// Upstream is how Envoy connects to the endpoints of a Cluster, chooses among them
-// and watches them. Parts that are nil are left as they are.
+// Upstream configures how Envoy connects to the endpoints of a Cluster, chooses among them and
+// checks them. nil parts keep Envoy's defaults.
 type Upstream struct {
 	ConnectTimeout *time.Duration
-	// BufferLimit bounds what is held for one connection, in bytes; 0 is no limit.
+	// BufferLimit limits the buffer of one connection, in bytes; 0 is no limit.
 	BufferLimit *uint32
 	Keepalive   *Keepalive
 	Balancer    *Balancer
@@ -15,7 +15,7 @@ type Upstream struct {
 	Breakers    *Breakers
 }
 
-// Keepalive probes idle connections; 0 is the system's own.
+// Keepalive probes idle connections; 0 is the system's default.
 type Keepalive struct {
 	Probes         uint32
 	Time, Interval time.Duration
@@ -24,7 +24,7 @@ type Keepalive struct {
 // BalancerKind is a way to choose an endpoint.
 type BalancerKind uint8
 
-// The kinds of balancers.
+// The ways to choose an endpoint.
 const (
 	RoundRobin BalancerKind = iota
 	LeastRequest
@@ -38,15 +38,15 @@ type Balancer struct {
 	Kind BalancerKind
 	// PanicPercent is the share of healthy endpoints below which all are used.
 	PanicPercent *uint32
-	// MergeWindow is how long changes of endpoints are gathered; 0 is not at all.
+	// MergeWindow is how long changes of endpoints are collected; 0 applies each at once.
 	MergeWindow *time.Duration
 	// CloseOnChange drains connections when the endpoints change.
 	CloseOnChange bool
-	// Choices are how many endpoints LeastRequest compares.
+	// Choices is how many endpoints LeastRequest compares.
 	Choices uint32
 	// SlowStart is for RoundRobin and LeastRequest.
 	SlowStart *SlowStart
-	// MinRing and MaxRing are for RingHash; 0 is Envoy's own.
+	// MinRing and MaxRing are for RingHash; 0 is Envoy's default.
 	MinRing, MaxRing uint64
 	// HashNames hashes endpoints by their DNS names, not by their addresses.
 	HashNames bool
@@ -60,8 +60,7 @@ type SlowStart struct {
 	MinPercent *uint32
 }
 
-// HealthCheck asks endpoints whether they are well, by HTTP, by gRPC, or, when both
-// are nil, by a connection.
+// HealthCheck checks endpoints by HTTP, by gRPC or, if both are nil, by a connection.
 type HealthCheck struct {
 	Timeout, Interval  time.Duration
 	Unhealthy, Healthy uint32 // how many answers in a row turn an endpoint
@@ -83,14 +82,14 @@ type GRPCCheck struct {
 	Authority string // "" is a name made from the backend
 }
 
-// Outliers leaves out endpoints that answer badly; nil is Envoy's own.
+// Outliers takes out endpoints that answer badly; nil is Envoy's default.
 type Outliers struct {
 	Consecutive5xx     *uint32 // 0 turns it off
 	Interval, Ejection *time.Duration
 	MaxPercent         *uint32
 }
 
-// Breakers bound what is asked of a cluster at a time; nil is Envoy's own.
+// Breakers limit the load of a cluster at a time; nil is Envoy's default.
 type Breakers struct {
 	Connections, Pending, Requests, Retries *uint32
 	// Remaining counts what is left in Envoy's statistics.

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// View is all that is served, as explain looks it up. It shares the tables of
-// the translator and is never changed.
+// View is everything that is served, for explain. It shares the tables of the translator and is
+// immutable.
 type View struct {
 	Gateways []GatewayView
 	// Clusters are those that a Gateway uses, by name.
@@ -16,8 +16,8 @@ type View struct {
 	Certificates []Certificate
 	// Policies are those of all kinds, valid or not, sorted by key.
 	Policies []*Policy
-	// Bounds are the hosts that the routes of a namespace may serve, by namespace. One that
-	// may serve every host is not in it.
+	// Bounds are the hosts that the routes of a namespace may serve, by namespace. Namespaces
+	// that may serve every host are not in it.
 	Bounds map[string]Hosts
 }
 
@@ -39,10 +39,10 @@ type HostView struct {
 	// Chain is the name of the Port's Chain that it is in.
 	Chain  string
 	Domain string // "shop.example.com", "*.example.com" or "*", in lower case
-	// Rules gives the rules in the order in which Envoy tries them; Len is how many.
+	// Rules returns the rules in the order in which Envoy tries them; Len is their number.
 	Rules iter.Seq[*Rule]
 	Len   int
-	// Attached returns the TrafficPolicies that attach to the way of one of the rules: to
+	// Attached returns the TrafficPolicies of the way to one of the rules: those attached to
 	// its route, to routes above it and to its listener. It may be nil.
 	Attached func(*Rule) []manifest.Key
 }

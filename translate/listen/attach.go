@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Route is what attaching needs to know of a route.
+// Route is what attaching needs to know about a route.
 type Route struct {
 	route.Common
 	// NamespaceLabels are the labels of its namespace, with
@@ -43,22 +43,22 @@ type Place struct {
 	UDP    bool
 	Chain  string // as ir.Chain.Name
 	Domain string // "*" is every host
-	// Listener is the ID of the one whose place it is, "" where that is not told.
+	// Listener is the ID of the listener with the place, "" if it is not set.
 	Listener string
-	// Raw is true if TLS goes through to the backends.
+	// Raw is true if TLS is forwarded to the backends.
 	Raw bool
 }
 
-// Attachment is what one parentRef to a Gateway comes to.
+// Attachment is the result for one parentRef to a Gateway.
 type Attachment struct {
-	// Refused is zero when the route attached.
+	// Refused is zero if the route attached, and else says why it did not.
 	Refused manifest.Verdict[gwv1.RouteConditionReason]
 	Hint    string
 	// Listeners are the IDs of those the route is attached to.
 	Listeners []string
 	Places    []Place
-	// Shadowed says, of a route that attached and has no place, which listeners
-	// have its hosts.
+	// Shadowed, for a route that attached and has no place, says which listeners have its
+	// hosts.
 	Shadowed string
 }
 
@@ -66,18 +66,18 @@ func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 	return Attachment{Refused: manifest.Because(reason, message), Hint: hint}
 }
 
-// NoParent is the attachment to a Gateway or ListenerSet that does not exist; hint says
+// NoParent returns the attachment to a Gateway or ListenerSet that does not exist; hint says
 // what to do.
 func NoParent(key manifest.Key, hint string) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
 
-// InvalidParent is the attachment to a Gateway or ListenerSet that its schema refuses.
+// InvalidParent returns the attachment to an invalid Gateway or ListenerSet.
 func InvalidParent(key manifest.Key) Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "fix it first; its status says what is wrong with it")
 }
 
-// AttachToNone is the attachment to a set that its Gateway does not take.
+// AttachToNone returns the attachment to a ListenerSet that its Gateway does not accept.
 func (s *Set) AttachToNone() Attachment {
 	return refuse(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Refused.Message), "fix the ListenerSet first")
 }
@@ -85,11 +85,11 @@ func (s *Set) AttachToNone() Attachment {
 // maxOwned bounds how many hosts of other listeners a message names.
 const maxOwned = 4
 
-// Attach finds the listeners that ref names and that admit the route (Envoy Gateway's translator design,
-// Outline 2: section name, allowed kinds and namespaces, hostnames). parent is the
-// object of ref: the Gateway, or one of its ListenerSets; no other one's listeners
-// are meant. owner gives the ID of the listener that serves a domain of a port; it is
-// asked where hosts are shared.
+// Attach returns the listeners that ref names and that admit the route (Envoy Gateway's
+// translator design, Outline 2: section name, allowed kinds and namespaces, hostnames). parent
+// is the object of ref, the Gateway or one of its ListenerSets; only its listeners are
+// considered. owner returns the ID of the listener that serves a domain of a port; it is called
+// if listeners share hosts.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
@@ -279,8 +279,8 @@ func (l *Listener) place(domain string) Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
-// Places returns the virtual hosts that exist even when no route attaches: a host
-// that a listener claims answers 404, and no other listener's routes.
+// Places returns the virtual hosts that exist even without routes: a host that a listener
+// claims answers 404, and does not fall to routes of another listener.
 func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {

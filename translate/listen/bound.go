@@ -10,18 +10,18 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// HostnameNotAllowed is the code of problems about hostnames that a namespace may not
-// serve, and the reason in conditions; the Gateway API names none for it.
+// HostnameNotAllowed is the code of problems with hostnames that a namespace may not serve, and
+// the reason in conditions. The Gateway API has no reason for it.
 const HostnameNotAllowed = "HostnameNotAllowed"
 
-// Bound is what hosts a namespace may serve (tenancy.AnnotationHosts).
+// Bound is the set of hosts that a namespace may serve (tenancy.AnnotationHosts).
 type Bound struct {
 	Namespace manifest.Key
-	// Hosts are every host without the annotation, and none where it cannot be read.
+	// Hosts is every host without the annotation, and empty if the annotation is invalid.
 	Hosts ir.Hosts
 }
 
-// String says what the namespace may serve.
+// String returns the hosts that the namespace may serve, as text.
 func (b Bound) String() string {
 	if b.Hosts.None() {
 		return fmt.Sprintf("%s is invalid, and its namespace serves no host until it is fixed", b.Namespace)
@@ -29,7 +29,8 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s may serve %s", b.Namespace, b.Hosts)
 }
 
-// Hint says what to do: what is given, or else to change the bound.
+// Hint returns what to do: first, if it is not empty, or change the bound; if the bound cannot be
+// read, fix the Namespace.
 func (b Bound) Hint(first string) string {
 	if b.Hosts.None() {
 		return "fix the Namespace"
@@ -41,12 +42,12 @@ func (b Bound) Hint(first string) string {
 	return first + "; or " + hint
 }
 
-// Cause is where the bound is written.
+// Cause returns the field with the bound.
 func (b Bound) Cause() manifest.Field {
 	return manifest.Field{Object: b.Namespace, Path: "metadata.annotations[" + tenancy.AnnotationHosts + "]"}
 }
 
-// NoHost is the attachment of a route of which the bound of its namespace leaves nothing.
+// NoHost returns the attachment of a route without any host that its namespace may serve.
 func (b Bound) NoHost() Attachment {
 	return refuse(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }

@@ -13,17 +13,17 @@ type Contender struct {
 	Domains []string // as in Place
 }
 
-// Loss says who holds a host that a route asks for.
+// Loss is a host of a route that another route has.
 type Loss struct {
 	By manifest.Key
-	// Domain is the host that both ask for, the narrower of their two.
+	// Domain is the common host: the narrower of the two names.
 	Domain string
 }
 
-// Contest returns the routes that a listener does not take: of an HTTPRoute and a
-// GRPCRoute with a host in common the first is taken, and the other is not
-// (Gateway API, GRPCRouteSpec.hostnames). all are those of both kinds, in the order
-// of ties. A route that is not taken keeps nobody out.
+// Contest returns the routes that a listener does not accept. If an HTTPRoute and a GRPCRoute
+// have a host in common, the first is accepted and the other is not (Gateway API,
+// GRPCRouteSpec.hostnames). all are the routes of both kinds, in the conflict resolution order.
+// A route that is not accepted does not exclude others.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// References follow what a Gateway refers to.
+// References resolve the references of a Gateway.
 type References struct {
 	// Bound is that of the Gateway's namespace.
 	Bound       Bound
@@ -113,12 +113,12 @@ func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 // Client is the certificate that a Gateway shows to backends.
 type Client struct {
 	Secret manifest.Key
-	// Refused is zero when it can be used.
+	// Refused is zero if it can be used.
 	Refused manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
-// Shows returns the Secret of the certificate that backends are shown; ok is false for
-// none.
+// Shows returns the Secret of the certificate that the Gateway shows to backends; ok is false
+// for none.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Refused.Good() {
 		return manifest.Key{}, false

@@ -16,8 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Gateway is a Gateway object after its listeners were judged, with those of its
-// ListenerSets.
+// Gateway is a Gateway after validation of its listeners, with those of its ListenerSets.
 type Gateway struct {
 	Origin *ir.Origin
 	// Name is "namespace/name", as in Envoy's node.cluster.
@@ -25,7 +24,7 @@ type Gateway struct {
 	Generation int64
 	// Addresses are the IP addresses to bind, sorted.
 	Addresses []string
-	// Listeners are its own, then those of its ListenerSets, in the order of
+	// Listeners are the Gateway's own, then those of its ListenerSets, in the order of
 	// precedence.
 	Listeners []*Listener
 	// What index and indexHosts note.
@@ -34,26 +33,26 @@ type Gateway struct {
 	shared map[Place]bool
 	// allowsSets is true if it takes ListenerSets of any namespace.
 	allowsSets bool
-	// Settings are what its annotations say.
+	// Settings are the settings of its annotations.
 	Settings ir.Settings
-	// Insecure is true if a port lets clients in who do not prove who they are, though
-	// it asks them.
+	// Insecure is true if a port requests client certificates but accepts clients without a
+	// valid one.
 	Insecure bool
 	frontend *frontend
 	// bound is that of the namespace in which the listeners are written.
 	bound Bound
-	// Client is the certificate that backends are to be shown, nil for none.
+	// Client is the certificate to show to backends, nil for none.
 	Client *Client
-	// Unusable says why nothing can be served: the addresses cannot be used, or what it
-	// asks for is not known. Its zero value says that all is well.
+	// Unusable says why nothing can be served: the addresses cannot be used, or the Gateway is
+	// invalid. Its zero value means that it can.
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	Problems []manifest.Problem
 }
 
 // Listener is one listener of a Gateway or a ListenerSet.
 type Listener struct {
-	// Owner is the object that it is written in, and Index its place in there. Name
-	// is unique in that object.
+	// Owner is the object that defines it, and Index its index there. Name is unique in that
+	// object.
 	Owner    manifest.Key
 	Index    int
 	Name     string
@@ -63,23 +62,23 @@ type Listener struct {
 	// rank is by what it contends with other Gateways for its port: its object's origin,
 	// and not before that of its Gateway.
 	rank *ir.Origin
-	// Passthrough leaves TLS to the backends.
+	// Passthrough forwards TLS to the backends.
 	Passthrough bool
 	// Kinds are the kinds of route that may attach.
 	Kinds []gwv1.RouteGroupKind
-	// Certificates are the Secrets of an HTTPS listener that can be used.
+	// Certificates are the usable Secrets of an HTTPS listener.
 	Certificates []manifest.Key
-	// TLS is what its options say.
+	// TLS are its TLS options.
 	TLS ir.TLS
-	// From and Selector say from which namespaces.
+	// From and Selector are the namespaces from which routes may attach.
 	From     gwv1.FromNamespaces
 	Selector *metav1.LabelSelector
 
 	Accepted   manifest.Verdict[gwv1.ListenerConditionReason]
 	Conflicted manifest.Verdict[gwv1.ListenerConditionReason]
 	Resolved   manifest.Verdict[gwv1.ListenerConditionReason]
-	// Taken says why the port cannot be bound: another Gateway holds it, or the
-	// Gateway has no address that can be used.
+	// Taken says why the port cannot be bound: another Gateway has it, or the Gateway has no
+	// usable address.
 	Taken manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
@@ -88,9 +87,9 @@ func (l *Listener) Serves() bool {
 	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
 
-// Read judges the listeners of a Gateway. given are the addresses for what it
-// leaves open: its own of the pool, or all interfaces. follow leads to what it refers
-// to. Join must follow.
+// Read validates the listeners of a Gateway. given are the addresses to use where it names
+// none: its own of the pool, or all interfaces. follow resolves its references. Call Join
+// afterwards.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	g := &Gateway{
@@ -155,8 +154,7 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	g.Addresses = slices.Compact(g.Addresses)
 }
 
-// Bound are the addresses that the Gateway is to be reached at, none for one that
-// cannot be served.
+// Bound returns the addresses that the Gateway binds, none for one that cannot be served.
 func (g *Gateway) Bound() []string {
 	if !g.Unusable.Good() {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Narrow returns the hosts that two sets have in common, the narrower name of each pair.
+// Narrow returns the intersection of two sets of hosts: the narrower name of each matching
+// pair.
 func Narrow(hosts, own ir.Hosts) ir.Hosts {
 	if hosts.Every() {
 		return own
@@ -19,19 +20,18 @@ func Narrow(hosts, own ir.Hosts) ir.Hosts {
 	return ir.HostsOf(out...)
 }
 
-// Covers reports whether hosts have all hosts of a domain, which is written as in Place.
+// Covers reports whether hosts contains all hosts of a domain, which is written as in Place.
 func Covers(hosts ir.Hosts, domain string) bool {
 	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
 }
 
-// Spans reports whether hosts leave all of the places: they narrow nothing.
+// Spans reports whether hosts contains all hosts of all places.
 func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within returns the places of a route of which some hosts are left, and the
-// narrower places that are left. A host that another listener of the port owns is not
-// among them (listener isolation).
+// Within returns the places of a route that have some of the hosts, and those of them that
+// became narrower. It leaves out hosts of another listener of the port (listener isolation).
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// InvalidGateway is a Gateway that its schema refuses: nothing of it can be served.
+// InvalidGateway returns a Gateway that is invalid by its schema: nothing of it is served.
 func InvalidGateway(from *store.Invalid) *Gateway {
 	return &Gateway{
 		Origin: &ir.Origin{Key: from.Key}, Name: from.Key.Namespace + "/" + from.Key.Name, Generation: from.Generation,
@@ -17,7 +17,7 @@ func InvalidGateway(from *store.Invalid) *Gateway {
 	}
 }
 
-// InvalidSet is a ListenerSet that its schema refuses.
+// InvalidSet returns a ListenerSet that is invalid by its schema.
 func InvalidSet(from *store.Invalid) *Set {
 	return &Set{
 		Origin: &ir.Origin{Key: from.Key}, Generation: from.Generation, Listeners: InvalidListeners(from),
@@ -25,8 +25,8 @@ func InvalidSet(from *store.Invalid) *Set {
 	}
 }
 
-// InvalidListeners are the listeners of an object that its schema refuses. None is
-// accepted: those at fault for what they say, the others for their object.
+// InvalidListeners returns the listeners of an invalid object. None is accepted: some have mistakes
+// of their own, and the others belong to an object that has.
 func InvalidListeners(from *store.Invalid) []*Listener {
 	var out []*Listener
 	for _, l := range from.Listeners {

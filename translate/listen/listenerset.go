@@ -13,24 +13,24 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Set is a ListenerSet by itself (GEP-1713): its listeners, judged one by one, and
-// whether its Gateway takes them.
+// Set is a ListenerSet (GEP-1713): its listeners, each validated by itself, and whether its
+// Gateway accepts it.
 type Set struct {
 	Origin     *ir.Origin
 	Generation int64
-	// Gateway is that of its parentRef, "namespace/name".
+	// Gateway is the Gateway of its parentRef, "namespace/name".
 	Gateway string
-	// Refused says why the Gateway does not take the set; its zero value that it does.
+	// Refused says why the Gateway does not accept the set; zero if it does.
 	Refused   manifest.Verdict[gwv1.ListenerSetConditionReason]
 	Listeners []*Listener
 	Problems  []manifest.Problem
 }
 
-// CompareSets orders sets as their listeners follow each other: older first, then
-// by namespace/name (Gateway API, ListenerSetSpec.listeners).
+// CompareSets orders ListenerSets by precedence: older first, then by namespace/name (Gateway
+// API, ListenerSetSpec.listeners).
 func CompareSets(a, b *Set) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-// ParentOf names the object that a ListenerSet hangs on.
+// ParentOf returns the key of a ListenerSet's parent.
 func ParentOf(object *manifest.Object) manifest.Key {
 	set, _ := manifest.As[*gwv1.ListenerSet](object)
 	ref := set.Spec.ParentRef
@@ -47,20 +47,20 @@ func ParentOf(object *manifest.Object) manifest.Key {
 	return key
 }
 
-// SetReferences follow what a ListenerSet refers to.
+// SetReferences resolve the references of a ListenerSet.
 type SetReferences struct {
 	// Bound is that of its own namespace.
 	Bound Bound
-	// Labels gives those of its own namespace.
+	// Labels returns the labels of its own namespace.
 	Labels func() map[string]string
-	// Absent says what to do about a Gateway that does not exist.
+	// Absent returns the hint for a Gateway that does not exist.
 	Absent func(gateway manifest.Key) string
-	// Certificate follows a reference to a Secret.
+	// Certificate resolves a reference to a Secret.
 	Certificate func(gwv1.SecretObjectReference) Certificate
 }
 
-// ReadSet judges a ListenerSet. gateway is the Gateway that it names, nil when there
-// is none.
+// ReadSet validates a ListenerSet. gateway is the Gateway of its parentRef, nil if there is
+// none.
 func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	from, _ := manifest.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
@@ -129,8 +129,8 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 	return false
 }
 
-// Join adds the listeners of the sets that the Gateway takes, in the order of
-// CompareSets, and resolves the conflicts between all of them.
+// Join adds the listeners of the accepted ListenerSets, in the order of CompareSets, and
+// resolves the conflicts between all listeners.
 func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {
@@ -148,15 +148,15 @@ func (g *Gateway) Join(sets []*Set) {
 	g.reportConflicts()
 }
 
-// ListenersOf returns those of one object: of the Gateway, or of a ListenerSet. They must
-// not be changed.
+// ListenersOf returns the listeners of one object: the Gateway, or a ListenerSet. The caller
+// must not change them.
 func (g *Gateway) ListenersOf(owner manifest.Key) []*Listener {
 	span := g.spans[owner]
 	return g.Listeners[span.begin:span.end:span.end]
 }
 
-// AttachedSets counts the ListenerSets of which at least one listener serves, when
-// the Gateway allows any (Gateway API, GatewayStatus.attachedListenerSets).
+// AttachedSets counts the ListenerSets with at least one served listener, if the Gateway allows
+// any (Gateway API, GatewayStatus.attachedListenerSets).
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	seen := map[manifest.Key]bool{g.Origin.Key: true}
 	for _, l := range g.Listeners {
@@ -168,8 +168,8 @@ func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	return count, g.allowsSets
 }
 
-// ID names the listener within its Gateway: names may repeat from one ListenerSet to
-// the next.
+// ID identifies the listener within its Gateway. Listeners of different ListenerSets may have
+// the same name.
 func (l *Listener) ID() string { return ir.Listener{Name: l.Name, Object: l.Owner}.ID() }
 
 // field is the place of the listener in its object.

@@ -9,10 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Part is one object's share of a Gateway: the listeners of the Gateway itself or of one
-// ListenerSet, as they came out of all conflicts. Routes are told of the part that they
-// name and of no other, so that an edit of one ListenerSet costs nothing to those of the
-// others.
+// Part is one object's part of a Gateway: the listeners of the Gateway itself or of one
+// ListenerSet, after all conflicts are resolved. Rules of a route read only the part that the
+// route names, so that an edit of one ListenerSet costs nothing to the routes of others.
 type Part struct {
 	// Gateway is "namespace/name".
 	Gateway string
@@ -20,7 +19,7 @@ type Part struct {
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	// Listeners are in the order of the object. They must not be changed.
 	Listeners []*Listener
-	// Shared is true for a listener where another one of its port serves some of its hosts.
+	// Shared is true for a listener if another listener of its port serves some of its hosts.
 	Shared []bool
 }
 
@@ -34,7 +33,8 @@ func (g *Gateway) Part(owner manifest.Key) *Part {
 	return out
 }
 
-// Named returns the listeners by name, the first of each: status has one entry for a name.
+// Named returns the listeners without those that repeat a name: the status has one entry for
+// each name.
 func (p *Part) Named() []*Listener {
 	var out []*Listener
 	for _, l := range p.Listeners {
@@ -45,7 +45,7 @@ func (p *Part) Named() []*Listener {
 	return out
 }
 
-// EnvoyNames names the Envoy listener that serves each listener.
+// EnvoyNames returns the name of the Envoy listener that serves each listener.
 func (p *Part) EnvoyNames() map[string]string {
 	out := map[string]string{}
 	for _, l := range p.Listeners {
@@ -88,8 +88,8 @@ func (g *Gateway) indexHosts() {
 	}
 }
 
-// Same reports whether two Gateways mean the same. What is indexed follows from the
-// rest.
+// Same reports whether two Gateways are equal. It does not compare indexes, which follow from
+// the rest.
 func Same(a, b *Gateway) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -14,17 +14,17 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Wish is what one Gateway asks of the address pool.
+// Wish is a Gateway's request for addresses of the pool.
 type Wish struct {
 	Origin *ir.Origin
-	// Static are the IP addresses that its spec names: nobody is given them.
+	// Static are the IP addresses in its spec. No Gateway gets them from the pool.
 	Static []netip.Addr
-	// Open is how many addresses it is to be given: one when the spec names none,
-	// else one for each entry without a value (Gateway API, GatewaySpecAddress.value).
+	// Open is how many addresses it requests: one if the spec has none, else one for each entry
+	// without a value (Gateway API, GatewaySpecAddress.value).
 	Open int
 }
 
-// WishOf returns what a Gateway asks of the pool.
+// WishOf returns a Gateway's request for addresses of the pool.
 func WishOf(object *manifest.Object) *Wish {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	w := &Wish{Origin: route.OriginOf(object)}
@@ -41,7 +41,7 @@ func WishOf(object *manifest.Object) *Wish {
 	return w
 }
 
-// CompareWishes orders wishes by the rule of ties.
+// CompareWishes orders requests by the conflict resolution order.
 func CompareWishes(a, b *Wish) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
 // isOpen reports whether an entry of spec.addresses leaves the address to us.
@@ -49,7 +49,7 @@ func isOpen(a gwv1.GatewaySpecAddress) bool {
 	return a.Value == "" && (a.Type == nil || *a.Type == gwv1.IPAddressType)
 }
 
-// CheckPool refuses a prefix that is no pool.
+// CheckPool returns an error for a prefix that cannot be a pool.
 func CheckPool(pool netip.Prefix) error {
 	switch addr := pool.Addr(); {
 	case pool != pool.Masked():
@@ -60,14 +60,12 @@ func CheckPool(pool netip.Prefix) error {
 	return nil
 }
 
-// Lease returns addresses of the pool by the key of each Gateway that asks for some:
-// fewer than it asks for when none is left. wishes come by the rule of ties.
-//
-// An address is that which the name of the Gateway leads to, so that Gateways that
-// come and go do not move the others; where two names lead to one address, the
-// first by the rule of ties has it, and the other the next free one. Under path policies
-// a Gateway from outside of the cluster paths takes no address from any other: two of them
-// may have the same one, as no two namespaces have the same port.
+// Lease assigns addresses of the pool to Gateways, by key: fewer than requested if the pool is
+// exhausted. wishes must be in the conflict resolution order. The address depends on the
+// Gateway's name, so that Gateways that come and go do not move others. If two names lead to
+// one address, the first in the order gets it, and the other the next free one. Under path
+// policies, a Gateway that is not from cluster paths takes no address from any other: two such
+// Gateways may have the same address, as no two namespaces have the same port.
 func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[manifest.Key][]string {
 	l := leasing{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {

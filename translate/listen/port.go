@@ -14,17 +14,18 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Claim is the wish of a Gateway to bind one port.
+// Claim is a Gateway's claim to one port.
 type Claim struct {
 	Origin    *ir.Origin // of what asks first: the Gateway, or else a ListenerSet
 	Name      string     // the Gateway's
 	Addresses []string
 }
 
-// CompareClaims orders claims by the rule of ties: the first keeps the port.
+// CompareClaims orders claims by the conflict resolution order: the first keeps the port.
 func CompareClaims(a, b *Claim) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-// Socket is a port number of TCP or of UDP, which do not know each other's.
+// Socket is a port number of TCP or UDP. A TCP and a UDP port of the same number do not
+// conflict.
 type Socket struct {
 	Port int32
 	UDP  bool
@@ -40,8 +41,8 @@ func (s Socket) String() string {
 // socket is what the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims returns what a Gateway wants to bind, by port. A ListenerSet that comes later
-// than another Gateway takes no port from that, however old its own Gateway is.
+// Claims returns the ports that a Gateway wants to bind. A ListenerSet that is younger than
+// another Gateway takes no port from it, even if its own Gateway is older.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
@@ -52,8 +53,8 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	return claims
 }
 
-// Holders gives, by the name of each Gateway that cannot bind a port, the Gateway
-// that keeps it from that. claims are all claims on the port, in their order.
+// Holders returns, for each Gateway that cannot bind a port, the Gateway that has the port.
+// claims are all claims on the port, in their order.
 func Holders(claims []*Claim) map[string]string {
 	holders := map[string]string{}
 	bound := bindings{byAddress: map[string]string{}}
@@ -103,8 +104,8 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns the Gateway after other Gateways have taken some of its
-// ports: holder tells which one holds a port.
+// WithHolders returns the Gateway without the ports that other Gateways have; holder returns
+// the Gateway that has a port.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
@@ -124,8 +125,7 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	return &out
 }
 
-// Ports returns the Envoy listeners of the Gateway, by port: one for all its
-// listeners that serve there.
+// Ports returns the Envoy listeners of the Gateway: one for each port.
 func (g *Gateway) Ports() []*ir.Port {
 	var ports []*ir.Port
 	if !g.Unusable.Good() || len(g.Addresses) == 0 {
@@ -162,8 +162,8 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PortName names the Envoy listener of a port with listeners of that protocol. HTTPS
-// and TLS share ports, and so the name: one that joins the other replaces nothing.
+// PortName returns the name of the Envoy listener of a port with listeners of that protocol.
+// HTTPS and TLS share ports and therefore the name: adding one to the other replaces nothing.
 func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	word := ""
 	switch protocol {
@@ -179,7 +179,7 @@ func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	return gateway + "/" + word + "-" + strconv.Itoa(int(port))
 }
 
-// RoutesName names the RouteConfiguration of a chain.
+// RoutesName returns the name of the RouteConfiguration of a chain.
 func RoutesName(gateway string, port int32, chain string) string {
 	if chain == "" {
 		return PortName(gateway, port, gwv1.HTTPProtocolType)

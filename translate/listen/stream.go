@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Claimant is a route of streams, as the ports that it attaches to see it.
+// Claimant is a route of streams with its places on one port.
 type Claimant struct {
 	Route *ir.StreamRoute
 	// Places are its places on one port of one Gateway, sorted by chain and domain.
@@ -24,9 +24,9 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign assigns the streams of a port to the routes that claim them, which are in the
-// conflict resolution order of the Gateway API: a hostname goes to the first route that
-// claims it. A stream without a claim stays the listener's, which closes it.
+// Assign assigns the streams of a port to routes, which must be in the conflict resolution
+// order: a hostname goes to the first route that claims it. A stream without a route closes its
+// connections.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {

@@ -13,16 +13,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Certificate is what a reference of an HTTPS listener leads to.
+// Certificate is the result of resolving a certificate reference of an HTTPS listener.
 type Certificate struct {
 	Secret manifest.Key
-	// Refused is zero when the Secret can be used.
+	// Refused is zero if the Secret can be used.
 	Refused manifest.Verdict[gwv1.ListenerConditionReason]
 	Hint    string
 }
 
-// The options of a listener's TLS, and OptionVersion of a backend's: the least version
-// that is spoken. kgateway's names are understood as well.
+// The keys of a listener's TLS options, and of a backend's (OptionVersion): the lowest TLS
+// version. kgateway's names are accepted as well.
 const (
 	OptionVersion = "gatefold.io/min-tls-version"
 	optionALPN    = "gatefold.io/alpn-protocols"
@@ -83,7 +83,7 @@ func (g *Gateway) readOption(field string, l *Listener, name, value string) {
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
-// Serving returns the listeners that serve; none of a nil Gateway.
+// Serving returns the listeners that are served; none of a nil Gateway.
 func (g *Gateway) Serving() iter.Seq[*Listener] {
 	return func(yield func(*Listener) bool) {
 		if g == nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Authority is what a reference to certificates of authorities (CAs) leads to.
+// Authority is the result of resolving a reference to CA certificates.
 type Authority struct {
 	// Object is a ConfigMap or a Secret with ca.crt.
 	Object manifest.Key
-	// Refused is zero when it can be used.
+	// Refused is zero if it can be used.
 	Refused manifest.Verdict[gwv1.ListenerConditionReason]
 	Hint    string
 }
@@ -21,10 +21,10 @@ type Authority struct {
 // not taken for its own certificate.
 const trustFile = "/ca.crt"
 
-// SystemTrust names the authorities of the system that Envoy runs on.
+// SystemTrust is the name of the CA certificates of Envoy's system.
 const SystemTrust = "system" + trustFile
 
-// TrustName names the authorities of one object, or of several together, on the wire.
+// TrustName returns the xDS name of the CA certificates of one object, or of several together.
 func TrustName(objects []manifest.Key) string {
 	names := make([]string, len(objects))
 	for i, key := range objects {
@@ -33,7 +33,7 @@ func TrustName(objects []manifest.Key) string {
 	return strings.Join(names, "+")
 }
 
-// TrustedBy is the inverse of TrustName; not for SystemTrust.
+// TrustedBy is the inverse of TrustName. It must not be called for SystemTrust.
 func TrustedBy(name string) []manifest.Key {
 	var out []manifest.Key
 	for object := range strings.SplitSeq(name, "+") {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Engine runs the families that were declared on it.
+// Engine runs the families that are declared on it.
 type Engine struct {
 	families []family
 	// idle are cells that lost their last reader and may go.
@@ -23,7 +23,7 @@ type Engine struct {
 	torn bool
 }
 
-// Stop says when a Flush has to end: when Err is not nil. A context.Context is a Stop.
+// Stop interrupts a Flush as soon as Err is not nil. A context.Context is a Stop.
 type Stop interface{ Err() error }
 
 // family is an Input, Index, Rule or Fold as the engine sees it.
@@ -37,16 +37,15 @@ type family interface {
 // New returns an engine without families.
 func New() *Engine { return &Engine{keys: map[reflect.Type]any{}} }
 
-// Trace has fn called with each rule that runs, by its name, and the key that it ran for.
+// Trace calls fn for each rule that runs, with the rule's name and the key.
 func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
-// Flush runs what the changed inputs made necessary, and nothing else.
-//
-// It asks stop, where that is not nil, before each rule, each read of a rule and each value
-// of a fold, and returns its error once there is one. What ran by then is kept: the next
-// Flush does the rest, also when inputs change before it.
+// Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush
+// checks it before each rule, each read of a rule and each value of a fold, and returns its
+// error. Work that was done is kept: the next Flush does the rest, also if inputs change before
+// it.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {
@@ -60,8 +59,8 @@ func (e *Engine) Flush(stop Stop) (err error) {
 	return nil
 }
 
-// Torn reports whether a panic left the engine between two states, so that it must not be
-// used any more. After a panic of a rule itself it is not: the rule is due again.
+// Torn reports whether a panic left the engine inconsistent, so that it must not be used any
+// more. A panic of a rule itself does not: the rule will run again.
 func (e *Engine) Torn() bool { return e.torn }
 
 // check leaves the Flush where that has to end. The rules that run are due again
@@ -174,7 +173,8 @@ func (i *instance) schedule() {
 	}
 }
 
-// Ctx is how a rule reads. It is valid during one run only.
+// Ctx reads values for a rule, and records the reads. It is valid during one run of the rule
+// only.
 type Ctx struct {
 	engine *Engine
 	reader *instance
@@ -186,8 +186,8 @@ type Ctx struct {
 // manyReads is how many reads are looked through, one by one.
 const manyReads = 32
 
-// Pause lets an interruption end the run. A rule that works long between two reads calls it
-// now and then.
+// Pause is a point at which the run can be interrupted. A rule that works long between two
+// reads calls it now and then.
 func (c *Ctx) Pause() { c.engine.check() }
 
 // record notes a read. Whoever reads calls Pause before there is a cell to be read, which would
@@ -269,14 +269,14 @@ func (e *Engine) release(reader *instance, still func(*node) bool) {
 	reader.reads = nil
 }
 
-// Keyed is whatever has values by key: an Input, a Rule or a Fold.
+// Keyed has values by key: it is an Input, a Rule or a Fold.
 type Keyed[K comparable, V any] interface {
 	// subscribe calls fn whenever the value of a key comes, changes or goes. by is the family
 	// that depends on the values, nil for none.
 	subscribe(by *label, fn func(K, Change[V]))
 }
 
-// Change is a value that came (Had is false), changed, or went (Has is false).
+// Change is a value that was added (Had is false), changed, or removed (Has is false).
 type Change[V any] struct {
 	Old, New V
 	Had, Has bool

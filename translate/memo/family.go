@@ -2,18 +2,18 @@ package memo
 
 import "slices"
 
-// Family is a rule or a fold, by its name, and the families that it depends on.
+// Family is a rule or a fold with its name and the families that it depends on.
 type Family struct {
 	Name string
-	// Sources are the families that the members of a fold come from; none for a rule.
+	// Sources are the families whose values are the members of a fold; none for a rule.
 	Sources []string
-	// Reads are the families that the values of a rule were computed from, as far as these
-	// are kept now; none for a fold.
+	// Reads are the families that the present values of a rule were computed from; none for a
+	// fold.
 	Reads []string
 }
 
-// Families returns the rules and folds in the order of their declaration. It looks at every
-// kept value: what documents or checks the dependencies calls it, no translation does.
+// Families returns the rules and folds in the order of their declaration. It visits every
+// value: only code that documents or checks the dependencies calls it, never a translation.
 func (e *Engine) Families() []Family {
 	var out []Family
 	for _, f := range e.families {

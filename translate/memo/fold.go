@@ -2,8 +2,8 @@ package memo
 
 import "slices"
 
-// Fold computes one value per key from members that come and go one by one. It
-// has a value for exactly the keys that have members.
+// Fold computes one value per key from members that are added and removed one by one. It has a
+// value for exactly the keys that have members.
 type Fold[K, ID comparable, M, V any] struct {
 	engine *Engine
 	step   func(V, []Member[ID, M]) V
@@ -19,7 +19,7 @@ type pending[K, ID comparable, M, V any] struct {
 	members []Member[ID, M]
 }
 
-// Member is a member that came, changed or went.
+// Member is a member that was added, changed or removed.
 type Member[ID comparable, M any] struct {
 	ID ID
 	Change[M]
@@ -46,10 +46,9 @@ func (c *foldCell[K, ID, M, V]) collect() {
 	}
 }
 
-// NewFold declares a fold. step gets the value so far (the zero V at first) and
-// the changed members, and returns the new value; it must not change the old
-// one, and its result must depend on the set of members only. equal tells
-// whether two values mean the same.
+// NewFold declares a fold. step gets the present value (the zero V at first) and the changed
+// members, and returns the new value. It must not change the old value, and its result must
+// depend only on the set of members. equal reports whether two values are equal.
 func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
 	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal}
 	f.name = name
@@ -64,10 +63,9 @@ type Place[K, ID comparable] struct {
 	ID  ID
 }
 
-// From makes the values of a source members of f: emit calls yield for each
-// member of a value, at most once for each place. Members of different sources
-// and keys must not meet in one place. equal tells whether a member stayed the
-// same, so that its fold need not hear of it.
+// From makes the values of a source members of f. emit calls yield for each member of a value,
+// at most once for each place. Members of different sources and keys must have different
+// places. equal reports whether a member is unchanged: the fold is then not run.
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
@@ -107,8 +105,7 @@ func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	}
 }
 
-// Get reads the value of key; ok is false when it has no members, which is
-// recorded as well.
+// Get returns the value of key; ok is false if it has no members. Both are recorded as reads.
 func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	c.Pause()
 	cell := f.cell(key)

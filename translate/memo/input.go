@@ -2,7 +2,7 @@ package memo
 
 import "slices"
 
-// Input holds values by key, set from outside.
+// Input holds values by key that are set from outside.
 type Input[K comparable, V any] struct {
 	engine *Engine
 	equal  func(a, b V) bool
@@ -37,7 +37,7 @@ func NewInput[K comparable, V any](e *Engine, name string, equal func(a, b V) bo
 	return in
 }
 
-// Set gives key a value. Nothing follows when it is equal to the present one.
+// Set sets the value of key. If it equals the present one, nothing runs.
 func (in *Input[K, V]) Set(key K, value V) {
 	cell := in.cell(key)
 	if cell.present && in.equal(cell.value, value) {
@@ -51,7 +51,7 @@ func (in *Input[K, V]) Set(key K, value V) {
 	in.engine.torn = false
 }
 
-// Delete takes key away.
+// Delete removes key.
 func (in *Input[K, V]) Delete(key K) {
 	cell, ok := in.cells.get(key)
 	if !ok || !cell.present {
@@ -66,8 +66,7 @@ func (in *Input[K, V]) Delete(key K) {
 	cell.collect()
 }
 
-// Get reads the value of key; ok is false when there is none, which is
-// recorded as well.
+// Get returns the value of key; ok is false if there is none. Both are recorded as reads.
 func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	c.Pause()
 	cell := in.cell(key)
@@ -75,7 +74,8 @@ func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	return cell.value, cell.present
 }
 
-// Peek returns the value of key to whoever owns the engine; a rule reads by Get.
+// Peek returns the value of key without recording a read. Only the owner of the engine calls
+// it; a rule calls Get.
 func (in *Input[K, V]) Peek(key K) (value V, ok bool) {
 	if cell, there := in.cells.get(key); there {
 		return cell.value, cell.present
@@ -97,8 +97,8 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	return cell
 }
 
-// Index lists the keys of an Input by properties of their values. Use it where
-// a list is short by nature; unbounded fan-in wants a Fold.
+// Index lists the keys of an Input by properties of their values. Use it for lists that are
+// always short; use a Fold for others.
 type Index[X comparable, K comparable] struct {
 	label   // without a name: it is its source, in another order
 	compare func(a, b K) int
@@ -123,8 +123,8 @@ func (b *bucket[X, K]) collect() {
 	}
 }
 
-// NewIndex declares an index over of: properties gives the places at which a
-// key is listed, without repetition. Lists are sorted by compare.
+// NewIndex declares an index over an input. properties returns the properties under which a key
+// is listed, without duplicates. Lists are sorted by compare.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
 	x := &Index[X, K]{compare: compare}
 	x.buckets = newTable[X, *bucket[X, K]](e, x)
@@ -159,7 +159,7 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 	}
 }
 
-// Get reads the keys listed at a property, sorted.
+// Get returns the keys listed under a property, sorted.
 func (x *Index[X, K]) Get(c *Ctx, at X) []K {
 	c.Pause()
 	b := x.bucket(at)

@@ -1,6 +1,6 @@
 package memo
 
-// Pair is a key of each side of a Join.
+// Pair is a pair of keys in a Join.
 type Pair[L, R comparable] struct {
 	Left  L
 	Right R
@@ -17,9 +17,9 @@ type Join[L, R, X comparable] struct {
 	subscribers[Pair[L, R], struct{}]
 }
 
-// NewJoin declares a join: leftAt and rightAt give the properties of a value,
-// without repetition. named tells which properties are those of one key on the right, as
-// long as it is there: nothing is kept for them.
+// NewJoin declares a join. leftAt and rightAt return the properties of a value, without
+// duplicates. named returns, for a property that only one key on the right can have, that key:
+// the join keeps nothing for such properties.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
 ) *Join[L, R, X] {

@@ -17,26 +17,27 @@ type branch[T any] struct {
 	height, len int32
 }
 
-// NewOrdered returns an empty set in the order of compare, a strict total order:
-// items that compare as 0 are the same item.
+// NewOrdered returns an empty set with the order of compare, a strict total order: items that
+// compare as 0 are the same item.
 func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 	return Ordered[T]{compare: compare}
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (o Ordered[T]) Len() int { return int(o.root.size()) }
 
-// Insert returns the set with item in it, in the place of an equal one.
+// Insert returns the set with item; it replaces an equal item.
 func (o Ordered[T]) Insert(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.insert(o.root, item)}
 }
 
-// Delete returns the set without the item equal to item.
+// Delete returns the set without the item that equals item.
 func (o Ordered[T]) Delete(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.remove(o.root, item)}
 }
 
-// Same tells in O(1) whether both are one and the same set; false says nothing.
+// Same reports in O(1) whether both are the same set in memory. false does not mean that they
+// differ.
 func (o Ordered[T]) Same(other Ordered[T]) bool { return o.root == other.root }
 
 // All yields the items in order.
@@ -48,8 +49,7 @@ func (b *branch[T]) walk(yield func(T) bool) bool {
 	return b == nil || b.left.walk(yield) && yield(b.item) && b.right.walk(yield)
 }
 
-// From yields the items that are not before item, in order. It costs O(log n) and what is
-// yielded.
+// From yields the items from item on, in order. It costs O(log n) and what is yielded.
 func (o Ordered[T]) From(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.from(o.root, item, yield) }
 }
@@ -64,8 +64,8 @@ func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
 	return o.from(b.left, item, yield) && yield(b.item) && b.right.walk(yield)
 }
 
-// Before yields the items that are before item, the last one first. It costs O(log n) and
-// what is yielded.
+// Before yields the items before item, the last one first. It costs O(log n) and what is
+// yielded.
 func (o Ordered[T]) Before(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.before(o.root, item, yield) }
 }

@@ -25,8 +25,8 @@ func (c *ruleCell[K, V]) of() any { return c.rule }
 
 func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
 
-// NewRule declares a rule: run computes the value of a key, equal tells whether
-// two values mean the same. Engine.Trace calls the rule by its name.
+// NewRule declares a rule. run computes the value of a key; equal reports whether two values
+// are equal. Engine.Trace shows the name.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
 	r := &Rule[K, V]{engine: e, run: run, equal: equal}
 	r.name = name
@@ -35,7 +35,7 @@ func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, e
 	return r
 }
 
-// Get reads the value of key, computing it first where that is due.
+// Get returns the value of key. It runs the rule first if necessary.
 func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	c.Pause()
 	cell := r.cell(key)
@@ -49,12 +49,12 @@ func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	return cell.value
 }
 
-// Each keeps a value for every key of source.
+// Each makes a rule keep a value for every key of source.
 func Each[K comparable, X, V any](r *Rule[K, V], of Keyed[K, X]) {
 	EachOf(r, of, func(key K, _ X) []K { return []K{key} })
 }
 
-// EachOf keeps a value for every key that keys names for a value of source.
+// EachOf makes a rule keep a value for every key that keys returns for a value of source.
 func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(S, X) []K) {
 	of.subscribe(nil, func(at S, change Change[X]) {
 		if change.Has {

@@ -1,6 +1,6 @@
 package memo
 
-// Sink collects what changed in a family since it was last drained.
+// Sink collects the changes of a family since they were last drained.
 type Sink[K comparable, V any] struct {
 	changes map[K]Change[V]
 }
@@ -24,14 +24,14 @@ func (s *Sink[K, V]) note(key K, change Change[V]) {
 	s.changes[key] = change
 }
 
-// Drain returns the changes by key and starts anew.
+// Drain returns the collected changes by key, and removes them.
 func (s *Sink[K, V]) Drain() map[K]Change[V] {
 	changes := s.changes
 	s.changes = map[K]Change[V]{}
 	return changes
 }
 
-// Watch calls fn with each new value of a family, the zero V when it goes.
+// Watch calls fn with each new value of a family, or with the zero V when it is removed.
 func Watch[K comparable, V any](of Keyed[K, V], fn func(K, V)) {
 	of.subscribe(nil, func(key K, change Change[V]) { fn(key, change.New) })
 }

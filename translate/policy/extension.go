@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// LowerExtension returns what a GatewayExtension comes to, without the cluster of its
-// service, and the service. Problems name fields, the caller adds the object. With an error
-// among them the extension must not be used.
+// LowerExtension converts a GatewayExtension, without the cluster of its service, and returns
+// the service. Problems name fields; the caller adds the object. If one is an error, the
+// extension must not be used.
 func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.GRPCService, []manifest.Problem) {
 	switch {
 	case spec.ExtAuth != nil:

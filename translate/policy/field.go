@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field is how one field of TrafficPolicies is read and merged. Each field is merged apart
-// from the others.
+// Field says how one field of TrafficPolicies is read and merged. Fields are merged
+// independently.
 type Field struct {
 	Name ir.Field
 	// has reports whether a spec sets the field. All other functions are called for specs
@@ -116,15 +116,15 @@ var fields = sync.OnceValue(func() []Field {
 	}
 })
 
-// RouteHas reports whether the route of an action itself says what the field says. That
-// goes before every policy.
+// RouteHas reports whether the route itself sets what the field sets. The route wins over every
+// policy.
 func RouteHas(action *ir.Action, name ir.Field) bool {
 	return slices.ContainsFunc(Fields(), func(f Field) bool {
 		return f.Name == name && f.routeHas != nil && f.routeHas(action)
 	})
 }
 
-// Outcome is what a field holds after a merge.
+// Outcome says where the value of a field comes from after a merge.
 type Outcome uint8
 
 // The outcomes.

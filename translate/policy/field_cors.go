@@ -21,8 +21,7 @@ func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Proble
 	return problems
 }
 
-// CORS returns what the Gateway API's filter comes to that is written at a path. Problems
-// name fields, not the object.
+// CORS converts the Gateway API's CORS filter at a path. Problems name fields, not the object.
 func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),

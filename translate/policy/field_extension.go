@@ -72,8 +72,8 @@ func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 	}
 }
 
-// WithNamespace returns a spec with the policy's namespace in references to
-// GatewayExtensions that have none: a merge takes them out of their policy.
+// WithNamespace returns a spec in which references to GatewayExtensions without a namespace
+// have the policy's namespace. A merge separates them from their policy.
 func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
 	spec := *from
 	for _, field := range Fields() {

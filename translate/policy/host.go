@@ -11,8 +11,7 @@ import (
 // hold for every route of a virtual host, field by field, where no policy of the
 // route says anything (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
-// Sets reports whether a policy sets the field, if only to take back what others
-// say.
+// Sets reports whether a policy sets the field, even if only to disable what others set.
 func (r *Resolved) Sets(field ir.Field) bool {
 	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
 }
@@ -29,7 +28,7 @@ func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	return out
 }
 
-// Under returns r with the fields that it leaves open taken from those of its virtual host.
+// Under returns r in which fields that it does not set are those of its virtual host.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
 	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {

@@ -8,11 +8,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Loosening is a protecting field of a policy that one of a route below takes out of force.
+// Loosening is a protecting field of a policy that a policy of a route below overrides.
 type Loosening struct {
 	Field         ir.Field
 	Parent, Child manifest.Key // the policies
-	// Off is true if nothing stands in the place of the parent's field.
+	// Off is true if the field is removed and not replaced.
 	Off bool
 }
 
@@ -25,9 +25,9 @@ type protection struct {
 	replaced bool
 }
 
-// Loosened returns what the levels below take out of force of the protecting fields of
-// the levels above: levels are those that came to resolved, the root's first. A limit
-// that is replaced by another one is none of them.
+// Loosened returns the protecting fields of higher levels that lower levels override. levels,
+// the root's first, are those that were merged into resolved. A limit that is replaced by
+// another limit does not count.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {

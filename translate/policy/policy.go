@@ -17,11 +17,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Strategy says how the policies of a level meet those of the levels below it.
+// Strategy says how the policies of a level are merged with those of lower levels.
 type Strategy uint8
 
-// The strategies; the names mean what they say for every field. Fields that
-// cannot be merged deeply go by preference under the deep ones, too.
+// The strategies of EP-10943. With a deep one, fields that cannot be merged deeply are merged
+// like the shallow one of the same preference.
 const (
 	ShallowMergePreferChild Strategy = iota
 	ShallowMergePreferParent
@@ -29,15 +29,15 @@ const (
 	DeepMergePreferParent
 )
 
-// Strategies are the values of the annotation, by number.
+// Strategies are the values of the annotation, by Strategy.
 func Strategies() []string {
 	return []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"}
 }
 
 func (s Strategy) String() string { return Strategies()[s] }
 
-// StrategyOf reads the annotation of a route; ok is false when its value is
-// none of the four, which means the default.
+// StrategyOf reads the annotation of a route; ok is false if its value is not one of the four,
+// and the default is used.
 func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	text, written := annotations[api.AnnotationPolicyPriority]
 	if i := slices.Index(Strategies(), text); i >= 0 {
@@ -46,17 +46,17 @@ func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	return ShallowMergePreferChild, !written
 }
 
-// PrefersParent reports whether fields of the levels above win.
+// PrefersParent reports whether fields of higher levels win.
 func (s Strategy) PrefersParent() bool {
 	return s == ShallowMergePreferParent || s == DeepMergePreferParent
 }
 
 func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
 
-// Standing is how a policy came to a rule. Lower ones go first.
+// Standing says how a policy applies to a rule. Lower values have precedence.
 type Standing uint8
 
-// The standings.
+// The standings: what names the policy, or what its target is.
 const (
 	ByExtension Standing = iota // the rule names the policy in a filter
 	BySection                   // the policy targets the rule, or the listener
@@ -64,7 +64,7 @@ const (
 	ByGateway                   // the policy targets the Gateway of the ListenerSet
 )
 
-// Attached is a policy at one rule of one route.
+// Attached is a policy that applies to one rule of one route.
 type Attached struct {
 	Origin   *ir.Origin
 	Standing Standing
@@ -73,15 +73,15 @@ type Attached struct {
 	Spec   *api.TrafficPolicySpec
 }
 
-// Level holds the policies of one rule of one route, high to low, and how they
-// meet those of the routes below.
+// Level holds the policies of one rule of one route, in the order of precedence, and how they
+// are merged with those of routes below.
 type Level struct {
 	Specs    []*Attached
 	Priority Strategy
 }
 
-// NewLevel puts policies in their order: standing, weight, and then tie, the rule
-// of ties. A policy that came in two ways has the better standing.
+// NewLevel sorts policies by standing, weight, and then tie, the conflict resolution order. If
+// a policy applies in two ways, the better standing counts.
 func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) int) Level {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
@@ -96,8 +96,8 @@ func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) in
 	return Level{Specs: specs, Priority: priority}
 }
 
-// WeightOf reads the annotation of a policy; ok is false when it is no integer of
-// 32 bits, which counts as 0.
+// WeightOf reads the weight annotation of a policy. If it is not an integer of 32 bits, ok is
+// false and the weight is 0.
 func WeightOf(annotations map[string]string) (weight int32, ok bool) {
 	text, written := annotations[api.AnnotationPolicyWeight]
 	n, err := strconv.ParseInt(text, 10, 32)
@@ -107,25 +107,25 @@ func WeightOf(annotations map[string]string) (weight int32, ok bool) {
 	return int32(n), true
 }
 
-// Resolved is what the policies of all levels come to.
+// Resolved is the merged result of the policies of all levels.
 type Resolved struct {
-	// Spec has no TargetRefs. It shares its parts with the policies.
+	// Spec has no TargetRefs. It shares parts with the policies: do not change it.
 	Spec api.TrafficPolicySpec
-	// Origins names the policies behind each field that is set.
+	// Origins names the policies that each field was set by.
 	Origins []FieldOrigin
-	// Uses is what became of each policy, in order of first appearance
-	// from the leaf up.
+	// Uses says how much of each policy is in force, in order of first appearance from the leaf
+	// up.
 	Uses []Use
 }
 
-// FieldOrigin names the policies whose field is in force: several where they
-// were merged deeply, the preferred one last.
+// FieldOrigin names the policies whose field is in force: several if they were merged deeply,
+// the preferred one last.
 type FieldOrigin struct {
 	Field ir.Field
 	From  []manifest.Key
 }
 
-// Use says what became of one policy.
+// Use says how much of one policy is in force.
 type Use struct {
 	Policy manifest.Key
 	Fate   Fate
@@ -134,14 +134,14 @@ type Use struct {
 // Fate is how much of a policy is in force.
 type Fate uint8
 
-// The fates, by the reasons of the condition Attached.
+// The fates, with the reasons of the condition Attached.
 const (
 	WhollyUsed Fate = iota // every field
 	Merged                 // some fields, or some together with other policies
 	Overridden             // none
 )
 
-// Resolve merges the levels: the root's first, the leaf's last.
+// Resolve merges the levels, which are ordered from the root to the leaf.
 func Resolve(levels []Level) Resolved {
 	m := &merging{origins: map[ir.Field][]manifest.Key{}, set: map[manifest.Key]int{}}
 	for i, level := range slices.Backward(levels) {
@@ -242,8 +242,8 @@ func (m *merging) resolved() Resolved {
 	return out
 }
 
-// Extras lowers the result; nil when no policy sets anything. The policies are
-// sound by themselves: Lower and xds.CheckExtras said so.
+// Extras converts the result; nil if no policy sets anything. Each policy must be valid by
+// Lower and xds.CheckExtras.
 func (r Resolved) Extras() *ir.Extras {
 	if len(r.Origins) == 0 {
 		return nil
@@ -252,9 +252,8 @@ func (r Resolved) Extras() *ir.Extras {
 	return extras
 }
 
-// Lower returns what a spec comes to, and what is wrong with it: problems name
-// fields, the caller adds the object. With an error among them the policy must
-// not be used.
+// Lower converts a spec and returns what is wrong with it. Problems name fields; the caller
+// adds the object. If one is an error, the policy must not be used.
 func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []manifest.Problem) {
 	extras := &ir.Extras{}
 	var problems []manifest.Problem

@@ -11,21 +11,21 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts the matches that candidates for children bring, by what becomes of
-// them below a Point. It is what multiplies in a tree of delegation, so that it is
-// counted before a level of the tree is made (docs/design/routes.md).
+// Breadth counts the matches of candidates for children, by how they are combined with a Point.
+// The counts multiply in a tree of delegation, so they are made before a level of the tree is
+// (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of candidates.
 	Routes int
-	// Within is the number of matches that must lie within the path of a Point
-	// (EP-10943, Path matching): each is placed under few Points of a node.
+	// Within is the number of matches that must be within the path of a Point (EP-10943, Path
+	// matching): each is placed under few Points of a node.
 	Within int
-	// Joined is the number of matches that are joined to those of a Point, by
-	// inheritance (EP-10943) or inclusion (GEP-1058): each is placed under all Points.
+	// Joined is the number of matches that are combined with those of a Point, by inheritance
+	// (EP-10943) or inclusion (GEP-1058): each is placed under all Points.
 	Joined int
 }
 
-// BreadthOf returns the Breadth of one candidate that is found by a property of the form.
+// BreadthOf returns the Breadth of one candidate that a selector of the given form finds.
 func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	route, ok := manifest.As[*api.HTTPRoute](candidate)
 	if !ok {
@@ -41,12 +41,12 @@ func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	return Breadth{Routes: 1, Within: matches}
 }
 
-// Plus returns the Breadth of the candidates of both.
+// Plus returns the sum of both.
 func (b Breadth) Plus(other Breadth) Breadth {
 	return Breadth{b.Routes + other.Routes, b.Within + other.Within, b.Joined + other.Joined}
 }
 
-// Minus takes the candidates of other out again.
+// Minus returns the difference.
 func (b Breadth) Minus(other Breadth) Breadth {
 	return Breadth{b.Routes - other.Routes, b.Within - other.Within, b.Joined - other.Joined}
 }
@@ -59,9 +59,9 @@ const (
 	maxFanout = math.MaxInt32
 )
 
-// Fanout returns how many routes the children of a node can come to, at most:
-// the sum over all candidates of the matches that each can place under the node's
-// Points. It makes none of them. offered returns the Breadth of a property.
+// Fanout returns the most routes that the children of a node can add: the sum over all
+// candidates of the matches that each can place under the node's Points. It makes none of them.
+// offered returns the Breadth of a property.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
@@ -70,8 +70,8 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns the same for the children of each namespace. offered returns the Breadth of
-// a property by namespace.
+// Spread returns the same for the children of each namespace. offered returns the Breadth of a
+// property by namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {

@@ -8,10 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Combine returns the match of a child's rule below a Link: what both the parent
-// and the child ask for. A refused match comes back with the reason in words.
-// It alone tells delegation from above (EP-10943) from inclusion from below
-// (GEP-1058).
+// Combine returns the match of a child's rule below a Link: the conjunction of the parent's and
+// the child's. If there is none, it returns the reason as text. Only Combine distinguishes
+// delegation from above (EP-10943) from inclusion from below (GEP-1058).
 func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	parent := link.Point.Matcher
 	switch {

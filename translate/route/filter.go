@@ -109,7 +109,7 @@ func parts() []part {
 	}
 }
 
-// Features returns the features of the Gateway API that parts of rules are.
+// Features returns the Gateway API features of the parts of rules.
 func Features() (names []features.FeatureName) {
 	for _, p := range parts() {
 		names = append(names, p.features...)

@@ -16,70 +16,68 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Resolver returns what a backend reference leads to.
+// Resolver resolves a backend reference.
 type Resolver func(gwv1.BackendObjectReference) backend.Resolution
 
-// Flat is what one route object comes to on one port.
+// Flat is the flattened form of one route object on one port.
 type Flat struct {
-	// Rules hold one match each, in the order of the object.
+	// Rules have one match each, in the order of the object.
 	Rules []*ir.Rule
 	// Backends are the backends that Rules send to, sorted and unique.
 	Backends []*backend.Key
 	// Problems name fields of the object.
 	Problems []manifest.Problem
-	// Unresolved is the first reference that leads nowhere, with the words of all;
-	// its Reason is empty when all are resolved.
+	// Unresolved is the first reference that cannot be resolved, with a message about all of
+	// them; its Reason is empty if all are resolved.
 	Unresolved Unresolved
-	// Unsupported says what the route asks for that gatefold does not do, once
-	// each. Closed are the indexes of the rules of the object that answer 500
-	// because of it.
+	// Unsupported says what the route asks for that gatefold does not support, once each.
+	// Closed are the indexes of the object's rules that answer 500 because of it.
 	Unsupported []string
 	Closed      []int
 
-	// Points are the places from which the route hands requests to others.
+	// Points are the places where the route delegates requests to others.
 	Points []*Point
-	// Live are the names of the parents' Points that a rule stands under; Missed
-	// are the matches that stand under none; Conflict says why the route could not
-	// be included (GEP-1058, Binding: one conflict fails the pair).
+	// Live are the names of the parents' Points that have a rule of this route. Missed are the
+	// matches that fit no Point. Conflict says why the route could not be included (GEP-1058,
+	// Binding: one conflict fails the pair).
 	Live     []string
 	Missed   []Miss
 	Conflict string
 }
 
-// Unresolved is why a condition ResolvedRefs is not true; zero when it is.
+// Unresolved is the reason and message of a false ResolvedRefs condition; zero if it is true.
 type Unresolved struct {
 	Reason  gwv1.RouteConditionReason
 	Message string
 }
 
-// Miss is a match that stands under no Point, and why.
+// Miss is a match that fits no Point, and why.
 type Miss struct {
 	Field, Why string
 }
 
 func (m Miss) String() string { return m.Field + ": " + m.Why }
 
-// Setting is what flattening depends on beside the object.
+// Setting is the input of flattening other than the object.
 type Setting struct {
-	// Port is the listener's (a redirect without port names it: Gateway API,
-	// HTTPRequestRedirectFilter.port); 0 for a route that serves nowhere.
+	// Port is the listener's port, which a redirect without a port uses (Gateway API,
+	// HTTPRequestRedirectFilter.port); 0 for a route that is not served.
 	Port uint32
-	// Origin is the object's, where somebody has read it; nil where not.
+	// Origin is the object's origin if the caller has read it already, else nil.
 	Origin *ir.Origin
 	// Wildcard is the word that stands for all namespaces in a label reference.
 	Wildcard string
-	// Weighted turns the weights of routes on (EP-11466); with Siblings they order
-	// what stands below the same match of a delegating rule, and nothing else.
+	// Weighted turns the weights of routes on (EP-11466). With Siblings they order only the
+	// rules below the same match of a delegating rule.
 	Weighted, Siblings bool
-	// Hosts are those of the root's that the route is narrowed to. A route without a
-	// host has no rules.
+	// Hosts are the root's hosts that the route may serve. A route without a host has no rules.
 	Hosts ir.Hosts
-	// Links are the Points that the route stands under; nil for a root.
+	// Links are the links to the Points above the route; nil for a root.
 	Links []Link
 }
 
-// Flatten returns the rules of an HTTPRoute, a root or one node of a delegation
-// tree, or of a GRPCRoute, which is always a root.
+// Flatten returns the rules of an HTTPRoute, a root or one node of a delegation tree, or of a
+// GRPCRoute, which is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
@@ -144,15 +142,15 @@ func (b *builder) unsupported(field, what string) {
 	b.flat.Unserved(field + ": " + message)
 }
 
-// Unserved notes what of the route is not served as it is written.
+// Unserved adds to Unsupported what the route asks for and gatefold does not support.
 func (f *Flat) Unserved(what string) {
 	if !slices.Contains(f.Unsupported, what) {
 		f.Unsupported = append(f.Unsupported, what)
 	}
 }
 
-// Rules returns the rules of a route that stands in tables, without the matches of
-// a GRPCRoute; they are not to be changed.
+// Rules returns the rules of a route for virtual hosts, without the matches of a GRPCRoute. The
+// caller must not change them.
 func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:

@@ -11,20 +11,19 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Kind is a kind of route that is served: what attaching and status, which treat
-// all alike, need to know of it.
+// Kind describes a kind of route for attaching and status, which handle all kinds alike.
 type Kind struct {
 	Name string // of the Gateway API's group
-	// Protocols are those of the listeners that routes of the kind may attach to.
+	// Protocols are the protocols of listeners that routes of the kind may attach to.
 	Protocols []gwv1.ProtocolType
-	// Tables is true if its rules stand in tables of virtual hosts.
+	// Tables is true if its rules are in route tables of virtual hosts.
 	Tables bool
-	// Hosts is true if its routes serve hostnames; others serve a port.
+	// Hosts is true if its routes have hostnames; others serve a whole port.
 	Hosts bool
 	read  func(*manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
 }
 
-// Kinds is the table of them. A kind joins it when it is served.
+// Kinds returns the kinds of route that gatefold serves.
 func Kinds() []Kind {
 	web := []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}
 	return []Kind{
@@ -61,8 +60,7 @@ func readUDP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 	return from.Spec.CommonRouteSpec, nil
 }
 
-// KindOf finds a kind by the name that objects of it have; ok is false for one
-// that is not served.
+// KindOf returns the kind with that name; ok is false for one that is not served.
 func KindOf(key manifest.Key) (kind Kind, ok bool) {
 	all := Kinds()
 	i := slices.IndexFunc(all, func(k Kind) bool { return key.Group == gwv1.GroupName && key.Kind == k.Name })
@@ -91,15 +89,13 @@ type Common struct {
 	Key        manifest.Key
 	Generation int64
 	Parents    []gwv1.ParentReference
-	// Hostnames are those of spec.hostnames, as written but in lower case, and Hosts what
-	// they come to: every host where there are none (Gateway API,
-	// HTTPRouteSpec.hostnames).
+	// Hostnames are those of spec.hostnames, in lower case. Hosts is the set that they mean:
+	// every host if there are none (Gateway API, HTTPRouteSpec.hostnames).
 	Hostnames []string
 	Hosts     ir.Hosts
 }
 
-// Read returns what an object has in common with routes of other kinds. An object
-// that is none of Kinds is a mistake of ours, and a panic.
+// Read returns what all kinds of route have in common. It panics for an object of another kind.
 func Read(o *manifest.Object) Common {
 	kind, ok := KindOf(o.Key)
 	if !ok {

@@ -8,13 +8,13 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// Level is what one delegating rule sets for all below it.
+// Level is what one delegating rule sets for all rules below it.
 type Level struct {
 	Action ir.Action // header changes, rewrite, CORS, mirrors, timeouts, retry
-	// PreferParent lets this level's values win over those below, as the
-	// annotation of its route says (EP-10943, inherited-policy-priority).
+	// PreferParent makes this level's values win over those below, as the annotation of its
+	// route says (EP-10943, inherited-policy-priority).
 	PreferParent bool
-	// Closed is true if the rule cannot do what it says: every rule below answers 500.
+	// Closed is true if the rule cannot be served as written: every rule below answers 500.
 	Closed bool
 }
 

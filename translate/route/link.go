@@ -18,12 +18,12 @@ import (
 const (
 	inheritMatcher  = "delegation.kgateway.dev/inherit-parent-matcher"
 	delegationGroup = "delegation.kgateway.dev"
-	// DelegationLabel is the label by which a parent finds its children.
+	// DelegationLabel is the label by which a parent selects its children.
 	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode says who made a Link. Only combine.go, and bind.go for the transaction of an
-// inclusion, look at it.
+// Mode says whether the parent or the child made a Link. Only combine.go reads it, and bind.go
+// for the transaction of an inclusion.
 type Mode uint8
 
 // The modes.
@@ -32,46 +32,45 @@ const (
 	Included              // the child named the parent (GEP-1058)
 )
 
-// AllNamespaces is the word for all namespaces, unless another is chosen.
+// AllNamespaces is the default word for all namespaces.
 const AllNamespaces = "all"
 
 // Link binds a child route to one Point of a parent.
 type Link struct {
 	Mode  Mode
 	Point *Point
-	// Ref is the index of the Point's first backendRef that selects the child, 0 for one
-	// that is included.
+	// Ref is the index of the Point's first backendRef that selects the child, 0 for an
+	// included child.
 	Ref int
-	// Inherit joins the child's matches to the parent's, instead of asking that
-	// they lie within (EP-10943, Matcher inheritance).
+	// Inherit combines the child's matches with the parent's, instead of requiring that they
+	// are within them (EP-10943, Matcher inheritance).
 	Inherit bool
 }
 
-// Point is a place from which requests are handed down: one match of a
-// delegating rule, below one chain of parents.
+// Point is a place where requests are delegated: one match of a delegating rule, below one
+// chain of parents.
 type Point struct {
-	// Name is unique in its table: that of the rule that would stand here.
+	// Name is unique in its table: the name of the rule that would be in this place.
 	Name        string
 	Rule, Match int
 	RuleName    string
-	// Matcher is what every request here satisfies, from the root on.
+	// Matcher is the match of every request that arrives here, from the root on.
 	Matcher ir.Match
 	Chain   []ir.Hop // ends with this rule; all rules below it share it
 	Root    *ir.Origin
 	// Levels are the delegating rules' own settings, root first.
 	Levels []Level
-	// Selectors say which routes the rule names; Allowed admits those that name
-	// the rule.
+	// Selectors select routes that the rule names; Allowed admits routes that name the rule.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
-	// Rest serves what no child matches: the Services beside the references, or
-	// 500 when it must (see Guard).
+	// Rest answers what no child matches: the Services beside the references, or 500 if it must
+	// (see Guard).
 	Rest *ir.Rule
-	// Guarded is true if Rest serves although children are live.
+	// Guarded is true if Rest is served even if children are live.
 	Guarded bool
 }
 
-// Selector names routes: one, those of a namespace, or those with a label.
+// Selector selects routes: one, those of a namespace, or those with a label.
 type Selector struct {
 	Form SelectorForm
 	// Namespace is "" for all namespaces (labels only).
@@ -81,7 +80,7 @@ type Selector struct {
 	Ref int
 }
 
-// SelectorForm is the way a Selector names routes.
+// SelectorForm says by what a Selector selects routes.
 type SelectorForm uint8
 
 // The forms (EP-10943).
@@ -120,8 +119,8 @@ func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	return out
 }
 
-// ToRoute reports whether a parentRef of the child names a route above it: only
-// HTTPRoutes stand under each other (EP-10943; GEP-1058: of the same type).
+// ToRoute reports whether a parentRef of the child names a parent route: only HTTPRoutes can be
+// parent and child (EP-10943; GEP-1058: of the same type).
 func ToRoute(child manifest.Key, ref gwv1.ParentReference) bool {
 	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
@@ -132,37 +131,36 @@ func ParentRoutes(object *manifest.Object) []ParentRoute {
 	return parentRoutes(object.Key, route)
 }
 
-// Linked is what a parent's Points and one candidate have come to.
+// Linked is the result of matching a parent's Points with one candidate.
 type Linked struct {
 	Links []Link
-	// Points are the names of all that name or admit it, refused or not.
+	// Points are the names of all Points that name or admit it, whether they are linked or not.
 	Points []string
-	// Refused says which rules of the parent lead to no Link, and why. There is
-	// one at least when there is no Link and somebody asked for one.
+	// Refused says which rules of the parent are not linked, and why. It is not empty if there
+	// is no Link although a rule or the candidate asked for one.
 	Refused []Refusal
-	// Named is true if a rule of the parent names the candidate, and not its
+	// Named is true if a rule of the parent names the candidate itself, and not only its
 	// namespace or label.
 	Named bool
 }
 
-// Refusal is a reason of the child's Accepted condition, and what to do.
+// Refusal is a reason and message of the child's Accepted condition, with a hint.
 type Refusal struct {
 	Reason        gwv1.RouteConditionReason
 	Message, Hint string
-	// Field is the one of the child to mend, "" when that is its parentRef, or the
-	// parent.
+	// Field is the child's field to fix, "" for its parentRef or for the parent.
 	Field string
-	// Unfit is true if none of its matches is below that of the parent: no mistake where
-	// another chain of parents leads to it.
+	// Unfit is true if none of its matches is below the parent's match. That is no mistake if
+	// another chain of parents leads to the child.
 	Unfit bool
-	// Told is true if the Problems of the route report it already, at the field to fix.
+	// Told is true if the Problems of the route already report it, at the field to fix.
 	Told bool
-	// Section is the name of the parent's rule that it is about, and Rule says
-	// where that is; both are "" when it is about the parent as a whole.
+	// Section is the name of the parent's rule, and Rule says where that rule is. Both are ""
+	// if the refusal is about the whole parent.
 	Section, Rule string
 }
 
-// InWords says which rule refuses, and why.
+// InWords returns a text that says which rule refuses the child, and why.
 func (r Refusal) InWords() string {
 	if r.Rule == "" {
 		return r.Message
@@ -170,17 +168,17 @@ func (r Refusal) InWords() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the refusal is about a rule of the name; "" is any.
+// Concerns reports whether the refusal is about a rule of that name; "" is any rule.
 func (r Refusal) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
 
-// ReasonNotAllowedByParent refuses a route that no rule of its parent leads to
-// (docs/design/routes.md).
+// ReasonNotAllowedByParent is the reason for a route that no rule of its parent selects or
+// admits (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
-// LinkTo links a candidate to the Points of parent that select or admit it.
-// labels are those of the candidate's namespace.
+// LinkTo links a candidate to the Points of parent that select or admit it. labels are those of
+// the candidate's namespace.
 func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
@@ -239,7 +237,7 @@ func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute,
 	}
 }
 
-// NotAllowed refuses a route whose parent leads nowhere near it.
+// NotAllowed returns the Refusal of a route that no rule of its parent selects or admits.
 func NotAllowed(parent manifest.Key) Refusal {
 	return Refusal{Reason: ReasonNotAllowedByParent,
 		Message: fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
@@ -279,7 +277,7 @@ func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *m
 	return out
 }
 
-// At says where the rule of the Point stands in its route, with its name.
+// At returns where the rule of the Point is in its route, and its name.
 func (p *Point) At() string {
 	if p.RuleName == "" {
 		return fmt.Sprintf("spec.rules[%d]", p.Rule)

@@ -37,20 +37,19 @@ func (b Burden) Plus(other Burden) Burden {
 	return Burden{b.Bytes + other.Bytes, b.Units + other.Units}
 }
 
-// Cost returns what the Burden costs Envoy, in plain routes.
+// Cost returns the Burden's cost in Envoy, in plain routes.
 func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
 
-// Load is what a route puts into one table. The unit of Written and Made is a plain route of
-// Envoy.
+// Load is what a route adds to one table. Written and Made are in plain routes of Envoy.
 type Load struct {
 	Matches int
-	// Written counts each match, and once what its rule adds to all of its matches. Made counts
-	// what Envoy is sent: what the rule and its policies add stands in the route of each match.
+	// Written counts each match, and once for each rule what it adds to its matches. Made
+	// counts what Envoy gets: what a rule and its policies add is repeated for each match.
 	Written, Made int
 }
 
-// LoadOf returns the Load of a route that stands below no other, without making its rules.
-// policies returns what TrafficPolicies add to each match of a rule.
+// LoadOf returns the Load of a root route without making its rules. policies returns what
+// TrafficPolicies add to each match of a rule.
 func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	rules := Rules(object)
 	if rules == nil { // a route of streams has no table
@@ -102,7 +101,7 @@ func matchBurden(match *ir.Match) Burden {
 	return out
 }
 
-// RuleCost returns the cost of a rule that was made, with the size of its encoding in bytes.
+// RuleCost returns the cost of a rule; the size of its encoding is in bytes.
 func RuleCost(rule *ir.Rule, encoded int) int {
 	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
 	return 1 + Burden{encoded, units}.Cost()

@@ -118,9 +118,9 @@ func compareRPCs(a, b ir.RPC) int {
 	return cmp.Or(ir.TrueFirst(a.Is, b.Is), cmp.Compare(len(b.Service), len(a.Service)), cmp.Compare(len(b.Method), len(a.Method)))
 }
 
-// CompareOrigins is the conflict resolution order: objects of cluster paths first, where
-// path policies are in force; then objects with a written creationTimestamp, older first;
-// then the others; then by namespace/name as text.
+// CompareOrigins compares by the conflict resolution order: objects of cluster paths first, if
+// path policies are in force; then objects with a creationTimestamp, older first; then the
+// others; then by namespace/name.
 func CompareOrigins(a, b *ir.Origin) int {
 	return cmp.Or(
 		ir.TrueFirst(!a.Outside, !b.Outside),
@@ -132,7 +132,7 @@ func CompareOrigins(a, b *ir.Origin) int {
 }
 
 // OriginOf returns the origin of an object. Under path policies, a creationTimestamp counts
-// in files of cluster paths alone: anybody can write one.
+// only in files of cluster paths, because everyone can write one.
 func OriginOf(o *manifest.Object) *ir.Origin {
 	if o.Source == manifest.OtherFile {
 		return &ir.Origin{Key: o.Key, Outside: true}

@@ -129,7 +129,7 @@ func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	return rule
 }
 
-// Delegates reports whether a rule of the route hands requests to other routes.
+// Delegates reports whether a rule of the route delegates requests to other routes.
 func Delegates(object *manifest.Object) bool {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	return ok && slices.ContainsFunc(route.Spec.Rules, func(rule api.HTTPRouteRule) bool { return (&builder{}).delegates(&rule) })

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Property is what a parent and a child have in common when they may be linked.
+// Property is what a parent and a child must have in common to be linked.
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string
@@ -18,7 +18,7 @@ type Property struct {
 // Spans reports whether routes of several namespaces can have the property.
 func (p Property) Spans() bool { return p.Form == ByParent || p.Form == ByLabel && p.Namespace == "" }
 
-// In returns the property that routes of the namespace have which have p.
+// In returns the property of routes in the namespace that corresponds to p.
 func (p Property) In(namespace string) Property {
 	switch {
 	case p.Form == ByParent:
@@ -29,7 +29,7 @@ func (p Property) In(namespace string) Property {
 	return p
 }
 
-// Named returns the route that a property is the name of; ok is false for others.
+// Named returns the route that a property names; ok is false for other properties.
 func (p Property) Named() (key manifest.Key, ok bool) {
 	if p.Form != ByName {
 		return key, false
@@ -37,7 +37,7 @@ func (p Property) Named() (key manifest.Key, ok bool) {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
-// Wants returns the properties of the routes that the Points of a route look for.
+// Wants returns the properties of routes that the Points of a route select.
 func Wants(route manifest.Key, points []*Point) []Property {
 	var out []Property
 	for _, p := range points {
@@ -51,9 +51,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns the properties of a route by which parents may find it. A route
-// with parentRefs that name no route is a root: only its name finds it, and
-// then says why it is refused. Routes of other kinds are not found.
+// Offers returns the properties of a route by which parents may find it. A route whose
+// parentRefs name no route is a root: it is found only by its name, to report why it is not
+// accepted. Routes of other kinds have none.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

@@ -9,16 +9,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// SameRequests reports whether two rules ask the same of a request, whatever its host:
-// the path in type and text, the method, headers and query parameters.
+// SameRequests reports whether two rules match the same requests of a host: the path in type
+// and text, the method, headers and query parameters are equal.
 func SameRequests(a, b *ir.Rule) bool {
 	x, y := &a.Match, &b.Match
 	return x.Path == y.Path && x.Within == y.Within && x.Method == y.Method &&
 		slices.Equal(x.Headers, y.Headers) && slices.Equal(x.Query, y.Query)
 }
 
-// SumOfRequests returns a number that two rules have in common if SameRequests. The seed
-// keeps anybody from writing two rules that differ and have one number.
+// SumOfRequests returns a hash that is equal for rules with SameRequests. The seed prevents
+// that a user can write two different rules with one hash.
 func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	m := &rule.Match
 	var hash maphash.Hash
@@ -45,13 +45,13 @@ func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	return hash.Sum64()
 }
 
-// IsBelow reports whether a rule stands below the Point that a guard answers for.
+// IsBelow reports whether a rule is below the Point that a guard belongs to.
 func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting returns the first level at which the ways down to two rules differ: hops of two
-// routes, or of two matches of one. The last hop of a way is the rule itself.
+// Parting returns the first level at which the chains of two rules differ: hops of two routes,
+// or of two matches of one. The last hop of a chain is the rule itself.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

@@ -12,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// StreamFlat is what a TCPRoute, TLSRoute or UDPRoute comes to, wherever it attaches.
+// StreamFlat is the flattened form of a TCPRoute, TLSRoute or UDPRoute.
 type StreamFlat struct {
 	Route *ir.StreamRoute
-	// Backends are those that can be sent to, sorted and unique; of a UDPRoute the one
+	// Backends are those that can get traffic, sorted and unique; for a UDPRoute it is the one
 	// that stands for all of them.
 	Backends []*backend.Key
 	Problems []manifest.Problem
@@ -23,14 +23,14 @@ type StreamFlat struct {
 	Unresolved Unresolved
 }
 
-// IsStream reports whether a route's connections or datagrams are handed on as they are.
+// IsStream reports whether connections or datagrams of the route are forwarded unchanged.
 func IsStream(key manifest.Key) bool {
 	kind, served := KindOf(key)
 	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)
 }
 
-// Stream reads the one rule of such a route; the schema admits no more. The share of a
-// reference that cannot be resolved is closed, or dropped (Gateway API,
+// Stream reads the only rule of such a route; the schema allows no more. The share of a
+// reference that cannot be resolved is closed or dropped (Gateway API,
 // TCPRouteRule.backendRefs).
 func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	out := &StreamFlat{Route: &ir.StreamRoute{Origin: OriginOf(object)}}

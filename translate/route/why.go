@@ -7,10 +7,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// EqualMatches begins what Why says of rules that match the same.
+// EqualMatches is the beginning of Why's text for rules with the same match.
 const EqualMatches = "the matches are equal, and "
 
-// Why says in words why winner stands before loser, which Compare puts behind it.
+// Why returns a text that says why winner comes before loser in the order of Compare.
 func Why(winner, loser *ir.Rule) string {
 	first, second := parting(winner, loser)
 	for i, order := range criteria(first, second) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Named is how many items a message names.
+// Named is the most items that a message lists.
 const Named = 5
 
-// Several joins the items of a message, the first of many.
+// Several joins the items of a message, at most the first Named.
 func Several[T any](items []T) string {
 	var out []string
 	for _, item := range items[:min(len(items), Named)] {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// ControllerName is gatefold's name in GatewayClasses and route statuses.
+// ControllerName is gatefold's controller name in GatewayClasses and route statuses.
 const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
 // condition builds one condition: bad is a reason against it, else it holds for
@@ -27,13 +27,13 @@ func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verd
 	return c
 }
 
-// ClassAccepted is a GatewayClass's Accepted.
+// ClassAccepted returns a GatewayClass's condition Accepted.
 func ClassAccepted(generation int64, bad manifest.Verdict[gwv1.GatewayClassConditionReason]) metav1.Condition {
 	return condition(gwv1.GatewayClassConditionStatusAccepted, generation, gwv1.GatewayClassReasonAccepted, bad)
 }
 
-// GatewayAccepted is a Gateway's Accepted: it holds when at least one listener
-// can serve, of its own or of a ListenerSet.
+// GatewayAccepted returns a Gateway's condition Accepted: it is True if at least one listener
+// can be served, its own or a ListenerSet's.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
 	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // which is a reason of Programmed alone
@@ -64,8 +64,8 @@ func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	return sound, unsound
 }
 
-// GatewayProgrammed is a Gateway's Programmed as far as translation can know
-// it: what Envoy says is joined by server.
+// GatewayProgrammed returns a Gateway's condition Programmed as far as translation knows it;
+// the server adds Envoy's answer.
 func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	switch {
 	case g.Unusable.Reason == gwv1.GatewayReasonAddressNotAssigned:
@@ -95,9 +95,9 @@ func pending[T ~string](kind T, generation int64) metav1.Condition {
 	}
 }
 
-// ListenerConditions are the conditions of one listener. It is accepted when it
-// leads to anything in Envoy: a conflict is a reason against that, and so is a
-// port that another Gateway holds (Gateway API, ListenerConditionAccepted).
+// ListenerConditions returns the conditions of one listener. It is accepted if it is configured
+// in Envoy: a conflict prevents that, and so does a port that another Gateway has (Gateway API,
+// ListenerConditionAccepted).
 func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	conflicted := condition(gwv1.ListenerConditionConflicted, generation, gwv1.ListenerReasonNoConflicts, l.Conflicted)
 	conflicted.Status = metav1.ConditionFalse
@@ -112,8 +112,8 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 	}
 }
 
-// ListenerConditionClosed is a condition of gatefold's own. It is there, and True, while
-// every route of the listener answers 500 because of a policy.
+// ListenerConditionClosed is a condition of gatefold's own. It exists, and is True, while every
+// route of the listener answers 500 because of a policy.
 const ListenerConditionClosed gwv1.ListenerConditionType = "gatefold.io/ClosedByPolicy"
 
 // ListenerClosed returns that condition. why names the policy and what is wrong with it.
@@ -124,8 +124,8 @@ func ListenerClosed(generation int64, why string) metav1.Condition {
 	}
 }
 
-// InvalidListenerConditions are those of a listener that the schema refused, or its
-// Gateway: whether it conflicts with others, and what it refers to, nobody has looked at.
+// InvalidListenerConditions returns the conditions of an invalid listener, or of a listener in
+// an invalid Gateway. Its conflicts and references were not checked.
 func InvalidListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	return []metav1.Condition{listenerAccepted(l, generation), listenerProgrammed(l, generation)}
 }
@@ -156,25 +156,24 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	return programmed(gwv1.ListenerConditionProgrammed, generation, bad.Reason, bad.Message)
 }
 
-// RouteAccepted is a route's Accepted for one parent. A message without a reason
-// against it tells of ways to the parent that do not lead to the route.
+// RouteAccepted returns a route's condition Accepted for one parent. A message without a reason
+// names rules of the parent that do not lead to the route.
 func RouteAccepted(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
 	c.Message = verdict.Message
 	return c
 }
 
-// RouteResolvedRefs is a route's ResolvedRefs for one parent. A message without
-// a reason against it tells of routes that it hands nothing to.
+// RouteResolvedRefs returns a route's condition ResolvedRefs for one parent. A message without
+// a reason names routes to which it delegates nothing.
 func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, verdict)
 	c.Message = verdict.Message
 	return c
 }
 
-// RoutePartiallyInvalid says that some rules of a route are not served as
-// written: what names them. The Gateway API wants the message to
-// begin with these words.
+// RoutePartiallyInvalid returns the condition for a route with rules that are not served as
+// written; what names them. The Gateway API requires that the message begins with these words.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,

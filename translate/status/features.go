@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Features are what a GatewayClass of ours says to support (docs/design/status.md),
-// sorted. Those of filters, timeouts and retry are in the rows of package route. A feature is
-// here when a case proves it.
+// Features returns the sorted supportedFeatures of a GatewayClass (docs/design/status.md).
+// Those of filters, timeouts and retry are in the rows of package route. A feature is listed
+// only if a case proves it.
 func Features() []gwv1.SupportedFeature {
 	names := append(route.Features(), []features.FeatureName{
 		features.SupportBackendTLSPolicy,

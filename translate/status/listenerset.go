@@ -15,9 +15,9 @@ import (
 // ListenerSet's Programmed and has no constant for.
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
-// SetAccepted is a ListenerSet's Accepted: it holds when its Gateway takes it and at
-// least one of its listeners can serve. in is its part of that Gateway, nil when
-// there is none.
+// SetAccepted returns a ListenerSet's condition Accepted: it is True if its Gateway accepts it
+// and at least one of its listeners can be served. in is its part of that Gateway, nil if there
+// is none.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, served := setRefusal(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
@@ -27,7 +27,7 @@ func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	return c
 }
 
-// SetProgrammed is a ListenerSet's Programmed as far as translation can know it.
+// SetProgrammed returns a ListenerSet's condition Programmed as far as translation knows it.
 func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, _ := setRefusal(set, in)
 	switch {

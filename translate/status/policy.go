@@ -12,25 +12,24 @@ import (
 // API's.
 const policyReasonValid gwv1.PolicyConditionReason = "Valid"
 
-// PolicyAncestor is what a policy's status says for one ancestor.
+// PolicyAncestor returns the entry of a policy's status for one ancestor.
 func PolicyAncestor(ref gwv1.ParentReference, conditions ...metav1.Condition) gwv1.PolicyAncestorStatus {
 	return gwv1.PolicyAncestorStatus{AncestorRef: ref, ControllerName: ControllerName, Conditions: conditions}
 }
 
-// PolicyAccepted is a policy's Accepted for one ancestor.
+// PolicyAccepted returns a policy's condition Accepted for one ancestor.
 func PolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
 }
 
-// ExtensionAccepted is a GatewayExtension's Accepted, with kgateway's reasons: it
-// holds when policies can use it.
+// ExtensionAccepted returns a GatewayExtension's condition Accepted, with kgateway's reasons:
+// it is True if policies can use it.
 func ExtensionAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 
-// PolicyAttached is a policy's Attached (kgateway's condition) for one Gateway: it
-// holds unless others
-// have set every field of the policy.
+// PolicyAttached returns a policy's condition Attached (kgateway's) for one Gateway: it is True
+// unless other policies have set every field.
 func PolicyAttached(generation int64, fate policy.Fate) metav1.Condition {
 	c := metav1.Condition{Type: "Attached", Status: metav1.ConditionTrue, ObservedGeneration: generation}
 	switch fate {

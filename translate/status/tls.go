@@ -8,21 +8,21 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// TLSPolicyAccepted is a BackendTLSPolicy's Accepted for one ancestor.
+// TLSPolicyAccepted returns a BackendTLSPolicy's condition Accepted for one ancestor.
 func TLSPolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 
-// TLSPolicyResolvedRefs is a BackendTLSPolicy's ResolvedRefs: it holds when all of its
-// authorities can be used.
+// TLSPolicyResolvedRefs returns a BackendTLSPolicy's condition ResolvedRefs: it is True if all
+// of its CA certificates can be used.
 func TLSPolicyResolvedRefs(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.BackendTLSPolicyConditionResolvedRefs, generation, gwv1.BackendTLSPolicyReasonResolvedRefs, bad)
 }
 
-// GatewayTLS are the conditions that a Gateway has by its spec.tls alone: of
-// InsecureFrontendValidationMode, while it lets clients in who do not prove who they are,
-// and of ResolvedRefs, while it has a certificate for backends to name. Its listeners
-// have a ResolvedRefs of their own, which is told along.
+// GatewayTLS returns the conditions that depend only on a Gateway's spec.tls:
+// InsecureFrontendValidationMode, while it accepts clients without a valid certificate, and
+// ResolvedRefs, while it has a certificate to show to backends. The ResolvedRefs of its
+// listeners is included in the message.
 func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	var out []metav1.Condition
 	if g.Insecure {

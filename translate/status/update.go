@@ -10,8 +10,8 @@ import (
 type Update struct {
 	Key        manifest.Key
 	Generation int64
-	// Gateway is "namespace/name" of that whose Envoys decide whether it is programmed;
-	// "" for none.
+	// Gateway is the "namespace/name" of the Gateway whose Envoys decide whether the object is
+	// programmed; "" for none.
 	Gateway string
 	// Envoy names the Envoy listener that serves each listener of the object.
 	Envoy map[string]string

@@ -66,8 +66,8 @@ func refused(rule *ir.Rule, err error) manifest.Problem {
 // RejectedCode is the code of the problems of Rejected.
 const RejectedCode = "RejectedByEnvoy"
 
-// Rejected returns the problem of a rule that an Envoy rejected, in its words; match is true if
-// it rejects the match whatever the answer, so that there is no place for one.
+// Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. match is
+// true if Envoy rejects the match whatever the action, so that the rule is left out.
 func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
 	c := checker{rule: rule}
 	does := "it answers 500"

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtension returns what Envoy would reject of a GatewayExtension by itself;
-// problems name its fields.
+// CheckExtension returns what Envoy would reject in a GatewayExtension; problems name its
+// fields.
 func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	use := ir.ExtensionUse{Extension: e}

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtras returns what Envoy would reject of a policy by itself; problems name
-// fields of the policy. Policies that pass may be merged: that makes nothing new.
+// CheckExtras returns what Envoy would reject in a policy; problems name its fields. Policies
+// that pass may be merged without another check.
 func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	for _, f := range fields() {

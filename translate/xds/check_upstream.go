@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckUpstream returns what Envoy would reject of a policy for backends; problems
-// name fields of the policy. That a check by gRPC needs a backend that speaks
-// HTTP/2 is not of the policy alone: package backend looks at it.
+// CheckUpstream returns what Envoy would reject in a policy for backends; problems name its
+// fields. Whether the backend speaks HTTP/2, which a gRPC health check needs, is checked by
+// package backend.
 func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {

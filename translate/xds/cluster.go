@@ -29,9 +29,8 @@ const (
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
 
-// Cluster makes the resource of one backend: endpoints inline, by DNS, or by
-// EDS over the same stream (then Assignment holds them). Static endpoints have
-// to be IP addresses.
+// Cluster returns the resource of one backend. Its endpoints are inline, found by DNS, or by
+// EDS over the same stream (see Assignment). Static endpoints must be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
 	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }
@@ -69,8 +68,8 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	return cluster
 }
 
-// Assignment makes the endpoints of an EDS cluster, a resource of the cluster's
-// name; ok is false for every other kind of discovery.
+// Assignment returns the endpoints of an EDS cluster, a resource with the cluster's name; ok is
+// false for every other kind of discovery.
 func Assignment(c *ir.Cluster) (resource Resource, ok bool) {
 	if c.Discovery != ir.EDS {
 		return Resource{}, false

@@ -30,15 +30,15 @@ const (
 	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
 )
 
-// Leaf is one entry of a compiled virtual host: the routes for the paths that begin
-// with its key, and with no longer one.
+// Leaf is one entry of a compiled virtual host: the routes for the paths that begin with its
+// key, and with no longer key.
 type Leaf struct {
 	body []byte
 	sum  Sum
 }
 
-// NewLeaf encodes an entry. routes are encodings from Route in the order in which they
-// are tried: where none of them matches, the answer is 404, whatever shorter keys have.
+// NewLeaf encodes an entry. routes are encodings from Route in the order in which Envoy tries
+// them. If none matches, the answer is 404: Envoy does not try shorter keys.
 func NewLeaf(key string, routes [][]byte) *Leaf {
 	list := appendRepeated(nil, routeListRoutes, routes)
 	config := append(text(anyTypeURL, routeListURL), wrap(anyValue, list)...)
@@ -48,8 +48,8 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost is VirtualHost with the routes in leaves, of which each has a key of its
-// own: Envoy goes by the longest key that the request's path begins with.
+// CompiledHost is VirtualHost with the routes in leaves with different keys: Envoy uses the
+// longest key that the request's path begins with.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

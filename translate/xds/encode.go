@@ -16,23 +16,23 @@ const (
 	routeConfigurationVirtualHosts protowire.Number = 2
 )
 
-// Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts, so that
-// those that an edit left alone are neither copied nor hashed before the table is joined.
+// Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts: parts that an edit
+// does not change are not copied or hashed until the table is joined.
 type Host struct {
 	parts [][]byte
 	sum   Sum
 }
 
-// HostOf makes a Host of an encoded message.
+// HostOf returns a Host of an encoded message.
 func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(body)} }
 
-// Same reports whether both are the same bytes.
+// Same reports whether both have the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
 
-// Bytes joins the parts to the message.
+// Bytes returns the whole message.
 func (h Host) Bytes() []byte { return slices.Concat(h.parts...) }
 
-// Len is the size of the message in bytes.
+// Len returns the size of the message in bytes.
 func (h Host) Len() (size int) {
 	for _, part := range h.parts {
 		size += len(part)
@@ -40,13 +40,11 @@ func (h Host) Len() (size int) {
 	return size
 }
 
-// VirtualHost encodes the virtual host of one domain, such
-// as "shop.example.com", "*.example.com" or "*". routes are encodings from
-// Route in the order in which they are tried; none at all is a domain that
-// answers 404. extras hold for every route that does not replace them; nil is
-// none, and of them the host takes what HeldByHost names. Only the frame is
-// encoded here: the routes are copied, so that an edit of one route encodes one
-// route.
+// VirtualHost encodes the virtual host of one domain, such as "shop.example.com",
+// "*.example.com" or "*". routes are encodings from Route in the order in which Envoy tries
+// them; without routes the domain answers 404. extras apply to every route that does not
+// replace them, or are nil; the host uses only fields with HeldByHost. Only the frame is
+// encoded here: the routes are copied, so that an edit of one route encodes one route.
 func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }
@@ -56,10 +54,9 @@ func hostFrame(domain string, extras *ir.Extras) []byte {
 	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, hostName)})
 }
 
-// RouteConfiguration joins virtual hosts to the resource of that
-// name. Hosts are compared without their port and clusters are
-// not validated: their removal must never reject a table. The version is made of the
-// sums of the parts.
+// RouteConfiguration joins virtual hosts to a resource with that name. Envoy compares hosts
+// without their port, and does not validate clusters, so that removing a cluster never rejects
+// a table. The version is computed from the hashes of the parts.
 func RouteConfiguration(name string, hosts []Host) Resource {
 	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
 	size := len(head) + len(tail)
@@ -86,9 +83,8 @@ func routeSettings() *routev3.RouteConfiguration {
 	}
 }
 
-// Misdirected encodes a virtual host that answers 421: the host is another
-// listener's, and the client should ask for it over a connection of its own (RFC
-// 9110, section 15.5.20).
+// Misdirected encodes a virtual host that answers 421: the host belongs to another listener,
+// and the client should use another connection for it (RFC 9110, section 15.5.20).
 func Misdirected(domain string) Host {
 	return HostOf(marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, Routes: []*routev3.Route{{
 		Name:   "misdirected",

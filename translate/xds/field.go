@@ -50,8 +50,8 @@ var fields = sync.OnceValue(func() []field {
 	}
 })
 
-// HeldByHost reports whether a virtual host can hold a field of its policies for
-// all of its routes. The other fields are those of a route's action.
+// HeldByHost reports whether a virtual host can have a field of its policies for all of its
+// routes. The other fields are in a route's action.
 func HeldByHost(name ir.Field) bool {
 	for _, f := range fields() {
 		if f.name == name {

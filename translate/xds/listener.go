@@ -31,9 +31,9 @@ const (
 	connectionWindowSize = 1 << 20
 )
 
-// Listener makes the resource of one port (docs/design/gateways.md). Routes come by RDS
-// and certificates by SDS on the same stream, so that an edit of a route and a new
-// certificate never touch it.
+// Listener returns the resource of one port (docs/design/gateways.md). Routes come by RDS and
+// certificates by SDS on the same stream, so that an edit of a route and a new certificate
+// never change it.
 func Listener(port *ir.Port) Resource {
 	if port.UDP {
 		return newResource(ListenerType, port.Name, marshal(udpListener(port)))

@@ -1,8 +1,8 @@
 package xds
 
-// NoCluster is the cluster of a backend that could not be resolved. It is
-// never defined, so that its share of the traffic is answered with 500 (Gateway
-// API, HTTPRouteRule.backendRefs). The slash keeps it apart from real names.
+// NoCluster is the cluster of a backend that could not be resolved. It is never defined, so
+// that its share of the traffic is answered with 500 (Gateway API, HTTPRouteRule.backendRefs).
+// The slash distinguishes it from real names.
 const NoCluster = "gatefold/unresolved"
 
 // The metadata of a route that is closed names the object for which it is: the access log

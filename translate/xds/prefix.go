@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Prefix returns what the path of every request begins with that Route's match takes, as
-// the request names it, with its query: "/foo" for a prefix /foo, which takes "/foo?x" as
-// well; "" where nothing is sure. It is the other face of routeMatch.
+// Prefix returns a prefix of the path, with its query, of every request that Route's match
+// accepts: "/foo" for a prefix /foo, which also accepts "/foo?x"; "" if none is certain. It
+// must agree with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -21,8 +21,8 @@ func Prefix(match *ir.Match) string {
 	return prefix
 }
 
-// Covers reports whether a match surely takes every request whose path begins with key: it
-// has no condition but a prefix that ends a segment within key.
+// Covers reports whether a match certainly accepts every request whose path begins with key:
+// its only condition is a prefix that ends a segment within key.
 func Covers(match *ir.Match, key string) bool {
 	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
 		len(match.Hosts)+len(match.Headers)+len(match.Query) > 0 {
@@ -32,8 +32,8 @@ func Covers(match *ir.Match, key string) bool {
 	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // where the path ends
 }
 
-// Counts reports whether an action counts its requests in the Envoy route itself: repeated,
-// the route would count each part of them alone.
+// Counts reports whether an action counts its requests in the Envoy route itself: each copy of
+// the route would count its part of them separately.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
 // regexPrefix returns the text that everything begins with that a regular expression

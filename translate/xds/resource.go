@@ -2,15 +2,14 @@
 // versions, stable names.
 package xds
 
-// Resource is one encoded xDS resource. It is never changed after it was handed
-// out, so that every stream can share its bytes.
+// Resource is one encoded xDS resource. It is immutable, so that all streams share its bytes.
 type Resource struct {
 	// Type is the type URL, such as RouteType.
 	Type string
-	// Name is the resource's name on the wire.
+	// Name is the resource's name in xDS.
 	Name string
-	// Version is the hex hash of Body: equal content has an equal version on
-	// every replica and after every restart.
+	// Version is the hash of Body in hex: equal content has an equal version on every replica
+	// and after every restart.
 	Version string
 	// Body is the serialized message that goes into Any.value.
 	Body []byte
@@ -22,6 +21,6 @@ type Update struct {
 	Gateway string
 	Type    string
 	Name    string
-	// Resource is nil when the Gateway does not use it any more.
+	// Resource is nil if the Gateway no longer uses it.
 	Resource *Resource
 }

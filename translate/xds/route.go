@@ -12,9 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Route encodes a rule as one envoy.config.route.v3.Route, named as the rule.
-// A rule that Envoy would refuse gives its problems and no bytes: serve Closed
-// in its place. Equal rules give equal bytes.
+// Route encodes a rule as one envoy.config.route.v3.Route with the rule's name. For a rule that
+// Envoy would reject it returns problems and no bytes: use Closed instead. Equal rules have
+// equal bytes.
 func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	if problems := check(rule); len(problems) > 0 {
 		return nil, problems
@@ -26,9 +26,9 @@ func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	return marshal(route), nil
 }
 
-// Closed is what stands for a rule that Envoy would refuse: the same place and
-// match, answered with 500, or 503 for a GRPCRoute. When Route refuses that as well, the match itself
-// is at fault and the rule has to be left out.
+// Closed encodes the replacement of a rule that Envoy would reject: the same place and match,
+// answered with 500, or 503 for a GRPCRoute. If Envoy would reject that as well, the match
+// itself is wrong and the rule must be left out.
 func Closed(rule *ir.Rule) *ir.Rule {
 	closed := *rule
 	closed.Action = ir.Action{Respond: &ir.Respond{Status: rule.Match.Path.Unresolved()}}

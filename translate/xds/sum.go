@@ -6,7 +6,7 @@ import (
 	"hash"
 )
 
-// Sum stands for encoded content: equal sums, equal content. It is the first 16 bytes
+// Sum is the hash of encoded content: equal sums mean equal content. It is the first 16 bytes
 // of a SHA-256.
 type Sum [16]byte
 

@@ -20,8 +20,8 @@ const (
 	routeNameField     protowire.Number = 14
 )
 
-// Part names a part of a RouteConfiguration that Envoy can reject by itself: the route of a
-// virtual host or, with no Route, the host without its routes.
+// Part names a part of a RouteConfiguration that Envoy can reject: the route of a virtual host
+// or, with no Route, the host without its routes.
 type Part struct{ Host, Route string }
 
 func (p Part) String() string {
@@ -37,13 +37,13 @@ type Piece struct {
 	Body []byte
 }
 
-// Sum tells forms of a part apart.
+// Sum returns a hash of the part's encoding.
 func (p Piece) Sum() [sha256.Size]byte { return sha256.Sum256(p.Body) }
 
-// Fault is a form of a part that an Envoy rejects.
+// Fault is a part, with its encoding, that an Envoy rejects.
 type Fault struct {
 	Sum [sha256.Size]byte
-	// Match reports that the Envoy rejects the part also when it answers 500.
+	// Match is true if the Envoy rejects the part even when it answers 500.
 	Match bool
 }
 
@@ -56,8 +56,8 @@ type host struct {
 	matcher       []byte
 }
 
-// Pieces returns the parts of a RouteConfiguration of RouteConfiguration's making: each host, and
-// then its routes. A route that is in several leaves of a compiled host is there once.
+// Pieces returns the parts of a table that the function RouteConfiguration made: each host,
+// followed by its routes. A route that is in several leaves of a compiled host is listed once.
 func Pieces(table []byte) (all []Piece) {
 	eachHost(table, func(h host) {
 		name := string(h.name)
@@ -166,10 +166,10 @@ func nameOf(route []byte) (name string) {
 	return name
 }
 
-// Without returns a table in which faulty parts answer 500, or are left out where their match is
-// at fault; found are those that the table has in that form. A leaf that ends with a route that is
-// left out answers 404 behind it, which is no loss: such a route takes all that comes to the leaf
-// by its path alone, and Envoy takes any path that check took.
+// Without returns a table in which faulty parts answer 500, or are left out if their match is
+// faulty; found are the faults that the table has. A leaf whose last route is left out answers
+// 404 instead. Nothing is lost: such a route matches all requests of the leaf by its path
+// alone, and Envoy accepts any path that check accepted.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -249,12 +249,12 @@ func answers500() *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: http.StatusInternalServerError}}
 }
 
-// ProbeMark is in Envoy's words about the last route of a Probe.
+// ProbeMark occurs in Envoy's message about the last route of a Probe.
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a table with some parts, and at its end a route that no Envoy takes. Envoy reads a
-// table from its beginning and tells of the first fault. So its words have ProbeMark when it takes
-// all of the parts, and others when it does not; what it serves stays in any case.
+// Probe returns a table with some parts, and at its end a route that no Envoy accepts. Envoy
+// reads a table from its beginning and reports the first fault: its message has ProbeMark if
+// and only if it accepts all of the parts. What it serves does not change in either case.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

@@ -12,7 +12,7 @@ import (
 // tlsSocket is the name of the transport socket of TLS, on both sides.
 const tlsSocket = "envoy.transport_sockets.tls"
 
-// Secret makes the resource of a certificate and its key.
+// Secret returns the resource of a certificate and its key.
 func Secret(name string, pair *keypair.Pair) Resource {
 	return newResource(SecretType, name, marshal(&tlsv3.Secret{
 		Name: name,
@@ -27,17 +27,17 @@ func inline(content []byte) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: content}}
 }
 
-// Trust makes the resource of certificates of authorities. Who uses it adds what else
-// it demands of a certificate, so that one resource serves all of them, and new
-// authorities touch neither listeners nor clusters.
+// Trust returns the resource of CA certificates. Listeners and clusters that use it add their
+// own conditions, so that one resource serves all of them, and new CA certificates change
+// neither.
 func Trust(name string, bundle *keypair.Bundle) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{TrustedCa: inline(bundle.PEM())})
 }
 
-// SystemTrust is Trust for a file that Envoy reads, now and when it is replaced. It
-// is a secret, too: an Envoy without the file takes the clusters that use it, and sends
-// them nothing, where it would refuse a cluster that names the file and go on in clear
-// text.
+// SystemTrust is Trust for a file that Envoy reads, and reads again when it is replaced. It is
+// a secret because an Envoy without the file then keeps the clusters that use it, and sends
+// them nothing. If the cluster named the file, Envoy would reject the cluster and continue in
+// clear text.
 func SystemTrust(name, file string) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{
 		TrustedCa:        &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: file}},
