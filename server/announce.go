@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -17,8 +19,12 @@ import (
 )
 
 // announcements are what the log was told of verdicts, so that each turn is one line. It is
-// guarded by Server.mu but for the queue.
+// guarded by lock but for the queue.
 type announcements struct {
+	log    zerolog.Logger
+	board  *board.Board
+	folder admin.Folder // nil where there is none
+
 	infra   map[string]*ir.Infra           // by Gateway
 	serving map[string]string              // the addresses that were told, by Gateway
 	unbound map[string]map[string]struct{} // the Envoy listeners that were told, by Gateway
@@ -28,8 +34,9 @@ type announcements struct {
 // maxUnboundQueue bounds the queue. What does not fit is told without its place.
 const maxUnboundQueue = 256
 
-func newAnnouncements() announcements {
-	return announcements{
+func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
+	return &announcements{
+		log: log, board: shown, folder: folder,
 		infra: map[string]*ir.Infra{}, serving: map[string]string{}, unbound: map[string]map[string]struct{}{},
 		queue: make(chan unboundListener, maxUnboundQueue),
 	}
@@ -54,18 +61,18 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 
 // announce logs what is new of a verdict: that requests are answered, and where; and each
 // listener that cannot be bound, or can again.
-func (s *Server) announce(gateway string, v board.Verdict) {
-	told := s.announced.unbound[gateway]
+func (a *announcements) announce(gateway string, v board.Verdict) {
+	told := a.unbound[gateway]
 	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {
 		if _, known := told[listener]; known || v.Unbound[listener] == "" {
 			continue
 		}
 		if told == nil {
 			told = map[string]struct{}{}
-			s.announced.unbound[gateway] = told
+			a.unbound[gateway] = told
 		}
 		told[listener] = struct{}{}
-		s.enqueue(unboundListener{gateway, v.Unbound[listener], s.board.PortOf(gateway, listener)})
+		a.enqueue(unboundListener{gateway, v.Unbound[listener], a.board.PortOf(gateway, listener)})
 	}
 	if v.Status != metav1.ConditionTrue {
 		return
@@ -73,13 +80,13 @@ func (s *Server) announce(gateway string, v board.Verdict) {
 	for _, listener := range slices.Sorted(maps.Keys(told)) {
 		if _, still := v.Unbound[listener]; !still {
 			delete(told, listener)
-			s.log.Info().Str("gateway", gateway).Str("listener", listener).Msg("the listener is bound now, and serves")
+			a.log.Info().Str("gateway", gateway).Str("listener", listener).Msg("the listener is bound now, and serves")
 		}
 	}
-	where := s.announced.listens(gateway)
-	if where != "" && len(v.Unbound) == 0 && s.announced.serving[gateway] != where {
-		s.announced.serving[gateway] = where
-		s.log.Info().Str("gateway", gateway).Str("listens", where).Msg("Envoy serves the Gateway")
+	where := a.listens(gateway)
+	if where != "" && len(v.Unbound) == 0 && a.serving[gateway] != where {
+		a.serving[gateway] = where
+		a.log.Info().Str("gateway", gateway).Str("listens", where).Msg("Envoy serves the Gateway")
 	}
 }
 
@@ -104,35 +111,35 @@ func (a *announcements) listens(gateway string) string {
 	return strings.Join(all, ", ")
 }
 
-func (s *Server) enqueue(u unboundListener) {
+func (a *announcements) enqueue(u unboundListener) {
 	select {
-	case s.announced.queue <- u:
+	case a.queue <- u:
 	default:
-		s.logUnbound(u, store.Place{})
+		a.logUnbound(u, store.Place{})
 	}
 }
 
 // tellBinds logs listeners that cannot be bound, with the place of their ports, until ctx
 // ends. To find places may take as long as a load, which no stream waits for.
-func (s *Server) tellBinds(ctx context.Context) {
+func (a *announcements) tellBinds(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case u := <-s.announced.queue:
+		case u := <-a.queue:
 			var place store.Place
-			if s.options.Folder != nil && !u.port.Object.IsZero() {
-				place = s.options.Folder.Places([]manifest.Field{u.port})[0]
+			if a.folder != nil && !u.port.Object.IsZero() {
+				place = a.folder.Places([]manifest.Field{u.port})[0]
 			}
-			s.logUnbound(u, place)
+			a.logUnbound(u, place)
 		}
 	}
 }
 
-func (s *Server) logUnbound(u unboundListener, place store.Place) {
+func (a *announcements) logUnbound(u unboundListener, place store.Place) {
 	field := strings.TrimPrefix(u.port.Path, "spec.")
 	if place.Line > 0 {
 		field += fmt.Sprintf(" (%s:%d:%d)", place.File, place.Line, place.Column)
 	}
-	s.log.Error().Str("gateway", u.gateway).Stringer("object", u.port.Object).Msg(u.words + "; " + board.BindRemedy(u.words, field))
+	a.log.Error().Str("gateway", u.gateway).Stringer("object", u.port.Object).Msg(u.words + "; " + board.BindRemedy(u.words, field))
 }

@@ -68,8 +68,8 @@ func (l *ledger) dump() admin.TypeState {
 // Transport implements admin.Envoys.
 func (s envoyPages) Transport() (page admin.Transport) {
 	page.RejectedClients = s.refused.list(time.Now())
-	if s.keeper != nil {
-		state := s.keeper.State()
+	if s.transport.keeper != nil {
+		state := s.transport.keeper.State()
 		page.TLS = &admin.TLS{Expires: state.NotAfter.UTC(), Problem: state.Problem, Changed: state.Changed.UTC()}
 	}
 	return page
@@ -109,9 +109,9 @@ func (s envoyPages) socket() string {
 
 // Supervised implements admin.Envoys.
 func (s envoyPages) Supervised() (all []envoyhost.State) {
-	s.locked(func() { all = s.supervisedList })
+	s.locked(func() { all = s.verdicts.supervisedList })
 	return all
 }
 
 // Forgive implements admin.Envoys.
-func (s envoyPages) Forgive() { s.forgive() }
+func (s envoyPages) Forgive() { s.quarantine.forgive() }

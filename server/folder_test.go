@@ -51,3 +51,6 @@ func (f askedFolder) Busy() admin.Busy {
 func (s *Server) adminPages(address net.Addr) http.Handler {
 	return admin.NewHandler(s.adminOptions(), address)
 }
+
+// at is the session of a stream.
+func (s *Server) at(st *stream) session { return session{s.core, st} }

@@ -14,7 +14,7 @@ import (
 
 // forms is what streams make of a table when it is rejected: most often a thousand Envoys say the
 // same of the same table at the same time. Each form is made when a stream needs it, without
-// Server.mu, is one for all that do at that time, and goes with the last of them.
+// the lock, is one for all that do at that time, and goes with the last of them.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]

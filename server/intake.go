@@ -29,6 +29,7 @@ import (
 // its request has come, and of however many such clients there are, nobody waits for a
 // turn longer than longest.
 type intake struct {
+	stopping <-chan struct{}
 	loaded   chan struct{} // closed by the first Publish
 	arriving turns
 	decoding turns
@@ -54,9 +55,10 @@ const (
 	streamWindow, connWindow = 64 << 10, 1 << 20
 )
 
-func newIntake() *intake {
+func newIntake(stopping <-chan struct{}) *intake {
 	return &intake{
-		loaded: make(chan struct{}), longest: longestWait,
+		stopping: stopping,
+		loaded:   make(chan struct{}), longest: longestWait,
 		arriving: make(turns, maxArriving), decoding: make(turns, min(maxDecoding, runtime.GOMAXPROCS(0))),
 	}
 }
@@ -82,10 +84,10 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan t
 // begin waits until a stream may be read from. The turn ends with done, which is called
 // when the first request is booked, or the stream ends; or after a time, unless arrived
 // was called, as it is when that request has come.
-func (s *Server) begin(ctx context.Context) (arrived, done func(), err error) {
-	s.intake.waiting.Add(1)
-	read := sync.OnceFunc(func() { s.intake.waiting.Add(-1) })
-	turn, err := s.turn(ctx)
+func (i *intake) begin(ctx context.Context) (arrived, done func(), err error) {
+	i.waiting.Add(1)
+	read := sync.OnceFunc(func() { i.waiting.Add(-1) })
+	turn, err := i.turn(ctx)
 	if err != nil {
 		read()
 		return nil, nil, err
@@ -95,27 +97,27 @@ func (s *Server) begin(ctx context.Context) (arrived, done func(), err error) {
 }
 
 // turn waits for the first load, and then for the turn of a first request.
-func (s *Server) turn(ctx context.Context) (done func(), err error) {
+func (i *intake) turn(ctx context.Context) (done func(), err error) {
 	select {
-	case <-s.intake.loaded:
+	case <-i.loaded:
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
-	case <-s.stopping:
+	case <-i.stopping:
 		return nil, errStopping
 	}
-	longest := time.NewTimer(s.intake.longest)
+	longest := time.NewTimer(i.longest)
 	defer longest.Stop()
-	return s.intake.arriving.take(ctx, s.stopping, longest.C)
+	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
 // message is a request as it came.
 type message struct{ mem.BufferSlice }
 
 // read decodes a message and books it.
-func (s *Server) read(wire wire, m message, book func(*deltaRequest) error) error {
+func (i *intake) read(wire wire, m message, book func(*deltaRequest) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {
-		done, err := s.intake.decoding.take(wire.Context(), s.stopping, nil)
+		done, err := i.decoding.take(wire.Context(), i.stopping, nil)
 		if err != nil {
 			return err
 		}

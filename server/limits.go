@@ -34,9 +34,15 @@ const (
 	maxStreams = 5000
 )
 
+// clients are what clients use of the limits that they share. It is guarded by lock.
+type clients struct {
+	streams   map[string]int // by client
+	strangers int            // the names that their Gateways do not have
+}
+
 // usage is what a stream uses of its limits.
 type usage struct {
-	strangers int       // as counted in Server.strangers
+	strangers int       // as counted in clients.strangers
 	spent     float64   // requests that are not forgotten yet
 	at        time.Time // of spent
 	early     int       // names of stream.early
@@ -82,12 +88,12 @@ func (l *ledger) dropUnknown(name string) {
 
 // countStrangers counts the stream's names that its Gateway does not have. The error says
 // that there are too many.
-func (s *Server) countStrangers(st *stream) error {
+func (c *clients) countStrangers(st *stream) error {
 	now := 0
 	for _, l := range st.ledgers {
 		now += l.strangers
 	}
-	s.strangers += now - st.usage.strangers
+	c.strangers += now - st.usage.strangers
 	grew := now > st.usage.strangers
 	st.usage.strangers = now
 	switch {
@@ -95,7 +101,7 @@ func (s *Server) countStrangers(st *stream) error {
 		return nil
 	case now > maxStrangers:
 		return status.Errorf(codes.ResourceExhausted, "more than %d names that the Gateway does not have", maxStrangers)
-	case s.strangers > maxAllStrangers:
+	case c.strangers > maxAllStrangers:
 		return status.Errorf(codes.ResourceExhausted, "with all other clients more than %d names that the Gateways do not have", maxAllStrangers)
 	}
 	return nil
@@ -114,9 +120,9 @@ func (st *stream) keep(request *deltaRequest) error {
 }
 
 // overLimit books that a stream ends because of err, and returns err.
-func (s *Server) overLimit(st *stream, err error) error {
+func (l *refusals) overLimit(st *stream, err error) error {
 	if err != nil {
-		s.refused.refuse("limit", admin.RejectedClient{
+		l.refuse("limit", admin.RejectedClient{
 			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: hostOf(st.address), Reason: status.Convert(err).Message(),
 		})
 	}
@@ -128,18 +134,18 @@ func (st *stream) client() string { return cmp.Or(st.identity, hostOf(st.address
 
 // admitStream counts a stream of its client. It is called under the lock; the error says
 // that the client has too many.
-func (s *Server) admitStream(st *stream) error {
-	if s.clients[st.client()] >= maxStreams {
+func (c *clients) admitStream(st *stream) error {
+	if c.streams[st.client()] >= maxStreams {
 		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)
 	}
-	s.clients[st.client()]++
+	c.streams[st.client()]++
 	return nil
 }
 
 // release counts a stream that leaves no longer. It is called under the lock.
-func (s *Server) release(st *stream) {
-	s.strangers -= st.usage.strangers
-	if s.clients[st.client()]--; s.clients[st.client()] <= 0 {
-		delete(s.clients, st.client())
+func (c *clients) release(st *stream) {
+	c.strangers -= st.usage.strangers
+	if c.streams[st.client()]--; c.streams[st.client()] <= 0 {
+		delete(c.streams, st.client())
 	}
 }

@@ -39,7 +39,7 @@ func stray(t *testing.T, s *Server, names int) *line {
 		requests = append(requests, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(at, min(bulk-1, names-at))})
 	}
 	for _, request := range requests {
-		if err := s.handle(l.stream, request); err != nil {
+		if err := s.at(l.stream).handle(request); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestForgettingNamesIsLinear(t *testing.T) {
 		l := stray(t, s, names)
 		gone := namesFrom(0, names)
 		slices.Reverse(gone)
-		if err := s.handle(l.stream, &deltaRequest{TypeUrl: rds, ResourceNamesUnsubscribe: gone}); err != nil {
+		if err := s.at(l.stream).handle(&deltaRequest{TypeUrl: rds, ResourceNamesUnsubscribe: gone}); err != nil {
 			t.Fatal(err)
 		}
 		if left := l.ledgers[rds]; left.names.size+left.strangers+len(left.due.in)+s.strangers > 0 {
@@ -80,7 +80,7 @@ func TestALargeRequestIsBookedInTurns(t *testing.T) {
 	l := stray(t, s, 0)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.handle(l.stream, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, maxStrangers)})
+		ended <- s.at(l.stream).handle(&deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, maxStrangers)})
 	}()
 	var between []int
 	for version := 2; len(ended) == 0; version++ {
@@ -111,10 +111,10 @@ func TestUnansweredResponsesAreBounded(t *testing.T) {
 	l.mute = true
 	requests := append(l.answer, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, 1000*maxFlight)})
 	for _, request := range requests {
-		if err := s.handle(l.stream, request); err != nil {
+		if err := s.at(l.stream).handle(request); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.flush(l.stream, l); err != nil {
+		if _, err := s.at(l.stream).flush(l); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range l.ledgers[cds].flight { // routes wait for the answer to the clusters
@@ -128,7 +128,7 @@ func TestUnansweredResponsesAreBounded(t *testing.T) {
 		for nonce := range l.ledgers[rds].flight {
 			l.stream.book(l.ledgers[rds], nonce, false, "")
 		}
-		if _, err := s.flush(l.stream, l); err != nil {
+		if _, err := s.at(l.stream).flush(l); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func wantLimit(t *testing.T, err error, words string) {
 func TestNamesThatAGatewayDoesNotHaveAreBounded(t *testing.T) {
 	s := serving(t)
 	ask := func(l *line, names []string) error {
-		return s.handle(l.stream, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: names})
+		return s.at(l.stream).handle(&deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: names})
 	}
 	wantLimit(t, ask(stray(t, s, 0), namesFrom(0, maxStrangers+1)), "names that the Gateway does not have")
 	wantLimit(t, ask(stray(t, s, 0), []string{strings.Repeat("x", (maxStrangers+1)*nameUnit)}), "names that the Gateway does not have")
@@ -158,7 +158,7 @@ func TestNamesThatAGatewayDoesNotHaveAreBounded(t *testing.T) {
 	for _, name := range namesFrom(0, maxStrangers+1) {
 		told[name] = "1"
 	}
-	wantLimit(t, s.handle(s.lift(t, &corev3.Node{Cluster: "shop/a"}).stream, &deltaRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{wildcard}, InitialResourceVersions: told}), "names")
+	wantLimit(t, s.at(s.lift(t, &corev3.Node{Cluster: "shop/a"}).stream).handle(&deltaRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{wildcard}, InitialResourceVersions: told}), "names")
 	var all []*line
 	for s.strangers < maxAllStrangers {
 		l := stray(t, s, 0)
@@ -173,7 +173,7 @@ func TestNamesThatAGatewayDoesNotHaveAreBounded(t *testing.T) {
 	}
 	wantLimit(t, ask(late, namesFrom(fewStrangers, 1)), "with all other clients")
 	for _, l := range all {
-		s.leave(l.stream)
+		s.at(l.stream).leave()
 	}
 	if err := ask(late, namesFrom(2*fewStrangers, fewStrangers)); err != nil {
 		t.Errorf("after the others left: %v", err)
@@ -202,7 +202,7 @@ func TestRequestsOfAStreamAreBounded(t *testing.T) {
 	l := stray(t, s, 0)
 	var err error
 	for i := 0; i < 100*requestBurst && err == nil; i++ {
-		err = s.handle(l.stream, &deltaRequest{TypeUrl: []string{cds, "type.googleapis.com/x"}[i%2], ResponseNonce: "stale"})
+		err = s.at(l.stream).handle(&deltaRequest{TypeUrl: []string{cds, "type.googleapis.com/x"}[i%2], ResponseNonce: "stale"})
 	}
 	wantLimit(t, err, "requests a second")
 }
@@ -228,7 +228,7 @@ func TestStreamsOfAClientAreBounded(t *testing.T) {
 	if _, err := open(2); err != nil {
 		t.Errorf("another client: %v", err)
 	}
-	s.leave(last)
+	s.at(last).leave()
 	if _, err := open(1); err != nil {
 		t.Errorf("after one ended: %v", err)
 	}

@@ -12,19 +12,19 @@ import (
 	"syscall"
 )
 
-// listen binds "host:port" or "unix:/path". With localOnly an address that
+// listenAt binds "host:port" or "unix:/path". With localOnly an address that
 // others than this host can reach is refused.
-func (s *Server) listen(ctx context.Context, address string, localOnly bool) (net.Listener, error) {
-	l, err := s.bind(ctx, address, localOnly)
+func listenAt(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
+	l, err := bind(ctx, address, mode, localOnly)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	return l, nil
 }
 
-func (s *Server) bind(ctx context.Context, address string, localOnly bool) (net.Listener, error) {
+func bind(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		return listenSocket(ctx, path, s.options.SocketMode)
+		return listenSocket(ctx, path, mode)
 	}
 	resolved, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {

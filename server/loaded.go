@@ -16,7 +16,7 @@ import (
 )
 
 // loaded is what the folder came to, for the admin pages (admin.Loaded). It has a lock of its own,
-// which is taken after Server.mu, and before the board's: so the view and the statuses that explain
+// which is taken after the server's, and before the board's: so the view and the statuses that explain
 // answers from are of one moment.
 type loaded struct {
 	folder  admin.Folder // nil where there is none

@@ -34,7 +34,8 @@ func tooOld(version string) string {
 
 // tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
 // route that it rejects is closed on it alone (see search.go).
-func (s *Server) tellOld(st *stream) {
+func (s session) tellOld() {
+	st := s.stream
 	if !testedEnvoy().after(st.version) {
 		return
 	}

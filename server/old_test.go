@@ -38,7 +38,7 @@ func TestAnOldEnvoyIsToldOf(t *testing.T) {
 	c.take("Cluster web@1")
 	c.take("Listener http@1")
 	r.until("the verdict names it", func() bool {
-		return strings.Contains(r.verdict("shop/a").Message, `Older than Envoy 1.40, which gatefold is tested with: "museum" (1.37.0).`)
+		return strings.Contains(r.verdicts.verdict("shop/a").Message, `Older than Envoy 1.40, which gatefold is tested with: "museum" (1.37.0).`)
 	})
 	const figure = "gatefold_xds_unsupported_envoys "
 	if text := r.get(t, "/metrics"); !strings.Contains(text, figure+"1\n") {

@@ -10,7 +10,7 @@ import (
 )
 
 // scope is what the Envoys of one Gateway, or of all of them, are to hold. It
-// is guarded by Server.mu.
+// is guarded by lock.
 type scope struct {
 	// name is "namespace/name", "" for the union of all Gateways.
 	name string
@@ -126,16 +126,6 @@ type update struct {
 	entry              *entry // nil when gone
 }
 
-// scopeOf returns the scope of a Gateway, new when it is not there yet.
-func (s *Server) scopeOf(gateway string) *scope {
-	c := s.scopes[gateway]
-	if c == nil {
-		c = newScope(gateway)
-		s.scopes[gateway] = c
-	}
-	return c
-}
-
 // Publish makes result the configuration that every Envoy should have, and that the admin pages
 // show. Its cost depends on what result changes; it waits for no stream. Before the first call,
 // no stream is answered and /readyz is not ready. Calls must not overlap.
@@ -149,7 +139,7 @@ func (s *Server) Publish(result translate.Result) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.announced.setInfra(result.Infra)
+	s.verdicts.announced.setInfra(result.Infra)
 	touched := map[string]bool{} // Gateway → its listeners changed
 	for _, u := range updates {
 		c := s.scopeOf(u.gateway)
@@ -157,7 +147,7 @@ func (s *Server) Publish(result translate.Result) {
 		c.put(u)
 		s.union.put(u)
 		if has := u.entry != nil; u.typ == xds.RouteType && has != had {
-			s.retable(c, u.name, int(number(has)-number(had)))
+			s.verdicts.retable(c, u.name, int(number(has)-number(had)))
 		}
 		touched[u.gateway] = touched[u.gateway] || u.typ == xds.ListenerType
 	}
@@ -172,9 +162,9 @@ func (s *Server) Publish(result translate.Result) {
 		}
 	}
 	for gateway, listeners := range touched {
-		s.judge(s.scopes[gateway], listeners)
+		s.verdicts.judge(s.scopes[gateway], listeners)
 	}
-	s.judgeTouched()
+	s.verdicts.judgeTouched()
 	first := s.loaded.publish(result)
 	for _, u := range result.Status {
 		if gateway, ok := board.GatewayOf(u.Key); ok && u.Status == nil {

@@ -3,12 +3,9 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -22,14 +19,21 @@ import (
 // maxQuarantine bounds how many parts are remembered that Envoys rejected.
 const maxQuarantine = 10_000
 
-// quarantine is what Envoys rejected. It is guarded by Server.mu.
+// quarantine is what Envoys rejected. It is guarded by lock.
 type quarantine struct {
+	*lock
+	verdicts *verdicts
+	// tell, when set, is told what is in quarantine after each change of it.
+	tell       func(translate.Quarantine)
+	wait       time.Duration // for the Envoys that have not answered
+	blameRules bool          // takes no rejection for the Envoy's own matter; for tests
+
 	parts   map[translate.RefusedPart]*suspicion
 	changed chan struct{} // capacity 1: there is something to review
 }
 
 // suspicion is what is known of a part in one form that an Envoy rejected. One that no
-// connected Envoy rejects any more is kept as a hint: see Server.hints.
+// connected Envoy rejects any more is kept as a hint: see hints.
 type suspicion struct {
 	at map[placed]struct{} // where it is
 	// accusers are the streams that rejected it, by what they know of it.
@@ -45,8 +49,11 @@ type placed struct {
 	xds.Part
 }
 
-func newQuarantine() quarantine {
-	return quarantine{parts: map[translate.RefusedPart]*suspicion{}, changed: make(chan struct{}, 1)}
+func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine {
+	return &quarantine{
+		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait, blameRules: options.blameRules,
+		parts: map[translate.RefusedPart]*suspicion{}, changed: make(chan struct{}, 1),
+	}
 }
 
 func (q *quarantine) poke() {
@@ -57,29 +64,29 @@ func (q *quarantine) poke() {
 }
 
 // heed has what Envoys rejected reviewed after an answer to a table: an Envoy may have taken a part.
-func (s *Server) heed(st *stream, r *response) {
-	s.acquit(st)
-	if r.typ == xds.RouteType && !r.probe && len(s.quarantine.parts) > 0 {
-		s.quarantine.poke()
+func (q *quarantine) heed(st *stream, r *response) {
+	q.acquit(st)
+	if r.typ == xds.RouteType && !r.probe && len(q.parts) > 0 {
+		q.poke()
 	}
 }
 
 // accuse books that a stream rejected a part, unless that is the Envoy's own matter by its words.
-func (s *Server) accuse(st *stream, table string, at xds.Part, part *refusedPart) {
-	if s.ownMatter(part.words) {
+func (q *quarantine) accuse(st *stream, table string, at xds.Part, part *refusedPart) {
+	if q.ownMatter(part.words) {
 		return
 	}
 	key := translate.RefusedPart{Table: table, Host: at.Host, Route: at.Route, Sum: part.Sum}
 	if key.Route != "" { // a route is rejected in whatever table it is
 		key.Table, key.Host = "", ""
 	}
-	of := s.quarantine.parts[key]
+	of := q.parts[key]
 	if of == nil {
-		if !s.quarantine.room() {
+		if !q.room() {
 			return
 		}
 		of = &suspicion{at: map[placed]struct{}{}, accusers: map[*refusedPart]*stream{}}
-		s.quarantine.parts[key] = of
+		q.parts[key] = of
 	}
 	if len(of.accusers) == 0 {
 		of.since, of.taken = time.Now(), false
@@ -100,8 +107,8 @@ func (r *refusedPart) setBlamed(blamed bool) {
 
 // ownMatter reports whether Envoy's words are about this Envoy and not about the rule: it was
 // built without something, or is set to a limit. Another Envoy may take the rule.
-func (s *Server) ownMatter(words string) bool {
-	return !s.options.blameRules && slices.ContainsFunc([]string{
+func (q *quarantine) ownMatter(words string) bool {
+	return !q.blameRules && slices.ContainsFunc([]string{
 		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
 		"max program size", "has unknown fields",
 	}, func(part string) bool { return strings.Contains(words, part) })
@@ -122,20 +129,20 @@ func (q *quarantine) room() bool {
 }
 
 // acquit books which parts a stream no longer rejects: they changed, or it left.
-func (s *Server) acquit(st *stream) {
+func (q *quarantine) acquit(st *stream) {
 	for _, part := range st.acquitted {
-		if of := s.quarantine.parts[part.key]; of != nil && of.accusers[part] != nil {
+		if of := q.parts[part.key]; of != nil && of.accusers[part] != nil {
 			delete(of.accusers, part)
-			s.quarantine.poke()
+			q.poke()
 		}
 	}
 	st.acquitted = nil
 }
 
 // hints returns what other Envoys rejected of a table, in the forms that they rejected.
-func (s *Server) hints(table string) map[xds.Part]xds.Fault {
+func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
-	for key, of := range s.quarantine.parts {
+	for key, of := range q.parts {
 		for at := range of.at {
 			if at.table == table {
 				out[at.Part] = xds.Fault{Sum: key.Sum, Match: of.byMatch()}
@@ -167,38 +174,16 @@ func (of *suspicion) refusal() translate.Refusal {
 }
 
 // forgive has what Envoys rejected tried again: they may have been replaced by others.
-func (s *Server) forgive() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
+func (q *quarantine) forgive() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.verdicts.all() {
 		for st := range c.streams {
 			st.forgiven = true
 			st.setIdle(false)
 			st.poke()
 		}
 	}
-}
-
-// forgiveOne forgets what a stream rejected, if it was forgiven.
-func (s *Server) forgiveOne(st *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !st.forgiven {
-		return
-	}
-	st.forgiven = false
-	for name, t := range st.tables {
-		if t.hopeless == "" && len(t.refused) == 0 {
-			continue
-		}
-		st.forgetTable(name)
-		st.tables[name] = &tableState{accepted: t.accepted, refused: map[xds.Part]*refusedPart{}}
-		if l := st.ledgers[xds.RouteType]; l != nil {
-			l.rejected.remove(name)
-			st.mark(xds.RouteType, name)
-		}
-	}
-	s.acquit(st)
 }
 
 // refusedRoutes says what is kept from this Envoy because it rejected it.
@@ -216,54 +201,4 @@ func (st *stream) refusedRoutes(gateway string) []string {
 	}
 	slices.Sort(said)
 	return said
-}
-
-// logRejection warns of a rejection. One that repeats itself, and an address that cannot be
-// bound, which tellBinds reports, are for debugging alone.
-func (s *Server) logRejection(st *stream, r *response, request *deltaRequest) {
-	event := s.log.Warn()
-	if r.again || r.probe || bindFailed(request.GetErrorDetail().GetMessage()) {
-		event = s.log.Debug()
-	}
-	event = event.Str("node", st.node).Str("cluster", st.cluster).Str("type", xds.ShortType(r.typ))
-	switch {
-	case r.names() != 1:
-	case len(r.set) == 1:
-		event = event.Str("name", r.set[0].Name)
-	default:
-		event = event.Str("removed", r.removed[0])
-	}
-	event.Int("resources", r.names()).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
-		Msg(s.rejectionWords(st, r))
-}
-
-// rejectionWords says what an Envoy serves that rejected an update.
-func (s *Server) rejectionWords(st *stream, r *response) (words string) {
-	words = "an Envoy rejected an update and has no earlier version of it"
-	s.locked(func() {
-		l := st.ledgers[r.typ]
-		held := func(e *entry) bool { return l != nil && l.held.has(e.Name) }
-		if len(r.removed) > 0 || slices.ContainsFunc(r.set, held) {
-			words = "an Envoy rejected an update and keeps the previous version"
-		}
-	})
-	return words
-}
-
-// maxFindings bounds how many parts of a table are logged one by one.
-const maxFindings = 20
-
-// logFindings logs which parts of a table an Envoy rejects.
-func (s *Server) logFindings(st *stream, table string, order []xds.Part, parts map[xds.Part]*refusedPart) {
-	event := func() *zerolog.Event {
-		return s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("table", table)
-	}
-	order = slices.DeleteFunc(order, func(at xds.Part) bool { return parts[at].Match }) // logged before
-	for _, at := range order[:min(len(order), maxFindings)] {
-		event().Stringer("part", at).Str("envoy", parts[at].words).
-			Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
-	}
-	if more := len(order) - maxFindings; more > 0 {
-		event().Int("parts", more).Msg("an Envoy rejects more parts of the table: they answer 500 there")
-	}
 }

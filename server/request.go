@@ -7,11 +7,6 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stepNames is how many names of a request are booked at a time under the lock. Between two
-// steps others have their turn, so that a request of 200,000 names delays nobody by more than a
-// step. The stream's own goroutine does all steps, and sends nothing in between.
-const stepNames = 1000
-
 // asking is what one request asks for.
 type asking struct {
 	*ledger
@@ -26,25 +21,26 @@ type asking struct {
 // request of a type tells what the Envoy holds from a stream before, and an empty one asks
 // for all clusters or listeners (xDS protocol, "How the client specifies what
 // resources to return"). The error says that the client is over a limit.
-func (s *Server) subscribe(st *stream, request *deltaRequest) error {
+func (s session) subscribe(request *deltaRequest) error {
+	st := s.stream
 	a := st.reads(request)
 	had := a.ledger.wildcard
 	s.locked(func() {
 		st.ledgers[a.typ] = a.ledger
 		a.ledger.wildcard = had || a.wildcard
 	})
-	s.recallAll(st, a)
+	s.recallAll(a)
 	err := s.inSteps(a.subscribe, func(names []string) error {
 		names = st.scope.intern(a.typ, names)
-		s.countTables(st, a, names, func() { a.ledger.subscribe(names, a.told, a.first) })
+		s.countTables(a, names, func() { a.ledger.subscribe(names, a.told, a.first) })
 		a.know(names, st.scope)
 		return s.countStrangers(st)
 	})
 	if err != nil {
 		return err
 	}
-	s.unsubscribe(st, a)
-	if err := s.resume(st, a); err != nil {
+	s.unsubscribe(a)
+	if err := s.resume(a); err != nil {
 		return err
 	}
 	s.locked(func() {
@@ -53,7 +49,7 @@ func (s *Server) subscribe(st *stream, request *deltaRequest) error {
 			a.markWanted(st.scope)
 		}
 		if a.typ == xds.RouteType && a.ledger.wildcard != had {
-			s.recount(st)
+			s.verdicts.recount(st)
 		}
 	})
 	return nil
@@ -76,20 +72,10 @@ func (st *stream) reads(request *deltaRequest) *asking {
 	return a
 }
 
-// inSteps calls book for parts of names, each time under the lock, until one has an error.
-func (s *Server) inSteps(names []string, book func([]string) error) (err error) {
-	for part := range slices.Chunk(names, stepNames) {
-		if s.locked(func() { err = book(part) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // recallAll replaces what a client of the state-of-the-world protocol told, a version for
 // the whole type, by the versions of what it asks for.
-func (s *Server) recallAll(st *stream, a *asking) {
-	if st.world == nil {
+func (s session) recallAll(a *asking) {
+	if s.stream.world == nil {
 		return
 	}
 	version := a.told[wholeType]
@@ -103,18 +89,19 @@ func (s *Server) recallAll(st *stream, a *asking) {
 		}
 		return nil
 	})
-	s.locked(func() { a.told = st.recall(a.ledger, version) })
+	s.locked(func() { a.told = s.stream.recall(a.ledger, version) })
 }
 
 // unsubscribe forgets what the client forgets.
-func (s *Server) unsubscribe(st *stream, a *asking) {
+func (s session) unsubscribe(a *asking) {
+	st := s.stream
 	_ = s.inSteps(a.unsubscribe, func(names []string) error {
-		s.countTables(st, a, names, func() { a.ledger.unsubscribe(names) })
+		s.countTables(a, names, func() { a.ledger.unsubscribe(names) })
 		if a.typ == xds.RouteType {
 			for _, name := range names {
 				st.forgetTable(name)
 			}
-			s.acquit(st)
+			s.quarantine.acquit(st)
 		}
 		_ = s.countStrangers(st) // there are not more of them
 		return nil
@@ -137,19 +124,20 @@ func (s *Server) unsubscribe(st *stream, a *asking) {
 }
 
 // resume takes over what the Envoy holds from a stream before.
-func (s *Server) resume(st *stream, a *asking) error {
+func (s session) resume(a *asking) error {
 	if !a.first {
 		return nil
 	}
 	return s.inSteps(slices.Sorted(maps.Keys(a.told)), func(names []string) error {
-		a.ledger.resume(names, a.told, st.scope)
-		return s.countStrangers(st)
+		a.ledger.resume(names, a.told, s.stream.scope)
+		return s.countStrangers(s.stream)
 	})
 }
 
 // countTables runs change, which is about these names, and counts the tables that the
 // stream asks for since, or no longer.
-func (s *Server) countTables(st *stream, a *asking, names []string, change func()) {
+func (s session) countTables(a *asking, names []string, change func()) {
+	st := s.stream
 	if a.typ != xds.RouteType {
 		change()
 		return
@@ -161,7 +149,7 @@ func (s *Server) countTables(st *stream, a *asking, names []string, change func(
 	change()
 	for name, asked := range before {
 		for _, owner := range st.scope.target[a.typ][name] {
-			s.lack(st, s.scopes[owner.gateway], int(number(asked)-number(st.asks(name))))
+			s.verdicts.lack(st, s.scopes[owner.gateway], int(number(asked)-number(st.asks(name))))
 		}
 	}
 }
@@ -175,11 +163,11 @@ type laying struct {
 // compact makes smaller what a stream keeps of names. It costs what the stream holds, once
 // for each doubling, and reads that without the lock: only the stream's own goroutine, which
 // calls it, changes it.
-func (s *Server) compact(st *stream) {
+func (s session) compact() {
 	var todo []laying
 	s.locked(func() {
-		for _, l := range st.ledgers {
-			todo = append(todo, l.layings(st.scope)...)
+		for _, l := range s.stream.ledgers {
+			todo = append(todo, l.layings(s.stream.scope)...)
 		}
 	})
 	if len(todo) == 0 {

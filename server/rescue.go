@@ -6,16 +6,26 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
 // taskRest is the time between a panic of a task and its new begin.
 const taskRest = time.Second
 
+// barrier keeps a mistake in gatefold to the task or stream that made it.
+type barrier struct {
+	log     zerolog.Logger
+	metrics *metrics
+}
+
 // Steady runs a task until ctx ends. A panic of the task is logged with its stack and counted,
 // and the task starts again after a pause.
-func (s *Server) Steady(ctx context.Context, task string, run func(context.Context)) {
-	for !s.survives(task, func() { run(ctx) }) {
+func (b *barrier) Steady(ctx context.Context, task string, run func(context.Context)) {
+	for !b.survives(task, func() { run(ctx) }) {
 		select {
 		case <-time.After(taskRest):
 		case <-ctx.Done():
@@ -25,11 +35,11 @@ func (s *Server) Steady(ctx context.Context, task string, run func(context.Conte
 }
 
 // survives runs a task, and reports whether it ended without a panic.
-func (s *Server) survives(task string, run func()) (ok bool) {
+func (b *barrier) survives(task string, run func()) (ok bool) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
-			s.metrics.taskPanics.WithLabelValues(task).Inc()
-			s.log.Error().Str("task", task).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
+			b.metrics.taskPanics.WithLabelValues(task).Inc()
+			b.log.Error().Str("task", task).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
 				Msg("internal error: a task panicked and begins anew; gatefold still serves; please report it")
 		}
 	}()
@@ -40,4 +50,16 @@ func (s *Server) survives(task string, run func()) (ok bool) {
 // tasks are those that Steady runs.
 func tasks() []string {
 	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
+}
+
+// rescue ends a stream on which gatefold made a mistake, and no other one.
+func (b *barrier) rescue(err *error) {
+	mistake := recover()
+	if mistake == nil {
+		return
+	}
+	b.metrics.panics.Inc()
+	b.log.Error().Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
+		Msg("a mistake in gatefold: the stream of an Envoy is ended; please report it")
+	*err = status.Error(codes.Internal, "a mistake in gatefold; its log has the details")
 }

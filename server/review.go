@@ -13,25 +13,25 @@ import (
 // reviewEvery is the least time between two reviews of what Envoys rejected.
 const reviewEvery = 20 * time.Millisecond
 
-// tellQuarantine reviews what Envoys rejected when something changed, and calls
-// Options.Quarantine when other parts are in quarantine, until ctx ends.
-func (s *Server) tellQuarantine(ctx context.Context) {
-	if s.options.Quarantine == nil {
+// run reviews what Envoys rejected when something changed, and calls
+// tell when other parts are in quarantine, until ctx ends.
+func (q *quarantine) run(ctx context.Context) {
+	if q.tell == nil {
 		return
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.quarantine.changed:
+		case <-q.changed:
 		case <-timer.C:
 		case <-ctx.Done():
 			return
 		}
 		began := time.Now()
-		set, again := s.review(began)
+		set, again := q.review(began)
 		if set != nil {
-			s.options.Quarantine(set)
+			q.tell(set)
 		}
 		timer.Reset(again)
 		select {
@@ -47,23 +47,23 @@ const reviewed = 200
 
 // review finds which parts are in quarantine now. set is nil when they are the same as before;
 // again is the time until it is to be called again.
-func (s *Server) review(now time.Time) (set translate.Quarantine, again time.Duration) {
+func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RefusedPart
-	s.locked(func() {
-		keys = slices.AppendSeq(make([]translate.RefusedPart, 0, len(s.quarantine.parts)), maps.Keys(s.quarantine.parts))
+	q.locked(func() {
+		keys = slices.AppendSeq(make([]translate.RefusedPart, 0, len(q.parts)), maps.Keys(q.parts))
 	})
 	changed, again := false, time.Hour
 	set = translate.Quarantine{}
 	for some := range slices.Chunk(keys, reviewed) {
-		s.locked(func() {
+		q.locked(func() {
 			asking, blamed := map[string][]*stream{}, map[*stream]struct{}{}
 			for _, key := range some {
-				of := s.quarantine.parts[key]
+				of := q.parts[key]
 				if of == nil { // given up meanwhile
 					changed = true
 					continue
 				}
-				tell, wait := s.quarantines(of, asking, now)
+				tell, wait := q.quarantines(of, asking, now)
 				again = min(again, wait)
 				if tell != of.told {
 					changed, of.told = true, tell
@@ -75,7 +75,7 @@ func (s *Server) review(now time.Time) (set translate.Quarantine, again time.Dur
 			}
 			for st := range blamed {
 				st.convictions++
-				s.settle(st)
+				q.verdicts.settle(st)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func (s *Server) review(now time.Time) (set translate.Quarantine, again time.Dur
 // every connected one that asks for it has answered, or had the time to. wait is the time until that
 // is over. Once it is in quarantine, an Envoy that connects does not end that before it takes the
 // part.
-func (s *Server) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
+func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.accusers) == 0 || of.taken {
 		return false, time.Hour
 	}
@@ -101,7 +101,7 @@ func (s *Server) quarantines(of *suspicion, asking map[string][]*stream, now tim
 	for at := range of.at {
 		streams, known := asking[at.table]
 		if !known {
-			streams = s.askersOf(at.table)
+			streams = q.askersOf(at.table)
 			asking[at.table] = streams
 		}
 		for _, st := range streams {
@@ -112,7 +112,7 @@ func (s *Server) quarantines(of *suspicion, asking map[string][]*stream, now tim
 	if of.taken {
 		return false, time.Hour
 	}
-	if wait = of.since.Add(s.options.BarrierWait).Sub(now); all || of.told || wait <= 0 {
+	if wait = of.since.Add(q.wait).Sub(now); all || of.told || wait <= 0 {
 		return true, time.Hour
 	}
 	return false, wait
@@ -125,10 +125,10 @@ func (st *stream) has(at placed) bool {
 }
 
 // askersOf returns the streams that ask for a table, some twice.
-func (s *Server) askersOf(table string) []*stream {
+func (q *quarantine) askersOf(table string) []*stream {
 	streams := []*stream{}
-	for _, owner := range s.union.target[xds.RouteType][table] {
-		for _, st := range s.audience(owner.gateway) {
+	for _, owner := range q.verdicts.union.target[xds.RouteType][table] {
+		for _, st := range q.verdicts.audience(owner.gateway) {
 			if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
 				streams = append(streams, st)
 			}

@@ -117,7 +117,7 @@ func (s *searched) sent() *response {
 		if r != nil || len(s.waiting) == 0 {
 			return r
 		}
-		s.server.prepare(s.stream)
+		s.server.at(s.stream).prepare()
 	}
 }
 

@@ -8,14 +8,22 @@
 // a resource is encoded once: its Body goes from translate to every socket as
 // the same bytes, framed by hand in wire.go.
 //
-// The parts: publish.go holds what is to be served, per Gateway; plan.go decides
-// what a stream is sent next; acks.go books what it answered; stream.go moves
-// messages; tally.go counts answers and judges by the counts; package board shows
-// the verdicts with the status of objects; loaded.go has what the folder came to; package admin shows
-// it all. Server.mu guards the state of streams and Gateways; it is
-// never held while sending or waiting, so that a stream that does not read delays neither
-// Publish nor another stream. What a client asks for is booked in steps of so many names
-// (request.go), and bounded (limits.go).
+// The parts, each a type whose fields are all that it may touch:
+//
+//   - gateways (gateways.go, publish.go): what is to be served, per Gateway
+//   - plan and ledger (plan.go, acks.go): what a stream is sent next, and what it answered
+//   - session (session.go, request.go, tables.go): what the goroutine of a stream does, with the core
+//     that it shares with the server (core.go)
+//   - verdicts (tally.go, status.go): counts the answers, and judges Gateways by the counts
+//   - quarantine (quarantine.go, review.go): what Envoys rejected
+//   - clients, intake, transport, refusals: the limits of clients, and how they connect
+//   - loaded: what the folder came to; package board: the status of objects; package admin: the
+//     pages that show it all
+//
+// One mutex, lock, guards the state of Gateways and streams. It is never held while sending or waiting,
+// so that a stream that does not read delays neither Publish nor another stream. The locks
+// of loaded, refusals and the board are their own, and are taken after it. What a client asks for is
+// booked in steps of so many names (request.go), and bounded (limits.go).
 package server
 
 import (
@@ -26,7 +34,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -39,7 +46,6 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
-	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -88,50 +94,22 @@ type Options struct {
 	Listening func(xds, admin net.Addr)
 }
 
-// locked runs f under the lock, which a panic does not leave locked.
-func (s *Server) locked(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-}
-
 // stopTime is how long Run waits for calls under way when it stops.
 const stopTime = 5 * time.Second
 
-// Server serves Envoys and the admin pages.
+// Server serves Envoys and the admin pages. Its parts have the state; it starts and stops them.
 type Server struct {
-	options  Options
-	log      zerolog.Logger
-	metrics  *metrics
-	health   *health.Server
-	stopping chan struct{}
-	keeper   *mtls.Keeper // nil without TLS; set by Run
-	intake   *intake
-	refused  *refusals    // with a lock of its own
-	loaded   *loaded      // with a lock of its own, which is taken after mu
-	board    *board.Board // with a lock of its own, which is taken last
+	*core
+	health    *health.Server
+	stopping  chan struct{}
+	transport *transport
+	intake    *intake
+	loaded    *loaded // with a lock of its own, which is taken after lock
 
-	mu        sync.Mutex
-	published bool              // anything was
-	scopes    map[string]*scope // by Gateway
-	union     *scope            // all Gateways
+	// Guarded by lock:
+	published bool // once Publish was called
 	streamID  uint64
-	// clients counts the streams of each client, strangers the names that their Gateways
-	// do not have: see limits.go.
-	clients   map[string]int
-	strangers int
 	warned    map[string]bool // node.cluster that nothing is known of
-	verdicts  verdicts
-	// touched are the scopes, or the union, whose tallies changed since they were judged;
-	// looks counts the streams that verdicts looked at, for tests.
-	touched    map[*scope]struct{}
-	looks      int
-	quarantine quarantine
-	announced  announcements
-
-	// What the Envoys that run on this machine are doing, by Gateway and as told.
-	supervised     map[string]envoyhost.State
-	supervisedList []envoyhost.State
 }
 
 // New returns a server that serves nothing yet.
@@ -144,16 +122,19 @@ func New(options Options, log zerolog.Logger) *Server {
 	options.BarrierWait = cmp.Or(options.BarrierWait, 5*time.Second)
 	options.BindRetry = cmp.Or(options.BindRetry, time.Second)
 	options.pingEvery, options.pingWait = cmp.Or(options.pingEvery, pingEvery), cmp.Or(options.pingWait, pingWait)
+	figures, stopping := newMetrics(), make(chan struct{})
 	s := &Server{
-		options: options, log: log, metrics: newMetrics(), health: health.NewServer(),
-		stopping: make(chan struct{}), scopes: map[string]*scope{}, union: newScope(""),
-		clients: map[string]int{}, warned: map[string]bool{}, touched: map[*scope]struct{}{}, quarantine: newQuarantine(),
-		intake: newIntake(), announced: newAnnouncements(),
+		core: &core{
+			barrier: &barrier{log, figures}, lock: &lock{}, gateways: newGateways(), clients: &clients{streams: map[string]int{}},
+			options: options, log: log, metrics: figures, refused: &refusals{log: log, refused: figures.refused},
+		},
+		health: health.NewServer(), stopping: stopping, intake: newIntake(stopping), warned: map[string]bool{},
 	}
-	s.board = board.New(s.refresh)
-	s.verdicts = newVerdicts(s.board)
-	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: s.metrics, waiting: s.intake.waiting.Load}
-	s.refused = &refusals{log: log, refused: s.metrics.refused}
+	s.transport = &transport{options: options, log: log, metrics: figures.registry, refused: s.refused}
+	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
+	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
+	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
+	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: figures, waiting: s.intake.waiting.Load}
 	s.metrics.waitIn(s.intake)
 	s.metrics.countUnprogrammed(s.board)
 	s.Register(newBusyFigures(s.loaded.busy))
@@ -165,15 +146,15 @@ func New(options Options, log zerolog.Logger) *Server {
 // calls within five seconds. It returns nil after that, and an error if an address cannot be
 // used. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
-	if err := s.openTLS(); err != nil {
+	if err := s.transport.openTLS(); err != nil {
 		return err
 	}
-	local := !s.options.XDSInsecure && s.keeper == nil
-	xds, err := s.listen(ctx, s.options.XDSAddress, local)
+	local := !s.options.XDSInsecure && s.transport.keeper == nil
+	xds, err := listenAt(ctx, s.options.XDSAddress, s.options.SocketMode, local)
 	if err != nil {
 		return err
 	}
-	pagesAt, err := s.listen(ctx, s.options.AdminAddress, false)
+	pagesAt, err := listenAt(ctx, s.options.AdminAddress, s.options.SocketMode, false)
 	if err != nil {
 		return errors.Join(err, xds.Close())
 	}
@@ -192,9 +173,9 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	group.Go(func() error { s.Steady(ctx, "certificates", s.watchTLS); return nil })
-	group.Go(func() error { s.Steady(ctx, "quarantine", s.tellQuarantine); return nil })
-	group.Go(func() error { s.Steady(ctx, "binds", s.tellBinds); return nil })
+	group.Go(func() error { s.Steady(ctx, "certificates", s.transport.watchTLS); return nil })
+	group.Go(func() error { s.Steady(ctx, "quarantine", s.quarantine.run); return nil })
+	group.Go(func() error { s.Steady(ctx, "binds", s.verdicts.announced.tellBinds); return nil })
 	group.Go(func() error { s.Steady(ctx, "health", s.watchHealth); return nil })
 	group.Go(func() error {
 		if err := pages.Serve(pagesAt); !errors.Is(err, http.ErrServerClosed) {
@@ -211,7 +192,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 // discovery makes the gRPC server.
 func (s *Server) discovery() *grpc.Server {
-	g := grpc.NewServer(s.grpcOptions()...)
+	g := grpc.NewServer(s.transport.grpcOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
 	healthv1.RegisterHealthServer(g, healthService{s.health, s.setHealth})
 	return g

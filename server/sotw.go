@@ -88,7 +88,8 @@ const maxEarly = 1000
 // timely returns the requests that came too early, once there is something to
 // compare them with. A client of the state-of-the-world protocol tells what it
 // holds as one version of the whole.
-func (s *Server) timely(st *stream) (requests []*deltaRequest) {
+func (s session) timely() (requests []*deltaRequest) {
+	st := s.stream
 	s.locked(func() {
 		if st.scope.known {
 			requests, st.early, st.usage.early = st.early, nil, 0

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,15 +22,15 @@ type state struct {
 
 // settle finds the stream's state and judges its Gateways when it matters: that
 // a stream has something to do never changes a verdict by itself.
-func (s *Server) settle(st *stream) {
+func (v *verdicts) settle(st *stream) {
 	was, now := st.state, st.current()
 	st.setIdle(now.idle)
 	st.state = now
-	s.object(st)
+	v.object(st)
 	if now.idle && !was.idle || now.rejections != was.rejections {
-		s.touched[st.scope] = struct{}{}
+		v.touched[st.scope] = struct{}{}
 	}
-	s.judgeTouched()
+	v.judgeTouched()
 }
 
 // current looks at what is asked for, due and unanswered.
@@ -45,27 +44,18 @@ func (p *plan) current() state {
 	return now
 }
 
-// audience returns the streams that serve a Gateway.
-func (s *Server) audience(gateway string) []*stream {
-	streams := slices.Collect(maps.Keys(s.union.streams))
-	if c := s.scopes[gateway]; c != nil {
-		streams = slices.AppendSeq(streams, maps.Keys(c.streams))
-	}
-	return streams
-}
-
 // verdict says how things stand with a Gateway. Its words are those of all of its Envoys.
-func (s *Server) verdict(gateway string) board.Verdict {
-	c, streams := s.scopeOf(gateway), s.audience(gateway)
-	now, before := s.standing(c), s.verdicts.given[gateway]
-	v := board.Verdict{Status: now.status, Reason: now.reason}
-	if why := s.absent(gateway); why != "" || len(streams) == 0 {
-		v.Message = cmp.Or(why, "No Envoy is connected for this Gateway.")
-		return v
+func (v *verdicts) verdict(gateway string) board.Verdict {
+	c, streams := v.scopeOf(gateway), v.audience(gateway)
+	counted, before := v.standing(c), v.given[gateway]
+	now := board.Verdict{Status: counted.status, Reason: counted.reason}
+	if why := v.absent(gateway); why != "" || len(streams) == 0 {
+		now.Message = cmp.Or(why, "No Envoy is connected for this Gateway.")
+		return now
 	}
 	waiting, refusals, unbound := 0, []string(nil), unbound{}
 	for _, st := range streams {
-		s.looks++
+		v.looks++
 		if _, refuses := st.refuses[c]; refuses {
 			refusals = append(refusals, st.refusals(gateway, unbound)...)
 		}
@@ -73,17 +63,17 @@ func (s *Server) verdict(gateway string) board.Verdict {
 			waiting++
 		}
 	}
-	v.Unbound = unbound.words(now.unbound, before.Unbound)
-	switch v.Reason {
+	now.Unbound = unbound.words(counted.unbound, before.Unbound)
+	switch now.Reason {
 	case string(gwv1.GatewayReasonInvalid):
 		// What Envoys said stands until they have answered to something newer.
-		v.Message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.Message)
+		now.Message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.Message)
 	case string(gwv1.GatewayReasonPending):
-		v.Message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
+		now.Message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
 	default:
-		v.Message = "Every connected Envoy accepted the configuration." + oldOnes(streams)
+		now.Message = "Every connected Envoy accepted the configuration." + oldOnes(streams)
 	}
-	return v
+	return now
 }
 
 // oldOnes names the Envoys that are older than those that gatefold is tested with.

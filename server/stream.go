@@ -3,11 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/admin"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 type deltaRequest = discoveryv3.DeltaDiscoveryRequest
@@ -26,7 +22,7 @@ type deltaRequest = discoveryv3.DeltaDiscoveryRequest
 const maxWarned = 1000
 
 // stream is one Envoy's discovery stream. The plan and the state are guarded by
-// Server.mu; the stream's own goroutine alone sends.
+// lock; the stream's own goroutine alone sends.
 type stream struct {
 	plan
 	id      uint64
@@ -48,7 +44,7 @@ type stream struct {
 	// early are requests that wait until the scope is known; of the state-of-the-world
 	// protocol alone.
 	early    []*deltaRequest
-	forgiven bool  // what was rejected is to be tried again: see Server.forgive
+	forgiven bool  // what was rejected is to be tried again: see quarantine.forgive
 	usage    usage // of limits
 	objected objected
 }
@@ -87,7 +83,7 @@ func (s *Server) discover(wire wire, of world) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
 	defer occupy(ctx)()
-	arrived, done, err := s.begin(ctx)
+	arrived, done, err := s.intake.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,16 +92,16 @@ func (s *Server) discover(wire wire, of world) (err error) {
 	var st *stream
 	defer func() {
 		if st != nil {
-			s.leave(st)
+			session{s.core, st}.leave()
 		}
 	}()
 	select {
 	case m := <-messages:
 		arrived()
-		err := s.read(wire, m, func(request *deltaRequest) (err error) {
+		err := s.intake.read(wire, m, func(request *deltaRequest) (err error) {
 			if st, err = s.open(ctx, request); err == nil {
 				st.world = of
-				err = s.handle(st, request)
+				err = session{s.core, st}.handle(request)
 			}
 			return err
 		})
@@ -123,18 +119,18 @@ func (s *Server) discover(wire wire, of world) (err error) {
 
 // converse serves a stream from its second message on.
 func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
-	book := func(request *deltaRequest) error { return s.handle(st, request) }
+	book := func(request *deltaRequest) error { return session{s.core, st}.handle(request) }
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		wait, err := s.flush(st, wire)
+		wait, err := session{s.core, st}.flush(wire)
 		if err != nil {
 			return err
 		}
 		timer.Reset(wait)
 		select {
 		case m := <-messages:
-			if err := s.read(wire, m, book); err != nil {
+			if err := s.intake.read(wire, m, book); err != nil {
 				return err
 			}
 		case <-st.wake:
@@ -145,18 +141,6 @@ func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed
 			return errStopping
 		}
 	}
-}
-
-// rescue ends a stream on which gatefold made a mistake, and no other one.
-func (s *Server) rescue(err *error) {
-	mistake := recover()
-	if mistake == nil {
-		return
-	}
-	s.metrics.panics.Inc()
-	s.log.Error().Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
-		Msg("a mistake in gatefold: the stream of an Envoy is ended; please report it")
-	*err = status.Error(codes.Internal, "a mistake in gatefold; its log has the details")
 }
 
 // ended is nil when the client closed the stream.
@@ -179,7 +163,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	if len(gateway) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
 	}
-	who, from := s.identify(ctx)
+	who, from := s.transport.identify(ctx)
 	id := cut(node.GetId())
 	if !who.May(gateway) {
 		reason := who.Refusal(gateway)
@@ -204,10 +188,10 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	}
 	unknown, err := s.join(st)
 	if err != nil {
-		return nil, s.overLimit(st, err)
+		return nil, s.refused.overLimit(st, err)
 	}
 	s.metrics.streams.Inc()
-	s.tellOld(st)
+	session{s.core, st}.tellOld()
 	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
 		Str("identity", st.identity).Str("envoy", st.version).Msg("Envoy connected")
 	if unknown {
@@ -233,97 +217,17 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	}
 	st.scope.streams[st] = struct{}{}
 	st.scope.tally.busy++
-	s.recount(st)
+	s.verdicts.recount(st)
 	if testedEnvoy().after(st.version) {
-		s.restate(st.scope)
+		s.verdicts.restate(st.scope)
 	}
-	s.touched[st.scope] = struct{}{}
-	s.judgeTouched()
+	s.verdicts.touched[st.scope] = struct{}{}
+	s.verdicts.judgeTouched()
 	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
 		return false, nil
 	}
 	s.warned[st.cluster] = true
 	return true, nil
-}
-
-// leave ends what the server knows of a stream.
-func (s *Server) leave(st *stream) {
-	s.metrics.streams.Dec()
-	if testedEnvoy().after(st.version) {
-		s.metrics.old.Dec()
-	}
-	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(st.scope.streams, st)
-	for name := range st.tables {
-		st.forgetTable(name)
-	}
-	s.acquit(st)
-	if len(s.quarantine.parts) > 0 {
-		s.quarantine.poke() // nobody waits for its answer
-	}
-	s.withdraw(st)
-	s.release(st)
-	if testedEnvoy().after(st.version) {
-		s.restate(st.scope)
-	}
-	s.judgeTouched()
-	if !s.board.Knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
-		delete(s.scopes, st.scope.name)
-		s.verdicts.forget(st.scope.name)
-	}
-}
-
-// handle books one request: an answer, a change of what is asked for, or both. The error
-// says that the client is over a limit.
-func (s *Server) handle(st *stream, request *deltaRequest) error {
-	if !slices.Contains(servedTypes(), request.GetTypeUrl()) {
-		s.warnUnserved(st, request.GetTypeUrl())
-		return s.overLimit(st, st.usage.spend(request, false, 0, time.Now()))
-	}
-	var answered *response
-	early, over := false, error(nil)
-	s.locked(func() {
-		if early = st.world != nil && !st.scope.known; early {
-			return
-		}
-		if answered = st.answer(request); answered != nil {
-			s.heed(st, answered)
-		}
-		over = st.usage.spend(request, answered != nil, st.scope.size(), time.Now())
-	})
-	if early {
-		return s.overLimit(st, st.keep(request))
-	}
-	nack := request.GetErrorDetail() != nil
-	st.took(answered, nack)
-	if over == nil {
-		over = s.subscribe(st, request)
-	}
-	s.locked(func() { s.settle(st) })
-	s.compact(st)
-	if answered != nil {
-		s.tellAnswer(st, answered, nack, request)
-	}
-	return s.overLimit(st, over)
-}
-
-// tellAnswer counts and logs an answer.
-func (s *Server) tellAnswer(st *stream, answered *response, nack bool, request *deltaRequest) {
-	s.metrics.answered(answered, nack)
-	if nack {
-		s.logRejection(st, answered, request)
-	}
-}
-
-// warnUnserved tells once of a stream that it asks in vain.
-func (s *Server) warnUnserved(st *stream, typ string) {
-	if st.unserved {
-		return
-	}
-	st.unserved = true
-	s.log.Warn().Str("node", st.node).Str("type", xds.ShortType(typ)).Msg("an Envoy asks for a type that is not served")
 }
 
 // answer books an ACK or NACK and gives the response it is for, nil when the
@@ -334,53 +238,6 @@ func (st *stream) answer(request *deltaRequest) *response {
 		return nil
 	}
 	return st.book(l, request.GetResponseNonce(), detail != nil, plainWords(l.typ, detail.GetMessage()))
-}
-
-// flush sends all that may be sent now and gives the time until there may be
-// more. The lock is never held while sending.
-func (s *Server) flush(st *stream, wire interface{ SendMsg(any) error }) (time.Duration, error) {
-	for _, request := range s.timely(st) {
-		if err := s.handle(st, request); err != nil {
-			return 0, err
-		}
-	}
-	s.forgiveOne(st)
-	for {
-		r, wait := s.nextOf(st)
-		switch {
-		case r == nil && len(st.waiting) > 0:
-			s.prepare(st)
-			continue
-		case r == nil && st.tired:
-			continue
-		case r == nil:
-			s.compact(st)
-			return wait, nil
-		}
-		f := r.frame()
-		if st.world != nil {
-			st.world.states(r)
-			f = r.worldFrame()
-		}
-		if err := wire.SendMsg(f); err != nil {
-			return 0, err
-		}
-		s.metrics.sent(r.typ, f.buffers.Len())
-	}
-}
-
-// nextOf returns the next response of a stream, or nil and the time until there may be one.
-func (s *Server) nextOf(st *stream) (r *response, wait time.Duration) {
-	s.locked(func() {
-		now := time.Now()
-		next, until := st.next(now)
-		s.acquit(st)
-		if next == nil && !st.tired {
-			s.settle(st)
-		}
-		r, wait = next, waitFor(until, now)
-	})
-	return r, wait
 }
 
 // waitFor returns the time to until, an hour when nothing is planned.

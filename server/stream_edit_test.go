@@ -128,24 +128,24 @@ func (run *caseRun) leadTo(c *kept, name string) {
 	}
 }
 
-// session is a socket that sends datagrams.
-type session struct{ net.Conn }
+// datagrams is a socket that sends datagrams.
+type datagrams struct{ net.Conn }
 
-func dialUDP(t *testing.T, address string) session {
+func dialUDP(t *testing.T, address string) datagrams {
 	t.Helper()
 	c, err := net.Dial("udp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return session{c}
+	return datagrams{c}
 }
 
 // requestLimit bounds the wait for a datagram.
 const requestLimit = 5 * time.Second
 
-// answers asks the session's backend for its name.
-func (s session) answers(want string) func() error {
+// answers asks the socket's backend for its name.
+func (s datagrams) answers(want string) func() error {
 	return func() error {
 		_, _ = io.WriteString(s, "hello") // nobody may be there yet
 		_ = s.SetReadDeadline(time.Now().Add(requestLimit))

@@ -9,11 +9,11 @@ import (
 // table that is rejected would stay as it is for everybody in it. So each stream finds the bad
 // parts by itself (search.go), and is sent the table without them: docs/design/rejections.md.
 //
-// What takes time in the size of a table is done by the stream's own goroutine without Server.mu
-// (Server.prepare). Under the lock it notes which tables wait for that.
+// What takes time in the size of a table is done by the stream's own goroutine without the lock
+// (session.prepare). Under the lock it notes which tables wait for that.
 
 // tableState is what a stream knows of one of its tables. The stream's own goroutine alone
-// changes it; what others read, accepted, refused and unblamed, under Server.mu.
+// changes it; what others read, accepted, refused and unblamed, under the lock.
 type tableState struct {
 	accepted *entry // nil when it is not known, as after a reconnect
 	refused  map[xds.Part]*refusedPart
@@ -161,21 +161,21 @@ func (p *plan) refusedParts() (count int) {
 }
 
 // prepare makes what the stream is sent next of the tables that wait for it.
-func (s *Server) prepare(st *stream) {
-	for _, name := range st.waiting {
-		s.prepareTable(st, name)
+func (s session) prepare() {
+	for _, name := range s.stream.waiting {
+		s.prepareTable(name)
 	}
-	st.waiting = nil
+	s.stream.waiting = nil
 }
 
-func (s *Server) prepareTable(st *stream, name string) {
-	t := st.tables[name]
+func (s session) prepareTable(name string) {
+	t := s.stream.tables[name]
 	var target *entry
 	var hints map[xds.Part]xds.Fault
 	s.locked(func() {
-		target = st.scope.entry(xds.RouteType, name)
+		target = s.stream.scope.entry(xds.RouteType, name)
 		if t != nil && t.hinting {
-			hints = s.hints(name)
+			hints = s.quarantine.hints(name)
 		}
 	})
 	if t == nil || target == nil {
@@ -189,8 +189,8 @@ func (s *Server) prepareTable(st *stream, name string) {
 		}
 	}
 	if t.search == nil || t.search.over {
-		s.conclude(st, name)
-		s.amend(st, name, target)
+		s.conclude(name)
+		s.amend(name, target)
 		return
 	}
 	if t.search.suspects == nil {
@@ -201,7 +201,8 @@ func (s *Server) prepareTable(st *stream, name string) {
 
 // amend makes the table without what this Envoy rejects of it. What is not in the target any more,
 // in this form, is forgotten.
-func (s *Server) amend(st *stream, name string, target *entry) {
+func (s session) amend(name string, target *entry) {
+	st := s.stream
 	t := st.tables[name]
 	faults := make(map[xds.Part]xds.Fault, len(t.refused))
 	for part, refused := range t.refused {
@@ -215,12 +216,13 @@ func (s *Server) amend(st *stream, name string, target *entry) {
 		}
 	}
 	s.inParts(gone, func(part xds.Part) { st.acquit(name, part) })
-	s.locked(func() { s.acquit(st) })
+	s.locked(func() { s.quarantine.acquit(st) })
 }
 
 // conclude books what a search found, if there was one. Where it found nothing, the table stays
 // rejected.
-func (s *Server) conclude(st *stream, name string) {
+func (s session) conclude(name string) {
+	st := s.stream
 	t := st.tables[name]
 	search := t.search
 	if search == nil {
@@ -247,11 +249,11 @@ func (s *Server) conclude(st *stream, name string) {
 		t.refused[at] = part
 		t.unblamed++
 		st.blamed[name] = struct{}{}
-		s.accuse(st, name, at, part)
+		s.quarantine.accuse(st, name, at, part)
 	})
 	s.locked(func() {
 		t.search = nil
-		s.acquit(st)
+		s.quarantine.acquit(st)
 		st.convictions++
 		if len(order) == 0 {
 			t.hopeless = search.of.Version
@@ -259,18 +261,5 @@ func (s *Server) conclude(st *stream, name string) {
 		}
 		s.quarantine.poke()
 	})
-	s.logFindings(st, name, order, convicted)
-}
-
-// inParts calls book for each part, so many at a time under the lock.
-func (s *Server) inParts(parts []xds.Part, book func(xds.Part)) {
-	for len(parts) > 0 {
-		now := parts[:min(len(parts), stepNames)]
-		s.locked(func() {
-			for _, part := range now {
-				book(part)
-			}
-		})
-		parts = parts[len(now):]
-	}
+	s.logFindings(name, order, convicted)
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,15 +64,15 @@ type standing struct {
 }
 
 // standing reads off how things stand with a Gateway.
-func (s *Server) standing(c *scope) standing {
-	t, connected := &c.tally, len(c.streams)+len(s.union.streams) > 0
+func (v *verdicts) standing(c *scope) standing {
+	t, connected := &c.tally, len(c.streams)+len(v.union.streams) > 0
 	pending := standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonPending), waits: connected}
 	switch {
-	case s.absent(c.name) != "" || !connected:
+	case v.absent(c.name) != "" || !connected:
 		return pending
 	case t.refusing > 0:
 		return standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonInvalid)}
-	case t.busy+s.union.tally.busy+t.lacking > 0:
+	case t.busy+v.union.tally.busy+t.lacking > 0:
 		pending.unbound = t.unbound
 		return pending
 	}
@@ -103,14 +102,6 @@ func (st *stream) setIdle(idle bool) {
 	}
 }
 
-// served returns the Gateways that the stream serves.
-func (s *Server) served(st *stream) []*scope {
-	if st.scope != s.union {
-		return []*scope{st.scope}
-	}
-	return slices.Collect(maps.Values(s.scopes))
-}
-
 // asks reports whether a table is asked for, or need not be.
 func (st *stream) asks(table string) bool {
 	if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
@@ -131,7 +122,7 @@ func belongs(table, listener string) bool {
 }
 
 // lack books that the stream does not ask for so many more of a Gateway's tables.
-func (s *Server) lack(st *stream, c *scope, more int) {
+func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
 	if st.lacks == nil {
@@ -142,29 +133,29 @@ func (s *Server) lack(st *stream, c *scope, more int) {
 	}
 	if by := min(now, 1) - min(before, 1); by != 0 {
 		c.tally.lacking += by
-		s.touched[c] = struct{}{}
+		v.touched[c] = struct{}{}
 	}
 }
 
 // recount counts all tables that the stream does not ask for.
-func (s *Server) recount(st *stream) {
-	for _, c := range s.served(st) {
+func (v *verdicts) recount(st *stream) {
+	for _, c := range v.served(st) {
 		lacks := 0
 		for name := range c.target[xds.RouteType] {
 			if !st.asks(name) {
 				lacks++
 			}
 		}
-		s.lack(st, c, lacks-st.lacks[c])
+		v.lack(st, c, lacks-st.lacks[c])
 	}
 }
 
 // retable books that a Gateway has one more table, or one less.
-func (s *Server) retable(c *scope, table string, by int) {
-	for _, streams := range []map[*stream]struct{}{c.streams, s.union.streams} {
+func (v *verdicts) retable(c *scope, table string, by int) {
+	for _, streams := range []map[*stream]struct{}{c.streams, v.union.streams} {
 		for st := range streams {
 			if !st.asks(table) {
-				s.lack(st, c, by)
+				v.lack(st, c, by)
 			}
 		}
 	}
@@ -172,7 +163,7 @@ func (s *Server) retable(c *scope, table string, by int) {
 
 // object counts what the stream rejects. It looks at that only when that, or what its
 // Gateway has, changed.
-func (s *Server) object(st *stream) {
+func (v *verdicts) object(st *stream) {
 	if st.state.rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
 	}
@@ -186,9 +177,9 @@ func (s *Server) object(st *stream) {
 	st.objected = now
 	if unbound := st.cannotBind(); !maps.Equal(unbound, st.unbound) {
 		st.unbound = unbound
-		s.recount(st)
+		v.recount(st)
 	}
-	s.setRefuses(st, s.objections(st))
+	v.setRefuses(st, v.objections(st))
 }
 
 // objected is what the objections of a stream were made of: counts of changes.
@@ -198,24 +189,24 @@ type objected struct {
 }
 
 // setRefuses counts these objections of the stream, and no longer those of before.
-func (s *Server) setRefuses(st *stream, now map[*scope]objection) {
+func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	for c, o := range st.refuses {
 		c.tally.count(o, -1)
-		s.touched[c] = struct{}{}
+		v.touched[c] = struct{}{}
 	}
 	for c, o := range now {
 		c.tally.count(o, 1)
-		s.touched[c] = struct{}{}
+		v.touched[c] = struct{}{}
 	}
 	st.refuses = now
 }
 
 // objections finds what the stream rejects, by Gateway.
-func (s *Server) objections(st *stream) map[*scope]objection {
+func (v *verdicts) objections(st *stream) map[*scope]objection {
 	out := map[*scope]objection{}
 	against := func(typ, name string, unbound bool) {
 		for _, owner := range st.scope.target[typ][name] {
-			c := s.scopes[owner.gateway]
+			c := v.scopes[owner.gateway]
 			o := out[c]
 			if unbound {
 				o.unbound = append(o.unbound, name)
@@ -238,40 +229,40 @@ func (s *Server) objections(st *stream) map[*scope]objection {
 }
 
 // withdraw takes a stream that leaves out of all counts.
-func (s *Server) withdraw(st *stream) {
+func (v *verdicts) withdraw(st *stream) {
 	st.setIdle(true)
 	for c, lacks := range maps.Clone(st.lacks) {
-		s.lack(st, c, -lacks)
+		v.lack(st, c, -lacks)
 	}
-	s.setRefuses(st, nil)
-	s.touched[st.scope] = struct{}{}
-	if st.scope != s.union || len(s.union.streams) > 0 {
+	v.setRefuses(st, nil)
+	v.touched[st.scope] = struct{}{}
+	if st.scope != v.union || len(v.union.streams) > 0 {
 		return
 	}
-	for _, c := range s.scopes { // that may have no Envoy left
-		s.touched[c] = struct{}{}
+	for _, c := range v.scopes { // that may have no Envoy left
+		v.touched[c] = struct{}{}
 	}
 }
 
 // judgeTouched judges the Gateways whose Envoys' answers changed. An answer of an Envoy
 // of all Gateways may be the last that those wait for that are not programmed.
-func (s *Server) judgeTouched() {
-	_, all := s.touched[s.union]
-	delete(s.touched, s.union)
-	for c := range s.touched {
-		s.judge(c, false)
+func (v *verdicts) judgeTouched() {
+	_, all := v.touched[v.union]
+	delete(v.touched, v.union)
+	for c := range v.touched {
+		v.judge(c, false)
 	}
-	clear(s.touched)
+	clear(v.touched)
 	if !all {
 		return
 	}
-	if s.union.tally.busy > 0 {
-		s.verdicts.outdateOpen()
+	if v.union.tally.busy > 0 {
+		v.outdateOpen()
 		return
 	}
-	for _, waiting := range []map[string]struct{}{s.verdicts.open, s.verdicts.suspended} {
+	for _, waiting := range []map[string]struct{}{v.open, v.suspended} {
 		for gateway := range waiting {
-			s.judge(s.scopeOf(gateway), false)
+			v.judge(v.scopeOf(gateway), false)
 		}
 	}
 }
@@ -279,50 +270,48 @@ func (s *Server) judgeTouched() {
 // judge has the verdict on a Gateway shown when it is another; listeners tells that its
 // listeners changed just now. Programmed speaks of listeners: while an edit of routes or
 // backends is on its way, a Gateway stays programmed.
-func (s *Server) judge(c *scope, listeners bool) {
-	before, judged := s.verdicts.given[c.name]
-	now := s.standing(c)
+func (v *verdicts) judge(c *scope, listeners bool) {
+	before, judged := v.given[c.name]
+	now := v.standing(c)
 	if now.waits && before.Status == metav1.ConditionTrue && !listeners {
-		s.verdicts.suspended[c.name] = struct{}{}
+		v.suspended[c.name] = struct{}{}
 		return
 	}
-	delete(s.verdicts.suspended, c.name)
+	delete(v.suspended, c.name)
 	if !judged || !now.of(before) {
-		verdict := s.verdict(c.name)
-		s.verdicts.set(c.name, verdict)
-		s.announce(c.name, verdict)
+		verdict := v.verdict(c.name)
+		v.set(c.name, verdict)
+		v.announced.announce(c.name, verdict)
 		return
 	}
-	if _, outdated := s.verdicts.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {
-		s.verdicts.outdate(c.name)
+	if _, outdated := v.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {
+		v.outdate(c.name)
 	}
 }
 
 // restate has the words of verdicts made anew that speak of streams of c.
-func (s *Server) restate(c *scope) {
-	if c != s.union {
-		s.verdicts.outdate(c.name)
+func (v *verdicts) restate(c *scope) {
+	if c != v.union {
+		v.outdate(c.name)
 		return
 	}
-	for gateway := range s.scopes {
-		s.verdicts.outdate(gateway)
+	for gateway := range v.scopes {
+		v.outdate(gateway)
 	}
 }
 
 // refresh makes the messages of verdicts again where they may be others by now, for a reader of
 // the board.
-func (s *Server) refresh() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for gateway := range s.verdicts.inQuestion() {
-		before, judged := s.verdicts.given[gateway]
-		if !judged || !s.standing(s.scopeOf(gateway)).of(before) {
+func (v *verdicts) refresh() {
+	for gateway := range v.inQuestion() {
+		before, judged := v.given[gateway]
+		if !judged || !v.standing(v.scopeOf(gateway)).of(before) {
 			continue // until its Envoys have answered: see judge
 		}
-		if now := s.verdict(gateway); now.Equal(before) {
-			delete(s.verdicts.outdated, gateway)
+		if now := v.verdict(gateway); now.Equal(before) {
+			delete(v.outdated, gateway)
 		} else {
-			s.verdicts.set(gateway, now)
+			v.set(gateway, now)
 		}
 	}
 }

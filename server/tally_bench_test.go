@@ -57,14 +57,14 @@ func (l *line) turn(t testing.TB) {
 		if round == endless {
 			t.Fatalf("after %d messages it is still sent more", l.sent)
 		}
-		if _, err := l.s.flush(l.stream, l); err != nil {
+		if _, err := l.s.at(l.stream).flush(l); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.answer) == 0 {
 			return
 		}
 		for _, request := range l.answer {
-			if err := l.s.handle(l.stream, request); err != nil {
+			if err := l.s.at(l.stream).handle(request); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -34,7 +34,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 				}
 				looks := func(edit, nack string, want metav1.ConditionStatus) int {
 					t.Helper()
-					before := s.looks
+					before := s.verdicts.looks
 					s.Publish(translate.Result{Delta: updates(edit)})
 					for _, l := range lines {
 						l.nack = nack
@@ -43,7 +43,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 					if got := s.verdicts.given["shop/a"].Status; got != want {
 						t.Errorf("after %s: Programmed is %s, want %s", edit, got, want)
 					}
-					return s.looks - before
+					return s.verdicts.looks - before
 				}
 				if got := looks("RouteConfiguration r@2", "", "True"); got != 0 {
 					t.Errorf("an edit of a table looks at %d streams", got)
@@ -87,7 +87,7 @@ func (s *Server) counted(t *testing.T, did string) {
 		}
 	}
 	for gateway := range s.scopes {
-		shown, now := s.verdicts.given[gateway], s.standing(s.scopes[gateway])
+		shown, now := s.verdicts.given[gateway], s.verdicts.standing(s.scopes[gateway])
 		if kept := now.waits && shown.Status == metav1.ConditionTrue; !now.of(shown) && !kept {
 			t.Fatalf("after %s, of %q it is said %+v, and stands %+v", did, gateway, shown, now)
 		}
@@ -135,7 +135,7 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 			case n == 1:
 				did = "one leaves"
 				at := r.IntN(len(lines))
-				s.leave(lines[at].stream)
+				s.at(lines[at].stream).leave()
 				lines = slices.Delete(lines, at, at+1)
 			case n < 5:
 				did = pick(gateways...) + ": " + pick("", "-") + pick(kinds...) + pick("0", "1", "0/x", "1/y")
@@ -152,7 +152,7 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 				} else {
 					request.ResourceNamesUnsubscribe = []string{pick(append(names, wildcard)...), pick(names...)}
 				}
-				if err := s.handle(at.stream, request); err != nil {
+				if err := s.at(at.stream).handle(request); err != nil {
 					t.Fatal(err)
 				}
 			default:
@@ -162,18 +162,18 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 				at.turn(t)
 			}
 			for _, l := range lines { // what is rejected of what is gone is forgotten when a stream looks
-				if _, err := s.flush(l.stream, l); err != nil {
+				if _, err := s.at(l.stream).flush(l); err != nil {
 					t.Fatal(err)
 				}
 			}
 			s.counted(t, did)
 			if r.IntN(8) == 0 {
-				s.refresh()
+				s.verdicts.refresh()
 				s.counted(t, did+" and a look")
 			}
 		}
 		for _, l := range lines {
-			s.leave(l.stream)
+			s.at(l.stream).leave()
 			s.counted(t, "leaving")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -21,19 +22,29 @@ import (
 	"github.com/gatefold/gatefold/server/mtls"
 )
 
+// transport is how clients connect: with the bounds of a connection and, where there are
+// certificates, with the proof that it asks for.
+type transport struct {
+	options Options
+	log     zerolog.Logger
+	metrics *prometheus.Registry
+	refused *refusals
+	keeper  *mtls.Keeper // nil without TLS; set by openTLS
+}
+
 // openTLS reads the certificate files, where there are any.
-func (s *Server) openTLS() error {
-	if !s.options.TLS.Any() {
+func (t *transport) openTLS() error {
+	if !t.options.TLS.Any() {
 		return nil
 	}
-	keeper, err := mtls.Load(s.options.TLS)
+	keeper, err := mtls.Load(t.options.TLS)
 	if err != nil {
 		return fmt.Errorf("xDS certificates: %w", err)
 	}
-	s.keeper = keeper
-	s.warnOfExpiry()
+	t.keeper = keeper
+	t.warnOfExpiry()
 	gauge := func(name, help string, value func(mtls.State) float64) {
-		s.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+		t.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return value(keeper.State()) }))
 	}
 	gauge("gatefold_xds_tls_reload_successful", "1 when the xDS certificate files are served as they are now, else 0.",
@@ -44,23 +55,23 @@ func (s *Server) openTLS() error {
 }
 
 // watchTLS follows the certificate files until ctx ends.
-func (s *Server) watchTLS(ctx context.Context) {
-	if s.keeper == nil {
+func (t *transport) watchTLS(ctx context.Context) {
+	if t.keeper == nil {
 		return
 	}
-	s.keeper.Watch(ctx, s.options.TLSInterval, func(err error) {
+	t.keeper.Watch(ctx, t.options.TLSInterval, func(err error) {
 		if err != nil {
-			s.log.Error().Err(err).Msg("the xDS certificate files cannot be used; those before them serve on")
+			t.log.Error().Err(err).Msg("the xDS certificate files cannot be used; those before them serve on")
 			return
 		}
-		s.log.Info().Time("expires", s.keeper.State().NotAfter).Msg("the xDS certificate files are loaded again")
-		s.warnOfExpiry()
+		t.log.Info().Time("expires", t.keeper.State().NotAfter).Msg("the xDS certificate files are loaded again")
+		t.warnOfExpiry()
 	})
 }
 
-func (s *Server) warnOfExpiry() {
-	if end := s.keeper.State().NotAfter; time.Now().After(end) {
-		s.log.Warn().Time("expired", end).Msg("the xDS certificate has expired: no Envoy will connect")
+func (t *transport) warnOfExpiry() {
+	if end := t.keeper.State().NotAfter; time.Now().After(end) {
+		t.log.Warn().Time("expired", end).Msg("the xDS certificate has expired: no Envoy will connect")
 	}
 }
 
@@ -76,11 +87,11 @@ const maxMessage = 64 << 20
 
 // grpcOptions are the bounds of a connection (docs/design/reliability.md) and,
 // where there are certificates, the proof that it asks for.
-func (s *Server) grpcOptions() []grpc.ServerOption {
+func (t *transport) grpcOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newFrameCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: s.options.pingEvery, Timeout: s.options.pingWait,
+			Time: t.options.pingEvery, Timeout: t.options.pingWait,
 			MaxConnectionIdle: 5 * time.Minute, // without a stream
 		}),
 		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
@@ -89,11 +100,11 @@ func (s *Server) grpcOptions() []grpc.ServerOption {
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.MaxConcurrentStreams(1000),
 		grpc.MaxHeaderListSize(64 << 10),
-		grpc.ConnectionTimeout(s.options.ConnectionTime),
+		grpc.ConnectionTimeout(t.options.ConnectionTime),
 	}
 	creds := insecure.NewCredentials()
-	if s.keeper != nil {
-		creds = toldHandshake{credentials.NewTLS(s.keeper.Config()), s.refused.refuseHandshake}
+	if t.keeper != nil {
+		creds = toldHandshake{credentials.NewTLS(t.keeper.Config()), t.refused.refuseHandshake}
 	}
 	return append(options, grpc.Creds(namedHandshake{creds}))
 }
@@ -140,12 +151,12 @@ func handshakeReason(err error) string {
 }
 
 // identify tells who the other end of a call is.
-func (s *Server) identify(ctx context.Context) (mtls.Identity, net.Addr) {
+func (t *transport) identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
 		return mtls.Identity{}, &net.UnixAddr{}
 	}
-	if s.keeper == nil {
+	if t.keeper == nil {
 		if health.IsLocal(p.Addr) {
 			return mtls.Local(), p.Addr
 		}
@@ -155,7 +166,7 @@ func (s *Server) identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	if !ok || len(info.State.PeerCertificates) == 0 {
 		return mtls.Identity{}, p.Addr
 	}
-	return s.options.Grants.Identify(info.State.PeerCertificates[0]), p.Addr
+	return t.options.Grants.Identify(info.State.PeerCertificates[0]), p.Addr
 }
 
 // warnOfOpenAdmin tells that other hosts reach the admin pages.

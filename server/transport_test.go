@@ -236,7 +236,7 @@ func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
 
 func (s *secured) untilTLS(what string, holds func(mtls.State) bool) {
 	s.t.Helper()
-	s.until(what, func() bool { return holds(s.keeper.State()) })
+	s.until(what, func() bool { return holds(s.transport.keeper.State()) })
 }
 
 // Strangers cannot fill memory or log.

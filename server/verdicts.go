@@ -6,11 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/server/board"
+	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
 // verdicts are what the Envoys of each Gateway answered. Each is joined with the status of
-// objects by the board. It is guarded by Server.mu.
+// objects by the board. It is guarded by lock.
 type verdicts struct {
+	*gateways
 	board *board.Board
 	given map[string]board.Verdict // by Gateway
 	// open are the Gateways that are not programmed. Of those in outdated, or of all
@@ -19,11 +21,19 @@ type verdicts struct {
 	openOutdated   bool
 	// suspended are those that stay programmed while an edit is on its way.
 	suspended map[string]struct{}
+	// touched are the scopes, or the union, whose tallies changed since they were judged;
+	// looks counts the streams that verdicts looked at, for tests.
+	touched   map[*scope]struct{}
+	looks     int
+	announced *announcements
+	// What the Envoys that run on this machine are doing, by Gateway and as told.
+	supervised     map[string]envoyhost.State
+	supervisedList []envoyhost.State
 }
 
-func newVerdicts(shown *board.Board) verdicts {
-	return verdicts{
-		board: shown, given: map[string]board.Verdict{},
+func newVerdicts(all *gateways, shown *board.Board, announced *announcements) *verdicts {
+	return &verdicts{
+		gateways: all, board: shown, announced: announced, touched: map[*scope]struct{}{}, given: map[string]board.Verdict{},
 		open: map[string]struct{}{}, outdated: map[string]struct{}{}, suspended: map[string]struct{}{},
 	}
 }
