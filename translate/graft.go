@@ -137,7 +137,11 @@ func (out *graftOut) tooMany(point *route.Point, over *stoppedBranch) {
 	if over.Space != "" {
 		which = "routes of namespace " + over.Space
 	}
-	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules on the host %s, and the limit is %d", which, over.Root, over.budgetOut.Rules, over.Host, over.Limit)
+	where := "on the host " + over.Host
+	if over.Host == "" {
+		where = "with those of all other hosts"
+	}
+	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules %s, and the limit is %d", which, over.Root, over.budgetOut.Rules, where, over.Limit)
 	hint := "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
 	if over.Few {
 		hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)

@@ -32,6 +32,9 @@ const (
 	// HTTPRoute has 128 matches at most, so that each may be placed twice.
 	budgetBase     = 1000
 	budgetPerRoute = 256
+	// allPerRoute is what each HTTPRoute adds to Options.MaxRoutes for all hosts together: roots and
+	// children that they share multiply, too, whatever each host comes to.
+	allPerRoute = 16
 )
 
 // demandOut is what a branch asks for.
@@ -83,7 +86,8 @@ type budgetOut struct {
 	Rules, Limit int
 	// Few is true if Limit is that of a folder of as few routes, and less than
 	// Options.MaxRoutes.
-	Few  bool
+	Few bool
+	// Host is "" for all hosts together.
 	Host string
 }
 
@@ -102,6 +106,8 @@ type budgetRules struct {
 	demand *memo.Rule[branchKey, *demandOut]
 	crowd  *memo.Fold[tableKey, branchKey, *demandOut, crowd]
 	cut    *memo.Rule[tableKey, map[branchKey]budgetOut]
+	all    *memo.Fold[struct{}, branchKey, *demandOut, crowd]
+	cutAll *memo.Rule[struct{}, map[branchKey]budgetOut]
 	budget *memo.Rule[branchKey, budgetOut]
 }
 
@@ -132,6 +138,13 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 		}
 	}, identical)
 	r.cut = memo.NewRule(e, "cut", r.runCut, maps.Equal[map[branchKey]budgetOut])
+	r.all = memo.NewFold[struct{}, branchKey](e, "crowds", gatherDemands(), sameCrowd)
+	memo.From(r.all, r.demand, func(key branchKey, d *demandOut, yield func(memo.Place[struct{}, branchKey], *demandOut)) {
+		if d.Origin != nil { // its root is there
+			yield(memo.Place[struct{}, branchKey]{ID: key}, d)
+		}
+	}, identical)
+	r.cutAll = memo.NewRule(e, "cutall", r.runCutAll, maps.Equal[map[branchKey]budgetOut])
 	r.budget = memo.NewRule(e, "budget", r.runBudget, identical)
 	return r
 }
@@ -185,11 +198,32 @@ func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut 
 	if all.Rules <= limit {
 		return nil
 	}
+	return all.cut(r.in.MaxDepth, budgetOut{Limit: limit, Few: limit < r.in.MaxRoutes, Host: key.Domain})
+}
+
+// runCutAll returns the branches of the folder that may not go all the way down, as those of all
+// hosts together come to too much.
+func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut {
+	all, _ := r.all.Get(c, struct{}{})
+	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
+		return nil
+	}
+	routes, _ := r.in.count.Get(c, struct{}{})
+	few, many := budgetBase+budgetPerRoute*routes, r.in.MaxRoutes+allPerRoute*routes
+	if all.Rules <= min(few, many) {
+		return nil
+	}
+	return all.cut(r.in.MaxDepth, budgetOut{Limit: min(few, many), Few: few < many})
+}
+
+// cut returns the branches of which a level does not fit into the limit of bound, with what they come to.
+func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
-	for depth := range r.in.MaxDepth {
-		for _, d := range all.level(depth, out, asked) {
-			if more := rules + d.at(depth); more > limit {
-				out[d.branchKey] = budgetOut{Depth: depth, Rules: more, Limit: limit, Few: limit < r.in.MaxRoutes, Host: key.Domain}
+	for depth := range levels {
+		for _, d := range so.level(depth, out, asked) {
+			if more := rules + d.at(depth); more > bound.Limit {
+				bound.Depth, bound.Rules = depth, more
+				out[d.branchKey] = bound
 			} else {
 				rules = more
 			}
@@ -218,13 +252,16 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the least of what a branch's hosts allow.
+// runBudget returns the least of what a branch's hosts allow, and all hosts together.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {
 		if cut, ok := r.cut.Get(c, table)[key]; ok && cut.Depth < out.Depth {
 			out = cut
 		}
+	}
+	if cut, ok := r.cutAll.Get(c, struct{}{})[key]; ok && cut.Depth < out.Depth {
+		out = cut
 	}
 	return out
 }
