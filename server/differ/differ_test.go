@@ -219,7 +219,7 @@ func (a *tally) check(t *testing.T, requests int) {
 	if a.unknown > a.asked/mostUnknown {
 		t.Errorf("%d of %d answers say that they do not know enough: that is too many", a.unknown, a.asked)
 	}
-	for outcome, least := range map[explain.Kind]int{
+	for outcome, least := range map[explain.OutcomeKind]int{
 		explain.Forwarded: a.asked / 4, explain.Redirected: a.asked / 50, explain.Responded: a.asked / 50,
 		explain.NotFound: a.asked / 20, explain.Rejected: a.asked / 50, explain.NoListener: a.asked / 400,
 	} {

@@ -83,7 +83,7 @@ func Request(view *ir.View, query Query) Answer {
 		return answer
 	}
 	if host != nil {
-		answer.search(host, r)
+		answer.tryRules(host, r)
 	}
 	answer.Outcome = outcome(answer.Rule, r)
 	var all []string
@@ -94,8 +94,8 @@ func Request(view *ir.View, query Query) Answer {
 	return answer
 }
 
-// search compares the request with the rules of the table, in order.
-func (a *Answer) search(host *ir.HostView, r *request) {
+// tryRules compares the request with the rules of the table, in order.
+func (a *Answer) tryRules(host *ir.HostView, r *request) {
 	for rule := range host.Rules {
 		result, reason := r.matches(&rule.Match)
 		if a.Costly = r.effort.spent(); a.Costly {

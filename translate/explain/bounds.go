@@ -38,7 +38,7 @@ func (b *reporter) bounded() {
 	told := map[manifest.Key]bool{}
 	for _, n := range found {
 		outline := over.outlines[n.route]
-		if told[n.route] || n.alone && !over.names(n.rule.Root.Key) || !outline.Found || len(outline.Hosts) > 0 || len(b.report.NotAccepted) == maxNotAccepted {
+		if told[n.route] || n.alone && !over.namesRoute(n.rule.Root.Key) || !outline.Found || len(outline.Hosts) > 0 || len(b.report.NotAccepted) == maxNotAccepted {
 			continue
 		}
 		told[n.route] = true

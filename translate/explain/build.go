@@ -36,7 +36,7 @@ func (b *reporter) route() {
 		return
 	}
 	b.report.Route = &RouteReport{
-		Name: rule.Name, Match: matchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: hops(rule),
+		Name: rule.Name, Match: matchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: hopsOf(rule),
 	}
 	byKind := map[string]int{}
 	for _, part := range rule.Action.Parts {
@@ -62,17 +62,17 @@ func (b *reporter) unreachableWords(kind string) string {
 	return ""
 }
 
-func (b *reporter) lost() {
+func (b *reporter) nearMisses() {
 	for _, miss := range b.answer.Considered {
-		b.addLost(miss.Rule, miss.Reason)
+		b.addNearMiss(miss.Rule, miss.Reason)
 	}
 	for _, rule := range b.answer.Behind {
-		b.addLost(rule, "lower precedence: "+route.Why(b.answer.Rule, rule))
+		b.addNearMiss(rule, "lower precedence: "+route.Why(b.answer.Rule, rule))
 	}
 }
 
-func (b *reporter) addLost(rule *ir.Rule, reason string) {
-	hops := hops(rule)
+func (b *reporter) addNearMiss(rule *ir.Rule, reason string) {
+	hops := hopsOf(rule)
 	last := hops[len(hops)-1]
 	b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
 		Object: last.Object, Rule: last.Rule, Match: matchWords(rule.Match), Reason: reason, At: last.MatchAt,
@@ -111,7 +111,7 @@ func (b *reporter) outcome() {
 // whyResponds returns the reason of a rule that answers by itself: from what closed the rule,
 // from its problems, or from those of the delegating rules above it.
 func (b *reporter) whyResponds(rule *ir.Rule) string {
-	if reason := b.closed(); reason != "" {
+	if reason := b.whatCloses(); reason != "" {
 		return reason
 	}
 	messages := b.messages(func(p manifest.Problem) bool { return ofRule(p, rule) })
@@ -128,15 +128,15 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 			return p.Code == string(gwv1.RouteReasonUnsupportedValue) && p.Object == hop.Object && strings.HasPrefix(p.Field, hop.RuleAt.Field+".filters[")
 		})
 		if messages != "" {
-			return hop.rule() + " closes all below it: " + messages
+			return hop.ruleWords() + " closes all below it: " + messages
 		}
 	}
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// closed returns what closes the rule that answers: a policy that is missing, or one that
+// whatCloses returns what closes the rule that answers: a policy that is missing, or one that
 // cannot be used. It names the rule where that is a delegating one.
-func (b *reporter) closed() string {
+func (b *reporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]
 		if action.Type != ir.PartClosed {
@@ -152,7 +152,7 @@ func (b *reporter) closed() string {
 		hops := b.report.Route.Hops
 		for _, hop := range hops[:len(hops)-1] {
 			if last := action.From[len(action.From)-1]; hop.Object == last.Object && hop.RuleAt.Field == last.Field {
-				return hop.rule() + ": " + reason
+				return hop.ruleWords() + ": " + reason
 			}
 		}
 		return reason

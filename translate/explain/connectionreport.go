@@ -56,7 +56,7 @@ func (b *connectionReporter) stream() {
 		return
 	}
 	key := stream.Route.Origin.Key
-	last := hop(key, 0, 0)
+	last := hopAt(key, 0, 0)
 	last.RuleName, last.MatchAt = stream.Route.Section, Source{Object: key, Field: "spec.parentRefs"}
 	if stream.Domains != nil {
 		last.MatchAt.Field = "spec.hostnames"

@@ -34,7 +34,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	b.route()
 	b.backends()
 	b.policies()
-	b.lost()
+	b.nearMisses()
 	b.notAccepted()
 	b.bounded()
 	b.outcome()

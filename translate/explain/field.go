@@ -21,7 +21,7 @@ type policyField struct {
 }
 
 // policyFields returns a row for each field. Those with a gate or changes are in the order
-// of Envoy's chain, which fields in package xds has.
+// of Envoy's chain, which policyFields in package xds has.
 func policyFields() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, words: policyCORSWords, gate: corsGate},

@@ -92,7 +92,7 @@ func (o *overlaps) underHost(key manifest.Key) bool {
 	case !outline.Found:
 		return false
 	case len(outline.Hosts) > 0:
-		return o.names(key)
+		return o.namesRoute(key)
 	case len(outline.Parents) == 0:
 		return true
 	}
@@ -101,8 +101,8 @@ func (o *overlaps) underHost(key manifest.Key) bool {
 	})
 }
 
-// names reports whether a route has the host, or one of a wildcard, among its hostnames.
-func (o *overlaps) names(key manifest.Key) bool {
+// namesRoute reports whether a route has the host, or one of a wildcard, among its hostnames.
+func (o *overlaps) namesRoute(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 

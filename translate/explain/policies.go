@@ -56,7 +56,7 @@ func (b *reporter) policies() {
 		}
 	}
 	b.unservedPolicies()
-	for _, name := range b.clusters() {
+	for _, name := range b.clusterNames() {
 		b.backendPolicies(name)
 	}
 	if len(b.report.Policies) > maxPolicies { // those that are not in force must not be left out
@@ -243,8 +243,8 @@ func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 	}
 }
 
-// clusters returns those of the backends, and of the services that policies of the rule ask.
-func (b *reporter) clusters() (names []string) {
+// clusterNames returns those of the backends, and of the services that policies of the rule ask.
+func (b *reporter) clusterNames() (names []string) {
 	for _, backend := range b.report.Backends {
 		names = append(names, backend.Cluster)
 	}

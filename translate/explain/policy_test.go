@@ -72,7 +72,7 @@ func TestABackendWithoutEndpointsIsAnswered503(t *testing.T) {
 		cluster  ir.Cluster
 		beside   string // a second reference's cluster
 		grpc     bool
-		outcome  explain.Kind
+		outcome  explain.OutcomeKind
 		status   uint32
 		grpcWord string
 	}{

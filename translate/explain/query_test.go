@@ -100,7 +100,7 @@ func TestTheHandshakeLeadsToTheListener(t *testing.T) {
 	port.Hosts[0].Chain = "a.test"
 	for _, c := range []struct {
 		url, host string
-		outcome   explain.Kind
+		outcome   explain.OutcomeKind
 		status    uint32
 	}{
 		{"https://a.test/", "a.test", explain.Forwarded, 0},

@@ -16,8 +16,8 @@ import (
 type Report struct {
 	Request RequestReport `json:"request"`
 	// Outcome is what happens to the request. Reason says why if no backend answers.
-	Outcome Kind   `json:"outcome"`
-	Reason  string `json:"reason,omitempty"`
+	Outcome OutcomeKind `json:"outcome"`
+	Reason  string      `json:"reason,omitempty"`
 	// Status is the HTTP status of an answer without a backend, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
@@ -56,18 +56,18 @@ type Report struct {
 	MoreProblems int                `json:"moreProblems,omitempty"`
 }
 
-// Kind is the type of an outcome.
-type Kind string
+// OutcomeKind is the type of an outcome.
+type OutcomeKind string
 
 // What can happen to a request.
 const (
-	Forwarded  Kind = "forward"     // a backend answers
-	Redirected Kind = "redirect"    // the client is sent elsewhere
-	Responded  Kind = "respond"     // the rule answers with Status by itself
-	NotFound   Kind = "not-found"   // no rule takes it: 404
-	Rejected   Kind = "rejected"    // Envoy answers before it looks for a route
-	NoListener Kind = "no-listener" // nothing listens on the port
-	Closed     Kind = "closed"      // a connection is closed, a datagram dropped
+	Forwarded  OutcomeKind = "forward"     // a backend answers
+	Redirected OutcomeKind = "redirect"    // the client is sent elsewhere
+	Responded  OutcomeKind = "respond"     // the rule answers with Status by itself
+	NotFound   OutcomeKind = "not-found"   // no rule takes it: 404
+	Rejected   OutcomeKind = "rejected"    // Envoy answers before it looks for a route
+	NoListener OutcomeKind = "no-listener" // nothing listens on the port
+	Closed     OutcomeKind = "closed"      // a connection is closed, a datagram dropped
 )
 
 // RequestReport is the request that was asked about.
@@ -303,8 +303,8 @@ type PolicyReport struct {
 	At    Source `json:"at"`
 }
 
-// rule names the hop's rule in words.
-func (h *HopReport) rule() string {
+// ruleWords names the hop's rule in words.
+func (h *HopReport) ruleWords() string {
 	if h.RuleName != "" {
 		return fmt.Sprintf("%s, rule %d (%s)", h.Object, h.Rule, h.RuleName)
 	}

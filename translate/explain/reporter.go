@@ -71,24 +71,24 @@ func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')
 }
 
-// hops returns the way from the root to the rule: the chain of delegation, and the
+// hopsOf returns the way from the root to the rule: the chain of delegation, and the
 // route that has the rule.
-func hops(rule *ir.Rule) []HopReport {
+func hopsOf(rule *ir.Rule) []HopReport {
 	var all []HopReport
 	for _, h := range rule.Chain {
-		hop := hop(h.Route, h.Rule, h.Match)
+		hop := hopAt(h.Route, h.Rule, h.Match)
 		hop.By, hop.RuleName = "delegation", h.Section
 		if h.Included {
 			hop.By = "inclusion"
 		}
 		all = append(all, hop)
 	}
-	last := hop(rule.Source.Key, ruleIndex(rule), rule.Position[len(rule.Position)-1])
+	last := hopAt(rule.Source.Key, ruleIndex(rule), rule.Position[len(rule.Position)-1])
 	last.RuleName = rule.Section
 	return append(all, last)
 }
 
-func hop(object manifest.Key, rule, match int) HopReport {
+func hopAt(object manifest.Key, rule, match int) HopReport {
 	field := fmt.Sprintf("spec.rules[%d]", rule)
 	return HopReport{
 		Object: object, Rule: rule, Match: match,

@@ -175,23 +175,23 @@ func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppend
 }
 
 // action checks what an action says, its filters among it.
-func (c *checker) action(action *ir.Action) {
+func (c *checker) checkAction(action *ir.Action) {
 	filters := c.place(false, "filters")
 	c.headers(filters, action.RequestHeaders.OrNone())
 	c.headers(filters, action.ResponseHeaders.OrNone())
 	if action.Redirect != nil {
-		c.redirect(filters, action.Redirect)
+		c.checkRedirect(filters, action.Redirect)
 	}
 	if action.Rewrite != nil {
 		c.text(filters, action.Rewrite.Hostname)
-		c.pathChange(filters, action.Rewrite.Path)
+		c.checkPathChange(filters, action.Rewrite.Path)
 	}
 	if action.Forward != nil {
-		c.backends(action.Forward.Backends)
+		c.checkBackends(action.Forward.Backends)
 	}
 }
 
-func (c *checker) backends(backends []ir.Backend) {
+func (c *checker) checkBackends(backends []ir.Backend) {
 	var total uint64
 	for i, backend := range backends {
 		total += uint64(backend.Weight)
@@ -209,19 +209,19 @@ func (c *checker) backends(backends []ir.Backend) {
 	}
 }
 
-func (c *checker) redirect(field string, redirect *ir.Redirect) {
+func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	if _, ok := redirectCodes[redirect.Status]; !ok {
 		c.refuse(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
 			"use 301, 302, 303, 307 or 308")
 	}
 	c.text(field, redirect.Scheme)
 	c.text(field, redirect.Hostname)
-	c.pathChange(field, redirect.Path)
+	c.checkPathChange(field, redirect.Path)
 }
 
 // pathChange wants a path that begins with a slash: "Location: http://host" +
 // ".evil.example" would lead to another host.
-func (c *checker) pathChange(field string, change *ir.PathChange) {
+func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	if change == nil {
 		return
 	}

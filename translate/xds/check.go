@@ -80,7 +80,7 @@ func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
 	return c.problems[0]
 }
 
-func (c *checker) match(match *ir.Match) {
+func (c *checker) checkMatch(match *ir.Match) {
 	path := c.place(true, "path.value")
 	switch {
 	case match.Path.Kind == ir.PathRegex:

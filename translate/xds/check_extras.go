@@ -11,7 +11,7 @@ import (
 // that pass may be merged without another check.
 func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
-	for _, f := range fields() {
+	for _, f := range policyFields() {
 		if f.check != nil {
 			f.check(&c, extras)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// field is what Envoy is sent of one field of TrafficPolicies: a filter of the chain, or
+// policyField is what Envoy is sent of one field of TrafficPolicies: a filter of the chain, or
 // settings of a route's action.
-type field struct {
+type policyField struct {
 	name ir.Field
 	// filter has no name for a field of the action alone.
 	filter httpFilter
@@ -26,14 +26,14 @@ type field struct {
 	check func(*checker, *ir.Extras)
 }
 
-// fields returns a row for each field. The filters are in the order of Envoy's chain: requests
+// policyFields returns a row for each field. The filters are in the order of Envoy's chain: requests
 // pass it from the first to the last, answers the other way. CORS and CSRF read headers
 // alone. The buffer comes before everything that waits for a service: Envoy does not
 // measure bytes that arrive during the wait in a filter behind it. Requests that are
 // rejected are not counted by the rate limits behind, and headers are changed when all
 // others have seen them. The rows are shared: do not change them.
-var fields = sync.OnceValue(func() []field {
-	return []field{
+var policyFields = sync.OnceValue(func() []policyField {
+	return []policyField{
 		{name: ir.FieldCORS, filter: corsFilter(), fill: fillCORS},
 		{name: ir.FieldCSRF, filter: csrfFilter(), check: checkCSRF},
 		{name: ir.FieldBuffer, filter: bufferFilter()},
@@ -53,7 +53,7 @@ var fields = sync.OnceValue(func() []field {
 // HeldByHost reports whether a virtual host can have a field of its policies for all of its
 // routes. The other fields are in a route's action.
 func HeldByHost(name ir.Field) bool {
-	for _, f := range fields() {
+	for _, f := range policyFields() {
 		if f.name == name {
 			return f.filter.name != ""
 		}
@@ -72,7 +72,7 @@ func withExtras(action ir.Action) ir.Action {
 	if portless {
 		extras.LocationPort = action.Redirect.Port
 	}
-	for _, f := range fields() {
+	for _, f := range policyFields() {
 		if f.fill != nil {
 			f.fill(&action, &extras)
 		}
@@ -86,7 +86,7 @@ func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras == nil {
 		return
 	}
-	for _, f := range fields() {
+	for _, f := range policyFields() {
 		if f.action != nil {
 			f.action(action, extras)
 		}

@@ -15,7 +15,7 @@ import (
 // Each field of TrafficPolicies has a row of its own, which does something.
 func TestEveryFieldHasARow(t *testing.T) {
 	rows := map[ir.Field]bool{}
-	for _, f := range fields() {
+	for _, f := range policyFields() {
 		if rows[f.name] {
 			t.Errorf("fields has two rows for %s", f.name)
 		}
@@ -25,7 +25,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 	for _, field := range policy.Fields() {
 		if !rows[field.Name] {
-			t.Errorf("Envoy is sent nothing of the field %s of TrafficPolicies: add a row to fields in "+
+			t.Errorf("Envoy is sent nothing of the field %s of TrafficPolicies: add a row to policyFields in "+
 				"translate/xds/field.go (ARCHITECTURE.md, Where to add)", field.Name)
 		}
 		delete(rows, field.Name)
@@ -96,7 +96,7 @@ func TestEveryFieldOfAnActionIsEncoded(t *testing.T) {
 		case reflect.ValueOf(extras).Field(i).IsZero():
 			t.Errorf("allExtras leaves out ir.Extras.%s: set it", name)
 		case !differs(t, extras, i, with):
-			t.Errorf("ir.Extras.%s changes nothing of what Envoy is sent: add a row to fields in translate/xds/field.go", name)
+			t.Errorf("ir.Extras.%s changes nothing of what Envoy is sent: add a row to policyFields in translate/xds/field.go", name)
 		}
 	}
 	for i := range reflect.TypeOf(action).NumField() {
@@ -115,7 +115,7 @@ func TestEveryFieldOfAnActionIsEncoded(t *testing.T) {
 			t.Errorf("allActions leaves out ir.Action.%s: set it", name)
 		case !differs(t, action, i, with):
 			t.Errorf("ir.Action.%s changes nothing of what Envoy is sent: encode it in translate/xds/action.go, "+
-				"or add a row to fields in translate/xds/field.go", name)
+				"or add a row to policyFields in translate/xds/field.go", name)
 		}
 	}
 }

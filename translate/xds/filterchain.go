@@ -15,7 +15,7 @@ import (
 // httpFilters returns the chain in its order: those of the fields of policies, and then
 // those for the routes' own settings.
 func httpFilters() []httpFilter {
-	rows := fields()
+	rows := policyFields()
 	filters := make([]httpFilter, 0, len(rows)+2) // and locationFilter, and one for upgrades
 	for _, f := range rows {
 		if f.filter.name != "" {

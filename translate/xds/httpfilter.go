@@ -37,7 +37,7 @@ type httpFilter struct {
 	// of a filter that has a name of its own.
 	noUpgrades     bool
 	upgradeService func(*ir.Extras) message
-	// field is that of the row in fields; "" for a filter of the routes' own settings.
+	// field is that of the row in policyFields; "" for a filter of the routes' own settings.
 	field ir.Field
 }
 

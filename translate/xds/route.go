@@ -16,7 +16,7 @@ import (
 // Envoy would reject it returns problems and no bytes: use Closed instead. Equal rules have
 // equal bytes.
 func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
-	if problems := check(rule); len(problems) > 0 {
+	if problems := checkRule(rule); len(problems) > 0 {
 		return nil, problems
 	}
 	route := newRoute(rule)
@@ -130,9 +130,9 @@ func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	}
 }
 
-func check(rule *ir.Rule) []manifest.Problem {
+func checkRule(rule *ir.Rule) []manifest.Problem {
 	c := checker{rule: rule}
-	c.match(&rule.Match)
-	c.action(&rule.Action)
+	c.checkMatch(&rule.Match)
+	c.checkAction(&rule.Action)
 	return c.problems
 }

@@ -47,9 +47,9 @@ type Fault struct {
 	Match bool
 }
 
-// host is a virtual host that was taken apart. It has a list of routes or, when it is compiled, a
+// hostParts is a virtual host that was taken apart. It has a list of routes or, when it is compiled, a
 // matcher.
-type host struct {
+type hostParts struct {
 	name, domains []byte // domains is the field
 	frame         []byte // all but routes and matcher
 	routes        [][]byte
@@ -59,7 +59,7 @@ type host struct {
 // Pieces returns the parts of a table that the function RouteConfiguration made: each host,
 // followed by its routes. A route that is in several leaves of a compiled host is listed once.
 func Pieces(table []byte) (all []Piece) {
-	eachHost(table, func(h host) {
+	eachHost(table, func(h hostParts) {
 		name := string(h.name)
 		all = append(all, Piece{Part{Host: name}, h.frame})
 		known := map[string]bool{}
@@ -73,7 +73,7 @@ func Pieces(table []byte) (all []Piece) {
 	return all
 }
 
-func eachHost(table []byte, yield func(host)) {
+func eachHost(table []byte, yield func(hostParts)) {
 	eachField(table, func(number protowire.Number, _, value []byte) {
 		if number == routeConfigurationVirtualHosts {
 			yield(readHost(value))
@@ -81,7 +81,7 @@ func eachHost(table []byte, yield func(host)) {
 	})
 }
 
-func readHost(body []byte) (h host) {
+func readHost(body []byte) (h hostParts) {
 	eachField(body, func(number protowire.Number, field, value []byte) {
 		switch number {
 		case virtualHostRoutes:
@@ -101,7 +101,7 @@ func readHost(body []byte) (h host) {
 }
 
 // eachRoute yields the routes of a host, of a compiled one those of each leaf.
-func (h host) eachRoute(yield func(body []byte)) {
+func (h hostParts) eachRoute(yield func(body []byte)) {
 	for _, body := range h.routes {
 		yield(body)
 	}
@@ -173,7 +173,7 @@ func nameOf(route []byte) (name string) {
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
-	eachHost(table.Body, func(h host) {
+	eachHost(table.Body, func(h hostParts) {
 		at := Part{Host: string(h.name)}
 		switch fault, ok := faults[at]; {
 		case !ok || fault.Sum != sha256.Sum256(h.frame):
@@ -188,7 +188,7 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 }
 
 // without returns a host without faulty routes.
-func (h host) without(faults map[Part]Fault, found map[Part]bool) Host {
+func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
 		at := Part{string(h.name), nameOf(body)}
 		fault, ok := faults[at]
@@ -224,7 +224,7 @@ func (h host) without(faults map[Part]Fault, found map[Part]bool) Host {
 }
 
 // closed returns a host that answers 500 to everything.
-func (h host) closed() Host {
+func (h hostParts) closed() Host {
 	all := &routev3.Route{
 		Name:   "rejected",
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
