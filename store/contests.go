@@ -13,14 +13,22 @@ import (
 
 // contests tells of keys with several definitions which of them serves.
 func (s *standing) contests() []manifest.Problem {
-	var all []manifest.Problem
+	var lost []*definition
 	for key := range s.serving.contested {
 		winner := s.serving.served[key].definition
 		for _, d := range s.serving.found[key] {
 			if d != winner && !s.serving.fence.refused(d) {
-				all = append(all, s.contest(d, winner))
+				lost = append(lost, d)
 			}
 		}
+	}
+	slices.SortFunc(lost, compareDefinitions)
+	var all []manifest.Problem
+	var text showing
+	for _, d := range lost {
+		p := s.contest(d, s.serving.served[d.object.Key].definition)
+		p.Excerpt = text.excerpt(d, d.place)
+		all = append(all, p)
 	}
 	return all
 }
@@ -38,9 +46,6 @@ func (s *standing) contest(d, winner *definition) manifest.Problem {
 		p.Code, p.Severity = "Duplicate", manifest.Warning
 		p.Message = fmt.Sprintf("%s is defined in %s too, with the same content", d.object.Key, where)
 		p.Hint = "remove one of the two"
-	}
-	if d.shows() {
-		p.Excerpt = excerpt(d.document.text, d.place)
 	}
 	return p
 }

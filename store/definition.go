@@ -2,11 +2,11 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // document is one document of a file.
@@ -27,9 +27,9 @@ type definition struct {
 // line is the line of the object's name.
 func (d *definition) line() int { return d.document.line + d.place.line - 1 }
 
-// shows reports whether lines of the definition's text may be shown.
-func (d *definition) shows() bool {
-	return d.object.Key.Kind != "Secret" && (len(d.at()) == 0 || !secretive(d.document.text))
+// compareDefinitions orders definitions by file and place.
+func compareDefinitions(a, b *definition) int {
+	return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
 }
 
 // root parses the text again; nil when that fails.
@@ -48,16 +48,6 @@ func (d *definition) find(root *yaml.Node, field string) place {
 		return d.place
 	}
 	return find(root, slices.Concat(d.at(), parsePath(field)))
-}
-
-// locate finds the place of a field in the text of the definition's document.
-func (d *definition) locate(field string) (p manifest.Problem) {
-	where := d.find(d.document.root(), field)
-	p.Line, p.Column = where.line, where.column
-	if d.shows() {
-		p.Excerpt = excerpt(d.document.text, where)
-	}
-	return p
 }
 
 // value returns what the document holds, as far as it can be read.

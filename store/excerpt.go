@@ -10,10 +10,25 @@ import (
 // excerptWidth is how many characters of a line an excerpt shows.
 const excerptWidth = 100
 
-// excerpt returns the line of a place and below it carets that mark the place.
+// maxExcerptLine is the length of a line in bytes from which nothing of it is shown: to count
+// its characters takes time, and nobody reads it.
+const maxExcerptLine = 16 * 1024
+
+// excerpt returns the excerptLine of a place in a text.
+func excerpt(text []byte, at place) string { return excerptLine(lineOf(text, at.line), at) }
+
+// excerptLine returns the line of a place and below it carets that mark the place.
 // Of a long line it shows the part around the place.
-func excerpt(text []byte, at place) string {
-	line, column := window(lineOf(text, at.line), at.column)
+func excerptLine(line []byte, at place) string {
+	if len(line) > maxExcerptLine {
+		return ""
+	}
+	return marked(bytes.TrimSuffix(line, []byte{'\r'}), at)
+}
+
+// marked is excerptLine for a line without its end.
+func marked(text []byte, at place) string {
+	line, column := window(text, at.column)
 	var shown, marks strings.Builder
 	n := 0
 	for _, r := range line {
@@ -68,7 +83,7 @@ func skipRunes(line []byte, n int) int {
 	return at
 }
 
-// lineOf returns a line of the text, counted from 1, without its end; nil when
+// lineOf returns a line of the text, counted from 1, without its line feed; nil when
 // there is none.
 func lineOf(text []byte, number int) []byte {
 	for ; number > 1; number-- {
@@ -79,5 +94,5 @@ func lineOf(text []byte, number int) []byte {
 		text = after
 	}
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
-	return bytes.TrimSuffix(line, []byte{'\r'})
+	return line
 }

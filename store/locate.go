@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -28,48 +29,73 @@ func (s *standing) locateAll(problems []manifest.Problem) []manifest.Problem {
 	}
 	objects := make(map[manifest.Key]struct{}, len(problems))
 	located := make([]manifest.Problem, len(problems))
-	fresh := make(map[spot]manifest.Problem, len(problems))
+	s.places = s.placesFor(problems)
 	for i, p := range problems {
 		located[i], objects[p.Object] = p, struct{}{}
 		if at, ok := s.serving.served[p.Object]; ok && p.File == "" {
-			located[i] = s.locate(p, at, fresh)
+			located[i] = s.locate(p, at)
 		}
 		if p.Cause.Object != (manifest.Key{}) {
 			objects[p.Cause.Object] = struct{}{}
-			located[i].Message += s.placeOf(p.Cause, fresh)
+			located[i].Message += s.placeOf(p.Cause)
 		}
 	}
-	s.places = fresh
 	manifest.SortProblems(located)
 	s.asked, s.located = problems, located
 	s.fresh.placed, s.fresh.objects = true, objects
 	return located
 }
 
-// locate fills in one problem. Places found by this call and the one before
-// are not looked for again.
-func (s *standing) locate(p manifest.Problem, at served, fresh map[spot]manifest.Problem) manifest.Problem {
+// placesFor finds the places of all fields that problems name. It takes those that are known
+// from the call before.
+func (s *standing) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
+	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
+	want := func(key manifest.Key, field string) {
+		at := s.serving.served[key]
+		if at.definition == nil {
+			return
+		}
+		here := spot{at.definition, field}
+		if _, twice := found[here]; twice {
+			return
+		}
+		known, ok := s.places[here]
+		if found[here] = known; !ok {
+			missing = append(missing, here)
+		}
+	}
+	for _, p := range problems {
+		if p.File == "" {
+			want(p.Object, p.Field)
+		}
+		if p.Cause.Object != (manifest.Key{}) {
+			want(p.Cause.Object, p.Cause.Path)
+		}
+	}
+	slices.SortFunc(missing, func(a, b spot) int { return compareDefinitions(a.definition, b.definition) })
+	var text showing
+	for _, here := range missing {
+		where := text.place(here.definition, here.field)
+		found[here] = manifest.Problem{Line: where.line, Column: where.column, Excerpt: text.excerpt(here.definition, where)}
+	}
+	return found
+}
+
+// locate fills in one problem of what is served, from places.
+func (s *standing) locate(p manifest.Problem, at served) manifest.Problem {
 	p.File = at.path()
 	d := at.definition
 	if d == nil {
 		return p
 	}
-	here := spot{d, p.Field}
-	known, ok := fresh[here]
-	if !ok {
-		known, ok = s.places[here]
-	}
-	if !ok {
-		known = d.locate(p.Field)
-	}
-	fresh[here] = known
+	known := s.places[spot{d, p.Field}]
 	p.Line, p.Column, p.Excerpt = known.Line+d.document.line-1, known.Column, known.Excerpt
 	return p
 }
 
 // placeOf returns the file and line of a field as a message has them behind its words, ""
 // where the object is in no file.
-func (s *standing) placeOf(field manifest.Field, fresh map[spot]manifest.Problem) string {
+func (s *standing) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {
 		if place := s.serving.placeOfInvalid(field.Object); place.File != "" {
@@ -77,7 +103,7 @@ func (s *standing) placeOf(field manifest.Field, fresh map[spot]manifest.Problem
 		}
 		return ""
 	}
-	p := s.locate(manifest.Problem{Field: field.Path}, at, fresh)
+	p := s.locate(manifest.Problem{Field: field.Path}, at)
 	if p.Line == 0 {
 		return fmt.Sprintf(" (%s)", path.Join(s.prefix, p.File))
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -142,5 +143,36 @@ func TestLinesEndAtLineFeeds(t *testing.T) {
 		if got := find(root, parsePath(field)); got != want {
 			t.Errorf("%s: got %v, want %v", field, got, want)
 		}
+	}
+}
+
+// The problems of a document cost one look at its text: twice the problems in twice the text
+// allocate twice as much, not four times.
+func TestLocateParsesADocumentOnce(t *testing.T) {
+	key := manifest.Key{Group: "discovery.k8s.io", Kind: "EndpointSlice", Namespace: "default", Name: "a"}
+	allocated := func(fields int) float64 {
+		var text strings.Builder
+		text.WriteString("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: a}\naddressType: IPv4\nendpoints:\n")
+		var problems []manifest.Problem
+		for i := range fields {
+			fmt.Fprintf(&text, "- addresses: [10.0.%d.%d]\n", i/256, i%256)
+			field := fmt.Sprintf("endpoints[%d].addresses[0]", i)
+			problems = append(problems, manifest.Problem{Object: key, Field: field, Cause: manifest.Field{Object: key, Path: field}})
+		}
+		s := newStore(t, Options{})
+		s.Apply(treeOf(map[string]string{"a.yaml": text.String()}))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		located := s.Locate(problems)
+		runtime.ReadMemStats(&after)
+		if last := located[fields-1]; last.Line != fields+5 || !strings.Contains(last.Excerpt, "10.0") {
+			t.Fatalf("the last one is at line %d: %q", last.Line, last.Excerpt)
+		}
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	if few, many := allocated(400), allocated(800); many > 3*few {
+		t.Errorf("800 problems allocate %.0f bytes, 400 %.0f", many, few)
+	} else {
+		t.Logf("800 problems allocate %.0f KB, 400 %.0f KB", many/1024, few/1024)
 	}
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -20,8 +19,9 @@ func (s *standing) sharedPorts() (all []manifest.Problem) {
 			Hint:    "give each port to one namespace",
 		}
 		if d := s.serving.served[key].definition; d != nil {
-			where := d.find(d.document.root(), p.Field)
-			p.Line, p.Column, p.Excerpt = where.line+d.document.line-1, where.column, excerpt(d.document.text, where)
+			var text showing
+			where := text.place(d, p.Field)
+			p.Line, p.Column, p.Excerpt = where.line+d.document.line-1, where.column, text.excerpt(d, where)
 		}
 		all = append(all, p)
 	}
@@ -42,10 +42,11 @@ func (s *standing) outsideProblems() []manifest.Problem {
 		}
 	}
 	var all []manifest.Problem
+	var text showing
 	for f, refused := range byFile {
-		slices.SortFunc(refused, func(a, b *definition) int { return cmp.Compare(a.order, b.order) })
+		slices.SortFunc(refused, compareDefinitions)
 		for _, d := range refused[:min(len(refused), maxOutside)] {
-			all = append(all, s.outsideProblem(d))
+			all = append(all, s.outsideProblem(d, &text))
 		}
 		if more := len(refused) - maxOutside; more > 0 {
 			all = append(all, manifest.Problem{
@@ -57,7 +58,7 @@ func (s *standing) outsideProblems() []manifest.Problem {
 	return all
 }
 
-func (s *standing) outsideProblem(d *definition) manifest.Problem {
+func (s *standing) outsideProblem(d *definition, text *showing) manifest.Problem {
 	why, _ := s.serving.fence.judge(d.file.path, d.object)
 	p := manifest.Problem{
 		Code: why.code, Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
@@ -65,14 +66,12 @@ func (s *standing) outsideProblem(d *definition) manifest.Problem {
 	}
 	where := d.place
 	if why.field != "metadata.name" {
-		where = d.find(d.document.root(), why.field)
+		where = text.place(d, why.field)
 		p.Line, p.Column = where.line+d.document.line-1, where.column
 	}
 	if at, serves := s.serving.served[d.object.Key]; serves {
 		p.Message += fmt.Sprintf("; the one of %s is still served", path.Join(s.prefix, at.path()))
 	}
-	if d.shows() {
-		p.Excerpt = excerpt(d.document.text, where)
-	}
+	p.Excerpt = text.excerpt(d, where)
 	return p
 }

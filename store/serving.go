@@ -1,9 +1,7 @@
 package store
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -96,9 +94,7 @@ func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
-	slices.SortFunc(definitions, func(a, b *definition) int {
-		return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
-	})
+	slices.SortFunc(definitions, compareDefinitions)
 	inside := s.candidates(key, s.fence.inside(key, definitions))
 	delete(s.contested, key)
 	if len(inside) > 1 {

@@ -31,7 +31,7 @@ func (b Busy) Words() string {
 	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
 		return ""
 	}
-	return fmt.Sprintf("gatefold has been busy with the step %s for %d s; it still serves what it served before, and applies no later edit until the step has ended",
+	return fmt.Sprintf("gatefold has been busy with the step %s for %d s; it still serves what it served before, and later edits may wait until the step has ended",
 		b.Step, int(max(b.Took, b.Behind).Seconds()))
 }
 

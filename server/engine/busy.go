@@ -98,7 +98,7 @@ func (b *busy) look() {
 	}
 	b.alarmed = true
 	b.log.Error().Str("step", b.step).Float64("seconds", took.Seconds()).
-		Msg("ALARM: gatefold is busy with one step: it still serves what it served before, and applies no later edit until the step has ended")
+		Msg("ALARM: gatefold is busy with one step: it still serves what it served before, and later edits may wait until the step has ended")
 }
 
 // watch looks until ctx ends.

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"bytes"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// showing finds fields in documents, and shows lines of them. It keeps what it has found out about
+// the text of one document until it is asked about another: thousands of problems of a large
+// document cost one look at its text, if they come in a row.
+type showing struct {
+	document *document
+	root     *yaml.Node
+	parsed   bool
+	lines    [][]byte
+	hidden   func() bool // whether the text may be a Secret's; asked once
+}
+
+// turn begins a document.
+func (s *showing) turn(to *document) {
+	if s.document == to {
+		return
+	}
+	*s = showing{document: to, hidden: sync.OnceValue(func() bool { return secretive(to.text) })}
+}
+
+// place returns the place of a field in the definition's document.
+func (s *showing) place(d *definition, field string) place {
+	s.turn(d.document)
+	if !s.parsed {
+		s.root, s.parsed = d.document.root(), true
+	}
+	return d.find(s.root, field)
+}
+
+// excerpt returns the excerpt of a place in the definition's document, "" if it may not be shown.
+func (s *showing) excerpt(d *definition, at place) string {
+	s.turn(d.document)
+	if d.object.Key.Kind == kindSecret || len(d.at()) > 0 && s.hidden() {
+		return ""
+	}
+	if s.lines == nil {
+		s.lines = bytes.Split(d.document.text, []byte{'\n'})
+	}
+	if at.line < 1 || at.line > len(s.lines) {
+		return excerptLine(nil, at)
+	}
+	return excerptLine(s.lines[at.line-1], at)
+}
