@@ -1,0 +1,176 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// freeTables are the tables that each match may always stand in: two hostnames, on HTTP
+// and HTTPS.
+const freeTables = 4
+
+// shareKey names what a route puts into tables by itself or, with Child, what this one puts
+// there below it.
+type shareKey struct{ Root, Child manifest.Key }
+
+// object is the route that makes the copies.
+func (k shareKey) object() manifest.Key {
+	if k.Child.IsZero() {
+		return k.Root
+	}
+	return k.Child
+}
+
+func (k shareKey) String() string {
+	if k.Child.IsZero() {
+		return k.Root.String()
+	}
+	return k.Child.String() + " below " + k.Root.String()
+}
+
+func compareShareKeys(a, b shareKey) int {
+	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
+}
+
+// share is what a shareKey comes to, in plain routes of Envoy.
+type share struct {
+	Key shareKey
+	// Owner answers for it: the namespace of the root or, as a root may be shared, those of
+	// the root and of the child.
+	Owner  string
+	Tables int
+	// Cost is that of all copies, Extra what of it is not Free.
+	Cost, Free, Extra int
+}
+
+// newShare returns the share of what has a load in each of so many tables.
+func newShare(key shareKey, owner string, tables int, load route.Load) share {
+	free := max(load.Written, freeTables*load.Matches)
+	cost := tables * load.Made
+	return share{Key: key, Owner: owner, Tables: tables, Cost: cost, Free: free, Extra: max(0, cost-free)}
+}
+
+// compareShares puts those first that ask for the least.
+func compareShares(a, b share) int {
+	return cmp.Or(cmp.Compare(a.Extra, b.Extra), compareShareKeys(a.Key, b.Key))
+}
+
+// spreadTotal is what all routes ask for beyond what is free.
+type spreadTotal struct {
+	Extra  int
+	Shares memo.Ordered[share] // those with an Extra
+}
+
+func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
+
+// closedKey names Points below a root that look for routes with a property.
+type closedKey struct {
+	Root     manifest.Key
+	Property route.Property
+}
+
+// partOf returns the most that each may have, so that all together have at most so much and
+// those that ask for less get all that they ask for.
+func partOf(most int, asked []int) int {
+	slices.Sort(asked)
+	for i, n := range asked {
+		if part := most / (len(asked) - i); n > part {
+			return part
+		}
+		most -= n
+	}
+	return most
+}
+
+// overloads are the shares that do not fit.
+type overloads struct {
+	Cut map[shareKey]overload
+	// Closed has the Points that look for a route that is cut below their root.
+	Closed map[closedKey]bool
+}
+
+// overload is why a route serves nowhere. Limit is the part of its namespace.
+type overload struct {
+	Tables, Cost, Limit int
+	// Closed is true if the hosts of the route answer 500. A route for which that does not fit
+	// either has no hosts.
+	Closed bool
+}
+
+func (o overload) String() string {
+	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
+}
+
+// cuts reports whether nothing of a node may stand in tables.
+func (o *overloads) cuts(key flatKey) bool {
+	_, root := o.Cut[shareKey{Root: key.root()}]
+	_, own := o.Cut[shareKey{key.root(), key.Route}]
+	return root || own
+}
+
+// closes reports whether a Point of a node looks for a route that is cut below the root: what
+// that one would have served answers 500.
+func (o *overloads) closes(key flatKey, point *route.Point) bool {
+	if len(o.Closed) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(route.Wants(key.Route, []*route.Point{point}), func(property route.Property) bool {
+		return o.Closed[closedKey{key.root(), property}]
+	})
+}
+
+// problems reports the routes that serve nowhere, or not below a root.
+func (o *overloads) problems() []manifest.Problem {
+	var problems []manifest.Problem
+	for key, over := range o.Cut {
+		where := "the route serves nowhere: "
+		if over.Closed {
+			where = "the route serves nowhere, its hosts answer 500: "
+		}
+		if !key.Child.IsZero() {
+			where = "the route serves nothing below " + key.Root.String() + ", which answers 500: "
+		}
+		problems = append(problems, manifest.Problem{
+			Code: "TooManyCopies", Severity: manifest.Error, Object: key.object(), Field: "spec.parentRefs",
+			Message: where + over.String(),
+			Hint:    "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions and smaller policies and filters, or raise --max-copies",
+		})
+	}
+	return problems
+}
+
+// cut returns the shares that do not fit into most.
+func (t spreadTotal) cut(most int) map[shareKey]overload {
+	out := map[shareKey]overload{}
+	if t.Extra <= most {
+		return out
+	}
+	asked, left := map[string]int{}, map[string]int{}
+	for s := range t.Shares.All() {
+		asked[s.Owner] += s.Extra
+	}
+	part := partOf(most, slices.Collect(maps.Values(asked)))
+	for s := range t.Shares.All() {
+		if _, begun := left[s.Owner]; !begun {
+			left[s.Owner] = part
+		}
+		if asked[s.Owner] > part && s.Extra > left[s.Owner] {
+			closed := max(0, s.Tables-s.Free) // a plain route for each table
+			kind, _ := route.KindOf(s.Key.Root)
+			over := overload{Tables: s.Tables, Cost: s.Cost, Limit: part, Closed: kind.Tables && s.Key.Child.IsZero() && closed <= left[s.Owner]}
+			if over.Closed {
+				left[s.Owner] -= closed
+			}
+			out[s.Key] = over
+			continue
+		}
+		left[s.Owner] -= s.Extra
+	}
+	return out
+}
