@@ -262,7 +262,7 @@ func (s *Server) Reloaded(r Reload) {
 // FollowStatus begins the one feed of the status of objects. It is called before Run and Publish.
 func (s *Server) FollowStatus() *board.Feed { return s.board.Follow() }
 
-// StateFailed returns why the state cannot be saved for a restart, or "".
+// StateFailed records why the state cannot be saved for a restart; "" says that it can.
 func (s *Server) StateFailed(reason string) {
 	s.loaded.setUnsaved(reason)
 }

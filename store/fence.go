@@ -39,7 +39,8 @@ func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, trespassing: map[*file]bool{}}
 }
 
-// sourceOf reports whether objects of a file come from cluster paths.
+// sourceOf returns what path policies know of the objects of a file: whether it is one of the
+// cluster paths.
 func (f *fence) sourceOf(file string) manifest.Source {
 	switch {
 	case !f.policy.InForce():

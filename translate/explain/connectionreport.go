@@ -127,7 +127,7 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	return cmp.Or(messages, "all of its weights are 0")
 }
 
-// problems returns those of the objects that take part and, where nothing answers, those of
+// problems adds to the report those of the objects that take part and, where nothing answers, those of
 // routes without a stream.
 func (b *connectionReporter) problems() {
 	part := map[manifest.Key]bool{}
