@@ -26,13 +26,13 @@ func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	if len(queue) == 0 {
 		return edits, nil
 	}
-	owners, speakers := map[string][]int{}, map[string][]int{} // edits by namespaces
+	defining, naming := map[string][]int{}, map[string][]int{} // edits by namespaces of their objects, and in their texts
 	for i, e := range edits {
 		for namespace := range s.namespacesOf(e) {
-			owners[namespace] = append(owners[namespace], i)
+			defining[namespace] = append(defining[namespace], i)
 		}
 		for namespace := range e.mentioned() {
-			speakers[namespace] = append(speakers[namespace], i)
+			naming[namespace] = append(naming[namespace], i)
 		}
 	}
 	for len(queue) > 0 {
@@ -51,8 +51,8 @@ func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 				delete(with, namespace)
 			}
 		}
-		join(e.mentioned(), owners)
-		join(s.namespacesOf(e), speakers)
+		join(e.mentioned(), defining)
+		join(s.namespacesOf(e), naming)
 	}
 	for i, e := range edits {
 		if waits[i] {

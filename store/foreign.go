@@ -100,7 +100,7 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 	return ignored, problems
 }
 
-// preferred returns the first policies in the order of the files, nil for none.
+// first returns the first policies in the order of the files, nil for none.
 func (s *sight) first() *[]manifest.Unserved {
 	if len(s.unserved) == 0 {
 		return nil

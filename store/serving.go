@@ -9,7 +9,6 @@ import (
 
 // serving is what is served, and every definition that could be.
 type serving struct {
-	prefix  string // Options.PathPrefix
 	sources *sources
 	fence   *fence
 	history *history
@@ -28,7 +27,7 @@ type serving struct {
 
 func newServing(options Options, files *sources) *serving {
 	return &serving{
-		prefix: options.PathPrefix, sources: files, fence: files.fence,
+		sources: files, fence: files.fence,
 		history: &history{previous: map[manifest.Key]served{}, withheld: map[manifest.Key]formerVersion{}},
 		saves:   &saves{on: options.Save, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{}},
 		fresh:   &fresh{},

@@ -18,8 +18,8 @@ type showing struct {
 	hidden   func() bool // whether the text may be a Secret's; asked once
 }
 
-// turn begins a document.
-func (s *showing) turn(to *document) {
+// begin has what is kept be about a document.
+func (s *showing) begin(to *document) {
 	if s.document == to {
 		return
 	}
@@ -28,7 +28,7 @@ func (s *showing) turn(to *document) {
 
 // place returns the place of a field in the definition's document.
 func (s *showing) place(d *definition, field string) place {
-	s.turn(d.document)
+	s.begin(d.document)
 	if !s.parsed {
 		s.root, s.parsed = d.document.root(), true
 	}
@@ -37,7 +37,7 @@ func (s *showing) place(d *definition, field string) place {
 
 // excerpt returns the excerpt of a place in the definition's document, "" if it may not be shown.
 func (s *showing) excerpt(d *definition, at place) string {
-	s.turn(d.document)
+	s.begin(d.document)
 	if d.object.Key.Kind == kindSecret || len(d.at()) > 0 && s.hidden() {
 		return ""
 	}

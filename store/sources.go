@@ -12,10 +12,10 @@ import (
 
 // sources are the files of the last Tree that was not held, as they were read.
 type sources struct {
-	limits   Limits
-	progress func(done, of int) // Options.Progress
-	reader   reader
-	fence    *fence
+	documents int                // of one file, at most
+	progress  func(done, of int) // Options.Progress
+	reader    reader
+	fence     *fence
 
 	taken      watcher.Tree
 	files      map[string]*file
@@ -28,7 +28,7 @@ type sources struct {
 
 func newSources(options Options, schemas *schema.Set) *sources {
 	return &sources{
-		limits: options.Limits, progress: options.Progress, fence: newFence(options.ClusterPaths),
+		documents: options.Limits.Documents, progress: options.Progress, fence: newFence(options.ClusterPaths),
 		reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
 		files:  map[string]*file{}, flawed: map[string]*file{}, unread: map[string]struct{}{},
 	}

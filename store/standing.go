@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -39,8 +40,8 @@ type standing struct {
 	places         map[spot]manifest.Problem
 }
 
-func newStanding(of *serving) *standing {
-	return &standing{prefix: of.prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
+func newStanding(prefix string, of *serving) *standing {
+	return &standing{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
 // problems returns all that stands, sorted. It is the list of before where nothing in it
@@ -67,4 +68,24 @@ func (s *standing) problems() []manifest.Problem {
 		s.lastStale = stale
 	}
 	return s.own
+}
+
+// problemsHeld returns the problems that stand while a Tree is held: those of
+// the Tree where it was its documents that are at fault, else those before.
+func (s *standing) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
+	if why.Code == folderEmptied || why.Code == folderMissing {
+		all := slices.Concat(s.problems(), []manifest.Problem{why})
+		manifest.SortProblems(all)
+		return all
+	}
+	flawed := maps.Clone(s.sources.flawed)
+	for _, e := range edits {
+		delete(flawed, e.path)
+		if e.after != nil && e.after.flawed() {
+			flawed[e.path] = e.after
+		}
+	}
+	all := append(fileProblems(flawed), why)
+	manifest.SortProblems(all)
+	return all
 }

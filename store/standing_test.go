@@ -54,7 +54,7 @@ func TestStandingProblemsAreThoseMadeAnew(t *testing.T) {
 			if SameProblems(before, got) && len(got) > 0 && SameProblems(placed, at) {
 				again++
 			}
-			s.standing, *s.serving.fresh = newStanding(s.serving), fresh{}
+			s.standing, *s.serving.fresh = newStanding("", s.serving), fresh{}
 			if want := s.standing.problems(); !slices.Equal(got, want) {
 				t.Fatalf("got  %v\nwant %v", got, want)
 			}

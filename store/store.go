@@ -49,7 +49,7 @@ func New(options Options) (*Store, error) {
 	objects := newServing(options, files)
 	return &Store{
 		options: options, fence: files.fence, sources: files,
-		serving: objects, history: objects.history, saves: objects.saves, standing: newStanding(objects),
+		serving: objects, history: objects.history, saves: objects.saves, standing: newStanding(options.PathPrefix, objects),
 	}, nil
 }
 
@@ -154,26 +154,6 @@ func frozen(why manifest.Problem) string {
 		return why.Message
 	}
 	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
-}
-
-// problemsHeld returns the problems that stand while a Tree is held: those of
-// the Tree where it was its documents that are at fault, else those before.
-func (s *standing) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
-	if why.Code == folderEmptied || why.Code == folderMissing {
-		all := slices.Concat(s.problems(), []manifest.Problem{why})
-		manifest.SortProblems(all)
-		return all
-	}
-	flawed := maps.Clone(s.sources.flawed)
-	for _, e := range edits {
-		delete(flawed, e.path)
-		if e.after != nil && e.after.flawed() {
-			flawed[e.path] = e.after
-		}
-	}
-	all := append(fileProblems(flawed), why)
-	manifest.SortProblems(all)
-	return all
 }
 
 // take makes the edits the Store's own and gives what they change.

@@ -47,7 +47,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
 		if content, ok := contents[edits[i].path]; ok {
-			edits[i].after.split(content, s.options.Limits.Documents, edits[i].before, s.sources.opened.files[edits[i].path])
+			edits[i].after.split(content, s.sources.documents, edits[i].before, s.sources.opened.files[edits[i].path])
 		}
 	})
 	stats = Stats{Files: tree.Files.Len(), FilesChanged: len(edits)}

@@ -15,7 +15,7 @@ import (
 // maxDelegates bounds the references that a sentence names.
 const maxDelegates = 3
 
-// delegated is a match of a rule that hands requests on, with those above it.
+// delegatingMatch is a match of a rule that hands requests on, with those above it.
 type delegatingMatch struct {
 	chain []ir.Hop // down to the match
 	path  store.PathOutline

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// fields are the headers of a request as Envoy keeps them: by name in lower case, with
+// headerFields are the headers of a request as Envoy keeps them: by name in lower case, with
 // the values of repeated ones in order.
 type headerFields map[string][]string
 

@@ -174,7 +174,7 @@ func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppend
 	}
 }
 
-// action checks what an action says, its filters among it.
+// checkAction checks what an action says, its filters among it.
 func (c *checker) checkAction(action *ir.Action) {
 	filters := c.place(false, "filters")
 	c.headers(filters, action.RequestHeaders.OrNone())
@@ -219,7 +219,7 @@ func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	c.checkPathChange(field, redirect.Path)
 }
 
-// pathChange wants a path that begins with a slash: "Location: http://host" +
+// checkPathChange wants a path that begins with a slash: "Location: http://host" +
 // ".evil.example" would lead to another host.
 func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	if change == nil {
