@@ -61,7 +61,7 @@ func (t *transport) watchTLS(ctx context.Context) {
 	}
 	t.keeper.Watch(ctx, t.options.TLSInterval, func(err error) {
 		if err != nil {
-			t.log.Error().Err(err).Msg("the xDS certificate files cannot be used; those before them serve on")
+			t.log.Error().Err(err).Msg("the xDS certificate files cannot be used; the certificate that was loaded before is still used")
 			return
 		}
 		t.log.Info().Time("expires", t.keeper.State().NotAfter).Msg("the xDS certificate files are loaded again")

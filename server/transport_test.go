@@ -215,7 +215,7 @@ func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
 	envoytest.Replace(t, s.files.Cert, certificate)
 	s.untilTLS("the key does not fit", func(state mtls.State) bool { return state.Problem != "" })
 	s.figures(t, `gatefold_xds_tls_reload_successful 0`)
-	if got := s.log.with(`"level":"error"`, "those before them serve on", "tls.crt"); got != 1 {
+	if got := s.log.with(`"level":"error"`, "loaded before is still used", "tls.crt"); got != 1 {
 		t.Errorf("%d lines tell of the broken files", got)
 	}
 	var page admin.Transport

@@ -18,7 +18,8 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.holdsOutside(f)
 }
 
-// keepMoved lets an object serve on that moved to another file, and broke there.
+// keepMoved keeps the last valid version of an object that moved to another file and is invalid there. It
+// reports whether there is such a file.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRefusal(key, func(*refusal) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
@@ -35,7 +36,7 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 	return true
 }
 
-// keep lets an object serve on that its broken file defines no more, or that came to
+// keep keeps the last valid version of an object that its broken file defines no more, or that came to
 // the file of that path as what its schema refuses.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before

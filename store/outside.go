@@ -51,7 +51,7 @@ func (s *standing) outsideProblems() []manifest.Problem {
 		if more := len(refused) - maxOutside; more > 0 {
 			all = append(all, manifest.Problem{
 				Code: "MoreProblems", Severity: manifest.Error, File: f.path,
-				Message: fmt.Sprintf("the file has %d objects more that it may not define, which are not listed", more),
+				Message: fmt.Sprintf("the file has %d more objects that it may not define, which are not listed", more),
 			})
 		}
 	}

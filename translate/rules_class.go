@@ -95,7 +95,7 @@ func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 }
 
 // classVerdict refuses a class of ours that refers to parameters: no kind of them is
-// known. Its Gateways serve on, as without them.
+// known. Its Gateways are still served, as without them.
 func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
 	class, ok := manifest.As[*gwv1.GatewayClass](object)
 	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {

@@ -20,7 +20,7 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nENVOY\tBACK END\tHEALTHY\tENDPOINT\tWHY")
+	fmt.Fprintln(w, "\nENVOY\tBACKEND\tHEALTHY\tENDPOINT\tWHY")
 	for _, e := range envoys {
 		node := oneLine(e.Node)
 		if e.Unknown != nil {

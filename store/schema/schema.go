@@ -55,9 +55,6 @@ func load() (*Set, error) {
 	return s, nil
 }
 
-// Has reports whether the kind has a schema.
-func (s *Set) Has(gk schema.GroupKind) bool { return s.kinds[gk] != nil }
-
 // Versions returns the served versions of a kind, the storage version first; nil for an unknown
 // kind. The versions of one kind have the same fields with the same types (a test proves it):
 // an object that passed the Check of one may be read as the storage version. Only the allowed
