@@ -25,7 +25,7 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 // messages checks the constraints of the filters' messages.
 func (c *checker) messages(extras *ir.Extras) {
 	for _, filter := range configurable() {
-		c.message(filter.config(extras, filter.name))
+		c.message(filter.config(extras, ofRoute))
 		if filter.service != nil {
 			c.message(filter.service(extras))
 		}

@@ -31,7 +31,7 @@ func TestCompiledHostEqualsTheWholeMessage(t *testing.T) {
 		}}
 	}
 	whole := &routev3.VirtualHost{
-		Name: "a.test", Domains: []string{"a.test"}, TypedPerFilterConfig: filters(extras, hostName),
+		Name: "a.test", Domains: []string{"a.test"}, TypedPerFilterConfig: filters(extras, ofHost),
 		Matcher: &cncfmatcherv3.Matcher{MatcherType: &cncfmatcherv3.Matcher_MatcherTree_{MatcherTree: &cncfmatcherv3.Matcher_MatcherTree{
 			Input: &cncfcorev3.TypedExtensionConfig{Name: "path", TypedConfig: pack(&matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":path"})},
 			TreeType: &cncfmatcherv3.Matcher_MatcherTree_PrefixMatchMap{

@@ -51,7 +51,7 @@ func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 
 // hostFrame is a virtual host without its routes.
 func hostFrame(domain string, extras *ir.Extras) []byte {
-	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, hostName)})
+	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, ofHost)})
 }
 
 // RouteConfiguration joins virtual hosts to a resource with that name. Envoy compares hosts

@@ -60,12 +60,10 @@ var configurable = sync.OnceValue(func() []httpFilter {
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range filters {
-		for _, name := range places(filter) {
-			chain = append(chain, &hcmv3.HttpFilter{
-				Name: name, Disabled: true,
-				ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(filter.chain())},
-			})
+		if filter.joined {
+			chain = append(chain, filter.placeholder(ofHost))
 		}
+		chain = append(chain, filter.placeholder(ofRoute))
 	}
 	return append(chain, &hcmv3.HttpFilter{
 		Name:       "envoy.filters.http.router",
@@ -73,47 +71,46 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// places returns the names of a filter in the chain: one for virtual hosts, if a policy has
-// it, and one for routes.
-func places(filter httpFilter) []string {
-	if filter.field == "" {
-		return []string{routeName(filter)}
+// placeholder returns the filter as it is in the chain: turned off.
+func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{
+		Name: f.nameAt(l), Disabled: true,
+		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(f.chain())},
 	}
-	return []string{hostName(filter), routeName(filter)}
 }
 
 // routeFilters turns on the filters that a route's extras need, and off those of
-// its virtual host that it replaces.
+// its virtual host that it replaces with nothing, or in another place.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
-	configs := filters(extras, routeName)
-	if extras == nil || len(extras.Replaced) == 0 {
+	configs := filters(extras, ofRoute)
+	if extras == nil {
 		return configs
 	}
 	for _, filter := range configurable() {
-		if slices.Contains(extras.Replaced, filter.field) {
-			configs[hostName(filter)] = pack(&routev3.FilterConfig{Disabled: true})
+		name := filter.nameAt(ofHost)
+		if _, own := configs[name]; !own && slices.Contains(extras.Replaced, filter.field) {
+			configs[name] = pack(&routev3.FilterConfig{Disabled: true})
 		}
 	}
 	return configs
 }
 
-// filters returns the configurations of the filters that extras need, by the names of their
-// places.
-func filters(extras *ir.Extras, place func(httpFilter) string) map[string]*anypb.Any {
+// filters returns the configurations of the filters that extras need, by their names in the
+// chain.
+func filters(extras *ir.Extras, l level) map[string]*anypb.Any {
 	if extras == nil {
 		return nil
 	}
 	configs := map[string]*anypb.Any{}
 	for _, filter := range configurable() {
-		name := place(filter)
-		if config := filter.config(extras, name); config != nil {
-			configs[name] = pack(config)
+		if config := filter.config(extras, l); config != nil {
+			configs[filter.nameAt(l)] = pack(config)
 		}
 		if filter.context == nil {
 			continue
 		}
 		if context := filter.context(extras); context != nil {
-			configs[serviceFilter(name)] = pack(context)
+			configs[filter.serviceAt(l)] = pack(context)
 		}
 	}
 	return configs

@@ -12,13 +12,15 @@ import (
 // and turned off, so that a policy never touches a listener: the routes that need
 // it turn it on by their own configuration.
 //
-// It is there twice, the second time for virtual hosts, whose policies hold for
-// every route without one of its own. Under one name Envoy would join what host
-// and route say: header_mutation runs both, and cors takes from the host whatever
-// the route leaves empty. So a route that sets the field turns the host's off.
+// Virtual hosts configure it too, for every route without a configuration of its own: from the
+// two, Envoy takes the route's.
 type httpFilter struct {
 	// name is that in the chain and in the routes.
 	name string
+	// joined is set where Envoy joins the configurations of a virtual host and of its route:
+	// header_mutation and filter_chain run both, and cors takes from the host whatever the route
+	// leaves empty. Such a filter is in the chain twice, first for virtual hosts.
+	joined bool
 	// chain returns the configuration in the listener, which does nothing.
 	chain func() message
 	// route returns the configuration for a route or host with these extras; nil when
@@ -41,21 +43,33 @@ type httpFilter struct {
 	field ir.Field
 }
 
-// routeName and hostName return the names of the filter's two places in the chain.
-func routeName(filter httpFilter) string { return filter.name }
+// level is what configures a filter.
+type level bool
 
-func hostName(filter httpFilter) string { return filter.name + "/host" }
+const (
+	ofRoute level = false
+	ofHost  level = true
+)
+
+// nameAt returns the name of the filter in the chain that a level configures.
+func (f *httpFilter) nameAt(l level) string {
+	if f.joined && l == ofHost {
+		return f.name + "/host"
+	}
+	return f.name
+}
+
+// serviceAt returns the name of the one filter in the chain of a filter that asks a service.
+func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
 // config returns the configuration for a route or host with these extras; nil when the
-// filter has nothing to do there. Filters that ask have names of their own in each place:
-// Envoy joins what route and virtual host set for one name, and neither may tell its
-// context to the other's service.
-func (f *httpFilter) config(extras *ir.Extras, name string) message {
+// filter has nothing to do there.
+func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	if f.service == nil {
 		return f.route(extras)
 	}
 	if config := f.service(extras); config != nil {
-		return chainWith(serviceFilter(name), config)
+		return chainWith(f.serviceAt(l), config)
 	}
 	return nil
 }
@@ -79,6 +93,3 @@ func chainWith(name string, filter message) message {
 		Filters: []*corev3.TypedExtensionConfig{{Name: name, TypedConfig: pack(filter)}},
 	}}
 }
-
-// serviceFilter returns the name of the one filter in the chain of a filter.
-func serviceFilter(filter string) string { return filter + "/service" }

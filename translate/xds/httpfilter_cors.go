@@ -11,7 +11,7 @@ import (
 )
 
 func corsFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.cors", chain: func() message { return &corsv3.Cors{} }, route: corsPolicy}
+	return httpFilter{name: "envoy.filters.http.cors", joined: true, chain: func() message { return &corsv3.Cors{} }, route: corsPolicy}
 }
 
 func corsPolicy(extras *ir.Extras) message {

@@ -30,15 +30,15 @@ const (
 )
 
 func extAuthFilter() httpFilter {
-	return httpFilter{name: extAuthName, chain: emptyChain, service: extAuthz, context: authContext}
+	return httpFilter{name: extAuthName, chain: emptyChain, joined: true, service: extAuthz, context: authContext}
 }
 
 func extProcFilter() httpFilter {
-	return httpFilter{name: extProcName, chain: emptyChain, service: extProcessor, upgradeService: upgradeProcessor}
+	return httpFilter{name: extProcName, chain: emptyChain, joined: true, service: extProcessor, upgradeService: upgradeProcessor}
 }
 
 func globalRateLimitFilter() httpFilter {
-	return httpFilter{name: globalRateLimitName, chain: emptyChain, service: globalLimit}
+	return httpFilter{name: globalRateLimitName, chain: emptyChain, joined: true, service: globalLimit}
 }
 
 func emptyChain() message { return &chainv3.FilterChainConfig{} }

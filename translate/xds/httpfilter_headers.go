@@ -10,7 +10,7 @@ import (
 // are the route's, come after it on the way to the backend and before it on the
 // way back.
 func headerModifiersFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", chain: emptyMutation, route: modifiersOf}
+	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", joined: true, chain: emptyMutation, route: modifiersOf}
 }
 
 func modifiersOf(extras *ir.Extras) message {

@@ -13,7 +13,7 @@ import (
 )
 
 func transformationFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.header_mutation", chain: emptyMutation, route: transformationOf}
+	return httpFilter{name: "envoy.filters.http.header_mutation", joined: true, chain: emptyMutation, route: transformationOf}
 }
 
 func emptyMutation() message { return &headerv3.HeaderMutation{} }
