@@ -108,7 +108,7 @@ func checkNode(what, name string) error {
 	return nil
 }
 
-// printable refuses what a parser of YAML may refuse or garble.
+// printable rejects what a parser of YAML may reject or garble.
 func printable(text string) bool {
 	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) }
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable)

@@ -28,7 +28,7 @@ type quarantine struct {
 	wait       time.Duration // for the Envoys that have not answered
 	blameRules bool          // takes no rejection for the Envoy's own matter; for tests
 
-	parts   map[translate.RefusedPart]*suspicion
+	parts   map[translate.RejectedPart]*suspicion
 	changed chan struct{} // capacity 1: there is something to review
 }
 
@@ -52,7 +52,7 @@ type placed struct {
 func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine {
 	return &quarantine{
 		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait, blameRules: options.blameRules,
-		parts: map[translate.RefusedPart]*suspicion{}, changed: make(chan struct{}, 1),
+		parts: map[translate.RejectedPart]*suspicion{}, changed: make(chan struct{}, 1),
 	}
 }
 
@@ -76,7 +76,7 @@ func (q *quarantine) accuse(st *stream, table string, at xds.Part, part *refused
 	if q.ownMatter(part.words) {
 		return
 	}
-	key := translate.RefusedPart{Table: table, Host: at.Host, Route: at.Route, Sum: part.Sum}
+	key := translate.RejectedPart{Table: table, Host: at.Host, Route: at.Route, Sum: part.Sum}
 	if key.Route != "" { // a route is rejected in whatever table it is
 		key.Table, key.Host = "", ""
 	}
@@ -163,14 +163,14 @@ func (of *suspicion) byMatch() bool {
 }
 
 // refusal is what the accusers said of the part.
-func (of *suspicion) refusal() translate.Refusal {
+func (of *suspicion) refusal() translate.Rejection {
 	var node, words string
 	for part, st := range of.accusers {
 		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.words, words)) < 0 {
 			node, words = name, part.words
 		}
 	}
-	return translate.Refusal{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
+	return translate.Rejection{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
 }
 
 // forgive has what Envoys rejected tried again: they may have been replaced by others.

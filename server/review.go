@@ -48,9 +48,9 @@ const reviewed = 200
 // review finds which parts are in quarantine now. set is nil when they are the same as before;
 // again is the time until it is to be called again.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
-	var keys []translate.RefusedPart
+	var keys []translate.RejectedPart
 	q.locked(func() {
-		keys = slices.AppendSeq(make([]translate.RefusedPart, 0, len(q.parts)), maps.Keys(q.parts))
+		keys = slices.AppendSeq(make([]translate.RejectedPart, 0, len(q.parts)), maps.Keys(q.parts))
 	})
 	changed, again := false, time.Hour
 	set = translate.Quarantine{}

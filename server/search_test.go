@@ -217,7 +217,7 @@ func TestAnEnvoyServesWhileItsBadPartsAreSearched(t *testing.T) {
 			s.hints = true
 			for _, p := range xds.Pieces(e.Body) {
 				if slices.Contains(strings.Fields(c.hinted), p.Route) {
-					s.server.quarantine.parts[translate.RefusedPart{Route: p.Route, Sum: p.Sum()}] = &suspicion{at: map[placed]struct{}{{"r", p.Part}: {}}, accusers: map[*refusedPart]*stream{}}
+					s.server.quarantine.parts[translate.RejectedPart{Route: p.Route, Sum: p.Sum()}] = &suspicion{at: map[placed]struct{}{{"r", p.Part}: {}}, accusers: map[*refusedPart]*stream{}}
 				}
 			}
 			var held, sent []string

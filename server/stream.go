@@ -166,7 +166,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	who, from := s.transport.identify(ctx)
 	id := cut(node.GetId())
 	if !who.May(gateway) {
-		reason := who.Refusal(gateway)
+		reason := who.Denial(gateway)
 		s.refused.refuse("identity", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}

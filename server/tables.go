@@ -37,7 +37,7 @@ type refusedPart struct {
 	words string
 	// key is what the server remembers it by, zero when it is the Envoy's own matter;
 	// blamed reports that it is in quarantine: it counts as the object's fault.
-	key    translate.RefusedPart
+	key    translate.RejectedPart
 	blamed bool
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The parser names no column, and often the wrong line: that where the
 // surrounding mapping begins, or the last of the document. So the place of a
-// mistake is searched: it is where the text, cut off, begins to be refused for
+// mistake is searched: it is where the text, cut off, begins to be rejected for
 // the same reason as the whole.
 
 // blameBudget bounds the bytes that the search for one mistake parses.
@@ -30,13 +30,13 @@ func blame(text []byte, err error) int {
 	}
 	b := &blamer{text, reasonOf(err), blameBudget}
 	end := b.consumed()
-	if len(text) <= b.budget && !b.refused(end) {
+	if len(text) <= b.budget && !b.rejects(end) {
 		end = len(text)
 	}
 	begin := end
 	for begin > 0 {
 		begin = bytes.LastIndexByte(text[:begin-1], '\n') + 1
-		if !b.refused(begin) {
+		if !b.rejects(begin) {
 			break
 		}
 		end = begin
@@ -47,13 +47,13 @@ func blame(text []byte, err error) int {
 // within searches one line, which begins before the mistake and ends after it.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
-		if middle := (begin + end) / 2; b.refused(middle) {
+		if middle := (begin + end) / 2; b.rejects(middle) {
 			end = middle
 		} else {
 			begin = middle
 		}
 	}
-	for end-begin > 1 && b.refused(end-1) {
+	for end-begin > 1 && b.rejects(end-1) {
 		end--
 	}
 	at := max(begin, end-1)
@@ -63,16 +63,16 @@ func (b *blamer) within(begin, end int) int {
 	return at
 }
 
-// consumed returns how much of the text the parser looks at before it refuses it.
+// consumed returns how much of the text the parser looks at before it rejects it.
 func (b *blamer) consumed() int {
 	s := &slowReader{rest: b.text}
 	_, _ = parseYAML(s) // it fails as before; what counts is how far it came
 	return len(b.text) - len(s.rest)
 }
 
-// refused reports whether the first n bytes are refused for the same reason. When
+// rejects reports whether the first n bytes are rejected for the same reason. When
 // the budget is spent nothing is, so that searches end.
-func (b *blamer) refused(n int) bool {
+func (b *blamer) rejects(n int) bool {
 	b.budget -= n
 	if n == 0 || b.budget < 0 {
 		return false

@@ -15,7 +15,7 @@ const maxTargets = 5
 
 // consequence returns what an invalid policy means for traffic where no valid version of
 // it is known. The list of problems changes when one of its targets comes or goes.
-func (s *standing) consequence(i *Invalid) string {
+func (s *problemLists) consequence(i *Invalid) string {
 	if len(i.Targets) == 0 {
 		return i.untargeted()
 	}
@@ -54,11 +54,11 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
-// tellConsequences adds to the first error of each invalid policy what it means for traffic.
-func (s *standing) tellConsequences(all []manifest.Problem) {
+// addConsequences adds to the first error of each invalid policy what it means for traffic.
+func (s *problemLists) addConsequences(all []manifest.Problem) {
 	told := map[spotOfError]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}
-	for key, refusals := range s.serving.refusals {
+	for key, refusals := range s.serving.rejected {
 		for _, r := range refusals {
 			if r.invalid != nil && kindOf(key.GroupKind()).policy() && s.serving.fence.admits(r.file.path, key) {
 				at := r.cause
@@ -76,7 +76,7 @@ func (s *standing) tellConsequences(all []manifest.Problem) {
 }
 
 // consequenceOf returns what it means for traffic that a definition of a policy is invalid.
-func (s *standing) consequenceOf(key manifest.Key, r *refusal) string {
+func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) string {
 	i, open := r.invalid, s.serving.uncovered(r)
 	at, serving := s.serving.served[key]
 	switch {

@@ -12,12 +12,12 @@ import (
 )
 
 // contests tells of keys with several definitions which of them serves.
-func (s *standing) contests() []manifest.Problem {
+func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
 		winner := s.serving.served[key].definition
 		for _, d := range s.serving.found[key] {
-			if d != winner && !s.serving.fence.refused(d) {
+			if d != winner && !s.serving.fence.rejects(d) {
 				lost = append(lost, d)
 			}
 		}
@@ -34,7 +34,7 @@ func (s *standing) contests() []manifest.Problem {
 }
 
 // contest is about a definition beside the one that serves.
-func (s *standing) contest(d, winner *definition) manifest.Problem {
+func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{
 		Code: "Conflict", Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
@@ -51,7 +51,7 @@ func (s *standing) contest(d, winner *definition) manifest.Problem {
 }
 
 // keptProblems tells of each broken file what is kept of it.
-func (s *standing) keptProblems() []manifest.Problem {
+func (s *problemLists) keptProblems() []manifest.Problem {
 	var all []manifest.Problem
 	for path, keys := range s.serving.kept {
 		sorted := slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys)
@@ -78,7 +78,7 @@ func (s *standing) keptProblems() []manifest.Problem {
 }
 
 // mistakeProblems returns the problems of keys that could not be settled.
-func (s *standing) mistakeProblems() []manifest.Problem {
+func (s *problemLists) mistakeProblems() []manifest.Problem {
 	return slices.Collect(maps.Values(s.serving.mistakes))
 }
 

@@ -60,7 +60,7 @@ func estimateNodes(text []byte) int {
 
 // decoder makes nodes into the values that encoding/json would give for them,
 // except that integers are int64. It agrees with sigs.k8s.io/yaml, and so with
-// kubectl, on every value; it refuses the duplicate keys that those overlook.
+// kubectl, on every value; it rejects the duplicate keys that those overlook.
 type decoder struct {
 	problems []finding
 	path     fieldPath

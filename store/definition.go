@@ -68,7 +68,7 @@ func (d *definition) saved() []byte {
 	return d.document.text
 }
 
-// explain says why the parser refused the document, thoroughly or not.
+// explain says why the parser rejected the document, thoroughly or not.
 func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
 		return explainSyntax(d.text, d.remarks().syntax)

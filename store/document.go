@@ -71,7 +71,7 @@ func (d *documentReader) step() (done bool) {
 		d.took.validate += time.Since(begin)
 		return false
 	}
-	if len(d.problems)+len(d.refused)+len(d.foreign)+d.unlisted > 0 || d.syntax != nil {
+	if len(d.problems)+len(d.rejected)+len(d.foreign)+d.unlisted > 0 || d.syntax != nil {
 		d.result.beside = &d.remarks
 	}
 	d.result.plain = d.result.plain && d.isPlain()
@@ -229,7 +229,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	}
 	twins := onlyTwins(keyOf(object), findings)
 	if !sound && !twins {
-		d.refuse(at, object, k, findings, d.problems[known:])
+		d.reject(at, object, k, findings, d.problems[known:])
 		return
 	}
 	var part *partial
@@ -240,7 +240,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	if err != nil {
 		p := manifest.Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()}
 		d.report(at, object, p)
-		d.refuse(at, object, k, []schema.Finding{{Code: p.Code, Message: p.Message}}, d.problems[known:])
+		d.reject(at, object, k, []schema.Finding{{Code: p.Code, Message: p.Message}}, d.problems[known:])
 		return
 	}
 	d.plain = plainText(canonical)

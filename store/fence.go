@@ -31,12 +31,12 @@ const (
 type fence struct {
 	policy  tenancy.Policy
 	outside map[manifest.Key]struct{} // keys with definitions that are outside
-	// trespassing holds what holdsOutside found since the policies or a file changed.
-	trespassing map[*file]bool
+	// foundOutside holds what holdsOutside found since the policies or a file changed.
+	foundOutside map[*file]bool
 }
 
 func newFence(cluster tenancy.Globs) *fence {
-	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, trespassing: map[*file]bool{}}
+	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }
 
 // sourceOf returns what path policies know of the objects of a file: whether it is one of the
@@ -51,33 +51,33 @@ func (f *fence) sourceOf(file string) manifest.Source {
 	return manifest.OtherFile
 }
 
-// judge says why a file must not define an object; ok is true where it may.
-func (f *fence) judge(file string, o *manifest.Object) (why outsideReason, ok bool) {
+// check says why a file must not define an object; ok is true where it may.
+func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bool) {
 	if !f.policy.InForce() {
-		return judgeWithout(o)
+		return checkWithoutPolicies(o)
 	}
-	if refusal := f.policy.Refuse(file, o.Key.Namespace); refusal != (tenancy.Refusal{}) {
+	if refusal := f.policy.CheckNamespace(file, o.Key.Namespace); refusal != (tenancy.Violation{}) {
 		return outsideReason{refusal, outsideFence, "metadata.name"}, false
 	}
 	for _, port := range opens(o) {
-		refusal := f.policy.RefusePort(file, o.Key.Namespace, port.number)
-		if refusal == (tenancy.Refusal{}) && o.Key.Kind == kindGateway && port.number != 0 {
-			refusal = f.policy.RefuseShared(file, o.Key.Namespace, port.number)
+		refusal := f.policy.CheckPort(file, o.Key.Namespace, port.number)
+		if refusal == (tenancy.Violation{}) && o.Key.Kind == kindGateway && port.number != 0 {
+			refusal = f.policy.CheckSharedPort(file, o.Key.Namespace, port.number)
 		}
-		if refusal != (tenancy.Refusal{}) {
+		if refusal != (tenancy.Violation{}) {
 			return outsideReason{refusal, portNotAllowed, port.field}, false
 		}
 	}
 	return outsideReason{}, true
 }
 
-// judgeWithout refuses a Namespace that asks for path policies where none is in force: any
+// checkWithoutPolicies rejects a Namespace that asks for path policies where none is in force: any
 // file could define one.
-func judgeWithout(o *manifest.Object) (why outsideReason, ok bool) {
+func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	if !grantOf(o).Asks() {
 		return outsideReason{}, true
 	}
-	return outsideReason{tenancy.Refusal{
+	return outsideReason{tenancy.Violation{
 		Message: "the Namespace has annotations of path policies, which are not in force: gatefold runs without --cluster-paths, and any file may define Namespaces",
 		Hint:    "start gatefold with --cluster-paths, the files that may define Namespaces and GatewayClasses; or remove the annotations",
 	}, clusterPathsMissing, "metadata.annotations"}, false
@@ -85,43 +85,43 @@ func judgeWithout(o *manifest.Object) (why outsideReason, ok bool) {
 
 // outsideReason is why a definition may not serve.
 type outsideReason struct {
-	tenancy.Refusal
+	tenancy.Violation
 	code  string
 	field string
 }
 
 // permits reports whether a file may define an object.
 func (f *fence) permits(file string, o *manifest.Object) bool {
-	_, ok := f.judge(file, o)
+	_, ok := f.check(file, o)
 	return ok
 }
 
 // admits reports whether a file may define objects of the key's namespace.
 func (f *fence) admits(file string, key manifest.Key) bool {
-	return f.policy.Refuse(file, key.Namespace) == tenancy.Refusal{}
+	return f.policy.CheckNamespace(file, key.Namespace) == tenancy.Violation{}
 }
 
-// refused reports whether the path policies keep a definition from serving.
-func (f *fence) refused(d *definition) bool { return !f.permits(d.file.path, d.object) }
+// rejects reports whether the path policies keep a definition from serving.
+func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
 // inside returns the definitions that the path policies let serve, and notes whether
 // there are others.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
-	if !slices.ContainsFunc(definitions, f.refused) {
+	if !slices.ContainsFunc(definitions, f.rejects) {
 		return definitions
 	}
 	f.outside[key] = struct{}{}
-	return slices.DeleteFunc(slices.Clone(definitions), f.refused)
+	return slices.DeleteFunc(slices.Clone(definitions), f.rejects)
 }
 
-// holdsOutside reports whether a file defines something that the path policies refuse:
+// definesOutside reports whether a file defines something that the path policies reject:
 // as a broken file does, it keeps what it gave before.
-func (f *fence) holdsOutside(of *file) bool {
-	holds, known := f.trespassing[of]
+func (f *fence) definesOutside(of *file) bool {
+	holds, known := f.foundOutside[of]
 	if !known {
-		holds = slices.ContainsFunc(of.definitions, f.refused)
-		f.trespassing[of] = holds
+		holds = slices.ContainsFunc(of.definitions, f.rejects)
+		f.foundOutside[of] = holds
 	}
 	return holds
 }

@@ -169,7 +169,7 @@ func sortedWords(text string) string {
 }
 
 // TestAFenceWantsClusterPaths holds a start without the flag. While something serves, the
-// Namespace alone is refused.
+// Namespace alone is rejected.
 func TestAFenceWantsClusterPaths(t *testing.T) {
 	a := files{"a.yaml": in("shop", "a", "/1")}
 	with := a.with(files{"n.yaml": "\n" + space("shop", "b.yaml")})

@@ -28,9 +28,9 @@ type file struct {
 
 // oddities are what else there is of a file; most have none.
 type oddities struct {
-	skipped  *watcher.Skip      // why it is skipped; nil for a file that was read
-	refusals []*refusal         // where the schema refuses what stands there
-	problems []manifest.Problem // at their places in the file
+	skipped  *watcher.Skip         // why it is skipped; nil for a file that was read
+	rejected []*rejectedDefinition // where the schema rejects what stands there
+	problems []manifest.Problem    // at their places in the file
 	foreign  []foreign
 }
 
@@ -150,7 +150,7 @@ func (f *file) finish(r reader) {
 		said := d.remarks()
 		if said.unparsed {
 			if unparsed++; unparsed <= maxExplained {
-				said.refused = r.salvageText(d.text, said.problems)
+				said.rejected = r.salvageText(d.text, said.problems)
 			}
 		}
 		if said.syntax != nil {
@@ -165,9 +165,9 @@ func (f *file) finish(r reader) {
 			o.place.line += d.line - 1
 			all.foreign = append(all.foreign, o)
 		}
-		for i := range said.refused {
-			said.refused[i].nameAfter(f.path)
-			all.refusals = append(all.refusals, &refusal{&said.refused[i], f, d})
+		for i := range said.rejected {
+			said.rejected[i].nameAfter(f.path)
+			all.rejected = append(all.rejected, &rejectedDefinition{&said.rejected[i], f, d})
 		}
 		f.define(d)
 	}
@@ -183,7 +183,7 @@ func (f *file) finish(r reader) {
 			Message: fmt.Sprintf("the file has %d problems more, which are not listed", more),
 		})
 	}
-	if f.beside = nil; all.skipped != nil || len(all.refusals)+len(all.problems)+len(all.foreign) > 0 {
+	if f.beside = nil; all.skipped != nil || len(all.rejected)+len(all.problems)+len(all.foreign) > 0 {
 		f.beside = &all
 	}
 }

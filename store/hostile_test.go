@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// bombs are texts that must be refused, each by its code, without running away.
+// bombs are texts that must be rejected, each by its code, without running away.
 func bombs() map[string]string {
 	const mebibyte = 1 << 20
 	var aliases strings.Builder
@@ -61,7 +61,7 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// TestBombs wants each bomb refused with a problem, the object beside it
+// TestBombs wants each bomb rejected with a problem, the object beside it
 // served, and memory kept within what a file of 16 MiB may cost.
 func TestBombs(t *testing.T) {
 	for name, bomb := range bombs() {

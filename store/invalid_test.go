@@ -27,7 +27,7 @@ func told(c Change) string {
 }
 
 // TestInvalidIsToldWhereNothingServes walks through what becomes of an object that its
-// schema refuses, beside definitions and versions that it takes.
+// schema rejects, beside definitions and versions that it takes.
 func TestInvalidIsToldWhereNothingServes(t *testing.T) {
 	sound, bad, worse := route("a", "/1"), route("a", "no-slash"), strings.ReplaceAll(route("a", "no-slash"), "8080", "800080")
 	first := told(newStore(t, Options{}).Apply(treeOf(map[string]string{"x.yaml": bad})))

@@ -15,13 +15,13 @@ func (s *serving) keeps(before served) bool {
 	if f == nil || !s.fence.permits(path, before.object) {
 		return false
 	}
-	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.holdsOutside(f)
+	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
 // keepMoved keeps the last valid version of an object that moved to another file and is invalid there. It
 // reports whether there is such a file.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
-	r := s.firstRefusal(key, func(*refusal) bool { return true })
+	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
 		return false
 	}
@@ -37,7 +37,7 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 }
 
 // keep keeps the last valid version of an object that its broken file defines no more, or that came to
-// the file of that path as what its schema refuses.
+// the file of that path as what its schema rejects.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {

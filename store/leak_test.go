@@ -89,9 +89,9 @@ func (s *Store) holdings() map[string]int {
 	}
 	return map[string]int{
 		"files": len(s.sources.files), "flawed": len(s.sources.flawed), "served": len(s.serving.served), "keys": len(s.serving.found), "definitions": definitions,
-		"contested": len(s.serving.contested), "kept": len(s.serving.kept), "refusals": len(s.serving.refusals), "invalid": len(s.serving.invalid),
-		"outside": len(s.fence.outside), "trespassing": len(s.fence.trespassing), "unsaved": len(s.saves.unsaved), "absent": len(s.saves.absent),
-		"places": len(s.standing.places), "problems": len(s.standing.problems()), "located": len(s.standing.located),
+		"contested": len(s.serving.contested), "kept": len(s.serving.kept), "refusals": len(s.serving.rejected), "invalid": len(s.serving.invalid),
+		"outside": len(s.fence.outside), "trespassing": len(s.fence.foundOutside), "unsaved": len(s.saves.unsaved), "absent": len(s.saves.absent),
+		"places": len(s.problemLists.places), "problems": len(s.problemLists.problems()), "located": len(s.problemLists.located),
 	}
 }
 

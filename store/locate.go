@@ -19,11 +19,11 @@ type spot struct {
 // objects get only the file. For the same list (SameProblems) it returns the same result as
 // long as no place has changed. The caller must change neither.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
-	return s.standing.locateAll(problems)
+	return s.problemLists.locateAll(problems)
 }
 
 // locateAll is Locate.
-func (s *standing) locateAll(problems []manifest.Problem) []manifest.Problem {
+func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem {
 	if s.fresh.placed && SameProblems(problems, s.asked) {
 		return s.located
 	}
@@ -48,7 +48,7 @@ func (s *standing) locateAll(problems []manifest.Problem) []manifest.Problem {
 
 // placesFor finds the places of all fields that problems name. It takes those that are known
 // from the call before.
-func (s *standing) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
+func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {
 		at := s.serving.served[key]
@@ -82,7 +82,7 @@ func (s *standing) placesFor(problems []manifest.Problem) map[spot]manifest.Prob
 }
 
 // locate fills in one problem of what is served, from places.
-func (s *standing) locate(p manifest.Problem, at served) manifest.Problem {
+func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	p.File = at.path()
 	d := at.definition
 	if d == nil {
@@ -95,7 +95,7 @@ func (s *standing) locate(p manifest.Problem, at served) manifest.Problem {
 
 // placeOf returns the file and line of a field as a message has them behind its words, ""
 // where the object is in no file.
-func (s *standing) placeOf(field manifest.Field) string {
+func (s *problemLists) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {
 		if place := s.serving.placeOfInvalid(field.Object); place.File != "" {

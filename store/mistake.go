@@ -48,7 +48,7 @@ func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
 	if k := kindOf(apischema.FromAPIVersionAndKind(apiVersion, name).GroupKind()); k != nil {
-		d.refuse(at, object, k, []schema.Finding{{Code: InternalError, Message: message}}, d.problems[known:])
+		d.reject(at, object, k, []schema.Finding{{Code: InternalError, Message: message}}, d.problems[known:])
 	} else {
 		d.closeFor(at, object, d.problems[known:])
 	}

@@ -13,7 +13,7 @@ const unnamed = "_"
 
 // nameAfter gives a policy without a readable name one that names its file, so that those of
 // two files are two.
-func (r *refused) nameAfter(path string) {
+func (r *rejectedObject) nameAfter(path string) {
 	if r.invalid != nil && r.invalid.Key.Name == unnamed {
 		r.invalid.Key.Name, _ = harmlessName("in " + path)
 		r.key = r.invalid.Key

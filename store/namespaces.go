@@ -8,7 +8,7 @@ import (
 // declare brings the path policies up to the Namespaces that serve now, and adds the keys
 // on which they judge anew to touched. Namespaces among touched are settled.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
-	clear(s.fence.trespassing)
+	clear(s.fence.foundOutside)
 	changed := map[string]bool{}
 	for key := range touched {
 		if !isNamespace(key) {
@@ -31,7 +31,7 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	for key := range s.found {
 		judge(key)
 	}
-	for key := range s.refusals {
+	for key := range s.rejected {
 		judge(key)
 	}
 	for _, keys := range s.kept {
@@ -45,7 +45,7 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 // that is kept.
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
-		if !s.fence.refused(d) {
+		if !s.fence.rejects(d) {
 			all = append(all, grantOf(d.object))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // sharedPorts tells of Namespaces with a port that belongs to another.
-func (s *standing) sharedPorts() (all []manifest.Problem) {
+func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 	for namespace, other := range s.serving.fence.policy.Overlaps() {
 		key := manifest.Key{Kind: kindNamespace, Name: namespace}
 		p := manifest.Problem{
@@ -31,12 +31,12 @@ func (s *standing) sharedPorts() (all []manifest.Problem) {
 // maxOutside bounds what is listed of one file's objects outside the fence.
 const maxOutside = 50
 
-// outsideProblems tells of the definitions that the path policies refuse.
-func (s *standing) outsideProblems() []manifest.Problem {
+// outsideProblems tells of the definitions that the path policies reject.
+func (s *problemLists) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.serving.fence.outside {
 		for _, d := range s.serving.found[key] {
-			if s.serving.fence.refused(d) {
+			if s.serving.fence.rejects(d) {
 				byFile[d.file] = append(byFile[d.file], d)
 			}
 		}
@@ -58,8 +58,8 @@ func (s *standing) outsideProblems() []manifest.Problem {
 	return all
 }
 
-func (s *standing) outsideProblem(d *definition, text *showing) manifest.Problem {
-	why, _ := s.serving.fence.judge(d.file.path, d.object)
+func (s *problemLists) outsideProblem(d *definition, text *showing) manifest.Problem {
+	why, _ := s.serving.fence.check(d.file.path, d.object)
 	p := manifest.Problem{
 		Code: why.code, Severity: manifest.Error, File: d.file.path, Line: d.line(), Column: d.place.column,
 		Object: d.object.Key, Field: why.field, Message: why.Message, Hint: why.Hint,

@@ -141,7 +141,7 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies drops what the path policies refuse: other files than before may define
+// restorePolicies drops what the path policies reject: other files than before may define
 // cluster-scoped objects now. Where none is in force any more, Namespaces that ask for them
 // stay, so that the first Tree can be held.
 func (s *Store) restorePolicies() {
@@ -216,9 +216,9 @@ func (s *Store) Restored() []*manifest.Object {
 	return s.serving.objects()
 }
 
-// Told returns the sum of all Changes so far, for a receiver that lost its state. Problems and
+// Delivered returns the sum of all Changes so far, for a receiver that lost its state. Problems and
 // Stats are empty.
-func (s *Store) Told() (all Change) {
+func (s *Store) Delivered() (all Change) {
 	if s.saves.restored {
 		return all
 	}
@@ -227,8 +227,8 @@ func (s *Store) Told() (all Change) {
 	return all
 }
 
-// lacking adds to the problem of a Tree that is held that nothing serves, if so.
-func (s *Store) lacking(p *manifest.Problem) {
+// addMissingSecrets adds to the problem of a Tree that is held that nothing serves, if so.
+func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	if s.saves.restored && len(s.saves.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and %d are missing", len(s.saves.absent))
 		p.Hint = "restore the folder; --state-secrets lets the state hold Secrets, for the next start"

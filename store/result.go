@@ -17,11 +17,11 @@ type result struct {
 
 // remarks are what else a document says; most say nothing.
 type remarks struct {
-	refused  []refused
+	rejected []rejectedObject
 	foreign  []foreign
 	problems []finding
 	unlisted int   // problems beside those
-	syntax   error // why the parser refused the text; explained when it is shown
+	syntax   error // why the parser rejected the text; explained when it is shown
 	unparsed bool  // the text has no value: its file looks for policies in it (reader.salvageText)
 }
 
@@ -80,8 +80,8 @@ func (i *item) alone() []byte {
 	return i.part.alone
 }
 
-// refused is an object that its schema refuses.
-type refused struct {
+// rejectedObject is an object that its schema rejects.
+type rejectedObject struct {
 	key     manifest.Key
 	invalid *Invalid    // nil where nothing is told of it
 	place   place       // of the object's name

@@ -21,10 +21,10 @@ import (
 // documents that are not read otherwise: those of another version or kind that means a
 // policy, and those whose YAML can be parsed and has mistakes.
 
-// refuse notes an object with findings for which it is invalid; problems are what is
+// reject notes an object with findings for which it is invalid; problems are what is
 // listed of them.
-func (d *documentReader) refuse(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
-	r := refused{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
+func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
+	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
 		raw := d.written(at)
 		metadata, _ := raw["metadata"].(map[string]any)
@@ -33,7 +33,7 @@ func (d *documentReader) refuse(at fieldPath, object map[string]any, k *kind, fi
 	} else {
 		r.invalid = newInvalid(object, findings)
 	}
-	d.refused = append(d.refused, r)
+	d.rejected = append(d.rejected, r)
 }
 
 // notServed reports an object of a kind of kgateway that gatefold does not serve. Nothing in
@@ -210,7 +210,7 @@ const maxSalvaged = 16 << 10
 // salvageText returns the policies in a text that is not YAML: in what is left without a line
 // that is at fault, or up to it. problems are those of the text. It parses the text some ten times,
 // so that a file has it done for few of its documents.
-func (r reader) salvageText(text []byte, problems []finding) (found []refused) {
+func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
 		return nil
@@ -227,8 +227,8 @@ func (r reader) salvageText(text []byte, problems []finding) (found []refused) {
 		}
 		d := &documentReader{reader: r, text: text, root: root, result: &result{}, remarks: remarks{problems: problems}}
 		d.salvage(nil, d.loosely(), 0)
-		if slices.ContainsFunc(d.refused, func(r refused) bool { return r.invalid != nil && len(r.invalid.Targets) > 0 }) {
-			return d.refused
+		if slices.ContainsFunc(d.rejected, func(r rejectedObject) bool { return r.invalid != nil && len(r.invalid.Targets) > 0 }) {
+			return d.rejected
 		}
 	}
 	return nil
@@ -243,18 +243,18 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 	}
 	var mistakes []Mistake
 	for _, p := range problems {
-		mistakes = append(mistakes, Mistake{p.Field, p.told()})
+		mistakes = append(mistakes, Mistake{p.Field, p.text()})
 	}
 	if len(mistakes) == 0 { // of syntax, or the file has more problems than are listed
 		mistakes = []Mistake{{Message: "its document cannot be read"}}
 	}
 	i := k.closing(object, metadata, mistakes)
-	d.refused = append(d.refused, refused{i.Key, i, d.nameAt(at), causeOf(problems)})
+	d.rejected = append(d.rejected, rejectedObject{i.Key, i, d.nameAt(at), causeOf(problems)})
 	return true
 }
 
-// told returns the message without the line that it may have a verb for.
-func (f finding) told() string {
+// text returns the message without the line that it may have a verb for.
+func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
 	}

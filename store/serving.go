@@ -16,13 +16,13 @@ type serving struct {
 	fresh   *fresh
 
 	served    map[manifest.Key]served
-	found     map[manifest.Key][]*definition       // in order of file and place
-	contested map[manifest.Key]struct{}            // keys with several definitions
-	kept      map[string]map[manifest.Key]struct{} // by file
-	refusals  map[manifest.Key][]*refusal          // those of a file together, in its order
-	invalid   map[manifest.Key]*Invalid            // what Changes told of, where nothing is served
-	unsettled map[manifest.Key]struct{}            // to be settled by the next Tree, whatever it changes
-	mistakes  map[manifest.Key]manifest.Problem    // of keys whose settling panicked
+	found     map[manifest.Key][]*definition         // in order of file and place
+	contested map[manifest.Key]struct{}              // keys with several definitions
+	kept      map[string]map[manifest.Key]struct{}   // by file
+	rejected  map[manifest.Key][]*rejectedDefinition // those of a file together, in its order
+	invalid   map[manifest.Key]*Invalid              // what Changes told of, where nothing is served
+	unsettled map[manifest.Key]struct{}              // to be settled by the next Tree, whatever it changes
+	mistakes  map[manifest.Key]manifest.Problem      // of keys whose settling panicked
 }
 
 func newServing(options Options, files *sources) *serving {
@@ -32,7 +32,7 @@ func newServing(options Options, files *sources) *serving {
 		saves:   &saves{on: options.Save, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{}},
 		fresh:   &fresh{},
 		served:  map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
-		kept: map[string]map[manifest.Key]struct{}{}, refusals: map[manifest.Key][]*refusal{}, invalid: map[manifest.Key]*Invalid{},
+		kept: map[string]map[manifest.Key]struct{}{}, rejected: map[manifest.Key][]*rejectedDefinition{}, invalid: map[manifest.Key]*Invalid{},
 		unsettled: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
 	}
 }
@@ -54,7 +54,7 @@ func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 		touched[key] = struct{}{}
 		s.found[key] = append(s.found[key], d)
 	}
-	s.replaceRefusals(e, touched)
+	s.replaceRejected(e, touched)
 }
 
 // carryOver lets the definitions that an edit leaves alone, at the begin and
@@ -229,13 +229,13 @@ func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {
 		return Place{}
 	}
-	r := s.refusalOf(key)
+	r := s.reported(key)
 	return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
 }
 
 // documentOf returns the document that defines an object, valid or not; nil for none.
 func (s *serving) documentOf(key manifest.Key) *document {
-	if r := s.firstRefusal(key, func(*refusal) bool { return true }); r != nil {
+	if r := s.firstRejected(key, func(*rejectedDefinition) bool { return true }); r != nil {
 		return r.document
 	}
 	if at, ok := s.served[key]; ok && at.definition != nil {

@@ -39,7 +39,7 @@ func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &
 
 // stale returns every stale object, sorted by key. It is the list of before where nothing in
 // it changed.
-func (s *standing) stale() []Stale {
+func (s *problemLists) stale() []Stale {
 	s.problems()
 	s.selectAgain()
 	return s.lastStale
@@ -47,7 +47,7 @@ func (s *standing) stale() []Stale {
 
 // selectAgain looks for the targets of stale policies that select them by labels, in
 // namespaces that changed: those targets change without a problem.
-func (s *standing) selectAgain() {
+func (s *problemLists) selectAgain() {
 	list := s.lastStale
 	for i := range list {
 		policy := s.serving.served[list[i].Key].object
@@ -65,7 +65,7 @@ func (s *standing) selectAgain() {
 }
 
 // staleOf lists the kept objects, with the errors among problems that made them stale.
-func (s *standing) staleOf(problems []manifest.Problem) []Stale {
+func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale
 	for path, keys := range s.serving.kept {
@@ -82,7 +82,7 @@ func (s *standing) staleOf(problems []manifest.Problem) []Stale {
 }
 
 // targetsOf returns what a policy names and selects, each once; nil for other kinds.
-func (s *standing) targetsOf(o *manifest.Object) (targets []manifest.Key) {
+func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	seen := map[manifest.Key]bool{}
 	add := func(target manifest.Key) {
 		if !seen[target] {
@@ -119,7 +119,7 @@ func (s *selection) knows(policy manifest.Key) bool {
 
 // selected returns the first objects of a policy's namespace that are served and that one of its
 // selectors selects, sorted by key, at most maxSelected.
-func (s *standing) selected(policy *manifest.Object) []manifest.Key {
+func (s *problemLists) selected(policy *manifest.Object) []manifest.Key {
 	in := s.selections[policy.Key.Namespace]
 	if in == nil {
 		in = &selection{objects: s.serving.servedIn(policy.Key.Namespace), by: map[manifest.Key][]manifest.Key{}}

@@ -86,10 +86,10 @@ func TestStaleSelectorsFollowLabels(t *testing.T) {
 	s.Apply(treeOf(files))
 	files["p.yaml"] = strings.Replace(policy, "timeouts", "timeoutz", 1)
 	apply("[HTTPRoute a/r]")
-	before := s.standing.selections["a"]
+	before := s.problemLists.selections["a"]
 	files["b.yaml"] = labelled("b", "r", "z")
 	apply("[HTTPRoute a/r]")
-	if s.standing.selections["a"] != before {
+	if s.problemLists.selections["a"] != before {
 		t.Error("an edit of namespace b looks at the labels of namespace a")
 	}
 	files["s.yaml"] = labelled("a", "s", "x")

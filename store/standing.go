@@ -24,8 +24,8 @@ type fresh struct {
 	objects map[manifest.Key]struct{} // whose places are in that one
 }
 
-// standing makes the lists of problems and of stale objects, and has those that it gave last.
-type standing struct {
+// problemLists makes the lists of problems and of stale objects, and has those that it gave last.
+type problemLists struct {
 	prefix  string // Options.PathPrefix
 	sources *sources
 	serving *serving
@@ -40,13 +40,13 @@ type standing struct {
 	places         map[spot]manifest.Problem
 }
 
-func newStanding(prefix string, of *serving) *standing {
-	return &standing{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
+func newProblemLists(prefix string, of *serving) *problemLists {
+	return &problemLists{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
 // problems returns all that stands, sorted. It is the list of before where nothing in it
 // changed.
-func (s *standing) problems() []manifest.Problem {
+func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
 	}
@@ -58,7 +58,7 @@ func (s *standing) problems() []manifest.Problem {
 	all = append(all, s.mistakeProblems()...)
 	manifest.SortProblems(all)
 	stale := s.staleOf(all)
-	s.tellConsequences(all)
+	s.addConsequences(all)
 	s.fresh.sure = true
 	s.ignored, _ = foreignKinds(s.sources.flawed)
 	if !slices.Equal(all, s.own) {
@@ -70,9 +70,9 @@ func (s *standing) problems() []manifest.Problem {
 	return s.own
 }
 
-// problemsHeld returns the problems that stand while a Tree is held: those of
+// problemsFrozen returns the problems that stand while a Tree is held: those of
 // the Tree where it was its documents that are at fault, else those before.
-func (s *standing) problemsHeld(why manifest.Problem, edits []edit) []manifest.Problem {
+func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})
 		manifest.SortProblems(all)

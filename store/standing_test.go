@@ -48,14 +48,14 @@ func TestStandingProblemsAreThoseMadeAnew(t *testing.T) {
 		for range 60 {
 			f.edit()
 			f.spoil()
-			before, placed := s.standing.problems(), s.Locate(asked)
+			before, placed := s.problemLists.problems(), s.Locate(asked)
 			s.Apply(f.tree())
-			got, at := s.standing.problems(), s.Locate(asked)
+			got, at := s.problemLists.problems(), s.Locate(asked)
 			if SameProblems(before, got) && len(got) > 0 && SameProblems(placed, at) {
 				again++
 			}
-			s.standing, *s.serving.fresh = newStanding("", s.serving), fresh{}
-			if want := s.standing.problems(); !slices.Equal(got, want) {
+			s.problemLists, *s.serving.fresh = newProblemLists("", s.serving), fresh{}
+			if want := s.problemLists.problems(); !slices.Equal(got, want) {
 				t.Fatalf("got  %v\nwant %v", got, want)
 			}
 			if want := s.Locate(asked); !slices.Equal(at, want) {

@@ -26,13 +26,13 @@ import (
 // Store turns Trees into objects and keeps the last valid version of each. Only one goroutine
 // may use it.
 type Store struct {
-	options  Options
-	fence    *fence
-	sources  *sources
-	serving  *serving
-	history  *history // of serving
-	saves    *saves   // of serving
-	standing *standing
+	options      Options
+	fence        *fence
+	sources      *sources
+	serving      *serving
+	history      *history // of serving
+	saves        *saves   // of serving
+	problemLists *problemLists
 
 	allowEmpty bool // AllowEmpty was called since the last Tree
 }
@@ -49,7 +49,7 @@ func New(options Options) (*Store, error) {
 	objects := newServing(options, files)
 	return &Store{
 		options: options, fence: files.fence, sources: files,
-		serving: objects, history: objects.history, saves: objects.saves, standing: newStanding(options.PathPrefix, objects),
+		serving: objects, history: objects.history, saves: objects.saves, problemLists: newProblemLists(options.PathPrefix, objects),
 	}, nil
 }
 
@@ -82,26 +82,26 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 	for _, e := range edits {
 		next = next.minus(e.before).plus(e.after)
 	}
-	problem, held := s.hold(tree, next)
+	problem, held := s.freeze(tree, next)
 	if !held {
-		problem, held = s.holdForPolicies(tree.Root, edits, next)
+		problem, held = s.freezeForPolicies(tree.Root, edits, next)
 	}
 	s.allowEmpty = false
 	if held {
 		stats.Objects = len(s.serving.served)
-		s.lacking(&problem)
+		s.addMissingSecrets(&problem)
 		set := s.restoredObjects()
-		return Change{Set: set, Restored: len(set) > 0, Hold: frozen(problem), Problems: s.standing.problemsHeld(problem, edits), Stale: s.standing.stale(), Stats: stats}, nil
+		return Change{Set: set, Restored: len(set) > 0, Hold: frozen(problem), Problems: s.problemLists.problemsFrozen(problem, edits), Stale: s.problemLists.stale(), Stats: stats}, nil
 	}
-	change := s.take(edits, tree.Noticed)
+	change := s.adopt(edits, tree.Noticed)
 	s.sources.taken, s.sources.tally = tree, next
 	stats.Objects = len(s.serving.served)
 	change.Stats = stats
 	for _, e := range waiting {
 		change.Waiting = append(change.Waiting, e.path)
 	}
-	change.Problems, change.Stale = s.standing.problems(), s.standing.stale()
-	change.Ignored = s.standing.ignored
+	change.Problems, change.Stale = s.problemLists.problems(), s.problemLists.stale()
+	change.Ignored = s.problemLists.ignored
 	return change, nil
 }
 
@@ -113,8 +113,8 @@ const (
 	revisionInvalid = "RevisionInvalid"
 )
 
-// hold reports whether the Tree must not be taken, and why.
-func (s *Store) hold(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
+// freeze reports whether the Tree must not be taken, and why.
+func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.serving.served)
 	emptied := next.documents == 0 && len(tree.Skipped) == 0
@@ -156,8 +156,8 @@ func frozen(why manifest.Problem) string {
 	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
 }
 
-// take makes the edits the Store's own and gives what they change.
-func (s *Store) take(edits []edit, now time.Time) Change {
+// adopt makes the edits the Store's own and gives what they change.
+func (s *Store) adopt(edits []edit, now time.Time) Change {
 	touched := map[manifest.Key]struct{}{}
 	for _, e := range edits {
 		if s.sources.replace(e) {
@@ -179,7 +179,7 @@ func (s *Store) take(edits []edit, now time.Time) Change {
 		if key.Namespace == "" {
 			continue
 		}
-		delete(s.standing.selections, key.Namespace)
+		delete(s.problemLists.selections, key.Namespace)
 		if isNameless(key) {
 			continue
 		}

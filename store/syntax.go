@@ -124,7 +124,7 @@ func nameSyntax(err error) finding {
 	}}
 }
 
-// explainSyntax says where and why the parser refused the text, and what to do.
+// explainSyntax says where and why the parser rejected the text, and what to do.
 func explainSyntax(text []byte, err error) finding {
 	reason := reasonOf(err)
 	m := &mistake{text: text}

@@ -31,5 +31,5 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 // since when and why.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
-	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.standing.targetsOf(served), Message: why}
+	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why}
 }

@@ -50,7 +50,7 @@ func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// strangeParent refuses a parentRef to what no route of its kind stands under.
+// strangeParent rejects a parentRef to what no route of its kind stands under.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
@@ -86,9 +86,9 @@ func (a *attachOut) tables() int {
 	return len(seen)
 }
 
-// without leaves the listeners out that do not take the route; refusal says why,
+// without leaves the listeners out that do not take the route; rejection says why,
 // and is "" where none did.
-func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, refusal string) {
+func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p
 	left.Places = slices.DeleteFunc(slices.Clone(p.Places), func(place listen.Place) bool {
@@ -102,16 +102,16 @@ func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, re
 		}
 		return gone
 	})
-	refusal = strings.Join(words, "; ")
-	if refusal != "" {
-		left.Refused.Message = refusal
+	rejection = strings.Join(words, "; ")
+	if rejection != "" {
+		left.Accepted.Message = rejection
 	}
-	if refusal != "" && len(left.Listeners) == 0 {
-		left.Refused.Reason = reasonHostnameConflict
+	if rejection != "" && len(left.Listeners) == 0 {
+		left.Accepted.Reason = reasonHostnameConflict
 	}
-	return left, refusal
+	return left, rejection
 }
 
-// reasonHostnameConflict refuses a route whose hosts another kind of route holds; the
+// reasonHostnameConflict rejects a route whose hosts another kind of route holds; the
 // Gateway API names no reason for it.
 const reasonHostnameConflict gwv1.RouteConditionReason = "HostnameConflict"

@@ -21,21 +21,21 @@ import (
 // The Gateway API keys entries by parentRef, so each parentRef has its own, with
 // its sectionName. Under one of them several things may meet: rules of the parent
 // that take the route and rules that do not, ports, chains above the parent. The
-// route is accepted when it stands anywhere there; whatever refuses it beside
+// route is accepted when it stands anywhere there; whatever rejects it beside
 // that is in PartiallyInvalid, by name.
 type childEntry struct {
 	Ref    gwv1.ParentReference
 	Index  int // in parentRefs, -1 for a parent that no parentRef names
 	Parent manifest.Key
 	Named  bool // by a rule of the parent
-	// Accepted refuses the route, in the words of all who did. Without a reason its
+	// Accepted rejects the route, in the words of all who did. Without a reason its
 	// message tells of chains above the parent that lead elsewhere.
-	Accepted route.Refusal
+	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Dropped is what does not serve of a route that does.
 	Dropped []string
-	// beside are refusals by rules of the parent, of a route that others took.
-	beside []route.Refusal
+	// beside are rejections by rules of the parent, of a route that others took.
+	beside []route.BindingRejection
 }
 
 // of returns the bindings to one parent, which stand together.
@@ -55,7 +55,7 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
-			slices.ContainsFunc(b.Refused, func(r route.Refusal) bool { return unnamed(r.Section) && r.Rule != "" })
+			slices.ContainsFunc(b.Rejections, func(r route.BindingRejection) bool { return unnamed(r.Section) && r.Rule != "" })
 	})
 }
 
@@ -68,7 +68,7 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 		chains[b.key.Parent.path()] = true
 	}
 	seen := map[string]bool{}
-	add := func(b *bindingOf, why route.Refusal) {
+	add := func(b *bindingOf, why route.BindingRejection) {
 		if len(chains) > 1 {
 			why.Message = "below " + b.key.Parent.path() + ": " + why.Message
 		}
@@ -78,7 +78,7 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 		}
 	}
 	for _, b := range bindings {
-		for _, why := range b.Refused {
+		for _, why := range b.Rejections {
 			if why.Section == "" && why.Rule == "" || meant(why.Section) {
 				add(b, why)
 			}
@@ -91,15 +91,15 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 		}
 	}
 	if !used {
-		e.refuse(section)
+		e.reject(section)
 		return
 	}
 	var unfit []string
 	for _, why := range e.beside {
 		if why.Unfit {
-			unfit = append(unfit, why.InWords())
+			unfit = append(unfit, why.String())
 		} else {
-			e.Dropped = append(e.Dropped, why.InWords())
+			e.Dropped = append(e.Dropped, why.String())
 		}
 	}
 	e.Accepted.Message = route.Several(unfit)
@@ -119,11 +119,11 @@ func (e *childEntry) drop(b *bindingOf) {
 	}
 }
 
-// refuse gives the entry of a route that nothing of the parent took the reason of
+// reject gives the entry of a route that nothing of the parent took the reason of
 // the first, and the words of all.
-func (e *childEntry) refuse(section string) {
+func (e *childEntry) reject(section string) {
 	if len(e.beside) == 0 {
-		e.Accepted = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
+		e.Accepted = route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
 			Message: fmt.Sprintf("none of its matches fits a rule named %q of %s", section, e.Parent)}
 		return
 	}
@@ -147,8 +147,8 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem tells of a refusal at the field to mend.
-func (e *childEntry) problem(key manifest.Key, why route.Refusal, severity manifest.Severity) manifest.Problem {
+// problem tells of a rejection at the field to mend.
+func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {
 		problem.Cause = listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: key.Namespace}}.Cause()
@@ -165,14 +165,14 @@ func (e *childEntry) problem(key manifest.Key, why route.Refusal, severity manif
 	return problem
 }
 
-// besideProblems warns of rules that refuse a route which others of the same
+// besideProblems warns of rules that reject a route which others of the same
 // parent take.
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
-		if why.Unfit || why.Told {
+		if why.Unfit || why.Reported {
 			continue
 		}
-		why.Message = why.InWords()
+		why.Message = why.String()
 		out = append(out, e.problem(key, why, manifest.Warning))
 	}
 	return out

@@ -24,7 +24,7 @@ const maxFuzzed = 8 << 10
 
 // FuzzTranslate edits a folder twice and back: nothing may panic, what was built
 // step by step is what is built at once, and each message that is sent, with all that
-// is inside of it, keeps the constraints of Envoy's API, which refuses it otherwise.
+// is inside of it, keeps the constraints of Envoy's API, which rejects it otherwise.
 func FuzzTranslate(f *testing.F) {
 	for _, seed := range fuzzSeeds(f) {
 		f.Add(seed, "")

@@ -23,7 +23,7 @@ type graftOut struct {
 	Uses []policy.Use
 	// Unresolved says what the route's own rules hand requests to in vain.
 	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Beside tells of routes that are refused under rules that others stand under.
+	// Beside tells of routes that are rejected under rules that others stand under.
 	Beside   []string
 	Problems []manifest.Problem
 	placed   placed
@@ -44,8 +44,8 @@ func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 // search is what a Point has found of the routes that it looks for.
 type search struct {
 	*route.Point
-	live    int
-	refused []candidate // the first of them, cycles before others
+	live     int
+	rejected []candidate // the first of them, cycles before others
 	// missing is a route that it refers to by name and that does not exist.
 	missing, missingHint string
 	missingRef           int
@@ -55,17 +55,17 @@ type search struct {
 
 // candidate is a route that does not stand under a Point, and why.
 type candidate struct {
-	route.Refusal
+	route.BindingRejection
 	Child manifest.Key
 	Cycle bool
 }
 
 func (c candidate) String() string { return c.Child.String() + " is not accepted (" + c.Message + ")" }
 
-// refusals names the candidates that are refused, the first of many.
-func (s search) refusals() string {
-	text := route.Several(s.refused[:min(len(s.refused), route.Named)])
-	if len(s.refused) > route.Named {
+// rejections names the candidates that are rejected, the first of many.
+func (s search) rejections() string {
+	text := route.Several(s.rejected[:min(len(s.rejected), route.Named)])
+	if len(s.rejected) > route.Named {
 		text += "; and others"
 	}
 	return text
@@ -80,8 +80,8 @@ func (out *graftOut) complain(s search) {
 	case s.missing != "":
 		problem.Field = fmt.Sprintf("%s.backendRefs[%d]", at, s.missingRef)
 		problem.Message, problem.Hint = s.missing+" does not exist", s.missingHint
-	case len(s.refused) > 0 && s.refused[0].Cycle:
-		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.refused[0].Message
+	case len(s.rejected) > 0 && s.rejected[0].Cycle:
+		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.rejected[0].Message
 		problem.Hint = "take the reference that closes the cycle out"
 		if s.live > 0 {
 			problem.Severity = manifest.Warning
@@ -89,9 +89,9 @@ func (out *graftOut) complain(s search) {
 	case s.live > 0:
 		out.beside(at, s)
 		return
-	case len(s.refused) > 0:
-		problem.Message = "no route is bound to this rule: " + s.refusals()
-		problem.Hint = cmp.Or(s.refused[0].Hint, "gatefold status shows what is wrong with it")
+	case len(s.rejected) > 0:
+		problem.Message = "no route is bound to this rule: " + s.rejections()
+		problem.Hint = cmp.Or(s.rejected[0].Hint, "gatefold status shows what is wrong with it")
 	default:
 		problem.Message, problem.Hint = s.nobody, s.nobodyHint
 	}
@@ -103,17 +103,17 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside notes routes that are refused where others stand: the parent's status
+// beside notes routes that are rejected where others stand: the parent's status
 // tells of all, and there is a warning of those that its rule names and that do
 // not want it.
 func (out *graftOut) beside(at string, s search) {
-	if len(s.refused) == 0 {
+	if len(s.rejected) == 0 {
 		return
 	}
-	if note := at + ": " + s.refusals(); !slices.Contains(out.Beside, note) {
+	if note := at + ": " + s.rejections(); !slices.Contains(out.Beside, note) {
 		out.Beside = append(out.Beside, note)
 	}
-	for _, refused := range s.refused {
+	for _, refused := range s.rejected {
 		if refused.Reason != route.ReasonNotAllowedByParent {
 			continue // its owner is told
 		}

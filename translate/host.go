@@ -26,7 +26,7 @@ type hostOut struct {
 	// Policy holds for the routes that say nothing themselves, nil for none.
 	Policy *hostPolicy
 	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
-	Rejected *Refusal
+	Rejected *Rejection
 }
 
 // hostPolicy is what the policies of a Gateway, of a ListenerSet of it, and of one of their

@@ -33,8 +33,8 @@ type flatOut struct {
 	Policies map[string]*policy.Resolved
 	// Whole is true if no rule of the route works as it is written.
 	Whole bool
-	// refused is what Envoys said of the route's rules.
-	refused refusals
+	// rejected is what Envoys said of the route's rules.
+	rejected rejections
 }
 
 // encode returns the entry of a rule. What Envoy would reject answers 500 in its place;
@@ -42,7 +42,7 @@ type flatOut struct {
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
-		e, refusal := out.refused.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
+		e, refusal := out.rejected.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
 		if refusal != nil {
 			problems = []manifest.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
 		}
@@ -75,23 +75,23 @@ func (out *flatOut) serving() []string {
 	return names
 }
 
-// stands reports whether any of the node serves below its parent.
-func (out *flatOut) stands() bool { return len(out.Live) > 0 && !out.Whole }
+// serves reports whether any of the node serves below its parent.
+func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// refusal says why the node, or what was included of it, does not serve below
+// rejection says why the node, or what was included of it, does not serve below
 // its parent; its Reason is "" when it does.
-func (out *flatOut) refusal() route.Refusal {
-	refused := route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue}
+func (out *flatOut) rejection() route.BindingRejection {
+	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
 	case out.Conflict != "":
 		refused.Message, refused.Hint = "conflict with the parent at "+out.Conflict, "change either side"
 	case out.Whole, len(out.Live) == 0 && len(out.Unsupported) > 0:
-		refused.Message, refused.Told = route.Several(out.Unsupported), true
+		refused.Message, refused.Reported = route.Several(out.Unsupported), true
 	case len(out.Live) == 0 && len(out.Missed) > 0:
 		refused.Message, refused.Hint = route.Several(out.Missed), hintSuperset
 		refused.Field, refused.Unfit = out.Missed[0].Field, true
 	default:
-		return route.Refusal{}
+		return route.BindingRejection{}
 	}
 	return refused
 }
@@ -157,8 +157,8 @@ type linkOut struct {
 	Cycle bool
 }
 
-// refuse takes all links away, for one reason.
-func (out *linkOut) refuse(why route.Refusal) *linkOut {
-	out.Links, out.Refused = nil, []route.Refusal{why}
+// reject takes all links away, for one reason.
+func (out *linkOut) reject(why route.BindingRejection) *linkOut {
+	out.Links, out.Rejections = nil, []route.BindingRejection{why}
 	return out
 }

@@ -12,55 +12,55 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// RefusedPart is a part of a table with the hash of its encoding. Any change of the encoding,
+// RejectedPart is a part of a table with the hash of its encoding. Any change of the encoding,
 // by the object itself, a policy or a parent, ends the quarantine.
-type RefusedPart struct {
+type RejectedPart struct {
 	// Route is the name of an Envoy route. It is "" for a virtual host without its routes,
 	// which Table (the name of a RouteConfiguration) and Host identify.
 	Table, Host, Route string
 	Sum                [sha256.Size]byte
 }
 
-// Refusal is why Envoys rejected a part.
-type Refusal = ir.Rejection
+// Rejection is why Envoys rejected a part.
+type Rejection = ir.Rejection
 
 // Quarantine is what every connected Envoy with its table rejected: the only thing that flows
 // back (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
 // what it accepts: the server sends it the table without the rejected parts. Problems, status
 // and the View use it. It is immutable.
-type Quarantine map[RefusedPart]Refusal
+type Quarantine map[RejectedPart]Rejection
 
-// refusals are the entries about one object's routes, or one virtual host.
-type refusals map[RefusedPart]Refusal
+// rejections are the entries about one object's routes, or one virtual host.
+type rejections map[RejectedPart]Rejection
 
-// refusedHost names a virtual host.
-type refusedHost struct{ table, domain string }
+// rejectedHost names a virtual host.
+type rejectedHost struct{ table, domain string }
 
 // quarantineInputs hold the quarantine by what it is about.
 type quarantineInputs struct {
-	routes *memo.Input[manifest.Key, refusals]
-	hosts  *memo.Input[refusedHost, refusals]
+	routes *memo.Input[manifest.Key, rejections]
+	hosts  *memo.Input[rejectedHost, rejections]
 	// present are the keys that have entries.
-	presentRoutes map[manifest.Key]refusals
-	presentHosts  map[refusedHost]refusals
+	presentRoutes map[manifest.Key]rejections
+	presentHosts  map[rejectedHost]rejections
 }
 
 func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	return &quarantineInputs{
-		routes: memo.NewInput[manifest.Key](e, "quarantine", deepEqual[refusals]),
-		hosts:  memo.NewInput[refusedHost](e, "quarantine", deepEqual[refusals]),
+		routes: memo.NewInput[manifest.Key](e, "quarantine", deepEqual[rejections]),
+		hosts:  memo.NewInput[rejectedHost](e, "quarantine", deepEqual[rejections]),
 	}
 }
 
 // replace makes set the quarantine.
 func (q *quarantineInputs) replace(set Quarantine) {
-	routes, hosts := map[manifest.Key]refusals{}, map[refusedHost]refusals{}
-	for part, refusal := range set {
+	routes, hosts := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}
+	for part, rejection := range set {
 		if part.Route == "" {
-			at := refusedHost{part.Table, part.Host}
-			put(hosts, at, part, refusal)
+			at := rejectedHost{part.Table, part.Host}
+			put(hosts, at, part, rejection)
 		} else {
-			put(routes, holderOf(part.Route), part, refusal)
+			put(routes, holderOf(part.Route), part, rejection)
 		}
 	}
 	replace(q.routes, q.presentRoutes, routes)
@@ -68,14 +68,14 @@ func (q *quarantineInputs) replace(set Quarantine) {
 	q.presentRoutes, q.presentHosts = routes, hosts
 }
 
-func put[K comparable](at map[K]refusals, key K, part RefusedPart, refusal Refusal) {
+func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection Rejection) {
 	if at[key] == nil {
-		at[key] = refusals{}
+		at[key] = rejections{}
 	}
-	at[key][part] = refusal
+	at[key][part] = rejection
 }
 
-func replace[K comparable](in *memo.Input[K, refusals], before, after map[K]refusals) {
+func replace[K comparable](in *memo.Input[K, rejections], before, after map[K]rejections) {
 	for key, value := range after {
 		in.Set(key, value)
 	}
@@ -106,11 +106,11 @@ func holderOf(name string) manifest.Key {
 
 // mark returns the entry with what Envoys said of it, and that; rejection is nil when they
 // took it.
-func (r refusals) mark(e *entry) (marked *entry, rejection *Refusal) {
+func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
 	}
-	said, rejected := r[RefusedPart{Route: e.Rule.Name, Sum: sha256.Sum256(e.Encoded)}]
+	said, rejected := r[RejectedPart{Route: e.Rule.Name, Sum: sha256.Sum256(e.Encoded)}]
 	if !rejected {
 		return e, nil
 	}
@@ -120,7 +120,7 @@ func (r refusals) mark(e *entry) (marked *entry, rejection *Refusal) {
 }
 
 // markAll marks entries; words tell of one that Envoys rejected.
-func (r refusals) markAll(entries []*entry) (marked []*entry, words string) {
+func (r rejections) markAll(entries []*entry) (marked []*entry, words string) {
 	if len(r) == 0 {
 		return entries, ""
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// parts returns everything in the tables that Envoy could refuse.
-func (w *world) parts(t testing.TB) []translate.RefusedPart {
+// parts returns everything in the tables that Envoy could reject.
+func (w *world) parts(t testing.TB) []translate.RejectedPart {
 	t.Helper()
-	var out []translate.RefusedPart
+	var out []translate.RejectedPart
 	for _, at := range slices.Sorted(maps.Keys(w.resources)) {
 		u := w.resources[at]
 		if u.Type != xds.RouteType {
 			continue
 		}
 		for _, piece := range xds.Pieces(u.Resource.Body) {
-			part := translate.RefusedPart{Route: piece.Route, Sum: piece.Sum()}
+			part := translate.RejectedPart{Route: piece.Route, Sum: piece.Sum()}
 			if piece.Route == "" {
 				part.Table, part.Host = u.Name, piece.Host
 			}
@@ -54,7 +54,7 @@ func (w *world) refuseSome(t testing.TB, r *rand.Rand) (count int) {
 			continue
 		}
 		count++
-		set[part] = translate.Refusal{Match: r.IntN(3) == 0, Words: fmt.Sprint("no ", r.IntN(2))}
+		set[part] = translate.Rejection{Match: r.IntN(3) == 0, Words: fmt.Sprint("no ", r.IntN(2))}
 	}
 	w.refuse(set)
 	return count
@@ -100,7 +100,7 @@ func TestARefusedRuleAnswers500UntilItChanges(t *testing.T) {
 	w := newWorld(t)
 	w.apply(tree(map[string]string{"a.yaml": quarantined}))
 	sound := w.text()
-	parts := slices.DeleteFunc(w.parts(t), func(p translate.RefusedPart) bool { return p.Route == "" })
+	parts := slices.DeleteFunc(w.parts(t), func(p translate.RejectedPart) bool { return p.Route == "" })
 	set := translate.Quarantine{parts[0]: {Words: `Envoy "one": no such thing`}}
 	rules, resources := w.rules(), maps.Clone(w.resources)
 	w.refuse(set)

@@ -60,8 +60,8 @@ func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.Pare
 		if set == nil {
 			return p, false
 		}
-		if p.Gateway = set.Gateway; !set.Refused.Good() {
-			p.Attachment = set.AttachToNone()
+		if p.Gateway = set.Gateway; !set.Accepted.Good() {
+			p.Attachment = set.AttachNothing()
 			return p, true
 		}
 	}
@@ -120,14 +120,14 @@ func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, 
 	}
 	p.Index = i
 	switch {
-	case reasonBound(p.Refused.Reason): // hostProblems say it
-	case p.Refused.Good():
-		p.Refused.Message = out.Bound
+	case reasonBound(p.Accepted.Reason): // hostProblems say it
+	case p.Accepted.Good():
+		p.Accepted.Message = out.Bound
 	default:
-		if out.Bound != "" && p.Refused.Reason == gwv1.RouteReasonNoMatchingListenerHostname {
-			p.Refused.Message += "; " + out.Bound
+		if out.Bound != "" && p.Accepted.Reason == gwv1.RouteReasonNoMatchingListenerHostname {
+			p.Accepted.Message += "; " + out.Bound
 		}
-		out.Problems = append(out.Problems, parentProblem(from.Key, i, string(p.Refused.Reason), p.Refused.Message, p.Hint))
+		out.Problems = append(out.Problems, parentProblem(from.Key, i, string(p.Accepted.Reason), p.Accepted.Message, p.Hint))
 	}
 	if p.Shadowed != "" {
 		problem := parentProblem(from.Key, i, "ShadowedByListener", p.Shadowed, "attach it to that listener, which is more specific and alone serves its host")

@@ -177,7 +177,7 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.Sift(cluster)
-	for _, endpoint := range refused[:min(len(refused), maxRefusedEndpoints)] {
+	for _, endpoint := range refused[:min(len(refused), maxRejectedEndpoints)] {
 		at := net.JoinHostPort(endpoint.Host, fmt.Sprint(endpoint.Port))
 		problem := manifest.Problem{
 			Code: "EndpointRefused", Severity: manifest.Error, Object: cluster.Objects[0],
@@ -196,7 +196,7 @@ func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem
 }
 
 // maxRefusedEndpoints bounds what is told of one cluster.
-const maxRefusedEndpoints = 20
+const maxRejectedEndpoints = 20
 
 // streamUses names the backends that a route makes each of its Gateways need.
 func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {

@@ -152,7 +152,7 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 	for i, ref := range from.Spec.Validation.CACertificateRefs {
 		to := manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: key.Namespace, Name: string(ref.Name)}
 		found := r.in.authority.Get(c, backend.Reference{From: manifest.Key{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace}, To: to})
-		if found.Refused.Good() {
+		if found.Usable.Good() {
 			tls.Authorities = append(tls.Authorities, found.Object)
 			continue
 		}
@@ -163,14 +163,14 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 	case known != nil && *known == gwv1.WellKnownCACertificatesSystem:
 		tls.Trust = listen.SystemTrust
 	case known != nil && *known != "":
-		out.refuse(key, gwv1.PolicyReasonInvalid, "spec.validation.wellKnownCACertificates",
+		out.reject(key, gwv1.PolicyReasonInvalid, "spec.validation.wellKnownCACertificates",
 			fmt.Sprintf("there are no certificates %q", *known), "write System, or name a ConfigMap in caCertificateRefs")
 	case len(tls.Authorities) == 0:
 		out.Accepted = policyVerdict{Reason: gwv1.BackendTLSPolicyReasonNoValidCACertificate, Message: out.Resolved.Message}
 	}
 	for _, option := range slices.Sorted(maps.Keys(from.Spec.Options)) {
 		if message, hint := readTLSOption(tls, string(option), string(from.Spec.Options[option])); message != "" {
-			out.refuse(key, gwv1.PolicyReasonInvalid, "spec.options["+string(option)+"]", message, hint)
+			out.reject(key, gwv1.PolicyReasonInvalid, "spec.options["+string(option)+"]", message, hint)
 		}
 	}
 	if !out.Accepted.Good() {
@@ -182,15 +182,15 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 // unresolved notes a reference that leads to no authority.
 func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen.Authority) {
 	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
-	if found.Refused.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
+	if found.Usable.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
 		reason = gwv1.BackendTLSPolicyReasonInvalidKind
 	}
-	out.Resolved = out.Resolved.And(policyVerdict{Reason: reason, Message: found.Refused.Message})
-	out.problem(key, string(reason), field, found.Refused.Message, found.Hint)
+	out.Resolved = out.Resolved.And(policyVerdict{Reason: reason, Message: found.Usable.Message})
+	out.problem(key, string(reason), field, found.Usable.Message, found.Hint)
 }
 
-// refuse notes why the policy as a whole cannot be used.
-func (out *tlsPolicyOut) refuse(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
+// reject notes why the policy as a whole cannot be used.
+func (out *tlsPolicyOut) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	out.Accepted = out.Accepted.And(policyVerdict{Reason: reason, Message: field + ": " + message})
 	out.problem(key, string(reason), field, message, hint)
 }
@@ -202,7 +202,7 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 }
 
 // readTLSOption says what is wrong with an option; message is "" when nothing is. What
-// it does not know, it refuses: it may have been meant for more safety.
+// it does not know, it rejects: it may have been meant for more safety.
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion
@@ -252,9 +252,9 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 		field, message, hint := r.aim(c, &told)
 		if message != "" {
 			told.Lost = true
-			told.refuse(key, gwv1.PolicyReasonTargetNotFound, fmt.Sprintf("spec.targetRefs[%d].%s", i, field), message, hint)
+			told.reject(key, gwv1.PolicyReasonTargetNotFound, fmt.Sprintf("spec.targetRefs[%d].%s", i, field), message, hint)
 		} else if first := r.backendTLS.Get(c, told.Target).In(told.Section); first != nil && first.Origin.Key != key {
-			told.refuse(key, gwv1.PolicyReasonConflicted, fmt.Sprintf("spec.targetRefs[%d]", i),
+			told.reject(key, gwv1.PolicyReasonConflicted, fmt.Sprintf("spec.targetRefs[%d]", i),
 				fmt.Sprintf("%s has %s before this policy", first.Origin.Key, told.words()),
 				"remove one of the two; the older goes before, or else the first by name")
 		}
@@ -301,7 +301,7 @@ func (t *tlsTarget) words() string {
 	return t.Target.String() + ", port " + t.Section
 }
 
-func (t *tlsTarget) refuse(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
+func (t *tlsTarget) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	t.Bad = policyVerdict{Reason: reason, Message: message}
 	t.Problem = &manifest.Problem{Code: string(reason), Severity: manifest.Error, Object: key, Field: field, Message: message, Hint: hint}
 }

@@ -114,17 +114,17 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds refuses a child of which the bound of its namespace leaves no host.
-func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.Refusal {
-	out := route.Refusal{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
+// outOfBounds rejects a child of which the bound of its namespace leaves no host.
+func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.BindingRejection {
+	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if own.None() {
 		out.Message = fmt.Sprintf("the route serves no host: %s", bound)
-		out.Told = true // hostProblems say it, at each hostname
+		out.Reported = true // hostProblems say it, at each hostname
 		return out
 	}
 	out.Message = fmt.Sprintf("none of the hosts that %s serves is one of this namespace: %s", parent, bound)
 	return out
 }
 
-// reasonBound reports whether a refusal of a route is for the bound of its namespace.
+// reasonBound reports whether a rejection of a route is for the bound of its namespace.
 func reasonBound(reason gwv1.RouteConditionReason) bool { return reason == listen.HostnameNotAllowed }

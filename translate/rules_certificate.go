@@ -74,7 +74,7 @@ func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Referen
 // whether it exists.
 func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
-		return listen.Certificate{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+		return listen.Certificate{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
 	}
 	if ref.To.Group != "" || ref.To.Kind != "Secret" {
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
@@ -100,7 +100,7 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 // whether it exists.
 func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
-		return listen.Authority{Refused: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
+		return listen.Authority{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
 	}
 	if ref.To.Group != "" || ref.To.Kind != "ConfigMap" && ref.To.Kind != "Secret" {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateKind,

@@ -52,9 +52,9 @@ func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// mayStandBelow reports whether a route has entries for routes above it: a root has,
+// mayHaveParentRoutes reports whether a route has entries for routes above it: a root has,
 // when one asks for it by name.
-func (r *childRules) mayStandBelow(c *memo.Ctx, o *manifest.Object) bool {
+func (r *childRules) mayHaveParentRoutes(c *memo.Ctx, o *manifest.Object) bool {
 	bindings, _ := r.in.bindings.Get(c, o.Key)
 	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
 }
@@ -74,7 +74,7 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems tells the owner of a route what is refused of it by the routes
+// childProblems tells the owner of a route what is rejected of it by the routes
 // above: what its own parentRefs asked for, all of it when it names no parent
 // and none takes it, and matches that stand nowhere. That a parent which looks
 // for all of a namespace or label leaves it alone while another takes it is
@@ -89,7 +89,7 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	var out []manifest.Problem
 	for _, e := range entries {
 		switch {
-		case e.Accepted.Told:
+		case e.Accepted.Reported:
 		case e.Accepted.Reason == "":
 			out = e.besideProblems(out, key)
 		case e.Index >= 0, !stands && len(from.Spec.ParentRefs) == 0:
@@ -119,7 +119,7 @@ func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) ma
 }
 
 // childEntries returns the entries of a route's status for the routes above it,
-// used or refused (docs/design/routes.md): those that its own parentRefs name, and
+// used or rejected (docs/design/routes.md): those that its own parentRefs name, and
 // those that asked for it.
 func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
@@ -162,10 +162,10 @@ func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound refuses a parentRef to a route that has no binding with this one. bound
+// unbound rejects a parentRef to a route that has no binding with this one. bound
 // are the bindings to others.
-func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.Refusal {
-	out := route.Refusal{Reason: gwv1.RouteReasonNoMatchingParent}
+func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
+	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {
 		out.Message, out.Hint = ref.Key.String()+" does not exist", r.in.absent(c, ref.Key, "parentRef")
 		for _, b := range bound { // who asked for the route is meant first
@@ -177,7 +177,7 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	}
 	above, _ := r.in.bindings.Get(c, ref.Key)
 	switch {
-	case r.standing(c, ref.Key):
+	case r.serves(c, ref.Key):
 		return route.NotAllowed(ref.Key)
 	case above.Len() > 0:
 		out.Message, out.Hint = ref.Key.String()+" is rejected itself, and hands on nothing", "fix that route: gatefold status says why it is rejected"
@@ -187,8 +187,8 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	return out
 }
 
-// standing reports whether a route is attached to a Gateway or stands under a route.
-func (r *childRules) standing(c *memo.Ctx, key manifest.Key) bool {
+// serves reports whether a route is attached to a Gateway or stands under a route.
+func (r *childRules) serves(c *memo.Ctx, key manifest.Key) bool {
 	if len(r.in.admitted.Get(c, key).Ports) > 0 {
 		return true
 	}

@@ -94,7 +94,7 @@ func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	return nearName(name, []string{implicitClass})
 }
 
-// classVerdict refuses a class of ours that refers to parameters: no kind of them is
+// classVerdict rejects a class of ours that refers to parameters: no kind of them is
 // known. Its Gateways are still served, as without them.
 func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
 	class, ok := manifest.As[*gwv1.GatewayClass](object)

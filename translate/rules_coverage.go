@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A certificate that is not for the host of a request is refused by every browser, while
+// A certificate that is not for the host of a request is rejected by every browser, while
 // Envoy serves it: nothing but a warning shows it before.
 
 // coverage is what the certificates of a Gateway's listeners are for.
@@ -88,15 +88,15 @@ func (r *coverageRules) runCertified(c *memo.Ctx, key listenerKey) *certified {
 func (of *certified) problem(l *listen.Listener) manifest.Problem {
 	return manifest.Problem{
 		Code: codeMismatch, Severity: manifest.Warning, Object: l.Owner, Field: fmt.Sprintf("spec.listeners[%d].hostname", l.Index),
-		Message: fmt.Sprintf("no certificate of the listener is for %s, its hostname: %s", l.Hostname, of.refusal()),
+		Message: fmt.Sprintf("no certificate of the listener is for %s, its hostname: %s", l.Hostname, of.consequence()),
 		Hint:    fmt.Sprintf("refer to a certificate for %s in tls.certificateRefs, or fix the hostname", l.Hostname),
 	}
 }
 
 const codeMismatch = "CertificateMismatch"
 
-// refusal says what clients do, and what the certificates are for.
-func (of *certified) refusal() string {
+// consequence says what clients do, and what the certificates are for.
+func (of *certified) consequence() string {
 	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
 }
 
@@ -119,7 +119,7 @@ func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut)
 		}
 		problems = append(problems, manifest.Problem{
 			Code: codeMismatch, Severity: manifest.Warning, Object: from.Key, Field: field,
-			Message: fmt.Sprintf("no certificate of listener %s of Gateway %s is for %s: %s", place.Listener, p.Gateway, place.Domain, of.refusal()),
+			Message: fmt.Sprintf("no certificate of listener %s of Gateway %s is for %s: %s", place.Listener, p.Gateway, place.Domain, of.consequence()),
 			Hint:    fmt.Sprintf("add a certificate for %s to the listener's tls.certificateRefs, or fix the hostname", place.Domain),
 		})
 	}

@@ -71,7 +71,7 @@ func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
 	memo.Each(r.listenerSet, r.in.listenerSets)
 	r.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, "joined", gather[manifest.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
 	memo.From(r.joined, r.listenerSet, func(key manifest.Key, s *listen.Set, yield func(memo.Place[string, manifest.Key], *listen.Set)) {
-		if s != nil && s.Refused.Good() {
+		if s != nil && s.Accepted.Good() {
 			yield(memo.Place[string, manifest.Key]{Key: s.Gateway, ID: key}, s)
 		}
 	}, identical)
@@ -129,7 +129,7 @@ func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gatew
 	if !r.in.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	g := listen.Read(object, r.in.given(c, key), listen.References{
+	g := listen.Read(object, r.in.addresses(c, key), listen.References{
 		Bound: r.in.bound.Get(c, key.Namespace),
 		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate {
 			return r.in.certificate.Get(c, refer(key, ref))

@@ -20,9 +20,9 @@ type bindingOut struct {
 	Named bool
 	// Sections are the names of the parent's rules that it stands under, "" for
 	// one without.
-	Sections []string
-	Refused  []route.Refusal
-	Resolved manifest.Verdict[gwv1.RouteConditionReason]
+	Sections   []string
+	Rejections []route.BindingRejection
+	Resolved   manifest.Verdict[gwv1.RouteConditionReason]
 	// Missed are matches that do not stand here; Unsupported says what else of
 	// those that do is not served as written.
 	Missed      []route.Miss
@@ -125,22 +125,22 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 // never asked for it, as a wildcard does of a root.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
-	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Refused: link.Refused}
+	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}
 	if len(link.Links) == 0 {
-		if len(link.Refused) == 0 {
+		if len(link.Rejections) == 0 {
 			return nil
 		}
 		return out
 	}
 	if why, cut := r.in.overload.Get(c, struct{}{}).Cut[shareKey{key.child().root(), key.Child}]; cut {
-		out.Refused = append(slices.Clone(out.Refused), route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + why.String(), Told: true})
+		out.Rejections = append(slices.Clone(out.Rejections), route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + why.String(), Reported: true})
 		return out
 	}
 	flat := r.in.flat.Get(c, key.child())
-	if why := flat.refusal(); why.Reason != "" {
-		out.Refused = append(slices.Clone(out.Refused), why)
+	if why := flat.rejection(); why.Reason != "" {
+		out.Rejections = append(slices.Clone(out.Rejections), why)
 	}
-	if flat.stands() {
+	if flat.serves() {
 		out.Sections = link.Sections(setOf(flat.Live))
 		out.Missed, out.Unsupported = flat.Missed, flat.Unsupported
 	}
@@ -155,13 +155,13 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
-	refused, _ := r.in.refused.Get(c, key)
+	refused, _ := r.in.rejected.Get(c, key)
 	for one := range refused.All() {
-		if len(out.refused) > route.Named {
+		if len(out.rejected) > route.Named {
 			break
 		}
-		if why, ok := one.at(point); ok && (out.live == 0 || one.matters(why)) {
-			out.refused = append(out.refused, candidate{why, one.Child, one.Cycle})
+		if why, ok := one.reasonUnder(point); ok && (out.live == 0 || one.matters(why)) {
+			out.rejected = append(out.rejected, candidate{why, one.Child, one.Cycle})
 		}
 	}
 	for _, s := range point.Selectors {
@@ -172,7 +172,7 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 			}
 		}
 	}
-	if out.live == 0 && len(out.refused) == 0 {
+	if out.live == 0 && len(out.rejected) == 0 {
 		out.nobody, out.nobodyHint = r.nobody(c, point)
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// An API server does not take an object that its schema refuses. In a folder it is
+// An API server does not take an object that its schema rejects. In a folder it is
 // there all the same, and its owner looks at its status. So it has one, in the words
 // that the Gateway API has for an object that is invalid as a whole. A policy closes what it
 // is for, by the rules of its kind; to all other rules an invalid object does not exist.
@@ -31,7 +31,7 @@ type invalidStatusIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// invalidStatusRules make the statuses of objects that their schemas refuse.
+// invalidStatusRules make the statuses of objects that their schemas reject.
 type invalidStatusRules struct {
 	in            invalidStatusIn
 	invalidStatus *memo.Rule[manifest.Key, *status.Update]

@@ -23,12 +23,12 @@ type linkIn struct {
 
 // linkRules find the children of nodes.
 type linkRules struct {
-	in      linkIn
-	points  *memo.Rule[flatKey, *pointsOut]
-	pairs   *memo.Join[flatKey, manifest.Key, route.Property]
-	link    *memo.Rule[linkKey, *linkOut]
-	live    *memo.Fold[pointKey, flatKey, struct{}, int]
-	refused *memo.Fold[flatKey, refusalKey, *refusal, memo.Ordered[*refusal]]
+	in       linkIn
+	points   *memo.Rule[flatKey, *pointsOut]
+	pairs    *memo.Join[flatKey, manifest.Key, route.Property]
+	link     *memo.Rule[linkKey, *linkOut]
+	live     *memo.Fold[pointKey, flatKey, struct{}, int]
+	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
 }
 
 func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
@@ -42,9 +42,9 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	r.live = memo.NewFold[pointKey, flatKey](e, "live", count[flatKey], identical[int])
 	memo.From(r.live, in.flat, livePoints, identical)
 
-	r.refused = memo.NewFold[flatKey, refusalKey](e, "refused", gather[refusalKey](compareRefusals), memo.Ordered[*refusal].Same)
-	memo.From(r.refused, r.link, refusedLinks, deepEqual)
-	memo.From(r.refused, in.flat, refusedNodes, deepEqual)
+	r.rejected = memo.NewFold[flatKey, rejectedChildKey](e, "rejected", gather[rejectedChildKey](compareRejected), memo.Ordered[*rejectedChild].Same)
+	memo.From(r.rejected, r.link, rejectedLinks, deepEqual)
+	memo.From(r.rejected, in.flat, rejectedNodes, deepEqual)
 	return r
 }
 
@@ -84,11 +84,11 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 			return &linkOut{} // a wildcard or a label finds the route itself, or one above it, which other parents have
 		}
 		out.Cycle = true
-		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
+		return out.reject(route.BindingRejection{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
 			Hint: "take the reference that closes the cycle out"})
 	}
 	if depth := strings.Count(key.Parent.path(), ">") + 2; depth > r.in.MaxDepth {
-		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", r.in.MaxDepth),
+		return out.reject(route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Message: fmt.Sprintf("more than %d routes stand above each other", r.in.MaxDepth),
 			Hint: "delegate over fewer levels, or raise --max-delegation-depth"})
 	}
 	return r.narrow(c, key, object, out)
@@ -106,9 +106,9 @@ func (r *linkRules) narrow(c *memo.Ctx, key linkKey, object *manifest.Object, ou
 	switch tables, _ := r.in.tablesOf(c, key.Parent, out.Hosts); {
 	case len(tables) > 0:
 	case bounded:
-		return out.refuse(outOfBounds(key.Parent.Route, child.Hosts, bound))
+		return out.reject(outOfBounds(key.Parent.Route, child.Hosts, bound))
 	default:
-		return out.refuse(route.Refusal{Reason: gwv1.RouteReasonNoMatchingListenerHostname, Field: "spec.hostnames",
+		return out.reject(route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingListenerHostname, Field: "spec.hostnames",
 			Message: fmt.Sprintf("none of the hostnames %s is one of those that %s serves", strings.Join(child.Hostnames, ", "), key.Parent.Route),
 			Hint:    "correct spec.hostnames of either route, or take them out of this one"})
 	}

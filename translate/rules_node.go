@@ -59,7 +59,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 		out.Points = nil
 	}
 	r.in.addPolicies(c, object, out)
-	out.refused, _ = r.in.quarantine.routes.Get(c, key.Route)
+	out.rejected, _ = r.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
 	for _, rule := range out.Rules { // delegation makes many of few, and each may have expressions to be compiled
 		c.Pause()

@@ -122,7 +122,7 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	return out
 }
 
-// invalidPolicy returns the policy that closes what it is for, as its schema refuses it and
+// invalidPolicy returns the policy that closes what it is for, as its schema rejects it and
 // no valid version is known.
 func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	from, ok := r.in.invalid.Get(c, key)

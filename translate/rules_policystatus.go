@@ -266,7 +266,7 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
 	gateway, set := at, r.setAt(c, at)
 	if at.Kind == kindListenerSet {
-		if set == nil || !set.Refused.Good() {
+		if set == nil || !set.Accepted.Good() {
 			return out
 		}
 		gateway = ir.GatewayKey(set.Gateway)

@@ -20,8 +20,8 @@ type addressIn struct {
 // addressRules give Gateways addresses for what their specs leave open.
 type addressRules struct {
 	in addressIn
-	// leased are addresses of the pool; nil without one.
-	leased *memo.Rule[manifest.Key, []string]
+	// assigned are addresses of the pool; nil without one.
+	assigned *memo.Rule[manifest.Key, []string]
 }
 
 // newAddressRules shares the address pool out among the Gateways of ours; without a
@@ -31,26 +31,26 @@ func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	if !in.AddressPool.IsValid() {
 		return r
 	}
-	wish := memo.NewRule(e, "wish", r.runWish, deepEqual)
-	memo.Each(wish, in.gateways)
-	wishes := memo.NewFold[struct{}, manifest.Key, *listen.Wish](e, "wishes", gather[manifest.Key](listen.CompareWishes), memo.Ordered[*listen.Wish].Same)
-	memo.From(wishes, wish, func(key manifest.Key, w *listen.Wish, yield func(memo.Place[struct{}, manifest.Key], *listen.Wish)) {
+	request := memo.NewRule(e, "addressrequest", r.runRequest, deepEqual)
+	memo.Each(request, in.gateways)
+	requests := memo.NewFold[struct{}, manifest.Key, *listen.AddressRequest](e, "addressrequests", gather[manifest.Key](listen.CompareAddressRequests), memo.Ordered[*listen.AddressRequest].Same)
+	memo.From(requests, request, func(key manifest.Key, w *listen.AddressRequest, yield func(memo.Place[struct{}, manifest.Key], *listen.AddressRequest)) {
 		if w != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, w)
 		}
 	}, identical)
 	pool := memo.NewRule(e, "pool", func(c *memo.Ctx, _ struct{}) map[manifest.Key][]string {
-		all, _ := wishes.Get(c, struct{}{})
-		return listen.Lease(in.AddressPool, all.All())
+		all, _ := requests.Get(c, struct{}{})
+		return listen.AssignAddresses(in.AddressPool, all.All())
 	}, func(a, b map[manifest.Key][]string) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) })
-	r.leased = memo.NewRule(e, "leased", func(c *memo.Ctx, key manifest.Key) []string {
+	r.assigned = memo.NewRule(e, "assigned", func(c *memo.Ctx, key manifest.Key) []string {
 		return pool.Get(c, struct{}{})[key]
 	}, slices.Equal[[]string])
 	return r
 }
 
-// runWish returns nil for a Gateway that is not ours.
-func (r *addressRules) runWish(c *memo.Ctx, key manifest.Key) *listen.Wish {
+// runRequest returns nil for a Gateway that is not ours.
+func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.AddressRequest {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
 		return nil
@@ -59,13 +59,13 @@ func (r *addressRules) runWish(c *memo.Ctx, key manifest.Key) *listen.Wish {
 	if !r.in.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 		return nil
 	}
-	return listen.WishOf(object)
+	return listen.AddressRequestOf(object)
 }
 
-// given are the addresses of a Gateway for what its spec leaves open.
-func (r *addressRules) given(c *memo.Ctx, key manifest.Key) []string {
-	if r.leased == nil {
+// addresses are the addresses of a Gateway for what its spec leaves open.
+func (r *addressRules) addresses(c *memo.Ctx, key manifest.Key) []string {
+	if r.assigned == nil {
 		return r.in.Bind
 	}
-	return r.leased.Get(c, key)
+	return r.assigned.Get(c, key)
 }

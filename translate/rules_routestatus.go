@@ -16,7 +16,7 @@ import (
 type outcome struct {
 	Attach *attachOut
 	// Whole is true if no rule of the route works as it is written; Unsupported says
-	// what does not, and Closed, by Gateway, what is refused there.
+	// what does not, and Closed, by Gateway, what is rejected there.
 	Whole       bool
 	Unsupported []string
 	Closed      map[string]string
@@ -74,7 +74,7 @@ func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status
 			ParentRef: parent.Ref, ControllerName: status.ControllerName, Conditions: r.conditions(c, is, parent, generation),
 		})
 	}
-	if r.in.mayStandBelow(c, object) {
+	if r.in.mayHaveParentRoutes(c, object) {
 		out.Parents = append(out.Parents, r.in.children.Get(c, key).Parents...)
 	}
 	if len(out.Parents) == 0 {
@@ -91,7 +91,7 @@ func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
 }
 
 func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, generation int64) []metav1.Condition {
-	accepted := parent.Refused
+	accepted := parent.Accepted
 	if lost := o.lost(parent); accepted.Good() && lost != "" {
 		accepted.Message = lost
 	}

@@ -185,7 +185,7 @@ func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	if host == nil {
 		return nil
 	}
-	told := tellers{}
+	told := pairCounts{}
 	for _, group := range host.Twins {
 		firsts := map[string]*entry{} // by the hosts that they serve here
 		for _, e := range group {
@@ -195,7 +195,7 @@ func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 				firsts[hosts] = e
 				continue
 			}
-			if t := (twin{first, e}); told.wants(t) {
+			if t := (twin{first, e}); told.count(t) {
 				twins = append(twins, t)
 			}
 		}

@@ -183,10 +183,10 @@ func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, c
 	}
 	out.Parents = make([]parentOut, len(attach.Parents))
 	for i, parent := range attach.Parents {
-		if parent.Refused.Good() {
+		if parent.Accepted.Good() {
 			places := parent.Places
 			parent.Attachment = listen.Attachment{
-				Refused: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
+				Accepted: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
 			}
 			if closed != nil {
 				parent.Places = places

@@ -96,7 +96,7 @@ func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key)
 	update := &status.Update{Key: key, Generation: set.Generation, Gateway: set.Gateway, Status: out}
 	part := r.in.part.Get(c, partKey{set.Gateway, key})
 	out.Conditions = []metav1.Condition{status.SetAccepted(set, part), status.SetProgrammed(set, part)}
-	if !set.Refused.Good() || part == nil {
+	if !set.Accepted.Good() || part == nil {
 		return update
 	}
 	update.Envoy = part.EnvoyNames()

@@ -103,14 +103,14 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 }
 
 // rejectionOf returns what Envoys said of a virtual host in this form, nil when they took it.
-func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Refusal {
-	at := refusedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
+func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
+	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)
 	if len(all) == 0 {
 		return nil
 	}
 	frame := xds.VirtualHost(key.Domain, extras, nil).Bytes()
-	if said, rejected := all[RefusedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]; rejected {
+	if said, rejected := all[RejectedPart{Table: at.table, Host: at.domain, Sum: sha256.Sum256(frame)}]; rejected {
 		return &said
 	}
 	return nil

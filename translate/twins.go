@@ -86,17 +86,17 @@ func hostsIn(domain string, rule *ir.Rule) string {
 	return strings.Join(rule.Match.Hosts, " ")
 }
 
-// tellers counts the pairs of a host that are reported: of each route those with another
+// pairCounts counts the pairs of a host that are reported: of each route those with another
 // namespace, and with the zero key those within one namespace.
-type tellers map[rivalKey]int
+type pairCounts map[rivalKey]int
 
 type rivalKey struct {
 	Route manifest.Key
 	Other string
 }
 
-// wants reports whether a pair is reported, and counts it.
-func (told tellers) wants(t twin) bool {
+// count reports whether a pair is reported, and counts it.
+func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {
 		if t.First.Rule.Guard || t.Later.Rule.Guard || t.sameMatch() {

@@ -15,9 +15,9 @@ type IgnoreUse string
 
 // The uses.
 const (
-	IgnoreNotRead IgnoreUse = ""       // it is a hidden file like any other
-	IgnoreRead    IgnoreUse = "read"   // it says what is left out
-	IgnoreRefused IgnoreUse = "refuse" // its author may not say so: it is a Skip
+	IgnoreNotRead   IgnoreUse = ""       // it is a hidden file like any other
+	IgnoreRead      IgnoreUse = "read"   // it says what is left out
+	IgnoreForbidden IgnoreUse = "refuse" // its author may not say so: it is a Skip
 )
 
 // Ignore says which files and directories of the folder are left out. They are not read, walked

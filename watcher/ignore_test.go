@@ -122,7 +122,7 @@ func TestReadLeavesOut(t *testing.T) {
 	wantFiles(t, tree, "a.yaml=")
 	wantSkips(t, tree)
 
-	tree = readAll(t, root, ignoreBy(IgnoreRefused))
+	tree = readAll(t, root, ignoreBy(IgnoreForbidden))
 	wantFiles(t, tree, "a.yaml=", "b.yaml=", "drafts/c.yaml=", "drafts/deep/d.yaml=")
 	wantSkips(t, tree, ".gatefoldignore=IgnoreFileNotUsed")
 }

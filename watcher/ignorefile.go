@@ -81,17 +81,17 @@ func (i *ignoring) refresh(root *os.Root) {
 		return
 	case err != nil:
 		i.seen = signature{}
-		i.refuse(Unreadable, reason(err).Error())
+		i.reject(Unreadable, reason(err).Error())
 		return
-	case i.use == IgnoreRefused:
+	case i.use == IgnoreForbidden:
 		i.seen = signatureOf(info)
-		i.refuse(IgnoreNotAllowed, "the file is not used: it does not lie in --cluster-paths, and could leave out files of others")
+		i.reject(IgnoreNotAllowed, "the file is not used: it does not lie in --cluster-paths, and could leave out files of others")
 		return
 	}
 	i.seen = signatureOf(info)
 	text, err := readIgnoreFile(root)
 	if err != nil {
-		i.refuse(Unreadable, reason(err).Error())
+		i.reject(Unreadable, reason(err).Error())
 		return
 	}
 	if i.text == nil || !bytes.Equal(text, i.text) {
@@ -132,7 +132,7 @@ func (i *ignoring) adopt(text []byte) {
 	}
 	own, err := parseIgnore(lines)
 	if err != nil {
-		i.refuse(InvalidIgnore, err.Error())
+		i.reject(InvalidIgnore, err.Error())
 		return
 	}
 	globs, err := parseIgnore(i.globs)
@@ -142,7 +142,7 @@ func (i *ignoring) adopt(text []byte) {
 	i.text, i.rules = text, append(own, globs...)
 }
 
-func (i *ignoring) refuse(why SkipReason, detail string) {
+func (i *ignoring) reject(why SkipReason, detail string) {
 	i.skip = &Skip{IgnoreFile, why, detail}
 }
 

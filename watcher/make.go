@@ -106,7 +106,7 @@ type loader struct {
 	full    bool     // there are more files or bytes than the limits allow
 	moving  []string // files that change now
 	held    []string // files that hold kept as they were
-	failed  []string // what the system refused to read
+	failed  []string // what could not be read
 	open    []string // files of held that a program has open for writing
 	// unfinished are files that were read though a program has them open for writing.
 	unfinished []string

@@ -67,7 +67,7 @@ type reader struct {
 	ignore *ignoring
 	at     place
 	top    *node // nil while the root is missing
-	// failed names the files that the system refused to read: the reason may
+	// failed names the files that could not be read: the reason may
 	// pass without a change of the file, so every full look tries again.
 	failed []string
 	// open names the files that the last Tree has as they were because a program has
@@ -108,7 +108,7 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	s := &scan{limits: r.limits, takes: r.takes, ignore: r.ignore.rules, root: root, kept: r.kept, enter: r.enter}
 	defer func() {
 		r.stats += s.stats
-		r.last.note(changes, s.refused)
+		r.last.note(changes, s.unread)
 	}()
 	if !sameSkip(before, r.ignore.skip) {
 		s.change(IgnoreFile, written)
@@ -159,8 +159,8 @@ func (r *reader) lose() []change {
 	return s.changes
 }
 
-// refuse records that the root cannot be read: what is known stays, skipped.
-func (r *reader) refuse(err error) []change {
+// keepKnown records that the root cannot be read: what is known stays, skipped.
+func (r *reader) keepKnown(err error) []change {
 	if r.top == nil || r.at.path == "" {
 		return nil
 	}

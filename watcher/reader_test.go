@@ -193,7 +193,7 @@ func TestVanishingDirectoryIsStale(t *testing.T) {
 	}
 }
 
-// What the system refuses is skipped, not deleted, and tried again.
+// What the system rejects is skipped, not deleted, and tried again.
 func TestUnreadable(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, "team", "a.yaml")

@@ -165,7 +165,7 @@ func TestRefusedRoot(t *testing.T) {
 	root := t.TempDir()
 	put(t, "1", root, "a.yaml")
 	r, _, _ := known(t, root)
-	if changes := r.refuse(&fs.PathError{Err: fs.ErrPermission}); len(changes) != 1 {
+	if changes := r.keepKnown(&fs.PathError{Err: fs.ErrPermission}); len(changes) != 1 {
 		t.Errorf("changes = %v", changes)
 	}
 	tree, _ := r.tree(nil, loading{})

@@ -25,8 +25,8 @@ type scan struct {
 	ways map[identity]*ways
 
 	changes []change
-	// refused is true if a directory could not be walked, or can be again.
-	refused bool
+	// unread is true if a directory could not be walked, or can be again.
+	unread bool
 	// stats counts the names of which the system was asked.
 	stats int
 	// stale is true if something vanished while it was looked at.

@@ -57,5 +57,5 @@ const (
 	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and nothing was read of it before
 	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
 	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link to a place outside the root
-	Unreadable   SkipReason = "Unreadable"     // the system refused
+	Unreadable   SkipReason = "Unreadable"     // the system returned an error
 )

@@ -119,7 +119,7 @@ func (s *scan) visit(v *visit) (cost int) {
 	}
 	switch {
 	case err == nil:
-		s.refused = s.refused || v.was != nil && v.was.skip != ""
+		s.unread = s.unread || v.was != nil && v.was.skip != ""
 		if v.was != nil && v.was.link != (identity{}) && v.e.link != (identity{}) && v.was.link != v.e.link {
 			s.flips = append(s.flips, v.dir)
 		}
@@ -134,7 +134,7 @@ func (s *scan) visit(v *visit) (cost int) {
 	case errors.Is(err, errTooMany), errors.Is(err, errTooDeep), errors.Is(err, errLinks):
 		s.left = append(s.left, excess{v, err})
 	default:
-		s.refuse(v, Unreadable, reason(err).Error())
+		s.keepUnread(v, Unreadable, reason(err).Error())
 	}
 	return 0
 }
@@ -242,7 +242,7 @@ func (s *scan) uncount(dir string, n *node) {
 	}
 }
 
-// leaveOut refuses what the limits leave out. All that is left out of one directory, or
+// leaveOut rejects what the limits leave out. All that is left out of one directory, or
 // by the links of one directory, is one problem.
 func (s *scan) leaveOut() {
 	slices.SortFunc(s.left, func(a, b excess) int { return strings.Compare(a.dir, b.dir) })
@@ -283,7 +283,7 @@ func (v *excess) group(first map[string]bool) string {
 	return "links of " + path.Dir(v.links[0])
 }
 
-// leaveOutGroup refuses the directories of one problem, and tells of it once.
+// leaveOutGroup rejects the directories of one problem, and tells of it once.
 func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	why, detail := s.leftOutWords(left)
 	loud := 0
@@ -298,7 +298,7 @@ func (s *scan) leaveOutGroup(left []excess, tell bool) {
 		if i == loud && tell {
 			words = detail
 		}
-		s.refuse(v.visit, why, words)
+		s.keepUnread(v.visit, why, words)
 	}
 }
 
@@ -320,10 +320,10 @@ func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 		others, s.limits.Dirs, s.limits.Files)
 }
 
-// refuse keeps a directory that cannot be walked as it was known, all of it
+// keepUnread keeps a directory that cannot be walked as it was known, all of it
 // skipped: what cannot be read is not deleted.
-func (s *scan) refuse(v *visit, why SkipReason, detail string) {
-	s.refused = true
+func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
+	s.unread = true
 	v.e.skip, v.e.detail = why, detail
 	if v.was != nil && v.was.sub != nil {
 		below := detail

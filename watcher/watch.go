@@ -272,7 +272,7 @@ func (w *watch) lack(now time.Time, err error) []change {
 	if missing(err) {
 		return w.reader.lose()
 	}
-	return w.reader.refuse(err)
+	return w.reader.keepKnown(err)
 }
 
 // lock looks for git's lock: while it is there, git is changing files.

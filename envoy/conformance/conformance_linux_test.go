@@ -115,7 +115,7 @@ func (s *stand) options(t *testing.T) suite.ConformanceOptions {
 			GatewayClassName:     className,
 			CleanupBaseResources: true,
 			CleanupTestResources: true,
-			// Some tests grant what others want refused, which takes long waits to sort out.
+			// Some tests grant what others want rejected, which takes long waits to sort out.
 			DisableParallelTests:     !*record,
 			TimeoutConfig:            timeouts(),
 			Implementation:           implementation(t),

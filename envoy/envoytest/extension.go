@@ -28,7 +28,7 @@ import (
 //     x-asked (the attributes of the check, see asked) in the request, and x-checked in the
 //     response; others get 401. The first check with each value of x-flaky gets no answer.
 //   - ExternalProcessor sets x-processed in requests and answers to the server's name,
-//     and refuses requests with "x-refuse: yes" with 403.
+//     and rejects requests with "x-reject: yes" with 403.
 //   - RateLimitService takes two requests of each descriptor, and answers with x-limit.
 type Extension struct {
 	authv3.UnimplementedAuthorizationServer

@@ -143,9 +143,9 @@ func shares(backends []explain.BackendReport) []string {
 		target := b.Cluster
 		switch {
 		case target == "":
-			target = b.Refused()
+			target = b.LocalReply()
 		case b.Status != 0:
-			target += " " + b.Refused()
+			target += " " + b.LocalReply()
 		}
 		if len(backends) > 1 {
 			target = percent(b.Percent) + " " + target
@@ -226,7 +226,7 @@ func (t *explainPage) action(a explain.ActionReport) {
 
 func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Cluster == "" {
-		t.row("backend", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.Refused(), b.Reason), b.At)
+		t.row("backend", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.LocalReply(), b.Reason), b.At)
 		return
 	}
 	t.row("backend", fmt.Sprintf("%s %s", percent(b.Percent), b.Cluster), b.At)
@@ -243,7 +243,7 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	if more := len(b.Endpoints) - 5; more > 0 {
 		endpoints += fmt.Sprintf(" and %d more", more)
 	}
-	t.row("", "  "+cmp.Or(endpoints, "no endpoint: this share is "+b.Refused()), explain.Source{})
+	t.row("", "  "+cmp.Or(endpoints, "no endpoint: this share is "+b.LocalReply()), explain.Source{})
 	if b.Receives == nil {
 		return
 	}

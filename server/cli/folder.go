@@ -54,7 +54,7 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
 }
 
-// check refuses limits that mean nothing, where 0 is the default, and words that
+// check rejects limits that mean nothing, where 0 is the default, and words that
 // cannot be a namespace or are no scope.
 func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
@@ -94,7 +94,7 @@ func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	}
 	ignore := watcher.Ignore{Globs: o.exclude, File: watcher.IgnoreRead}
 	if len(clusterPaths) > 0 && !clusterPaths.Match(watcher.IgnoreFile) {
-		ignore.File = watcher.IgnoreRefused
+		ignore.File = watcher.IgnoreForbidden
 	}
 	return engine.Folder{
 		Watch:  watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore},

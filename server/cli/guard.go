@@ -40,7 +40,7 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns the endpoints that are refused, gatefold's own addresses among them.
+// guard returns the endpoints that are rejected, gatefold's own addresses among them.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)
@@ -87,7 +87,7 @@ func forms(address string) []string {
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return all
 	}
-	addresses, _ := net.InterfaceAddrs() // without them, the ways over loopback are refused
+	addresses, _ := net.InterfaceAddrs() // without them, the ways over loopback are rejected
 	for _, a := range addresses {
 		if network, ok := a.(*net.IPNet); ok {
 			all = append(all, net.JoinHostPort(network.IP.String(), port))

@@ -79,7 +79,7 @@ func printGroup(w io.Writer, cmd *cobra.Command, group flagGroup) {
 	}
 }
 
-// helpCommand prints the help of a command, and refuses one that does not exist.
+// helpCommand prints the help of a command, and rejects one that does not exist.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -21,7 +21,7 @@ const mebibyte = 1 << 20
 type hostile struct {
 	name string
 	text func() string
-	// code is of the problem that it must be refused with; none when it is sound.
+	// code is of the problem that it must be rejected with; none when it is sound.
 	code string
 }
 

@@ -31,7 +31,7 @@ func allFormats() []outputFormat {
 	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF}
 }
 
-// formatFlag is an outputFormat that refuses what the command cannot print.
+// formatFlag is an outputFormat that rejects what the command cannot print.
 type formatFlag struct {
 	value *outputFormat
 	known []outputFormat

@@ -18,7 +18,7 @@ func (o *statusDirOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dir, "status-dir", "", "a folder of gatefold's own, where the status of every object is written as YAML: GROUP/KIND/NAMESPACE/NAME.yaml")
 }
 
-// check refuses a folder among those that are read: gatefold would read what it
+// check rejects a folder among those that are read: gatefold would read what it
 // writes. Hidden folders are not read.
 func (o *statusDirOptions) check(read ...string) error {
 	if o.dir == "" {

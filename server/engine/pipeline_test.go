@@ -60,7 +60,7 @@ func tree(content string) watcher.Tree {
 const oneGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
   spec: {gatewayClassName: gatefold, listeners: [{name: http, protocol: HTTP, port: 8080}]}}`
 
-// invalidRoute is a document more, which its schema refuses.
+// invalidRoute is a document more, which its schema rejects.
 const invalidRoute = `
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {oops: 1, parentRefs: [{name: eg}]}}`

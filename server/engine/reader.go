@@ -39,4 +39,4 @@ func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) 
 }
 
 // all is the Change that brings a fresh translator to what apply has returned so far.
-func (r *reader) all() store.Change { return r.secrets.overlay(r.store.Told()) }
+func (r *reader) all() store.Change { return r.secrets.overlay(r.store.Delivered()) }

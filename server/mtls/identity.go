@@ -100,8 +100,8 @@ func (i Identity) May(cluster string) bool {
 // String returns the identity for log and status.
 func (i Identity) String() string { return strings.Join(i.Names, ", ") }
 
-// Refusal returns why May returned false, and what to do.
-func (i Identity) Refusal(cluster string) string {
+// Denial returns why May returned false, and what to do.
+func (i Identity) Denial(cluster string) string {
 	asked := "all Gateways"
 	if strings.Contains(cluster, "/") {
 		asked = "Gateway " + cluster

@@ -81,7 +81,7 @@ func TestGrantsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A refusal says what was asked, what there is and what to do.
+// A rejection says what was asked, what there is and what to do.
 func TestARefusalTellsTheWayOut(t *testing.T) {
 	one := Identity{Names: []string{"spiffe://td/gateway/shop/a"}, gateways: []string{"shop/a"}}
 	for _, test := range []struct {
@@ -93,7 +93,7 @@ func TestARefusalTellsTheWayOut(t *testing.T) {
 		{Identity{}, "shop/b", "is for none: it needs the URI spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME, or --xds-tls-identity"},
 		{Unproved(), "all", `node.cluster is "all": name one Gateway as namespace/name`},
 	} {
-		if got := test.who.Refusal(test.cluster); !strings.Contains(got, test.want) {
+		if got := test.who.Denial(test.cluster); !strings.Contains(got, test.want) {
 			t.Errorf("got %q, want %q in it", got, test.want)
 		}
 	}

@@ -48,7 +48,7 @@ type State struct {
 type Keeper struct {
 	files  Files
 	seen   sum // at the last look
-	judged sum // loaded or refused
+	judged sum // loaded or rejected
 
 	mu     sync.Mutex
 	config *tls.Config

@@ -176,7 +176,7 @@ func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if err := j.keepLock(); err != nil {
 		return err
 	}
-	if j.file == nil || !j.stands() {
+	if j.file == nil || !j.valid() {
 		return j.rewrite(all())
 	}
 	if err := j.append(changes); err != nil {
@@ -199,8 +199,8 @@ func (j *Journal) keepLock() error {
 	return j.take()
 }
 
-// stands reports whether the file is still there as it was written last.
-func (j *Journal) stands() bool {
+// valid reports whether the file is still there as it was written last.
+func (j *Journal) valid() bool {
 	info, err := j.file.Stat()
 	return err == nil && info.Size() == j.size && same(j.file, j.path(nameOfJournal))
 }
@@ -317,7 +317,7 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted refuses what other users own or may write.
+// trusted rejects what other users own or may write.
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)

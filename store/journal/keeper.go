@@ -95,7 +95,7 @@ func (k *Keeper) Close(patience time.Duration) error {
 
 func (k *Keeper) run(failed error) {
 	defer close(k.done)
-	k.tell(failed)
+	k.reportChange(failed)
 	again := time.NewTimer(k.retry)
 	for {
 		wake := k.wake
@@ -138,7 +138,7 @@ func (k *Keeper) write() bool {
 		k.retry = firstRetry
 		k.size.Store(k.journal.size)
 	}
-	k.tell(err) // first: who sees that it fails may ask why
+	k.reportChange(err) // first: who sees that it fails may ask why
 	k.failing.Store(err != nil)
 	return err == nil
 }
@@ -170,8 +170,8 @@ func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	return k.journal.Write(changes, k.all)
 }
 
-// tell reports what is new.
-func (k *Keeper) tell(err error) {
+// reportChange reports an error that differs from the last, and its end.
+func (k *Keeper) reportChange(err error) {
 	reason := ""
 	if err != nil {
 		reason = err.Error()

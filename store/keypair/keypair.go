@@ -19,7 +19,7 @@ import (
 
 // Bounds of what Envoy takes.
 const (
-	minRSA   = 2048 // bits; BoringSSL in Envoy refuses shorter ones
+	minRSA   = 2048 // bits; BoringSSL in Envoy rejects shorter ones
 	maxRSA   = 8192 // bits; a longer one makes each handshake cost 100 ms and more
 	maxChain = 16   // certificates
 )
@@ -150,7 +150,7 @@ func parseKey(der []byte) crypto.Signer {
 	return nil
 }
 
-// judge refuses kinds and sizes of key, and a key that is not the certificate's.
+// judge rejects kinds and sizes of key, and a key that is not the certificate's.
 func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
 	switch k := key.(type) {
 	case *rsa.PrivateKey:

@@ -33,7 +33,7 @@ func kindWithAnnotation(name string) string {
 	return ""
 }
 
-// ownAnnotations refuses annotations that look like gatefold's and that the kind does not
+// ownAnnotations rejects annotations that look like gatefold's and that the kind does not
 // have: what they were meant to protect would be open. Labels of these names are the same
 // mistake.
 func (w *walk) ownAnnotations(object map[string]any) {

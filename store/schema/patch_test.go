@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHTTPRoutePatches checks the three patches on the HTTPRoute schema (docs/design/inputs.md): what they admit, and what they still refuse.
+// TestHTTPRoutePatches checks the three patches on the HTTPRoute schema (docs/design/inputs.md): what they admit, and what they still reject.
 func TestHTTPRoutePatches(t *testing.T) {
 	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {rules: [%s]}}`
 	for _, c := range []struct{ rule, field string }{

@@ -53,79 +53,79 @@ func (p *Policy) Forget(namespace string) (changed bool) {
 	return known
 }
 
-// Refusal says why a file must not define an object, and what to do. The zero Refusal means
+// Violation says why a file must not define an object, and what to do. The zero Violation means
 // that it may.
-type Refusal struct{ Message, Hint string }
+type Violation struct{ Message, Hint string }
 
-// Refuse checks whether a file may define an object of a namespace; "" is a cluster-scoped
+// CheckNamespace checks whether a file may define an object of a namespace; "" is a cluster-scoped
 // object.
-func (p *Policy) Refuse(file, namespace string) Refusal {
+func (p *Policy) CheckNamespace(file, namespace string) Violation {
 	switch {
 	case !p.InForce():
-		return Refusal{}
+		return Violation{}
 	case namespace == "":
-		return p.refuseCluster(file)
+		return p.checkCluster(file)
 	}
 	grants, known := p.declared[namespace]
 	if !known {
-		return Refusal{
+		return Violation{
 			Message: fmt.Sprintf("namespace %s is not declared: with --cluster-paths, gatefold serves objects of declared namespaces only", namespace),
 			Hint:    fmt.Sprintf("correct metadata.namespace, or add Namespace %s to a file of --cluster-paths (%s)", namespace, p.cluster),
 		}
 	}
 	for _, grant := range grants {
 		if grant.Paths != nil && !grant.Paths.Match(file) {
-			return Refusal{
+			return Violation{
 				Message: fmt.Sprintf("this file may not define objects of namespace %s, which belongs to %s", namespace, grant.Paths),
 				Hint:    fmt.Sprintf("move the object there, correct metadata.namespace, or add this file to the annotation %s of Namespace %s", AnnotationPaths, namespace),
 			}
 		}
 	}
-	return Refusal{}
+	return Violation{}
 }
 
-// RefusePort checks whether a Gateway or ListenerSet of a namespace may open a port. Port 0
+// CheckPort checks whether a Gateway or ListenerSet of a namespace may open a port. Port 0
 // checks whether the namespace may have Gateways at all.
-func (p *Policy) RefusePort(file, namespace string, port int32) Refusal {
+func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
-		return Refusal{}
+		return Violation{}
 	}
 	for _, grant := range p.declared[namespace] {
 		switch {
 		case grant.Ports == nil:
-			return Refusal{
+			return Violation{
 				Message: fmt.Sprintf("this file may not open ports: Gateways and ListenerSets come from --cluster-paths (%s), or from namespaces with the annotation %s", p.cluster, AnnotationPorts),
 				Hint:    fmt.Sprintf("attach routes to a Gateway of the platform, or give Namespace %s the annotation %s with the ports that it may use", namespace, AnnotationPorts),
 			}
 		case port != 0 && !grant.Ports.Has(port):
-			return Refusal{
+			return Violation{
 				Message: fmt.Sprintf("namespace %s may not open port %d: its ports are %s", namespace, port, grant.Ports),
 				Hint:    fmt.Sprintf("use one of those ports, or add this one to the annotation %s of Namespace %s", AnnotationPorts, namespace),
 			}
 		}
 	}
-	return Refusal{}
+	return Violation{}
 }
 
-// RefuseShared checks a port that several namespaces are granted: it belongs to the first
+// CheckSharedPort checks a port that several namespaces are granted: it belongs to the first
 // namespace by name, whatever Gateways exist, so that no team takes a port from another.
-func (p *Policy) RefuseShared(file, namespace string, port int32) Refusal {
+func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
-		return Refusal{}
+		return Violation{}
 	}
 	for other := range p.declared {
-		if other < namespace && p.has(other, port) {
-			return Refusal{
+		if other < namespace && p.mayOpen(other, port) {
+			return Violation{
 				Message: fmt.Sprintf("port %d belongs to namespace %s, which has it by its annotation %s as well", port, other, AnnotationPorts),
 				Hint:    "use another port, or give this one to one namespace alone",
 			}
 		}
 	}
-	return Refusal{}
+	return Violation{}
 }
 
-// has reports whether all definitions of a Namespace give it a port.
-func (p *Policy) has(namespace string, port int32) bool {
+// mayOpen reports whether all definitions of a Namespace give it a port.
+func (p *Policy) mayOpen(namespace string, port int32) bool {
 	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
 }
 
@@ -157,12 +157,12 @@ func overlap(a, b []Grant) bool {
 	return false
 }
 
-// refuseCluster judges a cluster-scoped object.
-func (p *Policy) refuseCluster(file string) Refusal {
+// checkCluster judges a cluster-scoped object.
+func (p *Policy) checkCluster(file string) Violation {
 	if p.Cluster(file) {
-		return Refusal{}
+		return Violation{}
 	}
-	return Refusal{
+	return Violation{
 		Message: "this file may not define objects that belong to no namespace: they come from --cluster-paths alone",
 		Hint:    fmt.Sprintf("move it to a file of %s, or start gatefold with this file in --cluster-paths", p.cluster),
 	}

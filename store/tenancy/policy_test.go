@@ -86,10 +86,10 @@ func TestGlobsBelow(t *testing.T) {
 }
 
 // asked returns a function that compares what a Policy says.
-func asked(t *testing.T) func(got Refusal, want string) {
-	return func(got Refusal, want string) {
+func asked(t *testing.T) func(got Violation, want string) {
+	return func(got Violation, want string) {
 		t.Helper()
-		if want == "" && got != (Refusal{}) || !strings.Contains(got.Message, want) || want != "" && got.Hint == "" {
+		if want == "" && got != (Violation{}) || !strings.Contains(got.Message, want) || want != "" && got.Hint == "" {
 			t.Errorf("got %+v, want %q", got, want)
 		}
 	}
@@ -97,9 +97,9 @@ func asked(t *testing.T) func(got Refusal, want string) {
 
 func TestRefuse(t *testing.T) {
 	p, ask := New(Globs{"platform/**"}), asked(t)
-	ask(p.Refuse("x.yaml", ""), "come from --cluster-paths alone")
-	ask(p.Refuse("platform/x.yaml", ""), "")
-	ask(p.Refuse("platform/x.yaml", "shop"), "not declared")
+	ask(p.CheckNamespace("x.yaml", ""), "come from --cluster-paths alone")
+	ask(p.CheckNamespace("platform/x.yaml", ""), "")
+	ask(p.CheckNamespace("platform/x.yaml", "shop"), "not declared")
 	if !p.Declare("open", []Grant{{}}) || p.Declare("open", []Grant{{}}) {
 		t.Error("a Namespace without annotations is not declared, or is new twice")
 	}
@@ -107,24 +107,24 @@ func TestRefuse(t *testing.T) {
 	if !p.Declare("shop", only) || p.Declare("shop", []Grant{{Paths: Globs{"shop/*"}}}) {
 		t.Error("a Namespace with paths is not declared, or is new twice")
 	}
-	ask(p.Refuse("x.yaml", "shop"), "belongs to shop/*")
-	ask(p.Refuse("shop/x.yaml", "shop"), "")
-	ask(p.Refuse("shop/x.yaml", "open"), "")
-	ask(p.Refuse("shop/x.yaml", "shpo"), "not declared")
+	ask(p.CheckNamespace("x.yaml", "shop"), "belongs to shop/*")
+	ask(p.CheckNamespace("shop/x.yaml", "shop"), "")
+	ask(p.CheckNamespace("shop/x.yaml", "open"), "")
+	ask(p.CheckNamespace("shop/x.yaml", "shpo"), "not declared")
 	p.Declare("shop", []Grant{{Paths: Globs{"**"}}, {Paths: Globs{"x.yaml"}}, {}})
-	ask(p.Refuse("x.yaml", "shop"), "")
-	ask(p.Refuse("y.yaml", "shop"), "belongs to x.yaml")
+	ask(p.CheckNamespace("x.yaml", "shop"), "")
+	ask(p.CheckNamespace("y.yaml", "shop"), "belongs to x.yaml")
 	if !p.Forget("shop") || p.Forget("shop") {
 		t.Error("it is not forgotten")
 	}
-	ask(p.Refuse("x.yaml", "shop"), "not declared")
+	ask(p.CheckNamespace("x.yaml", "shop"), "not declared")
 
 	none := New(nil)
 	if none.Declare("shop", only) {
 		t.Error("without cluster paths something is declared")
 	}
 	for _, namespace := range []string{"", "shop"} {
-		ask(none.Refuse("x", namespace), "")
+		ask(none.CheckNamespace("x", namespace), "")
 	}
 }
 
@@ -133,25 +133,25 @@ func TestRefusePort(t *testing.T) {
 	p.Declare("shop", []Grant{{}})
 	p.Declare("edge", []Grant{{Ports: Ports{{8443, 8443}, {9000, 9100}}}})
 	p.Declare("twice", []Grant{{Ports: Ports{{80, 90}}}, {Ports: Ports{{85, 95}}}})
-	ask(p.RefusePort("platform/x.yaml", "shop", 80), "")
-	ask(p.RefusePort("shop/x.yaml", "shop", 0), "may not open ports")
-	ask(p.RefusePort("shop/x.yaml", "shop", 80), "may not open ports")
-	ask(p.RefusePort("edge/x.yaml", "edge", 0), "")
-	ask(p.RefusePort("edge/x.yaml", "edge", 9050), "")
-	ask(p.RefusePort("edge/x.yaml", "edge", 80), "its ports are 8443, 9000-9100")
-	ask(p.RefusePort("x.yaml", "twice", 85), "")
-	ask(p.RefusePort("x.yaml", "twice", 84), "its ports are 85-95")
-	ask(p.RefusePort("x.yaml", "twice", 91), "its ports are 80-90")
-	ask(p.RefuseShared("x.yaml", "twice", 88), "")
+	ask(p.CheckPort("platform/x.yaml", "shop", 80), "")
+	ask(p.CheckPort("shop/x.yaml", "shop", 0), "may not open ports")
+	ask(p.CheckPort("shop/x.yaml", "shop", 80), "may not open ports")
+	ask(p.CheckPort("edge/x.yaml", "edge", 0), "")
+	ask(p.CheckPort("edge/x.yaml", "edge", 9050), "")
+	ask(p.CheckPort("edge/x.yaml", "edge", 80), "its ports are 8443, 9000-9100")
+	ask(p.CheckPort("x.yaml", "twice", 85), "")
+	ask(p.CheckPort("x.yaml", "twice", 84), "its ports are 85-95")
+	ask(p.CheckPort("x.yaml", "twice", 91), "its ports are 80-90")
+	ask(p.CheckSharedPort("x.yaml", "twice", 88), "")
 	p.Declare("all", []Grant{{Ports: Ports{{86, 99}}}})
-	ask(p.RefuseShared("x.yaml", "twice", 88), "belongs to namespace all")
-	ask(p.RefuseShared("x.yaml", "twice", 85), "")
-	ask(p.RefuseShared("x.yaml", "all", 88), "")
-	ask(p.RefuseShared("platform/x.yaml", "twice", 88), "")
+	ask(p.CheckSharedPort("x.yaml", "twice", 88), "belongs to namespace all")
+	ask(p.CheckSharedPort("x.yaml", "twice", 85), "")
+	ask(p.CheckSharedPort("x.yaml", "all", 88), "")
+	ask(p.CheckSharedPort("platform/x.yaml", "twice", 88), "")
 	if got := p.Overlaps(); len(got) != 1 || got["twice"] != "all" {
 		t.Error(got)
 	}
 	none := New(nil)
-	ask(none.RefusePort("x.yaml", "shop", 80), "")
-	ask(none.RefuseShared("x.yaml", "shop", 80), "")
+	ask(none.CheckPort("x.yaml", "shop", 80), "")
+	ask(none.CheckSharedPort("x.yaml", "shop", 80), "")
 }

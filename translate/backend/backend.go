@@ -245,7 +245,7 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
 }
 
-// noCalls refuses a port that says not to speak HTTP/2, which gRPC is (Gateway API,
+// noCalls rejects a port that says not to speak HTTP/2, which gRPC is (Gateway API,
 // GRPCBackendRef: UnsupportedProtocol).
 func (r Reference) noCalls(protocol string) Resolution {
 	return Resolution{

@@ -17,7 +17,7 @@ import (
 // Guard decides which endpoints must not get requests (docs/design/safety.md): the addresses at
 // which clouds hand out credentials, and those through which gatefold and Envoys are
 // controlled. A route to one would open it to everyone who may send a request. The zero value
-// refuses only the clouds' addresses. Guard checks addresses as they are written, not what a
+// rejects only the clouds' addresses. Guard checks addresses as they are written, not what a
 // DNS name resolves to: Envoy resolves names itself, and repeatedly.
 type Guard struct {
 	// Refuse and Allow are endpoints; an endpoint in both is allowed.
@@ -60,7 +60,7 @@ func ParseEndpoints(text string) (Endpoints, error) {
 	return e, nil
 }
 
-// Sift removes the refused endpoints from a cluster, and returns them.
+// Sift removes the rejected endpoints from a cluster, and returns them.
 func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
@@ -121,7 +121,7 @@ func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 // canonical is a DNS name without what makes no difference.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// HostField returns the field of a Backend with a refused endpoint, "" for none.
+// HostField returns the field of a Backend with a rejected endpoint, "" for none.
 func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	if b.Spec.Static == nil {
 		return ""
@@ -134,7 +134,7 @@ func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	return ""
 }
 
-// SliceField returns the field of an EndpointSlice with a refused address, "" for none.
+// SliceField returns the field of an EndpointSlice with a rejected address, "" for none.
 func SliceField(slice *discoveryv1.EndpointSlice, address string) string {
 	if slice == nil {
 		return ""

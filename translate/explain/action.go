@@ -20,7 +20,7 @@ type Outcome struct {
 	Why string
 	// Policed is true if a policy or a filter answers instead of the rule's action. Refused is
 	// true if Envoy answers before it looks for a rule.
-	Policed, Refused bool
+	Policed, Rejected bool
 	// GRPC is true if the client gets Status as a gRPC status, with HTTP status 200 (see
 	// GRPCStatus).
 	GRPC     bool

@@ -79,7 +79,7 @@ func Request(view *ir.View, query Query) Answer {
 		}
 	}
 	if refused != nil {
-		answer.Outcome = Outcome{Refused: true, Status: refused.status, Why: refused.why, GRPC: r.asksByGRPC() && !refused.raw}
+		answer.Outcome = Outcome{Rejected: true, Status: refused.status, Why: refused.why, GRPC: r.asksByGRPC() && !refused.raw}
 		return answer
 	}
 	if host != nil {

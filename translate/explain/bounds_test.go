@@ -122,7 +122,7 @@ func TestComparedTextsAreBounded(t *testing.T) {
 	}
 }
 
-// A tree repeats the refused routes of a route in a bounded number.
+// A tree repeats the rejected routes of a route in a bounded number.
 func TestRefusedRoutesOfATreeAreBounded(t *testing.T) {
 	var statuses []status.Update
 	for i := range 2000 {

@@ -86,7 +86,7 @@ func (b *reporter) outcome() {
 	case b.answer.Port == nil:
 		b.report.Outcome = NoListener
 		b.noListener()
-	case b.answer.Outcome.Refused:
+	case b.answer.Outcome.Rejected:
 		b.report.Outcome = Rejected
 		b.report.Reason = b.answer.Outcome.Why
 	case rule == nil:

@@ -28,7 +28,7 @@ func (b *reporter) notAccepted() {
 		for _, parent := range route.Parents {
 			key, isRoute := parentRoute(update.Key, parent.ParentRef)
 			if isRoute && over.routes[key] {
-				found = append(found, refusals(update.Key, key, parent.Conditions)...)
+				found = append(found, rejections(update.Key, key, parent.Conditions)...)
 				routes = append(routes, update.Key)
 			}
 		}
@@ -41,7 +41,7 @@ func (b *reporter) notAccepted() {
 	}
 }
 
-func refusals(child, parent manifest.Key, conditions []metav1.Condition) (out []NotAcceptedReport) {
+func rejections(child, parent manifest.Key, conditions []metav1.Condition) (out []NotAcceptedReport) {
 	for _, c := range conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"
 		if notAccepted || c.Type == string(gwv1.RouteConditionPartiallyInvalid) && c.Status == "True" {

@@ -22,7 +22,7 @@ func decided(rule *ir.Rule, r *request) Outcome {
 		if all.status != 0 {
 			return all.outcome(nil)
 		}
-		return Outcome{Refused: true, Status: http.StatusForbidden, Why: upgradeRejected, Unless: all.unless}
+		return Outcome{Rejected: true, Status: http.StatusForbidden, Why: upgradeRejected, Unless: all.unless}
 	}
 	passed, answers := filtered(rule, r)
 	if answers {

@@ -14,7 +14,7 @@ import (
 )
 
 // What a service adds to a request that is nearly too large is not known: the answer says so,
-// and only then. A body that is too large is refused before any service is asked.
+// and only then. A body that is too large is rejected before any service is asked.
 func TestWhatServicesMayDoToLargeRequests(t *testing.T) {
 	use := ir.ExtensionUse{Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Auth: &ir.AuthService{Percent: 100}, Processor: &ir.ProcessorService{}, Limiter: &ir.LimitService{}}}
 	many := http.Header{}

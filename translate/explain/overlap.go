@@ -59,9 +59,9 @@ func (o outline) only(rule, match int) outline {
 	return o
 }
 
-// mayStandBelow reports whether another route may delegate to the route. Its paths are
+// mayBeDelegated reports whether another route may delegate to the route. Its paths are
 // relative then, or were written so by mistake.
-func (o outline) mayStandBelow() bool {
+func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
@@ -120,7 +120,7 @@ func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 
 func (o *overlaps) compare(outline outline) int {
 	best := 0
-	below := outline.mayStandBelow()
+	below := outline.mayBeDelegated()
 	for _, rule := range outline.Rules {
 		if len(rule.Paths) == 0 { // no path can be read: it may be for any
 			best = max(best, 1)

@@ -265,16 +265,16 @@ func (b *reporter) backendPolicies(name string) {
 	at := policyTargets[0]
 	for _, p := range b.facts.View.Policies {
 		for _, target := range p.Targets {
-			if at.isAim(target) && standsFor(target, cluster) {
+			if at.isAim(target) && targetsPort(target, cluster) {
 				b.addBackendPolicy(p, target, at.words(target.Section), cluster)
 			}
 		}
 	}
 }
 
-// standsFor reports whether a target is for the port of a cluster, or for a port that does
+// targetsPort reports whether a target is for the port of a cluster, or for a port that does
 // not exist.
-func standsFor(target ir.PolicyTarget, cluster *ir.Cluster) bool {
+func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 	return target.Section == "" || target.Lost != "" || len(target.Ports) == 0 ||
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }

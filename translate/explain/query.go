@@ -200,7 +200,7 @@ func isToken(text string) bool {
 	}) < 0
 }
 
-// tooLarge reports whether Envoy refuses the request for its size: that of its head as
+// tooLarge reports whether Envoy rejects the request for its size: that of its head as
 // clients write it.
 func (q Query) tooLarge() bool { return q.size() > maxRequestBytes }
 

@@ -45,7 +45,7 @@ func TestNewQuery(t *testing.T) {
 	}
 }
 
-// A request that is larger than Envoy takes is refused as Envoy refuses it, and
+// A request that is larger than Envoy takes is rejected as Envoy rejects it, and
 // costs no comparison.
 func TestTooLargeIsWhatEnvoyRefuses(t *testing.T) {
 	view := randomView(rand.New(rand.NewPCG(1, 2)), freePort(t))

@@ -7,7 +7,7 @@ import (
 )
 
 // matchesWhole compares the whole value, byte by byte: Envoy reads both as Latin-1. A
-// pattern that does not compile is in no table (xds.Route refuses it) and matches nothing.
+// pattern that does not compile is in no table (xds.Route rejects it) and matches nothing.
 // To compile a pattern costs far more than to compare with it, so the beginning is
 // compared first: of thousands of patterns in a table few begin as the value does.
 func matchesWhole(pattern, value string) bool {

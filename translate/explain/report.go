@@ -170,8 +170,8 @@ type BackendReport struct {
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// Refused returns, as text, what clients get for a share that no backend gets.
-func (b BackendReport) Refused() string {
+// LocalReply returns, as text, what clients get for a share that no backend gets.
+func (b BackendReport) LocalReply() string {
 	if b.Status == 0 {
 		return "closed"
 	}

@@ -51,9 +51,9 @@ type Place struct {
 
 // Attachment is the result for one parentRef to a Gateway.
 type Attachment struct {
-	// Refused is zero if the route attached, and else says why it did not.
-	Refused manifest.Verdict[gwv1.RouteConditionReason]
-	Hint    string
+	// Accepted is zero if the route attached, and else says why it did not.
+	Accepted manifest.Verdict[gwv1.RouteConditionReason]
+	Hint     string
 	// Listeners are the IDs of those the route is attached to.
 	Listeners []string
 	Places    []Place
@@ -62,24 +62,24 @@ type Attachment struct {
 	Shadowed string
 }
 
-func refuse(reason gwv1.RouteConditionReason, message, hint string) Attachment {
-	return Attachment{Refused: manifest.Because(reason, message), Hint: hint}
+func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachment {
+	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
 
 // NoParent returns the attachment to a Gateway or ListenerSet that does not exist; hint says
 // what to do.
 func NoParent(key manifest.Key, hint string) Attachment {
-	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
+	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
 
 // InvalidParent returns the attachment to an invalid Gateway or ListenerSet.
 func InvalidParent(key manifest.Key) Attachment {
-	return refuse(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "fix it first; its status says what is wrong with it")
+	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "fix it first; its status says what is wrong with it")
 }
 
-// AttachToNone returns the attachment to a ListenerSet that its Gateway does not accept.
-func (s *Set) AttachToNone() Attachment {
-	return refuse(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Refused.Message), "fix the ListenerSet first")
+// AttachNothing returns the attachment to a ListenerSet that its Gateway does not accept.
+func (s *Set) AttachNothing() Attachment {
+	return notAttached(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Accepted.Message), "fix the ListenerSet first")
 }
 
 // maxOwned bounds how many hosts of other listeners a message names.
@@ -93,7 +93,7 @@ const maxOwned = 4
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
-		return refuse(gwv1.RouteReasonNoMatchingParent,
+		return notAttached(gwv1.RouteReasonNoMatchingParent,
 			fmt.Sprintf("%s has no listener%s", parent, wanted(ref)), meantListener(ref, p.Listeners)+"its listeners are: "+listenerNames(p.Listeners))
 	}
 	admitting := slices.DeleteFunc(slices.Clone(named), func(l *Listener) bool { return !l.admits(r) })
@@ -119,7 +119,7 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 		}
 	}
 	if len(out.Listeners) == 0 {
-		return refuse(gwv1.RouteReasonNoMatchingListenerHostname,
+		return notAttached(gwv1.RouteReasonNoMatchingListenerHostname,
 			fmt.Sprintf("none of the hostnames %s lies within the listeners of %s", r.hostnames(), parent),
 			"correct spec.hostnames, or the listener's hostname")
 	}
@@ -150,14 +150,14 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 		for _, l := range named {
 			protocols = append(protocols, fmt.Sprintf("%s is of protocol %s", l.Name, l.Protocol))
 		}
-		return refuse(reason, fmt.Sprintf("no listener of %s serves %s: %s", parent, r.Key.Kind, strings.Join(protocols, ", ")),
+		return notAttached(reason, fmt.Sprintf("no listener of %s serves %s: %s", parent, r.Key.Kind, strings.Join(protocols, ", ")),
 			"attach the route to a listener of protocol "+protocolWords(r.Kind))
 	}
 	if !slices.ContainsFunc(named, kind) {
-		return refuse(reason, fmt.Sprintf("no listener of %s allows kind %s", parent, r.Key.Kind),
+		return notAttached(reason, fmt.Sprintf("no listener of %s allows kind %s", parent, r.Key.Kind),
 			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol %s, or leave kinds out", r.Key.Kind, protocolWords(r.Kind)))
 	}
-	return refuse(reason, fmt.Sprintf("no listener of %s allows %s of namespace %s", parent, r.Key.Kind, r.Key.Namespace),
+	return notAttached(reason, fmt.Sprintf("no listener of %s allows %s of namespace %s", parent, r.Key.Kind, r.Key.Namespace),
 		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
 }
 

@@ -49,12 +49,12 @@ func (b Bound) Cause() manifest.Field {
 
 // NoHost returns the attachment of a route without any host that its namespace may serve.
 func (b Bound) NoHost() Attachment {
-	return refuse(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
+	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }
 
-// judgeHostname refuses a listener with a hostname that its namespace may not serve.
+// checkHostname rejects a listener with a hostname that its namespace may not serve.
 // Listeners of protocols without hostnames are bounded by their ports alone.
-func (g *Gateway) judgeHostname(field string, l *Listener) {
+func (g *Gateway) checkHostname(field string, l *Listener) {
 	named := l.speaksHTTP() || l.Protocol == gwv1.TLSProtocolType
 	if !named || !l.Accepted.Good() || Covers(g.bound.Hosts, domain(l.Hostname)) {
 		return

@@ -31,7 +31,7 @@ func TestHoldingsMeetWhereHostsDo(t *testing.T) {
 	}
 }
 
-// The older of two routes is taken; one that is refused refuses nobody.
+// The older of two routes is taken; one that is rejected rejects nobody.
 func TestContestTakesExactlyOneOfTwo(t *testing.T) {
 	route := func(kind string, age int, domains ...string) *Contender {
 		key := manifest.Key{Kind: kind, Name: fmt.Sprint(kind, age)}

@@ -77,9 +77,9 @@ func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, fol
 	for i, ref := range from.CACertificateRefs {
 		a := follow.Authority(ref)
 		switch {
-		case !a.Refused.Good():
-			g.problem(string(a.Refused.Reason), fmt.Sprintf("%s.caCertificateRefs[%d]", field, i), a.Refused.Message, a.Hint)
-			v.resolved = v.resolved.And(a.Refused)
+		case !a.Usable.Good():
+			g.problem(string(a.Usable.Reason), fmt.Sprintf("%s.caCertificateRefs[%d]", field, i), a.Usable.Message, a.Hint)
+			v.resolved = v.resolved.And(a.Usable)
 		case !slices.Contains(found, a.Object):
 			found = append(found, a.Object)
 		}
@@ -100,27 +100,27 @@ func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	}
 	c := follow.Certificate(*from.Backend.ClientCertificateRef)
 	g.Client = &Client{Secret: c.Secret}
-	if c.Refused.Good() {
+	if c.Usable.Good() {
 		return
 	}
-	g.Client.Refused = manifest.Because(gwv1.GatewayReasonInvalidClientCertificateRef, c.Refused.Message)
-	if c.Refused.Reason == gwv1.ListenerReasonRefNotPermitted {
-		g.Client.Refused.Reason = gwv1.GatewayReasonRefNotPermitted
+	g.Client.Usable = manifest.Because(gwv1.GatewayReasonInvalidClientCertificateRef, c.Usable.Message)
+	if c.Usable.Reason == gwv1.ListenerReasonRefNotPermitted {
+		g.Client.Usable.Reason = gwv1.GatewayReasonRefNotPermitted
 	}
-	g.problem(string(g.Client.Refused.Reason), "spec.tls.backend.clientCertificateRef", c.Refused.Message, c.Hint+"; until then backends are shown none")
+	g.problem(string(g.Client.Usable.Reason), "spec.tls.backend.clientCertificateRef", c.Usable.Message, c.Hint+"; until then backends are shown none")
 }
 
 // Client is the certificate that a Gateway shows to backends.
 type Client struct {
 	Secret manifest.Key
-	// Refused is zero if it can be used.
-	Refused manifest.Verdict[gwv1.GatewayConditionReason]
+	// Usable is zero if it can be used.
+	Usable manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
 // Shows returns the Secret of the certificate that the Gateway shows to backends; ok is false
 // for none.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
-	if g.Client == nil || !g.Client.Refused.Good() {
+	if g.Client == nil || !g.Client.Usable.Good() {
 		return manifest.Key{}, false
 	}
 	return g.Client.Secret, true

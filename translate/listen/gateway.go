@@ -133,12 +133,12 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 			continue
 		}
 		if address.Type != nil && *address.Type != gwv1.IPAddressType {
-			g.refuseAddress(field+".type", fmt.Sprintf("address type %s is not supported", *address.Type))
+			g.rejectAddress(field+".type", fmt.Sprintf("address type %s is not supported", *address.Type))
 			continue
 		}
 		ip, err := netip.ParseAddr(address.Value)
 		if err != nil {
-			g.refuseAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
+			g.rejectAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
 			continue
 		}
 		// An IPv4 address in IPv6 clothes cannot be bound as written.
@@ -147,7 +147,7 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	if open {
 		g.Addresses = append(g.Addresses, given...)
 		if len(given) == 0 {
-			g.refuseLease()
+			g.reportUnassigned()
 		}
 	}
 	slices.Sort(g.Addresses)
@@ -162,7 +162,7 @@ func (g *Gateway) Bound() []string {
 	return g.Addresses
 }
 
-func (g *Gateway) refuseLease() {
+func (g *Gateway) reportUnassigned() {
 	message := "no address of --address-pool is left"
 	g.problem(string(gwv1.GatewayReasonAddressNotAssigned), "spec.addresses", message, "give gatefold a larger pool, or name an address here")
 	if g.Unusable.Good() {
@@ -170,14 +170,14 @@ func (g *Gateway) refuseLease() {
 	}
 }
 
-func (g *Gateway) refuseAddress(field, message string) {
+func (g *Gateway) rejectAddress(field, message string) {
 	g.problem("UnsupportedAddress", field, message, "use type IPAddress with an address of the machine that Envoy runs on")
 	if g.Unusable.Good() {
 		g.Unusable = manifest.Because(gwv1.GatewayReasonUnsupportedAddress, message)
 	}
 }
 
-// readParameters refuses a reference to parameters: no kind of them is known, and a
+// readParameters rejects a reference to parameters: no kind of them is known, and a
 // Gateway is not served otherwise than it asks to be.
 func (g *Gateway) readParameters(from *gwv1.GatewayInfrastructure) {
 	if from == nil || from.ParametersRef == nil {
@@ -212,9 +212,9 @@ func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.Sec
 		l.Passthrough = l.Protocol == gwv1.TLSProtocolType && *from.TLS.Mode == gwv1.TLSModePassthrough
 	}
 	field := l.field()
-	g.judgeProtocol(field, l)
-	g.judgeHostname(field, l)
-	g.judgeKinds(field, l, from.AllowedRoutes)
+	g.checkProtocol(field, l)
+	g.checkHostname(field, l)
+	g.checkKinds(field, l, from.AllowedRoutes)
 	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
 		g.readNamespaces(field, l, from.AllowedRoutes.Namespaces)
 	}
@@ -224,9 +224,9 @@ func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.Sec
 	return l
 }
 
-// judgeProtocol sets the kinds of route that the listener's protocol serves
+// checkProtocol sets the kinds of route that the listener's protocol serves
 // (Gateway API, ProtocolType).
-func (g *Gateway) judgeProtocol(field string, l *Listener) {
+func (g *Gateway) checkProtocol(field string, l *Listener) {
 	if l.Kinds = route.KindsOf(l.Protocol); len(l.Kinds) > 0 {
 		return
 	}
@@ -244,8 +244,8 @@ func (l *Listener) speaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
 }
 
-// judgeKinds narrows the kinds to those that allowedRoutes names.
-func (g *Gateway) judgeKinds(field string, l *Listener, allowed *gwv1.AllowedRoutes) {
+// checkKinds narrows the kinds to those that allowedRoutes names.
+func (g *Gateway) checkKinds(field string, l *Listener, allowed *gwv1.AllowedRoutes) {
 	if allowed == nil || len(allowed.Kinds) == 0 {
 		return
 	}

@@ -21,7 +21,7 @@ func InvalidGateway(from *store.Invalid) *Gateway {
 func InvalidSet(from *store.Invalid) *Set {
 	return &Set{
 		Origin: &ir.Origin{Key: from.Key}, Generation: from.Generation, Listeners: InvalidListeners(from),
-		Refused: manifest.Because(gwv1.ListenerSetReasonInvalid, from.Message()),
+		Accepted: manifest.Because(gwv1.ListenerSetReasonInvalid, from.Message()),
 	}
 }
 

@@ -20,8 +20,8 @@ type Set struct {
 	Generation int64
 	// Gateway is the Gateway of its parentRef, "namespace/name".
 	Gateway string
-	// Refused says why the Gateway does not accept the set; zero if it does.
-	Refused   manifest.Verdict[gwv1.ListenerSetConditionReason]
+	// Accepted says why the Gateway does not accept the set; zero if it does.
+	Accepted  manifest.Verdict[gwv1.ListenerSetConditionReason]
 	Listeners []*Listener
 	Problems  []manifest.Problem
 }
@@ -73,20 +73,20 @@ func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	s := &Set{Origin: reader.Origin, Generation: from.Generation, Gateway: parent.Namespace + "/" + parent.Name, Listeners: reader.Listeners, Problems: reader.Problems}
 	switch {
 	case parent.Group != gwv1.GroupName || parent.Kind != "Gateway":
-		s.refuse(gwv1.ListenerSetReasonInvalid, fmt.Sprintf("a ListenerSet hangs on a Gateway, not on kind %s", parent.Kind), "write kind: Gateway")
+		s.reject(gwv1.ListenerSetReasonInvalid, fmt.Sprintf("a ListenerSet hangs on a Gateway, not on kind %s", parent.Kind), "write kind: Gateway")
 	case gateway == nil:
-		s.refuse(gwv1.ListenerSetReasonParentNotAccepted, parent.String()+" does not exist", refs.Absent(parent))
+		s.reject(gwv1.ListenerSetReasonParentNotAccepted, parent.String()+" does not exist", refs.Absent(parent))
 	default:
 		if !allows(gateway, object.Key.Namespace, refs.Labels) {
-			s.refuse(gwv1.ListenerSetReasonNotAllowed, fmt.Sprintf("%s does not allow ListenerSets of namespace %s", parent, object.Key.Namespace),
+			s.reject(gwv1.ListenerSetReasonNotAllowed, fmt.Sprintf("%s does not allow ListenerSets of namespace %s", parent, object.Key.Namespace),
 				"set spec.allowedListeners.namespaces of the Gateway (default: None), or move the ListenerSet")
 		}
 	}
 	return s
 }
 
-func (s *Set) refuse(reason gwv1.ListenerSetConditionReason, message, hint string) {
-	s.Refused = manifest.Because(reason, message)
+func (s *Set) reject(reason gwv1.ListenerSetConditionReason, message, hint string) {
+	s.Accepted = manifest.Because(reason, message)
 	s.Problems = append(s.Problems, manifest.Problem{
 		Code: string(reason), Severity: manifest.Error, Object: s.Origin.Key, Field: "spec.parentRef", Message: message, Hint: hint,
 	})
@@ -102,7 +102,7 @@ func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelec
 	return *allowed.Namespaces.From, allowed.Namespaces.Selector
 }
 
-// readAllowedListeners refuses a selector that cannot be read: no set is taken then.
+// readAllowedListeners rejects a selector that cannot be read: no set is taken then.
 func (g *Gateway) readAllowedListeners(gateway *gwv1.Gateway) {
 	from, by := allowedFrom(gateway)
 	g.allowsSets = from != gwv1.NamespacesFromNone

@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Wish is a Gateway's request for addresses of the pool.
-type Wish struct {
+// AddressRequest is a Gateway's request for addresses of the pool.
+type AddressRequest struct {
 	Origin *ir.Origin
 	// Static are the IP addresses in its spec. No Gateway gets them from the pool.
 	Static []netip.Addr
@@ -24,10 +24,10 @@ type Wish struct {
 	Open int
 }
 
-// WishOf returns a Gateway's request for addresses of the pool.
-func WishOf(object *manifest.Object) *Wish {
+// AddressRequestOf returns a Gateway's request for addresses of the pool.
+func AddressRequestOf(object *manifest.Object) *AddressRequest {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
-	w := &Wish{Origin: route.OriginOf(object)}
+	w := &AddressRequest{Origin: route.OriginOf(object)}
 	for _, address := range gateway.Spec.Addresses {
 		if isOpen(address) {
 			w.Open++
@@ -41,8 +41,10 @@ func WishOf(object *manifest.Object) *Wish {
 	return w
 }
 
-// CompareWishes orders requests by the conflict resolution order.
-func CompareWishes(a, b *Wish) int { return route.CompareOrigins(a.Origin, b.Origin) }
+// CompareAddressRequests orders requests by the conflict resolution order.
+func CompareAddressRequests(a, b *AddressRequest) int {
+	return route.CompareOrigins(a.Origin, b.Origin)
+}
 
 // isOpen reports whether an entry of spec.addresses leaves the address to us.
 func isOpen(a gwv1.GatewaySpecAddress) bool {
@@ -60,27 +62,27 @@ func CheckPool(pool netip.Prefix) error {
 	return nil
 }
 
-// Lease assigns addresses of the pool to Gateways, by key: fewer than requested if the pool is
-// exhausted. wishes must be in the conflict resolution order. The address depends on the
+// AssignAddresses assigns addresses of the pool to Gateways, by key: fewer than requested if the pool is
+// exhausted. requests must be in the conflict resolution order. The address depends on the
 // Gateway's name, so that Gateways that come and go do not move others. If two names lead to
 // one address, the first in the order gets it, and the other the next free one. Under path
 // policies, a Gateway that is not from cluster paths takes no address from any other: two such
 // Gateways may have the same address, as no two namespaces have the same port.
-func Lease(pool netip.Prefix, wishes iter.Seq[*Wish]) map[manifest.Key][]string {
-	l := leasing{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
+func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
+	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
 		l.first = 0
 	}
-	for w := range wishes {
+	for w := range requests {
 		for _, ip := range w.Static {
-			l.take(ip, w)
+			l.reserve(ip, w)
 		}
 	}
 	out := map[manifest.Key][]string{}
-	for w := range wishes {
+	for w := range requests {
 		for i := range w.Open {
 			if ip, ok := l.next(fmt.Sprintf("%s/%s#%d", w.Origin.Key.Namespace, w.Origin.Key.Name, i)); ok {
-				l.take(ip, w)
+				l.reserve(ip, w)
 				out[w.Origin.Key] = append(out[w.Origin.Key], ip.String())
 			}
 		}
@@ -101,15 +103,15 @@ func usable(pool netip.Prefix) uint64 {
 	return 1<<min(bits, 62) - 1
 }
 
-// leasing is a Lease under way.
-type leasing struct {
+// assignment is the state of AssignAddresses.
+type assignment struct {
 	pool        netip.Prefix
 	first, size uint64
 	taken       map[netip.Addr]bool
 }
 
-// take keeps an address from Gateways that come later.
-func (l *leasing) take(ip netip.Addr, w *Wish) {
+// reserve keeps an address from Gateways that come later.
+func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	if !w.Origin.Outside {
 		l.taken[ip] = true
 	}
@@ -117,11 +119,11 @@ func (l *leasing) take(ip netip.Addr, w *Wish) {
 
 // next returns the first free address from that on which name leads to. It looks at
 // no more than are taken.
-func (l *leasing) next(name string) (netip.Addr, bool) {
+func (l *assignment) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail
 	for step := range l.size {
-		ip := l.at((sum.Sum64()%l.size + step) % l.size)
+		ip := l.address((sum.Sum64()%l.size + step) % l.size)
 		if !l.taken[ip] {
 			return ip, true
 		}
@@ -129,8 +131,8 @@ func (l *leasing) next(name string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// at returns the n-th address that can be given away.
-func (l *leasing) at(n uint64) netip.Addr {
+// address returns the n-th address that can be given away.
+func (l *assignment) address(n uint64) netip.Addr {
 	bytes := l.pool.Addr().As16()
 	low := bytes[8:]
 	binary.BigEndian.PutUint64(low, binary.BigEndian.Uint64(low)+l.first+n)

@@ -11,17 +11,17 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func wish(name string, open int, static ...string) *Wish {
-	w := &Wish{Origin: &ir.Origin{Key: manifest.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
+func request(name string, open int, static ...string) *AddressRequest {
+	w := &AddressRequest{Origin: &ir.Origin{Key: manifest.Key{Kind: "Gateway", Namespace: "default", Name: name}}, Open: open}
 	for _, address := range static {
 		w.Static = append(w.Static, netip.MustParseAddr(address))
 	}
 	return w
 }
 
-func lease(pool string, wishes ...*Wish) map[manifest.Key][]string {
-	slices.SortFunc(wishes, CompareWishes)
-	return Lease(netip.MustParsePrefix(pool), slices.Values(wishes))
+func assign(pool string, requests ...*AddressRequest) map[manifest.Key][]string {
+	slices.SortFunc(requests, CompareAddressRequests)
+	return AssignAddresses(netip.MustParsePrefix(pool), slices.Values(requests))
 }
 
 // TestLeaseGivesEachItsOwn fills pools to the last address: nobody shares one, nobody
@@ -38,12 +38,12 @@ func TestLeaseGivesEachItsOwn(t *testing.T) {
 		} else {
 			named = named.Prev()
 		}
-		wishes := []*Wish{wish("named", 0, named.String())}
+		requests := []*AddressRequest{request("named", 0, named.String())}
 		for i := range min(size, 300) + 3 {
-			wishes = append(wishes, wish(fmt.Sprint("g", i), 1))
+			requests = append(requests, request(fmt.Sprint("g", i), 1))
 		}
 		seen := map[string]bool{named.String(): true}
-		for key, addresses := range lease(pool, wishes...) {
+		for key, addresses := range assign(pool, requests...) {
 			for _, address := range addresses {
 				if seen[address] || !prefix.Contains(netip.MustParseAddr(address)) {
 					t.Errorf("%s: %s for %s is taken, or outside", pool, address, key)
@@ -60,17 +60,17 @@ func TestLeaseGivesEachItsOwn(t *testing.T) {
 // TestLeaseOfTeams has a team ask for all addresses, of the platform and of another team.
 func TestLeaseOfTeams(t *testing.T) {
 	const pool = "127.0.1.0/29"
-	platform, other := wish("platform", 1), wish("zz", 1)
+	platform, other := request("platform", 1), request("zz", 1)
 	other.Origin.Outside = true
-	before := lease(pool, platform, other)
-	wishes := []*Wish{platform, other}
+	before := assign(pool, platform, other)
+	requests := []*AddressRequest{platform, other}
 	for i := range 20 {
-		greedy := wish(fmt.Sprint("a", i), 1)
+		greedy := request(fmt.Sprint("a", i), 1)
 		greedy.Origin.Outside, greedy.Static = true, []netip.Addr{netip.MustParseAddr(fmt.Sprint("127.0.1.", i%8))}
-		wishes = append(wishes, greedy)
+		requests = append(requests, greedy)
 	}
-	after := lease(pool, wishes...)
-	for _, w := range []*Wish{platform, other} {
+	after := assign(pool, requests...)
+	for _, w := range []*AddressRequest{platform, other} {
 		if !slices.Equal(before[w.Origin.Key], after[w.Origin.Key]) || len(after[w.Origin.Key]) != 1 {
 			t.Errorf("%s had %s, and has %s", w.Origin.Key, before[w.Origin.Key], after[w.Origin.Key])
 		}
@@ -84,19 +84,19 @@ func TestLeaseSeldomMoves(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	moved := 0
 	for round := range 100 {
-		var wishes []*Wish
+		var requests []*AddressRequest
 		for i := range kept {
-			wishes = append(wishes, wish(fmt.Sprintf("g%d-%d", r.IntN(1000), i), 1))
+			requests = append(requests, request(fmt.Sprintf("g%d-%d", r.IntN(1000), i), 1))
 		}
-		before := lease(pool, wishes...)
-		newcomer := wish(fmt.Sprint("new-", round), 1)
-		after := lease(pool, append(wishes, newcomer)...)
-		for _, w := range wishes {
+		before := assign(pool, requests...)
+		newcomer := request(fmt.Sprint("new-", round), 1)
+		after := assign(pool, append(requests, newcomer)...)
+		for _, w := range requests {
 			if slices.Equal(before[w.Origin.Key], after[w.Origin.Key]) {
 				continue
 			}
 			moved++
-			if CompareWishes(w, newcomer) < 0 {
+			if CompareAddressRequests(w, newcomer) < 0 {
 				t.Errorf("%s moved, and goes before the newcomer", w.Origin.Key)
 			}
 		}

@@ -16,9 +16,9 @@ import (
 // Certificate is the result of resolving a certificate reference of an HTTPS listener.
 type Certificate struct {
 	Secret manifest.Key
-	// Refused is zero if the Secret can be used.
-	Refused manifest.Verdict[gwv1.ListenerConditionReason]
-	Hint    string
+	// Usable is zero if the Secret can be used.
+	Usable manifest.Verdict[gwv1.ListenerConditionReason]
+	Hint   string
 }
 
 // The keys of a listener's TLS options, and of a backend's (OptionVersion): the lowest TLS
@@ -42,8 +42,8 @@ func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfi
 	for i, ref := range from.CertificateRefs {
 		c := certificate(ref)
 		switch {
-		case !c.Refused.Good():
-			g.unresolved(fmt.Sprintf("%s.certificateRefs[%d]", field, i), l, c.Refused.Reason, c.Refused.Message, c.Hint)
+		case !c.Usable.Good():
+			g.unresolved(fmt.Sprintf("%s.certificateRefs[%d]", field, i), l, c.Usable.Reason, c.Usable.Message, c.Hint)
 		case !slices.Contains(l.Certificates, c.Secret):
 			l.Certificates = append(l.Certificates, c.Secret)
 		}
@@ -60,7 +60,7 @@ func (g *Gateway) unresolved(field string, l *Listener, reason gwv1.ListenerCond
 	}
 }
 
-// readOption refuses what it does not know: an option for more safety that does
+// readOption rejects what it does not know: an option for more safety that does
 // nothing is worse than a listener that is not there.
 func (g *Gateway) readOption(field string, l *Listener, name, value string) {
 	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", OptionVersion, optionALPN)

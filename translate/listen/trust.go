@@ -12,9 +12,9 @@ import (
 type Authority struct {
 	// Object is a ConfigMap or a Secret with ca.crt.
 	Object manifest.Key
-	// Refused is zero if it can be used.
-	Refused manifest.Verdict[gwv1.ListenerConditionReason]
-	Hint    string
+	// Usable is zero if it can be used.
+	Usable manifest.Verdict[gwv1.ListenerConditionReason]
+	Hint   string
 }
 
 // trustFile ends the name of each object of a trust, so that those of a Secret are

@@ -295,7 +295,7 @@ func (s *subscribers[K, V]) subscribe(by *label, fn func(K, Change[V])) {
 	}
 }
 
-func (s *subscribers[K, V]) tell(k K, c Change[V]) {
+func (s *subscribers[K, V]) notify(k K, c Change[V]) {
 	for _, fn := range s.fns {
 		fn(k, c)
 	}

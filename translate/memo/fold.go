@@ -155,6 +155,6 @@ func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V], members []Member
 	}
 	cell.value, cell.present = change.New, change.Has
 	cell.changed()
-	f.tell(cell.row.key, change)
+	f.notify(cell.row.key, change)
 	cell.collect()
 }

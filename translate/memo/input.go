@@ -47,7 +47,7 @@ func (in *Input[K, V]) Set(key K, value V) {
 	in.engine.torn = true
 	cell.value, cell.present = value, true
 	cell.changed()
-	in.tell(key, change)
+	in.notify(key, change)
 	in.engine.torn = false
 }
 
@@ -61,7 +61,7 @@ func (in *Input[K, V]) Delete(key K) {
 	in.engine.torn = true
 	cell.value, cell.present = change.New, false
 	cell.changed()
-	in.tell(key, change)
+	in.notify(key, change)
 	in.engine.torn = false
 	cell.collect()
 }

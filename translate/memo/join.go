@@ -94,6 +94,6 @@ func (j *Join[L, R, X]) count(pair Pair[L, R], step int) {
 		delete(j.shared, pair)
 	}
 	if had != has {
-		j.tell(pair, Change[struct{}]{Had: had, Has: has})
+		j.notify(pair, Change[struct{}]{Had: had, Has: has})
 	}
 }

@@ -124,7 +124,7 @@ func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	r.engine.torn = true
 	cell.value, cell.ready = value, true
 	cell.changed()
-	r.tell(cell.row.key, change)
+	r.notify(cell.row.key, change)
 	r.engine.torn = false
 }
 
@@ -154,7 +154,7 @@ func (c *ruleCell[K, V]) collect() {
 	c.rule.engine.release(&c.instance, func(*node) bool { return false })
 	if c.ready {
 		c.rule.engine.torn = true
-		c.rule.tell(key, Change[V]{Old: c.value, Had: true})
+		c.rule.notify(key, Change[V]{Old: c.value, Had: true})
 		c.rule.engine.torn = false
 	}
 }

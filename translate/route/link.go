@@ -136,16 +136,16 @@ type Linked struct {
 	Links []Link
 	// Points are the names of all Points that name or admit it, whether they are linked or not.
 	Points []string
-	// Refused says which rules of the parent are not linked, and why. It is not empty if there
+	// Rejections says which rules of the parent are not linked, and why. It is not empty if there
 	// is no Link although a rule or the candidate asked for one.
-	Refused []Refusal
+	Rejections []BindingRejection
 	// Named is true if a rule of the parent names the candidate itself, and not only its
 	// namespace or label.
 	Named bool
 }
 
-// Refusal is a reason and message of the child's Accepted condition, with a hint.
-type Refusal struct {
+// BindingRejection is a reason and message of the child's Accepted condition, with a hint.
+type BindingRejection struct {
 	Reason        gwv1.RouteConditionReason
 	Message, Hint string
 	// Field is the child's field to fix, "" for its parentRef or for the parent.
@@ -153,23 +153,23 @@ type Refusal struct {
 	// Unfit is true if none of its matches is below the parent's match. That is no mistake if
 	// another chain of parents leads to the child.
 	Unfit bool
-	// Told is true if the Problems of the route already report it, at the field to fix.
-	Told bool
+	// Reported is true if the Problems of the route already report it, at the field to fix.
+	Reported bool
 	// Section is the name of the parent's rule, and Rule says where that rule is. Both are ""
-	// if the refusal is about the whole parent.
+	// if the rejection is about the whole parent.
 	Section, Rule string
 }
 
-// InWords returns a text that says which rule refuses the child, and why.
-func (r Refusal) InWords() string {
+// String returns a text that says which rule rejects the child, and why.
+func (r BindingRejection) String() string {
 	if r.Rule == "" {
 		return r.Message
 	}
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the refusal is about a rule of that name; "" is any rule.
-func (r Refusal) Concerns(section string) bool {
+// Concerns reports whether the rejection is about a rule of that name; "" is any rule.
+func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
 
@@ -193,11 +193,11 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool { return s.Form == ByName && s.Value == child.Key.Name })
 		switch {
 		case selected && !consents:
-			out.refuse(point, Refusal{Reason: ReasonNotAllowedByParent,
+			out.reject(point, BindingRejection{Reason: ReasonNotAllowedByParent,
 				Message: fmt.Sprintf("HTTPRoute %s/%s delegates here, but parentRefs do not name it", parent.Namespace, parent.Name),
 				Hint:    fmt.Sprintf("add a parentRef of kind HTTPRoute, name %s, namespace %s, or take all parentRefs out", parent.Name, parent.Namespace)})
 		case selected && len(route.Spec.Hostnames) > 0:
-			out.refuse(point, Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Field: "spec.hostnames",
+			out.reject(point, BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Field: "spec.hostnames",
 				Message: "a delegated route has the hostnames of its root, and must not set its own", Hint: "take spec.hostnames out"})
 		case selected:
 			out.Links = append(out.Links, Link{Mode: Delegated, Point: point, Ref: by.Ref, Inherit: inherits(route)})
@@ -217,36 +217,36 @@ func Consents(parent manifest.Key, child *manifest.Object) bool {
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
-// refuse notes why a rule does not take the candidate, once for its matches.
-func (l *Linked) refuse(point *Point, why Refusal) {
+// reject notes why a rule does not take the candidate, once for its matches.
+func (l *Linked) reject(point *Point, why BindingRejection) {
 	why.Section, why.Rule = point.RuleName, point.At()
-	if !slices.Contains(l.Refused, why) {
-		l.Refused = append(l.Refused, why)
+	if !slices.Contains(l.Rejections, why) {
+		l.Rejections = append(l.Rejections, why)
 	}
 }
 
-// unmet refuses what the candidate's parentRefs ask for and no rule grants: each
+// unmet rejects what the candidate's parentRefs ask for and no rule grants: each
 // rule that they name, and the parent when nothing at all came of them.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
-		if has || slices.ContainsFunc(l.Refused, func(r Refusal) bool { return r.Concerns(ref.Section) }) {
+		if has || slices.ContainsFunc(l.Rejections, func(r BindingRejection) bool { return r.Concerns(ref.Section) }) {
 			continue
 		}
-		l.Refused = append(l.Refused, notAdmitted(parent, points, ref, child))
+		l.Rejections = append(l.Rejections, notAdmitted(parent, points, ref, child))
 	}
 }
 
-// NotAllowed returns the Refusal of a route that no rule of its parent selects or admits.
-func NotAllowed(parent manifest.Key) Refusal {
-	return Refusal{Reason: ReasonNotAllowedByParent,
+// NotAllowed returns the rejection of a route that no rule of its parent selects or admits.
+func NotAllowed(parent manifest.Key) BindingRejection {
+	return BindingRejection{Reason: ReasonNotAllowedByParent,
 		Message: fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
 // notAdmitted says which rules with allowedRoutes were looked at in vain for a
 // parentRef.
-func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) Refusal {
+func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
 	var all, meant, names []string
@@ -256,7 +256,7 @@ func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *m
 			continue
 		}
 		all, names = append(all, at), append(names, p.RuleName)
-		if p.meantBy([]ParentRoute{ref}) {
+		if p.namedBy([]ParentRoute{ref}) {
 			meant = append(meant, at)
 		}
 	}
@@ -285,8 +285,8 @@ func (p *Point) At() string {
 	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
 }
 
-// meantBy reports whether a parentRef names the rule, or all rules.
-func (p *Point) meantBy(refs []ParentRoute) bool {
+// namedBy reports whether a parentRef names the rule, or all rules.
+func (p *Point) namedBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
@@ -325,7 +325,7 @@ func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 // admits reports whether the rule's allowedRoutes admit one of the child's
 // parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
 func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
-	if p.Allowed == nil || !p.meantBy(refs) {
+	if p.Allowed == nil || !p.namedBy(refs) {
 		return false
 	}
 	if len(p.Allowed.Kinds) > 0 && !slices.ContainsFunc(p.Allowed.Kinds, func(k gwv1.RouteGroupKind) bool {

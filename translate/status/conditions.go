@@ -131,11 +131,11 @@ func InvalidListenerConditions(l *listen.Listener, generation int64) []metav1.Co
 }
 
 func listenerAccepted(l *listen.Listener, generation int64) metav1.Condition {
-	return condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, refusal(l))
+	return condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, listenerRejection(l))
 }
 
-// refusal says why a listener does not serve; it is good when it does.
-func refusal(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
+// listenerRejection says why a listener does not serve; it is good when it does.
+func listenerRejection(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	return cmp.Or(l.Accepted, l.Conflicted, l.Taken)
 }
 
@@ -143,7 +143,7 @@ func refusal(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditionReason] 
 // conformance tests want it.
 // A listener without a certificate is accepted, and leads to nothing in Envoy.
 func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
-	bad := refusal(l)
+	bad := listenerRejection(l)
 	if bad.Good() && !l.Certified() {
 		bad = l.Resolved
 	}

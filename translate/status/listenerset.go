@@ -19,7 +19,7 @@ const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProg
 // and at least one of its listeners can be served. in is its part of that Gateway, nil if there
 // is none.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
-	bad, served := setRefusal(set, in)
+	bad, served := setRejection(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
 	if served != "" {
 		c.Reason, c.Message = string(gwv1.ListenerSetReasonListenersNotValid), served
@@ -29,7 +29,7 @@ func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 
 // SetProgrammed returns a ListenerSet's condition Programmed as far as translation knows it.
 func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
-	bad, _ := setRefusal(set, in)
+	bad, _ := setRejection(set, in)
 	switch {
 	case bad.Good():
 		return pending(gwv1.ListenerSetConditionProgrammed, set.Generation)
@@ -39,11 +39,11 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	return programmed(gwv1.ListenerSetConditionProgrammed, set.Generation, bad.Reason, bad.Message)
 }
 
-// setRefusal says why a ListenerSet serves nothing, or what of it is not served.
-func setRefusal(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
+// setRejection says why a ListenerSet serves nothing, or what of it is not served.
+func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
-	case !set.Refused.Good():
-		return set.Refused, ""
+	case !set.Accepted.Good():
+		return set.Accepted, ""
 	case in == nil || !in.Unusable.Good():
 		message := "Gateway " + set.Gateway + " is not accepted"
 		if in != nil {

@@ -35,7 +35,7 @@ func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	if g.Client == nil {
 		return out
 	}
-	bad := g.Client.Refused
+	bad := g.Client.Usable
 	for _, l := range g.Listeners {
 		if !l.Resolved.Good() {
 			bad = bad.And(manifest.Verdict[gwv1.GatewayConditionReason]{Reason: gwv1.GatewayReasonListenersNotResolved, Message: "listener " + l.ID() + ": " + l.Resolved.Message})

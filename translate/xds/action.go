@@ -203,7 +203,7 @@ func (c *checker) checkBackends(backends []ir.Backend) {
 		}
 	}
 	if total > math.MaxUint32 {
-		c.refuse(c.place(false, "backendRefs"),
+		c.reject(c.place(false, "backendRefs"),
 			fmt.Sprintf("the weights add up to %d, over the limit of %d", total, uint32(math.MaxUint32)),
 			"use smaller weights; only their ratio counts")
 	}
@@ -211,7 +211,7 @@ func (c *checker) checkBackends(backends []ir.Backend) {
 
 func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	if _, ok := redirectCodes[redirect.Status]; !ok {
-		c.refuse(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
+		c.reject(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
 			"use 301, 302, 303, 307 or 308")
 	}
 	c.text(field, redirect.Scheme)
@@ -227,6 +227,6 @@ func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	}
 	c.text(field, change.Value)
 	if change.Value != "" && !strings.HasPrefix(change.Value, "/") {
-		c.refuse(field, fmt.Sprintf("the new path %q does not begin with a slash", shorten(change.Value)), `write "/" in front`)
+		c.reject(field, fmt.Sprintf("the new path %q does not begin with a slash", shorten(change.Value)), `write "/" in front`)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// refusedCode is the code of every problem of this package.
-	refusedCode = "RefusedByEnvoy"
+	// rejectedCode is the code of every problem of this package.
+	rejectedCode = "RefusedByEnvoy"
 	// protectedCode is the code of a filter or policy that changes a protected header.
 	protectedCode = "ProtectedHeader"
 	// The limits of a regular expression, in bytes and compiled instructions
@@ -25,8 +25,8 @@ const (
 	maxHeaderValue = 16 << 10
 )
 
-// checker gathers what Envoy would refuse in one rule. One bad route makes it
-// refuse the whole table, so that nothing may get by.
+// checker gathers what Envoy would reject in one rule. One bad route makes it
+// reject the whole table, so that nothing may get by.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
@@ -46,18 +46,18 @@ func (c *checker) place(inMatch bool, field string) string {
 	return place + field
 }
 
-func (c *checker) refuse(field, message, hint string) {
+func (c *checker) reject(field, message, hint string) {
 	c.problems = append(c.problems, manifest.Problem{
-		Code: refusedCode, Severity: manifest.Error, Object: c.rule.Source.Key,
+		Code: rejectedCode, Severity: manifest.Error, Object: c.rule.Source.Key,
 		Field: field, Message: message, Hint: hint,
 	})
 }
 
-// refused returns the problem of a rule that passed check and yet breaks a constraint of
+// rejected returns the problem of a rule that passed check and yet breaks a constraint of
 // the message.
-func refused(rule *ir.Rule, err error) manifest.Problem {
+func rejected(rule *ir.Rule, err error) manifest.Problem {
 	c := checker{rule: rule}
-	c.refuse(strings.TrimSuffix(c.place(false, ""), "."),
+	c.reject(strings.TrimSuffix(c.place(false, ""), "."),
 		"Envoy does not accept this rule: "+strings.ReplaceAll(err.Error(), "\n", "; "),
 		"change the named value")
 	return c.problems[0]
@@ -74,7 +74,7 @@ func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
 	if match {
 		does = "it is left out"
 	}
-	c.refuse(strings.TrimSuffix(c.place(match, ""), "."), fmt.Sprintf("an Envoy does not accept this rule, %s: %s", does, words),
+	c.reject(strings.TrimSuffix(c.place(match, ""), "."), fmt.Sprintf("an Envoy does not accept this rule, %s: %s", does, words),
 		"change what Envoy's words are about, here or in a policy of the rule; then it is tried again")
 	c.problems[0].Code = RejectedCode
 	return c.problems[0]
@@ -86,9 +86,9 @@ func (c *checker) checkMatch(match *ir.Match) {
 	case match.Path.Kind == ir.PathRegex:
 		c.regex(path, match.Path.Value)
 	case !strings.HasPrefix(match.Path.Value, "/"):
-		c.refuse(path, fmt.Sprintf("path %q does not begin with a slash", shorten(match.Path.Value)), `write "/" in front`)
+		c.reject(path, fmt.Sprintf("path %q does not begin with a slash", shorten(match.Path.Value)), `write "/" in front`)
 	case strings.ContainsAny(match.Path.Value, "?#"):
-		c.refuse(path, fmt.Sprintf("path %q contains a query or fragment", shorten(match.Path.Value)),
+		c.reject(path, fmt.Sprintf("path %q contains a query or fragment", shorten(match.Path.Value)),
 			"compare the query with queryParams")
 	default:
 		c.text(path, match.Path.Value)
@@ -102,7 +102,7 @@ func (c *checker) checkMatch(match *ir.Match) {
 	for i, parameter := range match.Query {
 		field := c.place(true, fmt.Sprintf("queryParams[%d]", i))
 		if parameter.Name == "" {
-			c.refuse(field+".name", "the name is empty", "name the query parameter")
+			c.reject(field+".name", "the name is empty", "name the query parameter")
 		}
 		c.text(field+".name", parameter.Name)
 		c.value(field+".value", parameter)
@@ -121,7 +121,7 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 // and RE2 speak almost the same language: foreignEscape knows the difference.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
-		c.refuse(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
+		c.reject(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
 			"use the syntax of RE2: https://github.com/google/re2/wiki/Syntax")
 	}
 }
@@ -188,7 +188,7 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 			c.changedName(field, header.Name, false)
 			c.headerValue(field, header.Value)
 			if size := len(header.Value) + strings.Count(header.Value, "%"); size > maxHeaderValue {
-				c.refuse(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
+				c.reject(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
 					shorten(header.Name), size, maxHeaderValue), "shorten it")
 			}
 		}
@@ -202,11 +202,11 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 // rejects changes of Host and the pseudo headers; protectedHeaders are those that it takes.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
-		c.refuse(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
+		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
 		return
 	}
 	if fault, hint := protectedFault(name, remove); fault != "" {
-		c.refuse(field, fault, hint)
+		c.reject(field, fault, hint)
 		c.problems[len(c.problems)-1].Code = protectedCode
 		return
 	}
@@ -215,15 +215,15 @@ func (c *checker) changedName(field, name string, remove bool) {
 
 func (c *checker) headerName(field, name string) {
 	if !isToken(name) {
-		c.refuse(field, fmt.Sprintf("%q is not a legal header name", shorten(name)),
+		c.reject(field, fmt.Sprintf("%q is not a legal header name", shorten(name)),
 			"use letters, digits and - only")
 	}
 }
 
-// text refuses what no HTTP message can carry and no message of ours encode.
+// text rejects what no HTTP message can carry and no message of ours encode.
 func (c *checker) text(field, text string) {
 	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
-		c.refuse(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
+		c.reject(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
 			"remove them")
 	}
 }
@@ -232,7 +232,7 @@ func (c *checker) text(field, text string) {
 // line break would begin a header of its own.
 func (c *checker) headerValue(field, value string) {
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		c.refuse(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", shorten(value)),
+		c.reject(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", shorten(value)),
 			"remove them")
 	}
 }

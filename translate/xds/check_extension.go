@@ -35,6 +35,6 @@ func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 
 func (c *checker) authStatus(field string, status uint32) {
 	if _, known := typev3.StatusCode_name[int32(status)]; !known || status < http.StatusOK {
-		c.refuse(field, fmt.Sprintf("Envoy cannot answer with status %d", status), "take a usual one, such as 403 or 503")
+		c.reject(field, fmt.Sprintf("Envoy cannot answer with status %d", status), "take a usual one, such as 403 or 503")
 	}
 }

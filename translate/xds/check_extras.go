@@ -37,6 +37,6 @@ func (c *checker) message(config message) {
 		return
 	}
 	if err := config.ValidateAll(); err != nil {
-		c.refuse("spec", "Envoy does not accept this object: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
+		c.reject("spec", "Envoy does not accept this object: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
 	}
 }

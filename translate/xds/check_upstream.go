@@ -16,7 +16,7 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {
 		path := check.HTTP.Path
 		if !strings.HasPrefix(path, "/") {
-			c.refuse("spec.healthCheck.http.path", fmt.Sprintf("path %q does not begin with a slash", shorten(path)), `write "/" in front`)
+			c.reject("spec.healthCheck.http.path", fmt.Sprintf("path %q does not begin with a slash", shorten(path)), `write "/" in front`)
 		}
 		c.checkWord("spec.healthCheck.http.path", path)
 		c.checkWord("spec.healthCheck.http.host", check.HTTP.Host)
@@ -30,15 +30,15 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 	}
 	message := clusterMessage(&ir.Cluster{Name: "checked", Discovery: ir.Static, HTTP2: true, Upstream: upstream})
 	if err := message.ValidateAll(); err != nil {
-		c.refuse("spec", "Envoy does not accept this policy: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
+		c.reject("spec", "Envoy does not accept this policy: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
 	}
 	return c.problems
 }
 
-// checkWord refuses what would break a request line or a header: a check goes out
+// checkWord rejects what would break a request line or a header: a check goes out
 // as it is written.
 func (c *checker) checkWord(field, text string) {
 	if strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		c.refuse(field, fmt.Sprintf("%q contains a space or a character that is not ASCII", shorten(text)), "escape it, as a URL does")
+		c.reject(field, fmt.Sprintf("%q contains a space or a character that is not ASCII", shorten(text)), "escape it, as a URL does")
 	}
 }

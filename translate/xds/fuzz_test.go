@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// FuzzRoute puts any text wherever a rule takes one: it is refused with a problem, or
+// FuzzRoute puts any text wherever a rule takes one: it is rejected with a problem, or
 // stands in a message that Envoy takes and that says what was written, nothing more.
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{

@@ -62,6 +62,6 @@ func checkHashPolicies(c *checker, extras *ir.Extras) {
 func (c *checker) cookieText(field, text string) {
 	c.text(field, text)
 	if strings.ContainsAny(text, ";\"") {
-		c.refuse(field, fmt.Sprintf("%q cannot be part of a cookie", shorten(text)), "leave out semicolons and quotes")
+		c.reject(field, fmt.Sprintf("%q cannot be part of a cookie", shorten(text)), "leave out semicolons and quotes")
 	}
 }

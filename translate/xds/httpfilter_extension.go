@@ -266,7 +266,7 @@ func checkGlobalRateLimit(c *checker, extras *ir.Extras) {
 
 const streamedBoth = "FULL_DUPLEX_STREAMED"
 
-// processingMode refuses what Envoy refuses of a mode.
+// processingMode rejects what Envoy rejects of a mode.
 func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
 	if mode == nil {
 		return
@@ -276,7 +276,7 @@ func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
 		{"response", mode.ResponseBody, mode.ResponseTrailers},
 	} {
 		if side.body == streamedBoth && side.trailers != "SEND" {
-			c.refuse(field+"."+side.name+"TrailerMode", streamedBoth+" wants the trailers too", "set "+side.name+"TrailerMode: SEND")
+			c.reject(field+"."+side.name+"TrailerMode", streamedBoth+" wants the trailers too", "set "+side.name+"TrailerMode: SEND")
 		}
 	}
 }

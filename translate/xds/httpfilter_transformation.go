@@ -80,14 +80,14 @@ func (c *checker) changes(at string, changes []ir.HeaderChange) {
 			name += ".name"
 		}
 		if strings.HasPrefix(change.Name, ":") {
-			c.refuse(name, fmt.Sprintf("%s is not a header: a transformation cannot change it", change.Name),
+			c.reject(name, fmt.Sprintf("%s is not a header: a transformation cannot change it", change.Name),
 				"use the filter URLRewrite for host and path")
 			continue
 		}
 		c.changedName(name, change.Name, change.Kind == ir.RemoveHeader)
 		c.template(field+".value", change.Value)
 		if value, _ := format(change.Value, false); len(value) > maxHeaderValue {
-			c.refuse(field+".value", fmt.Sprintf("the value is %d bytes long, over the limit of %d", len(value), maxHeaderValue), "shorten it")
+			c.reject(field+".value", fmt.Sprintf("the value is %d bytes long, over the limit of %d", len(value), maxHeaderValue), "shorten it")
 		}
 	}
 }

@@ -21,7 +21,7 @@ func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	}
 	route := newRoute(rule)
 	if err := route.ValidateAll(); err != nil {
-		return nil, []manifest.Problem{refused(rule, err)}
+		return nil, []manifest.Problem{rejected(rule, err)}
 	}
 	return marshal(route), nil
 }

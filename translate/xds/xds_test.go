@@ -154,7 +154,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// Envoy counts nanoseconds in 64 bits and refuses a table with a longer wait.
+// Envoy counts nanoseconds in 64 bits and rejects a table with a longer wait.
 func TestLongestBackoff(t *testing.T) {
 	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
 	action.Retry = &ir.Retry{Attempts: 1, Backoff: 4 * 99999 * time.Hour} // the longest of the schema

@@ -75,7 +75,7 @@ func (c *call) known() bool {
 		c.subresource == "log" && c.resource.kind == "Pod"
 }
 
-// query reads what narrows a call. What is not understood is refused: to leave
+// query reads what narrows a call. What is not understood is rejected: to leave
 // it out would answer another question.
 func (c *call) query(r *http.Request) error {
 	query := r.URL.Query()

@@ -258,7 +258,7 @@ func (a *Adapter) keys(want func(key) bool) []key {
 	return found
 }
 
-// fits refuses a body that is about another object than the path.
+// fits rejects a body that is about another object than the path.
 func (c call) fits(body map[string]any) error {
 	metadata := metadataOf(body)
 	name, _ := metadata["name"].(string)
@@ -323,7 +323,7 @@ func (c call) complete(content map[string]any) map[string]any {
 	return checks.complete(content)
 }
 
-// validate refuses what the schema of the version does not allow.
+// validate rejects what the schema of the version does not allow.
 func (c call) validate(content, before map[string]any) error {
 	checks := c.resource.checks[c.version]
 	if checks == nil {

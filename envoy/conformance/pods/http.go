@@ -84,7 +84,7 @@ func (e *echo) server(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ErrorLog: log.New(e.container.log, "", 0)}
 }
 
-// onlyHTTP2 echoes, and refuses HTTP/1.1 so that a proxy which does not heed
+// onlyHTTP2 echoes, and rejects HTTP/1.1 so that a proxy which does not heed
 // appProtocol is found out.
 func (e *echo) onlyHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 {

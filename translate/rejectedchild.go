@@ -15,43 +15,43 @@ import (
 // Why candidates do not stand below a node: their parent says so as well as
 // they themselves (docs/design/routes.md).
 
-// refusal is a candidate that does not stand under some Points of a node that
+// rejectedChild is a candidate that does not stand under some Points of a node that
 // name or admit it, or that it asked for.
-type refusal struct {
-	refusalKey
+type rejectedChild struct {
+	rejectedChildKey
 	// Points are the names of those that it does not stand under.
 	Points []string
-	Why    []route.Refusal
+	Why    []route.BindingRejection
 	// Cycle is true if the candidate stands above itself, Elsewhere that it stands
 	// under other rules of the parent.
 	Cycle, Elsewhere bool
 }
 
-// refusalKey is a candidate, and whether it was refused by its own node or
+// rejectedChildKey is a candidate, and whether it was rejected by its own node or
 // before there was one.
-type refusalKey struct {
+type rejectedChildKey struct {
 	Child manifest.Key
 	Node  bool
 }
 
-// compareRefusals puts cycles first.
-func compareRefusals(a, b *refusal) int {
+// compareRejected puts cycles first.
+func compareRejected(a, b *rejectedChild) int {
 	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
-func refusedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
-	if len(l.Refused) == 0 {
+func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
+	if len(l.Rejections) == 0 {
 		return
 	}
-	out := &refusal{refusalKey: refusalKey{Child: key.Child}, Why: l.Refused, Cycle: l.Cycle, Elsewhere: len(l.Links) > 0}
+	out := &rejectedChild{rejectedChildKey: rejectedChildKey{Child: key.Child}, Why: l.Rejections, Cycle: l.Cycle, Elsewhere: len(l.Links) > 0}
 	if !out.Elsewhere {
 		out.Points = l.Points
 	}
-	yield(memo.Place[flatKey, refusalKey]{Key: key.Parent, ID: out.refusalKey}, out)
+	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
-func refusedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, refusalKey], *refusal)) {
-	out := &refusal{refusalKey: refusalKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
+func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
+	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)
 	for _, point := range f.Under {
 		if !live[point] {
@@ -61,12 +61,12 @@ func refusedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, refusa
 	if len(out.Points) == 0 {
 		return
 	}
-	why := f.refusal()
+	why := f.rejection()
 	if why.Reason == "" {
-		why = route.Refusal{Reason: gwv1.RouteReasonUnsupportedValue, Message: "none of its matches fits the parent's match", Hint: hintSuperset}
+		why = route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Message: "none of its matches fits the parent's match", Hint: hintSuperset}
 	}
-	out.Why = []route.Refusal{why}
-	yield(memo.Place[flatKey, refusalKey]{Key: key.link().Parent, ID: out.refusalKey}, out)
+	out.Why = []route.BindingRejection{why}
+	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.link().Parent, ID: out.rejectedChildKey}, out)
 }
 
 // setOf returns the names as a set: a node can be placed under thousands of Points.
@@ -78,17 +78,17 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether the refusal is of interest under a rule that others stand
+// matters reports whether the rejection is of interest under a rule that others stand
 // under: not of a route that has its place under other rules, or asked for a rule
 // that there is not.
-func (r *refusal) matters(why route.Refusal) bool {
+func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// at returns the reason why the candidate does not stand under a Point. Who asked
+// reasonUnder returns the reason why the candidate does not stand under a Point. Who asked
 // for no rule in particular, and was admitted by none, is of interest to each
 // that admits some.
-func (r *refusal) at(point *route.Point) (why route.Refusal, ok bool) {
+func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {
 		case why.Rule == point.At(), why.Rule == "" && slices.Contains(r.Points, point.Name):

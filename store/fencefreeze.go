@@ -11,11 +11,11 @@ const (
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// holdForPolicies reports whether the path policies cannot be known, so that taking the Tree
+// freezeForPolicies reports whether the path policies cannot be known, so that taking the Tree
 // could open what is meant to be shut, or shut everything.
-func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
+func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
-		return s.holdForFlag(edits, next)
+		return s.freezeForFlag(edits, next)
 	}
 	switch {
 	case len(s.serving.served) == 0 && next.hidden > 0:
@@ -34,10 +34,10 @@ func (s *Store) holdForPolicies(root string, edits []edit, next tally) (p manife
 	return manifest.Problem{}, false
 }
 
-// holdForFlag reports whether the operator forgot --cluster-paths: a Namespace asks for path
+// freezeForFlag reports whether the operator forgot --cluster-paths: a Namespace asks for path
 // policies and nothing serves yet, or the state of an earlier run has that Namespace. At
-// any other time the Namespace alone is refused, as any file could define one.
-func (s *Store) holdForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
+// any other time the Namespace alone is rejected, as any file could define one.
+func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false
 	}

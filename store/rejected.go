@@ -9,47 +9,47 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// refusal is an object that is refused, in its file.
-type refusal struct {
-	*refused
+// rejectedDefinition is an object that is rejected, in its file.
+type rejectedDefinition struct {
+	*rejectedObject
 	file     *file
 	document *document
 }
 
-// replaceRefusals is replace for objects that are refused.
-func (s *serving) replaceRefusals(e edit, touched map[manifest.Key]struct{}) {
+// replaceRejected is replace for objects that are rejected.
+func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	if e.before != nil {
-		for _, r := range e.before.oddities().refusals {
+		for _, r := range e.before.oddities().rejected {
 			touched[r.key] = struct{}{}
-			s.refusals[r.key] = slices.DeleteFunc(s.refusals[r.key], func(other *refusal) bool { return other.file == e.before })
-			if len(s.refusals[r.key]) == 0 {
-				delete(s.refusals, r.key)
+			s.rejected[r.key] = slices.DeleteFunc(s.rejected[r.key], func(other *rejectedDefinition) bool { return other.file == e.before })
+			if len(s.rejected[r.key]) == 0 {
+				delete(s.rejected, r.key)
 			}
 		}
 	}
 	if e.after != nil {
-		for _, r := range e.after.oddities().refusals {
+		for _, r := range e.after.oddities().rejected {
 			touched[r.key] = struct{}{}
-			s.refusals[r.key] = append(s.refusals[r.key], r)
+			s.rejected[r.key] = append(s.rejected[r.key], r)
 		}
 	}
 }
 
-// refusalOf returns what is told of a key under which nothing serves: of several
+// reported returns what is told of a key under which nothing serves: of several
 // definitions, the first path's first; nil for none that the fence lets speak.
-func (s *serving) refusalOf(key manifest.Key) *refusal {
-	return s.firstRefusal(key, func(r *refusal) bool { return r.invalid != nil })
+func (s *serving) reported(key manifest.Key) *rejectedDefinition {
+	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
 // invalidOf returns what is told of a key under which nothing serves, nil for nothing. A
 // policy closes what any of its definitions is for.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
-	first := s.refusalOf(key)
+	first := s.reported(key)
 	if first == nil {
 		return nil
 	}
 	var others []*Invalid
-	for _, r := range s.refusals[key] {
+	for _, r := range s.rejected[key] {
 		if r != first && r.invalid != nil && len(r.invalid.Targets) > 0 && s.fence.admits(r.file.path, key) {
 			others = append(others, s.uncovered(r))
 		}
@@ -61,10 +61,10 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRefusal is the first, by path and place, of those for which is holds.
-func (s *serving) firstRefusal(key manifest.Key, is func(*refusal) bool) *refusal {
-	var first *refusal
-	for _, r := range s.refusals[key] { // those of one file stand in their order
+// firstRejected is the first, by path and place, of those for which is holds.
+func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
+	var first *rejectedDefinition
+	for _, r := range s.rejected[key] { // those of one file stand in their order
 		if is(r) && (first == nil || r.file.path < first.file.path) && s.fence.admits(r.file.path, key) {
 			first = r
 		}
@@ -75,7 +75,7 @@ func (s *serving) firstRefusal(key manifest.Key, is func(*refusal) bool) *refusa
 // settleInvalid adds to the Change what it changed of what is told of a key beside
 // what serves. The key has been settled.
 func (s *serving) settleInvalid(key manifest.Key, change *Change) {
-	if len(s.refusals)+len(s.invalid) == 0 { // as it mostly is
+	if len(s.rejected)+len(s.invalid) == 0 { // as it mostly is
 		return
 	}
 	var now *Invalid
@@ -104,7 +104,7 @@ func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Ke
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {
-			for _, r := range f.oddities().refusals {
+			for _, r := range f.oddities().rejected {
 				if isNameless(r.key) {
 					touched[r.key] = struct{}{}
 				}
@@ -113,10 +113,10 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a refusal without the targets that a policy is for of
+// uncovered returns the Invalid of a rejection without the targets that a policy is for of
 // which the last valid version is kept, where nobody can tell that it is not the same one: both
 // are of one file and namespace, and this one has no name that an object can have.
-func (s *serving) uncovered(r *refusal) *Invalid {
+func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid
 	}
