@@ -10,7 +10,7 @@ import (
 
 // noListener is for a request to a port without a listener: it names the ports that serve the
 // host, or else all ports.
-func (b *reporter) noListener() {
+func (b *requestReporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
 		what = fmt.Sprintf("Gateway %s does not listen on port %d for %s", b.query.Gateway, b.query.Port, b.query.Scheme)
@@ -45,7 +45,7 @@ func (b *reporter) noListener() {
 }
 
 // otherwise returns why a port that has a listener does not take the request.
-func (b *reporter) otherwise() string {
+func (b *requestReporter) otherwise() string {
 	for _, gateway := range b.facts.View.Gateways {
 		for i := range gateway.Ports {
 			port := gateway.Ports[i].Port
@@ -71,7 +71,7 @@ func (b *reporter) otherwise() string {
 
 // notFound is for a request that no rule takes: it names the hosts, or the paths of the host,
 // that exist.
-func (b *reporter) notFound() {
+func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
 	switch {
@@ -93,7 +93,7 @@ func (b *reporter) notFound() {
 	}
 }
 
-func (b *reporter) whatDiffers() string {
+func (b *requestReporter) whatDiffers() string {
 	if slices.ContainsFunc(b.answer.Considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
 	}
@@ -101,7 +101,7 @@ func (b *reporter) whatDiffers() string {
 }
 
 // noPath names the rule that delegated the path, if one did, and the paths that are like it.
-func (b *reporter) noPath(host *ir.HostView, elsewhere []string) {
+func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
 	var near []string
@@ -119,7 +119,7 @@ func (b *reporter) noPath(host *ir.HostView, elsewhere []string) {
 
 // elsewhere returns rules of other hosts that would take the request: a child that narrows
 // the hosts of its parent leaves the other hosts without a rule (GEP-1058, Hostname Settings).
-func (b *reporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
+func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0
 	r, _ := receive(b.query, port.Port)

@@ -64,7 +64,7 @@ func endpoints(cluster *ir.Cluster) []string {
 	return all
 }
 
-func (b *reporter) backends() {
+func (b *requestReporter) backends() {
 	for _, target := range b.answer.Outcome.Backends {
 		out := BackendReport{
 			Cluster: target.Cluster, Status: target.Status, Weight: target.Target.Weight, Percent: target.Percent,

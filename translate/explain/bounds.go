@@ -23,7 +23,7 @@ type narrowed struct {
 
 // bounded reports the routes that would take the request if their namespaces could serve its
 // host. Routes that name the host are not among them: they have a problem.
-func (b *reporter) bounded() {
+func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
 		return
@@ -51,7 +51,7 @@ func (b *reporter) bounded() {
 }
 
 // narrowed returns such rules in the tables of the listener of the request.
-func (b *reporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
+func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
 		chain = c
@@ -89,7 +89,7 @@ func domainOf(l ir.Listener) string {
 
 // outOfBounds returns the route that may not serve a host, among that of the rule and those
 // that delegate to it.
-func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
+func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
 		if is && !listen.Covers(hosts, name) {
@@ -101,7 +101,7 @@ func (b *reporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool)
 }
 
 // wouldTake reports whether a rule would answer the request if it served its host.
-func (b *reporter) wouldTake(r *request, rule *ir.Rule) bool {
+func (b *requestReporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil
 	if result, _ := r.matches(&match); rule.Guard || result == misses {

@@ -83,7 +83,7 @@ func TestOnlyDelegationOnTheWayIsRead(t *testing.T) {
 		}
 		return out
 	}}
-	b := &reporter{facts: facts, query: Query{Host: "a.test"}, report: &Report{}, over: &overlaps{
+	b := &requestReporter{reporter: reporter{facts: facts, query: Query{Host: "a.test"}, report: &Report{}}, over: &overlaps{
 		path: "/7/x", routes: map[manifest.Key]bool{}, outlines: map[manifest.Key]outline{}, fits: map[matchAt]int{},
 	}}
 	d := b.findDelegation(&ir.HostView{Rules: slices.Values(rules), Len: len(rules)})
@@ -105,10 +105,10 @@ func TestPoliciesOfAReportAreBounded(t *testing.T) {
 	}
 	policies[999].Targets[0] = ir.PolicyTarget{Object: httpRoute("a"), Section: "gone", Lost: "there is none"}
 	rule := &ir.Rule{Source: &ir.Origin{Key: httpRoute("a")}, Position: []int{0, 0}}
-	b := &reporter{facts: Facts{View: &ir.View{Policies: policies}}, answer: Answer{Rule: rule}, report: &Report{
+	b := newPolicyReporter(&requestReporter{answer: Answer{Rule: rule}, reporter: reporter{facts: Facts{View: &ir.View{Policies: policies}}, report: &Report{
 		Listener: &ListenerReport{Gateway: "n/g"}, Route: &RouteReport{Hops: hopsOf(rule)},
-	}}
-	b.policies()
+	}}})
+	b.add()
 	if len(b.report.Policies) != maxPolicies || b.report.Policies[0].Object != policies[999].Key {
 		t.Errorf("%d policies, the first is %+v", len(b.report.Policies), b.report.Policies[0])
 	}

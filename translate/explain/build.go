@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-func (b *reporter) listener() {
+func (b *requestReporter) listener() {
 	port := b.answer.Port
 	if port == nil {
 		return
@@ -30,7 +30,7 @@ func (b *reporter) listener() {
 	b.report.Listener = l
 }
 
-func (b *reporter) route() {
+func (b *requestReporter) route() {
 	rule := b.answer.Rule
 	if rule == nil {
 		return
@@ -53,7 +53,7 @@ func (b *reporter) route() {
 
 // unreachableWords returns why Envoy cannot ask the service of a part of the rule; "" where it
 // can, or where the part needs no service.
-func (b *reporter) unreachableWords(kind string) string {
+func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
 		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.Field.PartKind() && reason != "" {
 			return ", as now: " + reason
@@ -62,7 +62,7 @@ func (b *reporter) unreachableWords(kind string) string {
 	return ""
 }
 
-func (b *reporter) nearMisses() {
+func (b *requestReporter) nearMisses() {
 	for _, miss := range b.answer.Considered {
 		b.addNearMiss(miss.Rule, miss.Reason)
 	}
@@ -71,7 +71,7 @@ func (b *reporter) nearMisses() {
 	}
 }
 
-func (b *reporter) addNearMiss(rule *ir.Rule, reason string) {
+func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	hops := hopsOf(rule)
 	last := hops[len(hops)-1]
 	b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
@@ -80,7 +80,7 @@ func (b *reporter) addNearMiss(rule *ir.Rule, reason string) {
 }
 
 // outcome sets what is done, and why when no backend answers.
-func (b *reporter) outcome() {
+func (b *requestReporter) outcome() {
 	rule := b.answer.Rule
 	switch {
 	case b.answer.Port == nil:
@@ -110,7 +110,7 @@ func (b *reporter) outcome() {
 
 // whyResponds returns the reason of a rule that answers by itself: from what closed the rule,
 // from its problems, or from those of the delegating rules above it.
-func (b *reporter) whyResponds(rule *ir.Rule) string {
+func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.whatCloses(); reason != "" {
 		return reason
 	}
@@ -136,7 +136,7 @@ func (b *reporter) whyResponds(rule *ir.Rule) string {
 
 // whatCloses returns what closes the rule that answers: a policy that is missing, or one that
 // cannot be used. It names the rule where that is a delegating one.
-func (b *reporter) whatCloses() string {
+func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]
 		if action.Type != ir.PartClosed {
@@ -161,7 +161,7 @@ func (b *reporter) whatCloses() string {
 }
 
 // certificates reports those of the chain that the host leads to; none without TLS.
-func (b *reporter) certificates() (out []CertificateReport) {
+func (b *requestReporter) certificates() (out []CertificateReport) {
 	name, _ := chainOf(b.answer.Port, b.query.Host)
 	for _, chain := range b.answer.Port.Chains {
 		if chain.Name != name || chain.TLS == nil {

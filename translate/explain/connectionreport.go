@@ -30,19 +30,19 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 // connectionReporter builds the Report of one connection.
 type connectionReporter struct {
 	reporter
-	is ConnectionAnswer
+	answer ConnectionAnswer
 }
 
 func (b *connectionReporter) listener() {
-	port := b.is.Port
+	port := b.answer.Port
 	if port == nil {
 		return
 	}
 	l := &ListenerReport{
-		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: ir.GatewayKey(port.Gateway)}, VirtualHost: b.is.Domain,
+		Gateway: port.Gateway, Port: port.Port, Envoy: port.Name, At: Source{Object: ir.GatewayKey(port.Gateway)}, VirtualHost: b.answer.Domain,
 	}
-	if b.is.Stream != nil {
-		i := slices.IndexFunc(port.Listeners, func(l ir.Listener) bool { return l.ID() == b.is.Stream.Listener })
+	if b.answer.Stream != nil {
+		i := slices.IndexFunc(port.Listeners, func(l ir.Listener) bool { return l.ID() == b.answer.Stream.Listener })
 		l.Name = port.Listeners[i].Name
 		l.At = Source{Object: port.Listeners[i].Object, Field: fmt.Sprintf("spec.listeners[%d]", port.Listeners[i].Index)}
 	}
@@ -51,7 +51,7 @@ func (b *connectionReporter) listener() {
 
 // stream reports the route that has the stream, and those that lost it.
 func (b *connectionReporter) stream() {
-	stream := b.is.Stream
+	stream := b.answer.Stream
 	if stream == nil || stream.Route == nil {
 		return
 	}
@@ -61,12 +61,12 @@ func (b *connectionReporter) stream() {
 	if stream.Domains != nil {
 		last.MatchAt.Field = "spec.hostnames"
 	}
-	b.report.Route = &RouteReport{Name: b.is.Port.Name + "/" + stream.Name(), Match: streamWords(stream), Hops: []HopReport{last}}
-	for _, share := range b.is.Backends {
+	b.report.Route = &RouteReport{Name: b.answer.Port.Name + "/" + stream.Name(), Match: streamWords(stream), Hops: []HopReport{last}}
+	for _, share := range b.answer.Backends {
 		b.report.Backends = append(b.report.Backends, b.share(share))
 	}
 	for _, rival := range stream.Behind {
-		if rival.Domains != nil && !slices.Contains(rival.Domains, b.is.Domain) {
+		if rival.Domains != nil && !slices.Contains(rival.Domains, b.answer.Domain) {
 			continue
 		}
 		b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
@@ -79,7 +79,7 @@ func (b *connectionReporter) stream() {
 func (b *connectionReporter) share(share Share) BackendReport {
 	out := BackendReport{
 		Cluster: share.Target.Cluster, Weight: share.Target.Weight, Percent: share.Percent,
-		At: Source{Object: b.is.Stream.Route.Origin.Key, Field: share.Target.Field},
+		At: Source{Object: b.answer.Stream.Route.Origin.Key, Field: share.Target.Field},
 	}
 	cluster := b.facts.View.Clusters[share.Target.Cluster]
 	if cluster == nil {
@@ -92,19 +92,19 @@ func (b *connectionReporter) share(share Share) BackendReport {
 
 // outcome sets what is done, and why when that is nothing.
 func (b *connectionReporter) outcome() {
-	stream, gateway := b.is.Stream, "some Gateway"
-	if b.is.Port != nil {
-		gateway = b.is.Port.Gateway
+	stream, gateway := b.answer.Stream, "some Gateway"
+	if b.answer.Port != nil {
+		gateway = b.answer.Port.Gateway
 	}
 	switch {
-	case b.is.Port == nil:
+	case b.answer.Port == nil:
 		b.report.Outcome = NoListener
 		b.report.Reason = fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, map[bool]string{true: "datagrams", false: "connections"}[b.query.Scheme == "udp"])
 		b.report.Suggestions = b.streams()
 	case stream == nil:
 		b.report.Outcome = NoListener
-		b.report.Reason = fmt.Sprintf("Gateway %s speaks %s on port %d", gateway, b.is.Port.Scheme(), b.query.Port)
-		if b.query.Scheme == "tls" && endsByName(b.is.Port) && !isHTTPS(b.is.Port, hostname(b.query.Host)) {
+		b.report.Reason = fmt.Sprintf("Gateway %s speaks %s on port %d", gateway, b.answer.Port.Scheme(), b.query.Port)
+		if b.query.Scheme == "tls" && endsByName(b.answer.Port) && !isHTTPS(b.answer.Port, hostname(b.query.Host)) {
 			b.report.Reason = fmt.Sprintf("no listener of Gateway %s on port %d has the hostname %s: the connection is closed", gateway, b.query.Port, hostname(b.query.Host))
 		}
 		b.report.Suggestions = b.streams()

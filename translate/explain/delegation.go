@@ -25,7 +25,7 @@ type delegatingMatch struct {
 // findDelegation returns the longest match that delegates the path, nil for none. The paths
 // are read from the documents, as a table has the rules of the delegated routes only. They are
 // read level by level: a match that does not have the path has none below it that does.
-func (b *reporter) findDelegation(host *ir.HostView) *delegatingMatch {
+func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegatingMatch
 	for level := root.children(); len(level) > 0; {
@@ -124,7 +124,7 @@ func (d *delegatingMatch) words() string {
 }
 
 // delegation reports the rule that delegated the path, and returns the sentence about it.
-func (b *reporter) delegation(d *delegatingMatch) string {
+func (b *requestReporter) delegation(d *delegatingMatch) string {
 	last := d.chain[len(d.chain)-1]
 	rules := b.overlaps().outlines[last.Route].Rules
 	report := &DelegationReport{

@@ -11,7 +11,7 @@
 //     outcome.go joins the last three.
 //   - field.go has a row for each field of TrafficPolicies, filter.go what belongs to each
 //     filter of a rule.
-//   - reporter.go is the base of the Report, and a file for each of its sections lies above;
+//   - reporter.go is the base of each Report, and a file for each of its sections lies above;
 //     explain.go calls them. No file names what is in a file above it.
 //   - What a question does not say, such as the client's address, is marked (unknown.go). Where
 //     the outcome depends on it, the answer is the likely one, and Unless says what else may

@@ -25,15 +25,16 @@ func Explain(f Facts, q Query) (*Report, error) {
 	if a.Costly {
 		return nil, fmt.Errorf("the question costs too much: the rules of %s have many regular expressions, and path or headers are long; ask with shorter ones", a.Domain)
 	}
-	b := &reporter{facts: f, query: q, answer: a, report: &Report{
+	b := &requestReporter{answer: a, reporter: reporter{facts: f, query: q, report: &Report{
 		Request: RequestReport{Method: q.Method, URL: q.URL(), Headers: q.Headers},
 		Status:  a.Outcome.Status, Location: a.Outcome.Location, Caveats: a.Outcome.Unless, NotMatched: a.Passed,
-	}}
+	}}}
 	b.report.GRPCStatus = grpcWords(a.Outcome.GRPC, a.Outcome.Status)
 	b.listener()
 	b.route()
 	b.backends()
-	b.policies()
+	policies := newPolicyReporter(b)
+	policies.add()
 	b.nearMisses()
 	b.notAccepted()
 	b.bounded()
@@ -42,7 +43,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	if f.Places != nil {
 		b.report.locate(f.Places)
 	}
-	b.placePolicies()
+	policies.place()
 	return b.report, nil
 }
 

@@ -13,7 +13,7 @@ const maxNotAccepted = 20
 // notAccepted reports, where no route takes the request, the routes that might have taken it
 // and that a route of the host does not accept, or not with all of their matches. The
 // statuses say why.
-func (b *reporter) notAccepted() {
+func (b *requestReporter) notAccepted() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
 		return
 	}

@@ -16,6 +16,25 @@ import (
 // maxPolicies bounds the policies of a Report.
 const maxPolicies = 100
 
+// policyReporter adds the policies to the Report of a request.
+type policyReporter struct {
+	reporter
+	answer Answer
+	named  map[policyAt]bool // those that the Report has
+	// unserved is where the policies of kinds that gatefold does not serve are written.
+	unserved map[manifest.Key]store.Place
+}
+
+// policyAt is a policy at one of its targets.
+type policyAt struct {
+	policy manifest.Key
+	target string
+}
+
+func newPolicyReporter(b *requestReporter) *policyReporter {
+	return &policyReporter{reporter: b.reporter, answer: b.answer, named: map[policyAt]bool{}, unserved: map[manifest.Key]store.Place{}}
+}
+
 // policyTarget is an object on the way of the request, with the section of it that policies
 // may name.
 type policyTarget struct {
@@ -31,9 +50,9 @@ func (s policyTarget) words(section string) string {
 	return fmt.Sprintf("%s, %s %s", s.object, s.noun, section)
 }
 
-// policies reports the policies on the way: from the Gateway down to the rule, then those
-// of the backends, and of the services that are asked.
-func (b *reporter) policies() {
+// add adds the policies on the way: from the Gateway down to the rule, then those of the
+// backends, and of the external services.
+func (b *policyReporter) add() {
 	if b.answer.Rule == nil {
 		return
 	}
@@ -41,7 +60,6 @@ func (b *reporter) policies() {
 	for _, key := range b.attached() {
 		attached[key] = true
 	}
-	b.named = map[policyAt]bool{}
 	for _, at := range b.policyTargets() {
 		for _, p := range b.facts.View.Policies {
 			if target, ok := at.targetOf(p); ok && p.Key.Kind == api.KindTrafficPolicy {
@@ -55,9 +73,9 @@ func (b *reporter) policies() {
 			b.addTraffic(p, "", "")
 		}
 	}
-	b.unservedPolicies()
+	b.addUnserved()
 	for _, name := range b.clusterNames() {
-		b.backendPolicies(name)
+		b.addBackendPolicies(name)
 	}
 	if len(b.report.Policies) > maxPolicies { // those that are not in force must not be left out
 		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return ir.TrueFirst(x.State == ir.NotInForce, y.State == ir.NotInForce) })
@@ -65,9 +83,8 @@ func (b *reporter) policies() {
 	}
 }
 
-// unservedPolicies adds the policies on the way of a kind that gatefold does not serve.
-func (b *reporter) unservedPolicies() {
-	b.unserved = map[manifest.Key]store.Place{}
+// addUnserved adds the policies on the way of a kind that gatefold does not serve.
+func (b *policyReporter) addUnserved() {
 	targets := b.policyTargets()
 	for _, problem := range b.facts.Problems {
 		if problem.Unserved == nil {
@@ -116,7 +133,7 @@ func (s policyTarget) has(labels string) bool {
 
 // attached returns the policies that attach to the rule and what is above it, and the one that
 // closes it.
-func (b *reporter) attached() (keys []manifest.Key) {
+func (b *policyReporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
 		if part.Kind == ir.PartClosed && part.Object.Kind == api.KindTrafficPolicy {
@@ -130,7 +147,7 @@ func (b *reporter) attached() (keys []manifest.Key) {
 }
 
 // policyTargets returns the objects on the way of the request that TrafficPolicies may target.
-func (b *reporter) policyTargets() []policyTarget {
+func (b *policyReporter) policyTargets() []policyTarget {
 	listener := b.report.Listener
 	gateway := ir.GatewayKey(listener.Gateway)
 	all := []policyTarget{{object: gateway, noun: "listener"}}
@@ -147,7 +164,7 @@ func (b *reporter) policyTargets() []policyTarget {
 }
 
 // label sets the labels of the objects.
-func (b *reporter) label(policyTargets []policyTarget) {
+func (b *policyReporter) label(policyTargets []policyTarget) {
 	if b.facts.Labels == nil {
 		return
 	}
@@ -185,7 +202,7 @@ func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	return target, ok
 }
 
-func (b *reporter) addTraffic(p *ir.Policy, target, lost string) {
+func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	rule := b.answer.Rule
 	out := PolicyReport{Object: p.Key, Target: target, State: ir.NotInForce, At: Source{Object: p.Key}}
 	closed := slices.IndexFunc(rule.Action.Parts, func(part ir.Part) bool { return part.Kind == ir.PartClosed })
@@ -204,7 +221,7 @@ func (b *reporter) addTraffic(p *ir.Policy, target, lost string) {
 
 // merged sets which fields of a policy are in force. They are parts of the action, but for
 // those that the rule itself sets: its own go before every policy.
-func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
+func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {
 		if !slices.Contains(out.By, key) {
@@ -244,7 +261,7 @@ func (b *reporter) merged(out *PolicyReport, p *ir.Policy) {
 }
 
 // clusterNames returns those of the backends, and of the services that policies of the rule ask.
-func (b *reporter) clusterNames() (names []string) {
+func (b *policyReporter) clusterNames() (names []string) {
 	for _, backend := range b.report.Backends {
 		names = append(names, backend.Cluster)
 	}
@@ -254,8 +271,8 @@ func (b *reporter) clusterNames() (names []string) {
 	return names
 }
 
-// backendPolicies reports the policies of the Service or Backend of a cluster.
-func (b *reporter) backendPolicies(name string) {
+// addBackendPolicies adds the policies of the Service or Backend of a cluster.
+func (b *policyReporter) addBackendPolicies(name string) {
 	cluster := b.facts.View.Clusters[name]
 	if cluster == nil || len(cluster.Objects) == 0 {
 		return
@@ -279,7 +296,7 @@ func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }
 
-func (b *reporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
+func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
 	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
 	for _, other := range cluster.Objects {
 		if out.State != ir.InForce && other.Kind == p.Key.Kind && other != p.Key {
@@ -302,7 +319,7 @@ func withoutName(p *ir.Policy) string {
 }
 
 // addPolicy adds a policy once, with what is wrong with its newest version.
-func (b *reporter) addPolicy(out PolicyReport) {
+func (b *policyReporter) addPolicy(out PolicyReport) {
 	at := policyAt{out.Object, out.Target}
 	if b.named[at] {
 		return
@@ -315,9 +332,9 @@ func (b *reporter) addPolicy(out PolicyReport) {
 	b.report.Policies = append(b.report.Policies, out)
 }
 
-// placePolicies sets the place of the mistake for each policy that is not in force as it is
+// place sets the place of the mistake for each policy that is not in force as it is
 // written.
-func (b *reporter) placePolicies() {
+func (b *policyReporter) place() {
 	for i := range b.report.Policies {
 		p := &b.report.Policies[i]
 		if place, ok := b.unserved[p.Object]; ok {

@@ -31,22 +31,18 @@ type Facts struct {
 	Labels func([]manifest.Key) []map[string]string
 }
 
-// reporter builds one Report.
+// reporter has what each part of a Report is made from.
 type reporter struct {
 	facts  Facts
 	query  Query
-	answer Answer
 	report *Report
-	over   *overlaps // nil until it is asked for
-	named  map[policyAt]bool
-	// unserved is where the policies of kinds that gatefold does not serve are written.
-	unserved map[manifest.Key]store.Place
 }
 
-// policyAt is a policy at one of its targets.
-type policyAt struct {
-	policy manifest.Key
-	target string
+// requestReporter builds the Report of one request.
+type requestReporter struct {
+	reporter
+	answer Answer
+	over   *overlaps // nil until it is needed
 }
 
 // messages joins the messages of the problems for which of is true.

@@ -46,7 +46,7 @@ func severe(p manifest.Problem) int {
 
 // problems lists those on the way of the request, and those of rules that might have taken
 // it. It counts the others of the virtual host.
-func (b *reporter) problems() {
+func (b *requestReporter) problems() {
 	s := b.suspects()
 	var listed []suspect
 	var rest []manifest.Problem
@@ -104,7 +104,7 @@ type suspects struct {
 	lost bool
 }
 
-func (b *reporter) suspects() *suspects {
+func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, way: b.way(), rules: map[manifest.Field]bool{}, near: map[manifest.Field]bool{}, overlaps: b.overlaps(),
 		unheard: b.report.Outcome == NoListener, lost: b.answer.Rule == nil, least: 1,
@@ -135,7 +135,7 @@ func (b *reporter) suspects() *suspects {
 }
 
 // way returns the objects that lead to the answer.
-func (b *reporter) way() map[manifest.Key]bool {
+func (b *requestReporter) way() map[manifest.Key]bool {
 	way := map[manifest.Key]bool{}
 	for _, source := range b.report.way() {
 		way[source.Object] = true
@@ -156,7 +156,7 @@ func (b *reporter) way() map[manifest.Key]bool {
 }
 
 // overlaps returns overlaps with the routes that serve under the virtual host.
-func (b *reporter) overlaps() *overlaps {
+func (b *requestReporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over
 	}
