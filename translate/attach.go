@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -72,18 +73,34 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 	}
 }
 
+// places yields the tables that a route's places are in, once each.
+func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
+	return func(yield func(tableKey, listen.Place) bool) {
+		seen := map[tableKey]struct{}{}
+		for _, parent := range a.Parents {
+			for _, place := range parent.Places {
+				key := tableOf(parent.Gateway, place)
+				if _, again := seen[key]; again {
+					continue
+				}
+				seen[key] = struct{}{}
+				if !yield(key, place) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // tables counts the tables that a route's places are in.
-func (a *attachOut) tables() int {
+func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0
 	}
-	seen := map[tableKey]struct{}{}
-	for _, parent := range a.Parents {
-		for _, place := range parent.Places {
-			seen[tableOf(parent.Gateway, place)] = struct{}{}
-		}
+	for range a.places() {
+		n++
 	}
-	return len(seen)
+	return n
 }
 
 // without leaves the listeners out that do not take the route; rejection says why,

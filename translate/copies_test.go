@@ -64,7 +64,47 @@ func TestEveryMultiplicationIsCounted(t *testing.T) {
 				return hostileObject(hostileGateway, "HTTPRoute", fmt.Sprint("child", i), "{rules: "+rules+"}")
 			}) + more
 	}
+	// own is a Gateway of the attacker with so many listeners, and routes of four hosts each.
+	own := func(listeners, routes int) string {
+		return hostileObject(hostileGateway, "Gateway", "own", "{gatewayClassName: gatefold, listeners: "+list(listeners, func(i int) string {
+			return fmt.Sprintf("{name: l%d, port: %d, protocol: HTTP, hostname: '*.attacker.example.com'}", i, 9000+i)
+		})+"}") + "\n" + documents(routes, func(i int) string {
+			name := fmt.Sprint("r", i)
+			return hostileObject(hostileGateway, "HTTPRoute", name, "{parentRefs: [{name: own}], hostnames: "+attackerHosts(name, 4)+", rules: [{"+hostileRedirect+"}]}")
+		})
+	}
+	// sets are ListenerSets of the shared Gateway, and routes of four hosts each.
+	sets := func(n, listeners, routes int) string {
+		return documents(n, func(i int) string {
+			return hostileObject(hostileGateway, "ListenerSet", fmt.Sprint("s", i), "{parentRef: {name: eg, namespace: infra}, listeners: "+list(listeners, func(j int) string {
+				return fmt.Sprintf("{name: l%d, port: 9000, protocol: HTTP, hostname: '*.s%d-%d.attacker.example.com'}", j, i, j)
+			})+"}") + "\n" + documents(routes, func(j int) string {
+				return hostileObject(hostileGateway, "HTTPRoute", fmt.Sprintf("r%d-%d", i, j), fmt.Sprintf("{parentRefs: [{kind: ListenerSet, name: s%d}], hostnames: %s, rules: [{%s}]}",
+					i, list(4, func(k int) string { return fmt.Sprintf("h%d-%d.s%d-%d.attacker.example.com", j, k, i, j%listeners) }), hostileRedirect))
+			})
+		})
+	}
+	on := func(kind string) string {
+		return "targetSelectors: [{group: gateway.networking.k8s.io, kind: " + kind + ", matchLabels: {app: x}}], "
+	}
+	headers := "headerModifiers: {request: {set: " + long(16) + "}, response: {add: " + long(16) + "}}"
+	names := func(n int) string {
+		return list(n, func(i int) string { return fmt.Sprintf("x-%d-%s", i, strings.Repeat("v", 200)) })
+	}
+	service := strings.ReplaceAll(hostileObject(hostileGroup, "Backend", "b", "{type: Static, static: {hosts: [{host: 10.1.0.1, port: 1}]}}")+"\n---\n"+
+		hostileObject(hostileGroup, "GatewayExtension", "e", "{extAuth: {headersToForward: "+names(64)+", grpcService: {backendRef: {group: gateway.kgateway.dev, kind: Backend, name: b}}}}"), "namespace: attacker", "namespace: infra")
 	for name, text := range map[string]string{
+		"a policy of a Gateway":                   own(1, 500) + policy("p", on("Gateway"), headers),
+		"a policy of a Gateway with listeners":    own(64, 8) + policy("p", on("Gateway"), headers),
+		"a policy of a listener":                  own(2, 500) + policy("p", "targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: own, sectionName: l1}], ", headers),
+		"several policies of a Gateway":           own(1, 500) + policy("p", on("Gateway"), headers) + policy("q", on("Gateway"), "cors: {allowOrigins: "+list(64, func(i int) string { return fmt.Sprintf("'https://*.o%d.example.com'", i) })+"}"),
+		"a policy of ListenerSets":                sets(10, 1, 50) + policy("p", on("ListenerSet"), "transformation: {request: {set: "+long(16)+"}}"),
+		"a policy of ListenerSets with listeners": sets(10, 50, 0) + policy("p", on("ListenerSet"), headers),
+		"an extension of a Gateway":               own(1, 500) + policy("p", on("Gateway"), "extAuth: {extensionRef: {name: e, namespace: infra}}"),
+		"a hash of a Gateway": own(1, 500) + policy("p", on("Gateway"), "hashPolicies: "+list(16, func(i int) string {
+			return fmt.Sprintf("{cookie: {name: c%d-%s, path: '/%s', ttl: 1s}}", i, strings.Repeat("v", 200), strings.Repeat("v", 1000))
+		})),
+		"an extension of routes":          roots(100, 2, attackerRules(1, 8, prefix, "")) + policy("p", routesOf, "extAuth: {extensionRef: {name: e, namespace: infra}}"),
 		"prefixes on 16 hosts":            roots(5, 16, attackerRules(16, 8, prefix, "")),
 		"regular expressions on 16 hosts": roots(5, 16, attackerRules(4, 8, regex("/(a|b)*[0-9]+.*"), "")),
 		"large regular expressions":       roots(1, 2, attackerRules(4, 8, regex("((a{0,30}){0,30}b)*[\\p{L}]{1,50}"), "")),
@@ -86,6 +126,7 @@ func TestEveryMultiplicationIsCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, files := newFenced(t, translate.Options{MaxCopies: copiesLimit}), innocentTeam("/a")
+			files["platform/service.yaml"] = service
 			w.apply(tree(files))
 			want := innocentOutput(w)
 			files["attacker/a.yaml"] = text
@@ -96,7 +137,7 @@ func TestEveryMultiplicationIsCounted(t *testing.T) {
 				}
 				if p.Code == "TooManyCopies" {
 					cut++
-				} else if p.Code != "BackendNotFound" {
+				} else if p.Code != "BackendNotFound" && p.Code != "NoBackends" {
 					t.Logf("%s %s: %s", p.Code, p.Field, p.Message)
 				}
 			}
@@ -120,6 +161,68 @@ func TestEveryMultiplicationIsCounted(t *testing.T) {
 				t.Errorf("after the attack: %s", problemsText(problems))
 			}
 		})
+	}
+}
+
+// TestClosedHostsHaveAPartOfTheirOwn: a namespace uses its part up, and the hosts of a route that does not
+// fit answer 500 all the same. A wider host does not get its requests.
+func TestClosedHostsHaveAPartOfTheirOwn(t *testing.T) {
+	w := newWorldWith(t, translate.Options{MaxCopies: 12})
+	files := spreading(0, 1, 0)
+	files["a.yaml"] = spreadRoute("a", 16, 1, 1) // 12 beyond what is free
+	files["b.yaml"] = spreadRoute("b", 16, 1, 2) // 24; 8 are for its hosts
+	told := 0
+	for _, p := range w.apply(tree(files)) {
+		if told++; p.File != "b.yaml" || p.Code != "TooManyCopies" {
+			t.Errorf("%s %s: %s", p.File, p.Code, p.Message)
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d problems", told)
+	}
+	closed := 0
+	for _, host := range w.view().Gateways[0].Ports[0].Hosts {
+		for rule := range host.Rules {
+			if strings.HasPrefix(host.Domain, "b-") && rule.Action.Respond != nil && rule.Action.Respond.Status == 500 {
+				closed++
+			}
+		}
+	}
+	if closed != 16 {
+		t.Errorf("%d hosts of the route that is cut answer 500", closed)
+	}
+	w.checkCold(t)
+}
+
+// TestPoliciesOfClusterPathsAreNotCounted: a policy for a shared Gateway is the operator's, however
+// many hosts teams have on it.
+func TestPoliciesOfClusterPathsAreNotCounted(t *testing.T) {
+	w, files := newFenced(t, translate.Options{MaxCopies: 10}), innocentTeam("/a")
+	files["platform/policy.yaml"] = `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: p, namespace: infra}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: eg}]
+  cors: {allowOrigins: ` + list(64, func(i int) string { return fmt.Sprintf("'https://*.o%d.example.com'", i) }) + `}
+  hashPolicies: ` + list(16, func(i int) string { return fmt.Sprintf("{header: {name: x-%d-%s}}", i, strings.Repeat("v", 200)) }) + "\n"
+	if problems := w.apply(tree(files)); len(problems) > 0 {
+		t.Errorf("%s: %s", problemsText(problems), problems[0].Message)
+	}
+	files["innocent/policy.yaml"] = strings.Replace(files["platform/policy.yaml"], "name: p, namespace: infra", "name: own, namespace: innocent", 1)
+	files["innocent/gateway.yaml"] = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg, namespace: innocent}
+spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8081, protocol: HTTP, hostname: innocent.example.com}]}
+`
+	files["platform/infra.yaml"] = strings.Replace(files["platform/infra.yaml"], `gateway-ports: "8080"`, `gateway-ports: "8081"`, 1)
+	told := 0
+	for _, p := range w.apply(tree(files)) {
+		if p.Code == "TooManyCopies" && p.File == "innocent/policy.yaml" {
+			told++
+		}
+	}
+	if told != 1 { // of the hash, which closes at once
+		t.Errorf("the policy of a team for its own Gateway is %d problems", told)
 	}
 }
 

@@ -22,16 +22,18 @@ type network struct {
 	references   *referenceRules
 	extensions   *extensionRules
 
-	policies     *policyRules
-	hostPolicies *hostPolicyRules
+	policies   *policyRules
+	hostLevels *hostLevelRules
 
-	attachments *attachRules
-	contests    *contestRules
-	nodes       *nodeRules
-	spread      *spreadRules
-	roots       *rootRules
-	streams     *streamRules
-	ports       *portRules
+	attachments  *attachRules
+	contests     *contestRules
+	nodes        *nodeRules
+	claims       *claimRules
+	spread       *spreadRules
+	hostPolicies *hostPolicyRules
+	roots        *rootRules
+	streams      *streamRules
+	ports        *portRules
 
 	offers  *offerRules
 	fanouts *fanoutRules
@@ -111,10 +113,7 @@ func (n *network) addPolicies(e *memo.Engine) {
 		hintRules: n.hints, extensionRules: n.extensions, aimIn: n.aims(),
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
-	n.hostPolicies = newHostPolicyRules(e, hostPolicyIn{
-		policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions,
-		gateways: in.gateways, listenerSets: in.listenerSets, quarantine: in.quarantine,
-	})
+	n.hostLevels = newHostLevelRules(e, hostLevelIn{policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions})
 }
 
 func (n *network) aims() aimIn { return aimIn{byKind: n.in.byKind, invalid: n.in.invalid} }
@@ -131,7 +130,14 @@ func (n *network) addRoutes(e *memo.Engine) {
 		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
 		routes: in.routes, quarantine: in.quarantine, Options: n.Options,
 	})
-	n.spread = newSpreadRules(e, spreadIn{policyRules: n.policies, admitted: n.contests.admitted, flat: n.nodes.flat, routes: in.routes, Options: n.Options})
+	n.claims = newClaimRules(e, claimIn{admitted: n.contests.admitted, gateway: n.gateways.gateway})
+	n.spread = newSpreadRules(e, spreadIn{
+		hostLevelRules: n.hostLevels, policyRules: n.policies, claimRules: n.claims, admitted: n.contests.admitted, flat: n.nodes.flat,
+		gateway: n.gateways.gateway, routes: in.routes, Options: n.Options,
+	})
+	n.hostPolicies = newHostPolicyRules(e, hostPolicyIn{
+		hostLevelRules: n.hostLevels, gatewayRules: n.gateways, overload: n.spread.overload, quarantine: in.quarantine,
+	})
 	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
 	n.streams = newStreamRules(e, streamIn{
 		spreadRules: n.spread, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,
@@ -161,7 +167,7 @@ func (n *network) addDelegation(e *memo.Engine) {
 // addTables declares the virtual hosts and the RouteConfigurations.
 func (n *network) addTables(e *memo.Engine) {
 	n.tables = newTableRules(e, tableIn{
-		hostPolicyRules: n.hostPolicies, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
+		hostPolicyRules: n.hostPolicies, claimRules: n.claims, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})

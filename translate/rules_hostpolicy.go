@@ -8,12 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
-	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -29,18 +27,15 @@ type hostDemand struct {
 }
 
 type hostPolicyIn struct {
-	*policyRules
+	*hostLevelRules
 	*gatewayRules
-	*extensionRules
-	gateways     *objects
-	listenerSets *objects
-	quarantine   *quarantineInputs
+	overload   *memo.Rule[struct{}, *overloads]
+	quarantine *quarantineInputs
 }
 
 // hostPolicyRules say what TrafficPolicies of Gateways, ListenerSets and listeners set.
 type hostPolicyRules struct {
 	in         hostPolicyIn
-	policed    *memo.Rule[string, bool]
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
 	hostDemand *memo.Rule[listenerKey, *hostDemand]
 }
@@ -49,28 +44,13 @@ func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
 	r := &hostPolicyRules{in: in}
 	r.hostPolicy = memo.NewRule(e, "hostpolicy", r.runHostPolicy, deepEqual)
 	r.hostDemand = memo.NewRule(e, "hostdemand", r.runHostDemand, deepEqual)
-	r.policed = memo.NewRule(e, "policed", r.runPoliced, identical[bool])
 	return r
-}
-
-// runPoliced reports whether policies are for a Gateway, or for a ListenerSet of it.
-func (r *hostPolicyRules) runPoliced(c *memo.Ctx, gateway string) bool {
-	if r.in.aims.any(c, ir.GatewayKey(gateway)) {
-		return true
-	}
-	sets, _ := r.in.joined.Get(c, gateway)
-	for set := range sets.All() {
-		if r.in.aims.any(c, set.Origin.Key) {
-			return true
-		}
-	}
-	return false
 }
 
 // listenerOf returns the listener whose policies hold for a table. Most Gateways
 // have no policies, and their tables need no cell to know it.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
-	if !r.policed.Get(c, key.Gateway) {
+	if !r.in.policed.Get(c, key.Gateway) {
 		return at, false
 	}
 	return listenerKey{key.Gateway, r.in.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
@@ -80,7 +60,7 @@ func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey,
 // close it.
 func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
-	if !r.policed.Get(c, gateway) {
+	if !r.in.policed.Get(c, gateway) {
 		return out
 	}
 	if closed := r.hostPolicy.Get(c, listenerKey{gateway, l.ID()}).Closed; closed != nil {
@@ -97,48 +77,19 @@ func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	return nil
 }
 
-// runHostPolicy goes by the order of a level: the listener is to the Gateway what
-// a rule is to its route. Policies of a ListenerSet and its listeners go before those of
-// the Gateway.
+// runHostPolicy closes a listener whose policies stand on too many hosts.
 func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
-	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
-	set, listener, inSet := ir.SplitListenerID(key.Listener)
-	if inSet {
-		r.gatherHost(c, gathered, hostOf{set, listener, false})
+	level := r.in.level.Get(c, key)
+	if level.Units <= freeUnits {
+		return &level.hostPolicy
 	}
-	r.gatherHost(c, gathered, hostOf{gateway, key.Listener, inSet})
-	level := policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
-	out := &hostPolicy{Resolved: policy.Resolve([]policy.Level{level}), Closed: gathered.closed}
-	if out.Closed == nil {
-		out.Extras = out.Resolved.Extras()
-		out.Backends, _ = r.in.connect(c, out.Extras)
-		if client := r.in.clientOf(c, key.Gateway); client != "" {
-			out.Backends = shownBackends(client, out.Backends)
-			out.Extras = out.Extras.Renamed(func(cluster string) string { return backend.As(cluster, client) })
-		}
+	over, cut := r.in.overload.Get(c, struct{}{}).Cut[shareKey{Root: level.Heaviest}]
+	if !cut {
+		return &level.hostPolicy
 	}
-	return out
-}
-
-// hostOf is a Gateway or ListenerSet over a listener.
-type hostOf struct {
-	object   manifest.Key
-	listener string // as policies of the object name it
-	above    bool   // a ListenerSet is between the two
-}
-
-// gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners.
-func (r *hostPolicyRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
-	if !r.in.aims.any(c, host.object) {
-		return
-	}
-	before := len(into.specs)
-	into.attach(r.in.aims.at.Get(c, host.object), host.listener, r.in.aims.kind)
-	if host.above {
-		for _, attached := range into.specs[before:] {
-			attached.Standing = policy.ByGateway
-		}
-	}
+	return &hostPolicy{Resolved: level.Resolved, Closed: &closing{ // without numbers, which change with each host
+		fmt.Sprintf("TooManyCopies: %s %s is on too many hosts", level.Heaviest, over.Field), ir.Part{Kind: ir.PartClosed, Object: level.Heaviest, Field: over.Field},
+	}}
 }
 
 func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {

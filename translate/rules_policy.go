@@ -41,7 +41,10 @@ type policyOut struct {
 	// used. Field is where that is written. Invalid tells that the schema says so.
 	Unusable, Field string
 	Invalid         bool
-	Problems        []manifest.Problem
+	// Counted is true if what the policy adds to virtual hosts has a limit: it does not come from
+	// cluster paths.
+	Counted  bool
+	Problems []manifest.Problem
 }
 
 // levelOut is what attaches to one rule of one route.
@@ -105,12 +108,18 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	}
 	weight, unreadable := policyWeight(key, from.Annotations)
 	spec := policy.WithNamespace(&from.Spec, key.Namespace)
-	out := &policyOut{Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec}, Problems: unreadable}
+	out := &policyOut{
+		Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec},
+		Counted:  object.Source != manifest.ClusterPaths, Problems: unreadable,
+	}
 	extras, problems := policy.Lower(spec)
 	if _, lost := r.in.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
 	} else {
 		problems = append(problems, xds.CheckExtras(key, extras)...)
+	}
+	if out.Counted {
+		problems = append(problems, r.tooLongForRoutes(c, from, out.Attached)...)
 	}
 	for _, problem := range problems {
 		problem.Object = key
@@ -120,6 +129,25 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 		}
 	}
 	return out
+}
+
+// tooLongForRoutes reports fields of a policy for Gateways or listeners that virtual hosts cannot
+// hold. Each route of the listeners has them.
+func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
+	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
+		return nil
+	}
+	resolved := resolveHost([]*policy.Attached{attached})
+	for _, origin := range resolved.Origins {
+		if cost := r.burden(c, &resolved, origin.Field).Cost(); cost > freeUnits && !xds.HeldByHost(origin.Field) {
+			problems = append(problems, manifest.Problem{
+				Code: "TooManyCopies", Severity: manifest.Error, Field: origin.Field.Path(),
+				Message: fmt.Sprintf("each route of the listeners has the field, which costs Envoy as much as %d plain routes; a policy of a Gateway or listener may have %d", cost, freeUnits),
+				Hint:    "make the list shorter, or target the routes that need it",
+			})
+		}
+	}
+	return problems
 }
 
 // invalidPolicy returns the policy that closes what it is for, as its schema rejects it and
@@ -139,6 +167,8 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 type gathering struct {
 	get   func(manifest.Key) *policyOut
 	specs []*policy.Attached
+	// counted are those of specs that are policyOut.Counted.
+	counted []*policy.Attached
 	// closed says why rules must not serve: the first reason.
 	closed *closing
 }
@@ -170,6 +200,9 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	attached := *p.Attached
 	attached.Standing = standing
 	g.specs = append(g.specs, &attached)
+	if p.Counted {
+		g.counted = append(g.counted, &attached)
+	}
 	return true
 }
 
@@ -224,7 +257,9 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
 	if out.Closed = gathered.closed; out.Closed == nil {
-		out.Burden = route.ExtrasBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
+		extras := policy.Resolve([]policy.Level{out.Level}).Extras()
+		r.in.connect(c, extras)
+		out.Burden = route.ExtrasBurden(extras)
 	}
 	return out
 }

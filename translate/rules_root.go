@@ -38,21 +38,13 @@ func (m *mountOut) flat(port int32) *flatOut {
 	return m.flats[at]
 }
 
-// tables gives the tables that the route's rules belong to, once each.
+// tables yields the tables that the route's rules belong to, once each.
 func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
-	seen := map[tableKey]bool{}
-	for _, parent := range m.Attach.Parents {
-		for _, place := range parent.Places {
-			key := tableOf(parent.Gateway, place)
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			if m.closed != nil {
-				yield(key, m.closed)
-			} else {
-				yield(key, m.flat(place.Port))
-			}
+	for key, place := range m.Attach.places() {
+		if m.closed != nil {
+			yield(key, m.closed)
+		} else {
+			yield(key, m.flat(place.Port))
 		}
 	}
 }

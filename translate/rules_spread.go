@@ -35,14 +35,17 @@ type reach struct {
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
+	*hostLevelRules
 	*policyRules
+	*claimRules
 	admitted *memo.Rule[manifest.Key, *attachOut]
 	flat     *memo.Rule[flatKey, *flatOut]
+	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 	routes   *objects
 	Options
 }
 
-// spreadRules bound how often matches stand in tables.
+// spreadRules bound how often matches stand in tables, and policies on virtual hosts.
 type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
@@ -69,6 +72,17 @@ func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
 		if s.Extra > 0 {
 			yield(memo.Place[struct{}, shareKey]{ID: key}, s)
 		}
+	}, identical)
+	hosts := memo.NewRule(e, "hostshare", r.runHostShare, identical[share])
+	memo.EachOf(hosts, in.gateway, listenersOf)
+	carried := memo.NewFold[manifest.Key, listenerKey](e, "carried", addHostShares, identical[share])
+	memo.From(carried, hosts, func(key listenerKey, s share, yield func(memo.Place[manifest.Key, listenerKey], share)) {
+		if s.Extra > 0 {
+			yield(memo.Place[manifest.Key, listenerKey]{Key: s.Key.Root, ID: key}, s)
+		}
+	}, identical)
+	memo.From(total, carried, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
+		yield(memo.Place[struct{}, shareKey]{ID: s.Key}, s)
 	}, identical)
 	// Most folders never come near the bound: then no rule is told of their totals.
 	r.loud = memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
@@ -134,6 +148,47 @@ func (r *spreadRules) runShare(c *memo.Ctx, key shareKey) share {
 	return newShare(key, owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
+// listenersOf returns the listeners that serve hosts.
+func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
+	if g == nil {
+		return nil
+	}
+	for _, place := range g.Places() {
+		keys = append(keys, listenerKey{g.Name, place.Listener})
+	}
+	return keys
+}
+
+// runHostShare counts what policies add to the virtual hosts of a listener, without making them.
+func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
+	if !r.in.policed.Get(c, key.Gateway) {
+		return share{}
+	}
+	level := r.in.level.Get(c, key)
+	if level.Units <= freeUnits {
+		return share{}
+	}
+	hosts, _ := r.in.breadth.Get(c, key)
+	return share{
+		Key: shareKey{Root: level.Heaviest}, Owner: level.Heaviest.Namespace, Tables: hosts,
+		Cost: hosts * level.Units, Free: hosts * freeUnits, Extra: hosts * (level.Units - freeUnits),
+	}
+}
+
+// addHostShares is the step of the fold carried.
+func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
+	for _, m := range members {
+		if m.Has {
+			sum.Key, sum.Owner = m.New.Key, m.New.Owner
+		}
+		sum.Tables += m.New.Tables - m.Old.Tables
+		sum.Cost += m.New.Cost - m.Old.Cost
+		sum.Free += m.New.Free - m.Old.Free
+		sum.Extra += m.New.Extra - m.Old.Extra
+	}
+	return sum
+}
+
 // addTotal is the step of the fold of all.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
@@ -155,7 +210,11 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
 	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
-	for key := range out.Cut {
+	for key, over := range out.Cut {
+		if key.Root.Kind == trafficPolicyKind().Kind {
+			over.Field = r.in.heaviestField(c, key.Root)
+			out.Cut[key] = over
+		}
 		if child, ok := r.in.routes.Get(c, key.Child); ok {
 			for _, property := range route.Offers(child) {
 				out.Closed[closedKey{key.Root, property}] = true

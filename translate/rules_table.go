@@ -14,6 +14,7 @@ import (
 
 type tableIn struct {
 	*hostPolicyRules
+	*claimRules
 	gateway    *memo.Rule[manifest.Key, *listen.Gateway]
 	mount      *memo.Rule[manifest.Key, *mountOut]
 	graft      *memo.Rule[flatKey, *graftOut]
@@ -24,7 +25,6 @@ type tableIn struct {
 type tableRules struct {
 	in         tableIn
 	table      *memo.Fold[tableKey, string, *entry, table]
-	claimed    *memo.Fold[tableKey, string, struct{}, int]
 	host       *memo.Rule[tableKey, *hostOut]
 	groupTwins func([]*entry) [][]*entry // in the order of a table
 }
@@ -52,16 +52,6 @@ func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 	}, sameEntry)
 	memo.From(r.table, in.gateway, markHosts, sameEntry)
 
-	r.claimed = memo.NewFold[tableKey, string](e, "claimed", count[string], identical[int])
-	memo.From(r.claimed, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], struct{})) {
-		m.tables(func(table tableKey, _ *flatOut) {
-			yield(memo.Place[tableKey, string]{Key: table, ID: key.String()}, struct{}{})
-		})
-	}, identical)
-	memo.From(r.claimed, in.gateway, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], struct{})) {
-		markHosts(manifest.Key{}, g, func(at memo.Place[tableKey, string], _ *entry) { yield(at, struct{}{}) })
-	}, identical)
-
 	r.host = memo.NewRule(e, "host", r.runHost, sameHost)
 	memo.Each(r.host, r.table)
 	return r
@@ -84,7 +74,7 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 // runHost returns nil for a host that has guests alone (see tablesOf): no virtual
 // host may take its requests away from a wider one.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
-	if claims, _ := r.claimed.Get(c, key); claims == 0 {
+	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil
 	}
 	table, _ := r.table.Get(c, key)

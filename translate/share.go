@@ -15,11 +15,14 @@ import (
 // and HTTPS.
 const freeTables = 4
 
+// freeUnits is what policies may add to each virtual host, in plain routes: 2 KB.
+const freeUnits = 4
+
 // shareKey names what a route puts into tables by itself or, with Child, what this one puts
-// there below it.
+// there below it. A TrafficPolicy as Root is what the policy puts on virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
-// object is the route that makes the copies.
+// object is the route or policy that makes the copies.
 func (k shareKey) object() manifest.Key {
 	if k.Child.IsZero() {
 		return k.Root
@@ -95,15 +98,20 @@ type overloads struct {
 	Closed map[closedKey]bool
 }
 
-// overload is why a route serves nowhere. Limit is the part of its namespace.
+// overload is why a route serves nowhere, or why a policy closes its listeners. Limit is the part of its namespace.
 type overload struct {
 	Tables, Cost, Limit int
 	// Closed is true if the hosts of the route answer 500. A route for which that does not fit
 	// either has no hosts.
 	Closed bool
+	// Field is the part of a policy that costs most.
+	Field string
 }
 
 func (o overload) String() string {
+	if o.Field != "" {
+		return fmt.Sprintf("what policies add to the virtual hosts of %d hosts and ports costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each host is %d", o.Tables, o.Cost, freeUnits, o.Limit)
+	}
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
@@ -125,24 +133,32 @@ func (o *overloads) closes(key flatKey, point *route.Point) bool {
 	})
 }
 
-// problems reports the routes that serve nowhere, or not below a root.
+// problems reports the routes that serve nowhere, or not below a root, and the policies that close listeners.
 func (o *overloads) problems() []manifest.Problem {
 	var problems []manifest.Problem
-	for key, over := range o.Cut {
-		where := "the route serves nowhere: "
-		if over.Closed {
-			where = "the route serves nowhere, its hosts answer 500: "
-		}
-		if !key.Child.IsZero() {
-			where = "the route serves nothing below " + key.Root.String() + ", which answers 500: "
-		}
-		problems = append(problems, manifest.Problem{
-			Code: "TooManyCopies", Severity: manifest.Error, Object: key.object(), Field: "spec.parentRefs",
-			Message: where + over.String(),
-			Hint:    "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions and smaller policies and filters, or raise --max-copies",
-		})
+	for _, key := range slices.SortedFunc(maps.Keys(o.Cut), compareShareKeys) {
+		problems = append(problems, o.Cut[key].problem(key))
 	}
 	return problems
+}
+
+func (o overload) problem(key shareKey) manifest.Problem {
+	out := manifest.Problem{
+		Code: "TooManyCopies", Severity: manifest.Error, Object: key.object(), Field: "spec.parentRefs",
+		Hint: "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions and smaller policies and filters, or raise --max-copies",
+	}
+	where := "the route serves nowhere: "
+	switch {
+	case o.Field != "":
+		where, out.Field = "the routes of its listeners answer 500: ", o.Field
+		out.Hint = "make the policy smaller, target single listeners or routes, serve fewer hostnames, or raise --max-copies"
+	case !key.Child.IsZero():
+		where = "the route serves nothing below " + key.Root.String() + ", which answers 500: "
+	case o.Closed:
+		where = "the route serves nowhere, its hosts answer 500: "
+	}
+	out.Message = where + o.String()
+	return out
 }
 
 // cut returns the shares that do not fit into most.
@@ -151,21 +167,21 @@ func (t spreadTotal) cut(most int) map[shareKey]overload {
 	if t.Extra <= most {
 		return out
 	}
-	asked, left := map[string]int{}, map[string]int{}
+	asked, left, closing := map[string]int{}, map[string]int{}, map[string]int{}
 	for s := range t.Shares.All() {
 		asked[s.Owner] += s.Extra
 	}
 	part := partOf(most, slices.Collect(maps.Values(asked)))
 	for s := range t.Shares.All() {
 		if _, begun := left[s.Owner]; !begun {
-			left[s.Owner] = part
+			left[s.Owner], closing[s.Owner] = part, part
 		}
 		if asked[s.Owner] > part && s.Extra > left[s.Owner] {
 			closed := max(0, s.Tables-s.Free) // a plain route for each table
 			kind, _ := route.KindOf(s.Key.Root)
-			over := overload{Tables: s.Tables, Cost: s.Cost, Limit: part, Closed: kind.Tables && s.Key.Child.IsZero() && closed <= left[s.Owner]}
+			over := overload{Tables: s.Tables, Cost: s.Cost, Limit: part, Closed: kind.Tables && s.Key.Child.IsZero() && closed <= closing[s.Owner]}
 			if over.Closed {
-				left[s.Owner] -= closed
+				closing[s.Owner] -= closed
 			}
 			out[s.Key] = over
 			continue

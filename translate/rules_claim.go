@@ -1,0 +1,68 @@
+package translate
+
+import (
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// claim says who has a host itself.
+type claim struct {
+	Count    int    // of listeners and routes
+	Listener string // the ID of the listener that serves the host
+}
+
+type claimIn struct {
+	admitted *memo.Rule[manifest.Key, *attachOut]
+	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
+}
+
+// claimRules count the hosts that listeners and routes have themselves, before anything is made for them.
+type claimRules struct {
+	claimed *memo.Fold[tableKey, string, string, claim]
+	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
+}
+
+func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
+	r := &claimRules{claimed: memo.NewFold[tableKey, string](e, "claimed", addClaims, identical[claim])}
+	memo.From(r.claimed, in.admitted, func(key manifest.Key, a *attachOut, yield func(memo.Place[tableKey, string], string)) {
+		if kind, _ := route.KindOf(key); !kind.Tables {
+			return
+		}
+		for table, place := range a.places() {
+			yield(memo.Place[tableKey, string]{Key: table, ID: key.String()}, place.Listener)
+		}
+	}, identical)
+	memo.From(r.claimed, in.gateway, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], string)) {
+		if g == nil {
+			return
+		}
+		for _, place := range g.Places() {
+			yield(memo.Place[tableKey, string]{Key: tableOf(g.Name, place), ID: mark}, place.Listener)
+		}
+	}, identical)
+	r.breadth = memo.NewFold[listenerKey, tableKey](e, "breadth", count[tableKey], identical[int])
+	memo.From(r.breadth, r.claimed, func(key tableKey, of claim, yield func(memo.Place[listenerKey, tableKey], struct{})) {
+		if of.Count > 0 {
+			yield(memo.Place[listenerKey, tableKey]{Key: listenerKey{key.Gateway, of.Listener}, ID: key}, struct{}{})
+		}
+	}, identical)
+	return r
+}
+
+// addClaims is the step of the fold claimed. All members name the same listener: one serves a host.
+func addClaims(of claim, members []memo.Member[string, string]) claim {
+	for _, m := range members {
+		switch {
+		case !m.Had:
+			of.Count++
+		case !m.Has:
+			of.Count--
+		}
+		if m.Has {
+			of.Listener = m.New
+		}
+	}
+	return of
+}

@@ -1,0 +1,144 @@
+package translate
+
+import (
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// hostLevel is a hostPolicy, and what it adds to each virtual host.
+type hostLevel struct {
+	hostPolicy
+	// Units is what policies add that do not come from cluster paths, in plain routes of Envoy.
+	Units int
+	// Heaviest is the one of these policies that adds most.
+	Heaviest manifest.Key
+}
+
+type hostLevelIn struct {
+	*policyRules
+	*gatewayRules
+	*extensionRules
+}
+
+// hostLevelRules join the TrafficPolicies of a listener, of its Gateway and of its ListenerSet.
+type hostLevelRules struct {
+	in      hostLevelIn
+	policed *memo.Rule[string, bool]
+	level   *memo.Rule[listenerKey, *hostLevel]
+}
+
+func newHostLevelRules(e *memo.Engine, in hostLevelIn) *hostLevelRules {
+	r := &hostLevelRules{in: in}
+	r.level = memo.NewRule(e, "hostlevel", r.runLevel, deepEqual)
+	r.policed = memo.NewRule(e, "policed", r.runPoliced, identical[bool])
+	return r
+}
+
+// runPoliced reports whether policies are for a Gateway, or for a ListenerSet of it.
+func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
+	if r.in.aims.any(c, ir.GatewayKey(gateway)) {
+		return true
+	}
+	sets, _ := r.in.joined.Get(c, gateway)
+	for set := range sets.All() {
+		if r.in.aims.any(c, set.Origin.Key) {
+			return true
+		}
+	}
+	return false
+}
+
+// runLevel goes by the order of a level: the listener is to the Gateway what
+// a rule is to its route. Policies of a ListenerSet and its listeners go before those of
+// the Gateway.
+func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
+	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
+	set, listener, inSet := ir.SplitListenerID(key.Listener)
+	if inSet {
+		r.gatherHost(c, gathered, hostOf{set, listener, false})
+	}
+	r.gatherHost(c, gathered, hostOf{gateway, key.Listener, inSet})
+	resolved := resolveHost(gathered.specs)
+	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Closed: gathered.closed}}
+	if out.Closed == nil {
+		out.Extras = resolved.Extras()
+		out.Backends, _ = r.in.connect(c, out.Extras)
+		if client := r.in.clientOf(c, key.Gateway); client != "" {
+			out.Backends = shownBackends(client, out.Backends)
+			out.Extras = out.Extras.Renamed(func(cluster string) string { return backend.As(cluster, client) })
+		}
+		r.weigh(c, out, gathered.counted)
+	}
+	return out
+}
+
+func resolveHost(specs []*policy.Attached) policy.Resolved {
+	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
+}
+
+// weigh says what the fields of policies add to each virtual host, where nothing else sets them.
+func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
+	if len(counted) == 0 {
+		return
+	}
+	resolved, sum, most := resolveHost(counted), route.Burden{}, -1
+	for _, origin := range resolved.Origins {
+		if !xds.HeldByHost(origin.Field) {
+			continue
+		}
+		one := r.in.burden(c, &resolved, origin.Field)
+		if sum = sum.Plus(one); one.Cost() > most {
+			most, out.Heaviest = one.Cost(), origin.From[0]
+		}
+	}
+	out.Units = sum.Cost()
+}
+
+// burden returns what a field of policies adds to what Envoy is sent.
+func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
+	one := resolved.Only(func(name ir.Field) bool { return name == field })
+	extras := one.Extras()
+	r.in.connect(c, extras)
+	return route.ExtrasBurden(extras)
+}
+
+// heaviestField returns the path of the field of a policy that adds most.
+func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
+	attached := r.policy.Get(c, key).Attached
+	if attached == nil {
+		return "spec"
+	}
+	resolved, field, most := resolveHost([]*policy.Attached{attached}), "spec", -1
+	for _, origin := range resolved.Origins {
+		if cost := r.burden(c, &resolved, origin.Field).Cost(); cost > most {
+			field, most = origin.Field.Path(), cost
+		}
+	}
+	return field
+}
+
+// hostOf is a Gateway or ListenerSet over a listener.
+type hostOf struct {
+	object   manifest.Key
+	listener string // as policies of the object name it
+	above    bool   // a ListenerSet is between the two
+}
+
+// gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners.
+func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
+	if !r.in.aims.any(c, host.object) {
+		return
+	}
+	before := len(into.specs)
+	into.attach(r.in.aims.at.Get(c, host.object), host.listener, r.in.aims.kind)
+	if host.above {
+		for _, attached := range into.specs[before:] {
+			attached.Standing = policy.ByGateway
+		}
+	}
+}
