@@ -91,7 +91,9 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 // counted returns whether the service of a limit is asked about the request: Envoy leaves out a
 // descriptor with a header that is missing. An authorization before it may add the header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
-	missing := func(entry ir.LimitEntry) bool { return entry.Header != "" && len(r.read(r.headers, entry.Header)) == 0 }
+	missing := func(entry ir.LimitEntry) bool {
+		return entry.Header != "" && len(templateReader{r, r.headers}.read(entry.Header)) == 0
+	}
 	for _, descriptor := range limit.Descriptors {
 		if !slices.ContainsFunc(descriptor, missing) {
 			return takes

@@ -8,28 +8,35 @@ import (
 
 // transform makes the changes of a transformation, one after the other.
 func (r *request) transform(headers headerFields, extras *ir.Extras) {
+	templates := templateReader{r, headers}
 	for _, change := range extras.Request {
 		switch change.Kind {
 		case ir.SetHeader:
-			headers.set(change.Name, r.expand(headers, change.Value))
+			headers.set(change.Name, templates.expand(change.Value))
 		case ir.AddHeader:
-			headers.add(change.Name, r.expand(headers, change.Value))
+			headers.add(change.Name, templates.expand(change.Value))
 		case ir.RemoveHeader:
 			headers.remove(change.Name)
 		}
 	}
 }
 
-func (r *request) expand(headers headerFields, template ir.Template) string {
+// templateReader expands the templates of a transformation.
+type templateReader struct {
+	*request
+	headers headerFields
+}
+
+func (r templateReader) expand(template ir.Template) string {
 	var b strings.Builder
 	for _, expr := range template {
 		if b.Len() > maxQueryBytes { // templates that read each other may double it each time
 			break
 		}
 		if isRead(expr) { // a format of Envoy, which reads the first line alone
-			b.WriteString(first(r.read(headers, expr.Text)))
+			b.WriteString(first(r.read(expr.Text)))
 		} else {
-			b.WriteString(r.evaluate(headers, expr))
+			b.WriteString(r.evaluate(expr))
 		}
 	}
 	return b.String()
@@ -39,16 +46,16 @@ func isRead(expr ir.Expr) bool { return expr.Func == "header" || expr.Func == "r
 
 // evaluate runs the functions of policy.parseTemplate. Envoy runs them in CEL, which joins the
 // lines of a header, and changes the case of ASCII letters only.
-func (r *request) evaluate(headers headerFields, expr ir.Expr) string {
+func (r templateReader) evaluate(expr ir.Expr) string {
 	switch {
 	case isRead(expr):
-		return strings.Join(r.read(headers, expr.Text), ",")
+		return strings.Join(r.read(expr.Text), ",")
 	case expr.Func == "lower":
-		return mapASCII(r.evaluate(headers, expr.Args[0]), 'A', 'a')
+		return mapASCII(r.evaluate(expr.Args[0]), 'A', 'a')
 	case expr.Func == "upper":
-		return mapASCII(r.evaluate(headers, expr.Args[0]), 'a', 'A')
+		return mapASCII(r.evaluate(expr.Args[0]), 'a', 'A')
 	case expr.Func == "default":
-		if value := r.evaluate(headers, expr.Args[0]); value != "" {
+		if value := r.evaluate(expr.Args[0]); value != "" {
 			return value
 		}
 	}
@@ -74,7 +81,7 @@ func first(values []string) string {
 }
 
 // read returns the lines of a header; a part of the request, such as :path, is one line.
-func (r *request) read(headers headerFields, name string) []string {
+func (r templateReader) read(name string) []string {
 	switch name {
 	case ":path":
 		return []string{r.path + r.search}
@@ -85,5 +92,5 @@ func (r *request) read(headers headerFields, name string) []string {
 	case ":scheme":
 		return []string{r.scheme}
 	}
-	return headers[name]
+	return r.headers[name]
 }

@@ -54,16 +54,16 @@ func (b Bound) NoHost() Attachment {
 
 // checkHostname rejects a listener with a hostname that its namespace may not serve.
 // Listeners of protocols without hostnames are bounded by their ports alone.
-func (g *Gateway) checkHostname(field string, l *Listener) {
+func (r *specReader) checkHostname(field string, l *Listener) {
 	named := l.speaksHTTP() || l.Protocol == gwv1.TLSProtocolType
-	if !named || !l.Accepted.Good() || Covers(g.bound.Hosts, domain(l.Hostname)) {
+	if !named || !l.Accepted.Good() || Covers(r.bound.Hosts, domain(l.Hostname)) {
 		return
 	}
-	message := fmt.Sprintf("the listener does not serve %s: %s", l.Hostname, g.bound)
+	message := fmt.Sprintf("the listener does not serve %s: %s", l.Hostname, r.bound)
 	if l.Hostname == "" {
-		message = fmt.Sprintf("the listener has no hostname, and does not serve every host: %s", g.bound)
+		message = fmt.Sprintf("the listener has no hostname, and does not serve every host: %s", r.bound)
 	}
 	l.Accepted = manifest.Because[gwv1.ListenerConditionReason](HostnameNotAllowed, message)
-	g.problemOf(l, HostnameNotAllowed, field+".hostname", message, g.bound.Hint("write a listener for each of them, with its hostname"))
-	g.Problems[len(g.Problems)-1].Cause = g.bound.Cause()
+	r.problemOf(l, HostnameNotAllowed, field+".hostname", message, r.bound.Hint("write a listener for each of them, with its hostname"))
+	r.Problems[len(r.Problems)-1].Cause = r.bound.Cause()
 }

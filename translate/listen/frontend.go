@@ -32,15 +32,15 @@ type frontend struct {
 	standard validation
 }
 
-func (g *Gateway) readFrontend(from *gwv1.GatewayTLSConfig, follow References) {
+func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Frontend == nil {
 		return
 	}
-	g.frontend = &frontend{ports: map[int32]validation{}}
+	r.frontend = &frontend{ports: map[int32]validation{}}
 	for i, port := range from.Frontend.PerPort {
-		g.frontend.ports[port.Port] = g.validation(fmt.Sprintf("spec.tls.frontend.perPort[%d].tls.validation", i), port.TLS.Validation, follow)
+		r.frontend.ports[port.Port] = r.validation(fmt.Sprintf("spec.tls.frontend.perPort[%d].tls.validation", i), port.TLS.Validation, follow)
 	}
-	g.frontend.standard = g.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
+	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
 // ask has the listeners that end TLS ask clients who they are: what is said for a port
@@ -67,18 +67,18 @@ func (f *frontend) ask(listeners []*Listener) {
 
 // validation judges one configuration. Without any authority that can be used, nobody
 // is let in.
-func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
+func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
 	if from == nil {
 		return v
 	}
 	insecure := from.Mode == gwv1.AllowInsecureFallback
-	g.Insecure = g.Insecure || insecure
+	r.Insecure = r.Insecure || insecure
 	var found []manifest.Key
 	for i, ref := range from.CACertificateRefs {
 		a := follow.Authority(ref)
 		switch {
 		case !a.Usable.Good():
-			g.problem(string(a.Usable.Reason), fmt.Sprintf("%s.caCertificateRefs[%d]", field, i), a.Usable.Message, a.Hint)
+			r.problem(string(a.Usable.Reason), fmt.Sprintf("%s.caCertificateRefs[%d]", field, i), a.Usable.Message, a.Hint)
 			v.resolved = v.resolved.And(a.Usable)
 		case !slices.Contains(found, a.Object):
 			found = append(found, a.Object)
@@ -94,20 +94,20 @@ func (g *Gateway) validation(field string, from *gwv1.FrontendTLSValidation, fol
 
 // readClient takes the certificate that the Gateway shows to backends. Without it, they
 // see none.
-func (g *Gateway) readClient(from *gwv1.GatewayTLSConfig, follow References) {
+func (r *specReader) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Backend == nil || from.Backend.ClientCertificateRef == nil {
 		return
 	}
 	c := follow.Certificate(*from.Backend.ClientCertificateRef)
-	g.Client = &Client{Secret: c.Secret}
+	r.Client = &Client{Secret: c.Secret}
 	if c.Usable.Good() {
 		return
 	}
-	g.Client.Usable = manifest.Because(gwv1.GatewayReasonInvalidClientCertificateRef, c.Usable.Message)
+	r.Client.Usable = manifest.Because(gwv1.GatewayReasonInvalidClientCertificateRef, c.Usable.Message)
 	if c.Usable.Reason == gwv1.ListenerReasonRefNotPermitted {
-		g.Client.Usable.Reason = gwv1.GatewayReasonRefNotPermitted
+		r.Client.Usable.Reason = gwv1.GatewayReasonRefNotPermitted
 	}
-	g.problem(string(g.Client.Usable.Reason), "spec.tls.backend.clientCertificateRef", c.Usable.Message, c.Hint+"; until then backends are shown none")
+	r.problem(string(r.Client.Usable.Reason), "spec.tls.backend.clientCertificateRef", c.Usable.Message, c.Hint+"; until then backends are shown none")
 }
 
 // Client is the certificate that a Gateway shows to backends.

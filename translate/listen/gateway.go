@@ -39,8 +39,6 @@ type Gateway struct {
 	// valid one.
 	Insecure bool
 	frontend *frontend
-	// bound is that of the namespace in which the listeners are written.
-	bound Bound
 	// Client is the certificate to show to backends, nil for none.
 	Client *Client
 	// Unusable says why nothing can be served: the addresses cannot be used, or the Gateway is
@@ -87,27 +85,32 @@ func (l *Listener) Serves() bool {
 	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
 
+// specReader reads the spec of a Gateway, or the listeners of a ListenerSet, into a Gateway.
+type specReader struct {
+	*Gateway
+	bound Bound // of the namespace in which the listeners are written
+}
+
 // Read validates the listeners of a Gateway. given are the addresses to use where it names
 // none: its own of the pool, or all interfaces. follow resolves its references. Call Join
 // afterwards.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
-	g := &Gateway{
+	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
 		Origin:     route.OriginOf(object),
 		Name:       object.Key.Namespace + "/" + object.Key.Name,
 		Generation: gateway.Generation,
-		bound:      follow.Bound,
-	}
-	g.addresses(gateway.Spec.Addresses, given)
-	g.readParameters(gateway.Spec.Infrastructure)
-	g.readSettings(gateway.Annotations)
+	}}
+	r.addresses(gateway.Spec.Addresses, given)
+	r.readParameters(gateway.Spec.Infrastructure)
+	r.readSettings(gateway.Annotations)
 	for i := range gateway.Spec.Listeners {
-		g.Listeners = append(g.Listeners, g.listener(i, &gateway.Spec.Listeners[i], follow.Certificate))
+		r.Listeners = append(r.Listeners, r.listener(i, &gateway.Spec.Listeners[i], follow.Certificate))
 	}
-	g.readFrontend(gateway.Spec.TLS, follow)
-	g.readClient(gateway.Spec.TLS, follow)
-	g.readAllowedListeners(gateway)
-	return g
+	r.readFrontend(gateway.Spec.TLS, follow)
+	r.readClient(gateway.Spec.TLS, follow)
+	r.readAllowedListeners(gateway)
+	return r.Gateway
 }
 
 func (g *Gateway) problem(code, field, message, hint string) {
@@ -124,7 +127,7 @@ func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 
 // addresses takes the IP addresses of the spec, and those given where it names
 // none, or an entry has no value (docs/design/gateways.md).
-func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
+func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {
 		field := fmt.Sprintf("spec.addresses[%d]", i)
@@ -133,25 +136,25 @@ func (g *Gateway) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 			continue
 		}
 		if address.Type != nil && *address.Type != gwv1.IPAddressType {
-			g.rejectAddress(field+".type", fmt.Sprintf("address type %s is not supported", *address.Type))
+			r.rejectAddress(field+".type", fmt.Sprintf("address type %s is not supported", *address.Type))
 			continue
 		}
 		ip, err := netip.ParseAddr(address.Value)
 		if err != nil {
-			g.rejectAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
+			r.rejectAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
 			continue
 		}
 		// An IPv4 address in IPv6 clothes cannot be bound as written.
-		g.Addresses = append(g.Addresses, ip.Unmap().String())
+		r.Addresses = append(r.Addresses, ip.Unmap().String())
 	}
 	if open {
-		g.Addresses = append(g.Addresses, given...)
+		r.Addresses = append(r.Addresses, given...)
 		if len(given) == 0 {
-			g.reportUnassigned()
+			r.reportUnassigned()
 		}
 	}
-	slices.Sort(g.Addresses)
-	g.Addresses = slices.Compact(g.Addresses)
+	slices.Sort(r.Addresses)
+	r.Addresses = slices.Compact(r.Addresses)
 }
 
 // Bound returns the addresses that the Gateway binds, none for one that cannot be served.
@@ -162,31 +165,31 @@ func (g *Gateway) Bound() []string {
 	return g.Addresses
 }
 
-func (g *Gateway) reportUnassigned() {
+func (r *specReader) reportUnassigned() {
 	message := "no address of --address-pool is left"
-	g.problem(string(gwv1.GatewayReasonAddressNotAssigned), "spec.addresses", message, "give gatefold a larger pool, or name an address here")
-	if g.Unusable.Good() {
-		g.Unusable = manifest.Because(gwv1.GatewayReasonAddressNotAssigned, message)
+	r.problem(string(gwv1.GatewayReasonAddressNotAssigned), "spec.addresses", message, "give gatefold a larger pool, or name an address here")
+	if r.Unusable.Good() {
+		r.Unusable = manifest.Because(gwv1.GatewayReasonAddressNotAssigned, message)
 	}
 }
 
-func (g *Gateway) rejectAddress(field, message string) {
-	g.problem("UnsupportedAddress", field, message, "use type IPAddress with an address of the machine that Envoy runs on")
-	if g.Unusable.Good() {
-		g.Unusable = manifest.Because(gwv1.GatewayReasonUnsupportedAddress, message)
+func (r *specReader) rejectAddress(field, message string) {
+	r.problem("UnsupportedAddress", field, message, "use type IPAddress with an address of the machine that Envoy runs on")
+	if r.Unusable.Good() {
+		r.Unusable = manifest.Because(gwv1.GatewayReasonUnsupportedAddress, message)
 	}
 }
 
 // readParameters rejects a reference to parameters: no kind of them is known, and a
 // Gateway is not served otherwise than it asks to be.
-func (g *Gateway) readParameters(from *gwv1.GatewayInfrastructure) {
+func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	if from == nil || from.ParametersRef == nil {
 		return
 	}
 	message := fmt.Sprintf("parameters of kind %s of group %q are not supported", from.ParametersRef.Kind, from.ParametersRef.Group)
-	g.problem(string(gwv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", message, "remove it: gatefold takes no parameters; annotations of the Gateway set what there is")
-	if g.Unusable.Good() {
-		g.Unusable = manifest.Because(gwv1.GatewayReasonInvalidParameters, message)
+	r.problem(string(gwv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", message, "remove it: gatefold takes no parameters; annotations of the Gateway set what there is")
+	if r.Unusable.Good() {
+		r.Unusable = manifest.Because(gwv1.GatewayReasonInvalidParameters, message)
 	}
 }
 
@@ -200,33 +203,33 @@ func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 }
 
 // listener runs the validators over one listener.
-func (g *Gateway) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
-	l := &Listener{Owner: g.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: g.Origin, From: gwv1.NamespacesFromSame}
+func (r *specReader) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
+	l := &Listener{Owner: r.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: r.Origin, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
 	}
-	if !g.Unusable.Good() {
-		l.Taken = g.unusable()
+	if !r.Unusable.Good() {
+		l.Taken = r.unusable()
 	}
 	if from.TLS != nil && from.TLS.Mode != nil {
 		l.Passthrough = l.Protocol == gwv1.TLSProtocolType && *from.TLS.Mode == gwv1.TLSModePassthrough
 	}
 	field := l.field()
-	g.checkProtocol(field, l)
-	g.checkHostname(field, l)
-	g.checkKinds(field, l, from.AllowedRoutes)
+	r.checkProtocol(field, l)
+	r.checkHostname(field, l)
+	r.checkKinds(field, l, from.AllowedRoutes)
 	if from.AllowedRoutes != nil && from.AllowedRoutes.Namespaces != nil {
-		g.readNamespaces(field, l, from.AllowedRoutes.Namespaces)
+		r.readNamespaces(field, l, from.AllowedRoutes.Namespaces)
 	}
 	if l.endsTLS() {
-		g.readTLS(field+".tls", l, from.TLS, certificate)
+		r.readTLS(field+".tls", l, from.TLS, certificate)
 	}
 	return l
 }
 
 // checkProtocol sets the kinds of route that the listener's protocol serves
 // (Gateway API, ProtocolType).
-func (g *Gateway) checkProtocol(field string, l *Listener) {
+func (r *specReader) checkProtocol(field string, l *Listener) {
 	if l.Kinds = route.KindsOf(l.Protocol); len(l.Kinds) > 0 {
 		return
 	}
@@ -236,7 +239,7 @@ func (g *Gateway) checkProtocol(field string, l *Listener) {
 	if like := manifest.Nearest(string(l.Protocol), []string{"HTTP", "HTTPS", "TLS", "TCP", "UDP"}); like != "" {
 		hint = "did you mean " + like + "? The other listeners of the Gateway are served"
 	}
-	g.problem("UnsupportedProtocol", field+".protocol", message, hint)
+	r.problem("UnsupportedProtocol", field+".protocol", message, hint)
 }
 
 // speaksHTTP reports whether requests are served, and not connections or datagrams.
@@ -245,7 +248,7 @@ func (l *Listener) speaksHTTP() bool {
 }
 
 // checkKinds narrows the kinds to those that allowedRoutes names.
-func (g *Gateway) checkKinds(field string, l *Listener, allowed *gwv1.AllowedRoutes) {
+func (r *specReader) checkKinds(field string, l *Listener, allowed *gwv1.AllowedRoutes) {
 	if allowed == nil || len(allowed.Kinds) == 0 {
 		return
 	}
@@ -258,7 +261,7 @@ func (g *Gateway) checkKinds(field string, l *Listener, allowed *gwv1.AllowedRou
 		}
 		message := fmt.Sprintf("kind %s cannot attach to a listener of protocol %s", kindName(kind), l.Protocol)
 		l.Resolved = manifest.Because(gwv1.ListenerReasonInvalidRouteKinds, message)
-		g.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use "+kindNames(route.KindsOf(l.Protocol))+", or leave kinds out")
+		r.problem("InvalidRouteKinds", fmt.Sprintf("%s.allowedRoutes.kinds[%d]", field, i), message, "use "+kindNames(route.KindsOf(l.Protocol))+", or leave kinds out")
 	}
 	l.Kinds = kinds
 }
@@ -284,7 +287,7 @@ func sameKind(a, b gwv1.RouteGroupKind) bool {
 	return a.Kind == b.Kind && (b.Group == nil || *a.Group == *b.Group)
 }
 
-func (g *Gateway) readNamespaces(field string, l *Listener, from *gwv1.RouteNamespaces) {
+func (r *specReader) readNamespaces(field string, l *Listener, from *gwv1.RouteNamespaces) {
 	if from.From != nil {
 		l.From = *from.From
 	}
@@ -295,6 +298,6 @@ func (g *Gateway) readNamespaces(field string, l *Listener, from *gwv1.RouteName
 	if _, err := metav1.LabelSelectorAsSelector(from.Selector); err != nil {
 		message := "the selector cannot be read: " + err.Error()
 		l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
-		g.problem("InvalidValue", field+".allowedRoutes.namespaces.selector", message, "correct its matchLabels and matchExpressions")
+		r.problem("InvalidValue", field+".allowedRoutes.namespaces.selector", message, "correct its matchLabels and matchExpressions")
 	}
 }

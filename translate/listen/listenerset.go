@@ -64,7 +64,7 @@ type SetReferences struct {
 func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	from, _ := manifest.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
-	reader := &Gateway{Origin: route.OriginOf(object), bound: refs.Bound}
+	reader := &specReader{Gateway: &Gateway{Origin: route.OriginOf(object)}, bound: refs.Bound}
 	for i, entry := range from.Spec.Listeners {
 		reader.Listeners = append(reader.Listeners, reader.listener(i, &gwv1.Listener{
 			Name: entry.Name, Hostname: entry.Hostname, Port: entry.Port, Protocol: entry.Protocol, TLS: entry.TLS, AllowedRoutes: entry.AllowedRoutes,
@@ -103,14 +103,14 @@ func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelec
 }
 
 // readAllowedListeners rejects a selector that cannot be read: no set is taken then.
-func (g *Gateway) readAllowedListeners(gateway *gwv1.Gateway) {
+func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	from, by := allowedFrom(gateway)
-	g.allowsSets = from != gwv1.NamespacesFromNone
+	r.allowsSets = from != gwv1.NamespacesFromNone
 	if from != gwv1.NamespacesFromSelector {
 		return
 	}
 	if _, err := metav1.LabelSelectorAsSelector(by); err != nil {
-		g.problem("InvalidValue", "spec.allowedListeners.namespaces.selector", "the selector cannot be read: "+err.Error(),
+		r.problem("InvalidValue", "spec.allowedListeners.namespaces.selector", "the selector cannot be read: "+err.Error(),
 			"correct its matchLabels and matchExpressions")
 	}
 }

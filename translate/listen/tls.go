@@ -30,12 +30,12 @@ const (
 
 // readTLS takes the certificates that can be used: a broken one beside a sound one
 // keeps nobody from being served, and both are told apart in ResolvedRefs.
-func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
+func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.speaksHTTP() { // what else is inside, the client and the backend know
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
 	}
 	if from == nil || len(from.CertificateRefs) == 0 {
-		g.unresolved(field+".certificateRefs", l, gwv1.ListenerReasonInvalidCertificateRef,
+		r.unresolved(field+".certificateRefs", l, gwv1.ListenerReasonInvalidCertificateRef,
 			"the listener names no certificate", "name a Secret of type kubernetes.io/tls")
 		return
 	}
@@ -43,18 +43,18 @@ func (g *Gateway) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfi
 		c := certificate(ref)
 		switch {
 		case !c.Usable.Good():
-			g.unresolved(fmt.Sprintf("%s.certificateRefs[%d]", field, i), l, c.Usable.Reason, c.Usable.Message, c.Hint)
+			r.unresolved(fmt.Sprintf("%s.certificateRefs[%d]", field, i), l, c.Usable.Reason, c.Usable.Message, c.Hint)
 		case !slices.Contains(l.Certificates, c.Secret):
 			l.Certificates = append(l.Certificates, c.Secret)
 		}
 	}
 	for _, option := range slices.Sorted(maps.Keys(from.Options)) {
-		g.readOption(field, l, string(option), string(from.Options[option]))
+		r.readOption(field, l, string(option), string(from.Options[option]))
 	}
 }
 
-func (g *Gateway) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
-	g.problem(string(reason), field, message, hint)
+func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
+	r.problem(string(reason), field, message, hint)
 	if l.Resolved.Good() {
 		l.Resolved = manifest.Because(reason, message)
 	}
@@ -62,7 +62,7 @@ func (g *Gateway) unresolved(field string, l *Listener, reason gwv1.ListenerCond
 
 // readOption rejects what it does not know: an option for more safety that does
 // nothing is worse than a listener that is not there.
-func (g *Gateway) readOption(field string, l *Listener, name, value string) {
+func (r *specReader) readOption(field string, l *Listener, name, value string) {
 	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", OptionVersion, optionALPN)
 	switch strings.Replace(name, "kgateway.dev/", "gatefold.io/", 1) {
 	case OptionVersion:
@@ -79,7 +79,7 @@ func (g *Gateway) readOption(field string, l *Listener, name, value string) {
 		}
 		message, hint = fmt.Sprintf("%s is %q", name, value), "write h2,http/1.1, or one of them"
 	}
-	g.problem("UnsupportedValue", field+".options["+name+"]", message, hint)
+	r.problem("UnsupportedValue", field+".options["+name+"]", message, hint)
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
