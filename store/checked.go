@@ -87,8 +87,8 @@ func plainText(canonical []byte) bool {
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document says nothing beside one sound object that plainText
-// tells well.
+// isPlain reports whether the document is one valid object, and nothing else, of which
+// plainText can write the text.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests tells of keys with several definitions which of them serves.
+// contests returns a problem for each key with several definitions: it says which one is served.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
@@ -50,7 +50,7 @@ func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	return p
 }
 
-// keptProblems tells of each broken file what is kept of it.
+// keptProblems returns a problem for each broken file of which last valid versions are served.
 func (s *problemLists) keptProblems() []manifest.Problem {
 	var all []manifest.Problem
 	for path, keys := range s.serving.kept {

@@ -80,9 +80,9 @@ func decodeYAML(root *yaml.Node) (any, []finding) {
 	return value, d.problems
 }
 
-// readLoosely returns the value of a document's root for those who look in it for what was
-// meant: a scalar is the text that stands there, as a name that YAML reads as a number or
-// boolean, and only null is none. A value beyond a limit is nil, and the others are there.
+// readLoosely returns the value of a document's root, for guesses at what was meant. A scalar
+// is its text, also where YAML would read a number or boolean; only null is nil. A value beyond
+// a limit is nil.
 func readLoosely(root *yaml.Node) any {
 	d := decoder{active: map[*yaml.Node]bool{}, loose: true}
 	return d.value(root)

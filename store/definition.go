@@ -38,7 +38,7 @@ func (d *document) root() *yaml.Node {
 	if err != nil || root == nil {
 		return nil
 	}
-	mendLines(root, d.text)
+	correctLines(root, d.text)
 	return root
 }
 

@@ -107,7 +107,7 @@ func (d *documentReader) decode() (value any, ok bool) {
 	if root == nil {
 		return nil, false
 	}
-	mendLines(root, d.text)
+	correctLines(root, d.text)
 	d.root = root
 	value, problems := decodeYAML(root)
 	object, _ := value.(map[string]any)

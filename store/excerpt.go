@@ -10,8 +10,8 @@ import (
 // excerptWidth is how many characters of a line an excerpt shows.
 const excerptWidth = 100
 
-// maxExcerptLine is the length of a line in bytes from which nothing of it is shown: to count
-// its characters takes time, and nobody reads it.
+// maxExcerptLine is the length in bytes from which a line is not shown: counting its
+// characters takes time, and no user reads such a line.
 const maxExcerptLine = 16 * 1024
 
 // excerpt returns the excerptLine of a place in a text.

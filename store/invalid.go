@@ -70,7 +70,7 @@ func (i *Invalid) Message() string {
 	return i.Mistakes[0].String()
 }
 
-// The most that is told of one object, as the Gateway API bounds the lists themselves.
+// What an Invalid lists of one object is bounded as the Gateway API bounds the lists.
 const (
 	maxInvalidRefs      = 32
 	maxInvalidListeners = 64
@@ -78,8 +78,8 @@ const (
 	maxMistakeLength    = 1024 // characters of field and message each
 )
 
-// newInvalid reads what can be told of an object with findings; nil where there is
-// nothing to tell of: the object has no name, or nothing that a status could hang on.
+// newInvalid returns what a status can say about an object with findings; nil for an object
+// without a name, or of a kind without a status.
 func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
@@ -241,7 +241,7 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 	return out
 }
 
-// firstText returns the text of a field; written tells that the field is there, readable or not.
+// firstText returns the text of a field; written is true if the field is there, readable or not.
 func firstText(fields map[string]any, name string) (text string, written bool) {
 	for _, value := range valuesOf(fields, name) {
 		written = true

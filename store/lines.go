@@ -11,8 +11,8 @@ import (
 // (U+0085) and the separators U+2028 and U+2029. The parser's lines are made
 // ours here, which end at LF alone.
 
-// mendLines sets the lines and columns of a document's nodes.
-func mendLines(root *yaml.Node, text []byte) {
+// correctLines sets the lines and columns of a document's nodes.
+func correctLines(root *yaml.Node, text []byte) {
 	if !hasOddBreak(text) {
 		return
 	}
@@ -26,7 +26,7 @@ func mendLines(root *yaml.Node, text []byte) {
 			here = place{here.line + 1, 1, 1}
 		}
 	}
-	mendNode(root, append(starts, here))
+	correctNode(root, append(starts, here))
 }
 
 func hasOddBreak(text []byte) bool {
@@ -52,12 +52,12 @@ func yamlLine(text []byte) int {
 	return len(text)
 }
 
-// mendNode mends a node and those in it. An empty value may lie behind the last
+// correctNode corrects a node and those in it. An empty value may lie behind the last
 // line.
-func mendNode(n *yaml.Node, starts []place) {
+func correctNode(n *yaml.Node, starts []place) {
 	start := starts[min(n.Line, len(starts))-1]
 	n.Line, n.Column = start.line, start.column+n.Column-1
 	for _, inner := range n.Content {
-		mendNode(inner, starts)
+		correctNode(inner, starts)
 	}
 }

@@ -136,7 +136,7 @@ func TestLinesEndAtLineFeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mendLines(root, []byte(text))
+	correctLines(root, []byte(text))
 	for field, want := range map[string]place{
 		"a": {1, 4, 1}, "b": {1, 9, 1}, "c": {2, 4, 1}, "d": {2, 9, 1}, "e": {2, 14, 1}, "g": {4, 4, 1},
 	} {

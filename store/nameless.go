@@ -23,7 +23,7 @@ func (r *rejectedObject) nameAfter(path string) {
 // isNameless reports whether a key is one that no object can have, by harmlessName.
 func isNameless(key manifest.Key) bool { return strings.HasPrefix(key.Name, unnamed) }
 
-// harmlessName returns a name as it may stand in a key; nameless tells that no object can
+// harmlessName returns a name as it may stand in a key; nameless is true if no object can
 // have it. Nothing that is made of it leads to another file.
 func harmlessName(name string) (harmless string, nameless bool) {
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {

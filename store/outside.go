@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// sharedPorts tells of Namespaces with a port that belongs to another.
+// sharedPorts returns a problem for each Namespace with a port that belongs to another.
 func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 	for namespace, other := range s.serving.fence.policy.Overlaps() {
 		key := manifest.Key{Kind: kindNamespace, Name: namespace}
@@ -31,7 +31,7 @@ func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 // maxOutside bounds what is listed of one file's objects outside the fence.
 const maxOutside = 50
 
-// outsideProblems tells of the definitions that the path policies reject.
+// outsideProblems returns the problems of definitions that the path policies reject.
 func (s *problemLists) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.serving.fence.outside {

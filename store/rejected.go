@@ -35,14 +35,14 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns what is told of a key under which nothing serves: of several
-// definitions, the first path's first; nil for none that the fence lets speak.
+// reported returns the rejected definition to report for a key that nothing is served for: the
+// first of the first path. It is nil if the path policies allow none of the definitions.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns what is told of a key under which nothing serves, nil for nothing. A
-// policy closes what any of its definitions is for.
+// invalidOf returns the Invalid of a key that nothing is served for, nil for none. A policy
+// closes the targets of all its definitions.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -72,8 +72,8 @@ func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) b
 	return first
 }
 
-// settleInvalid adds to the Change what it changed of what is told of a key beside
-// what serves. The key has been settled.
+// settleInvalid adds the Invalid of a key to the Change if it changed. The object that is
+// served for the key is known by then.
 func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 	if len(s.rejected)+len(s.invalid) == 0 { // as it mostly is
 		return
@@ -113,9 +113,9 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejection without the targets that a policy is for of
-// which the last valid version is kept, where nobody can tell that it is not the same one: both
-// are of one file and namespace, and this one has no name that an object can have.
+// uncovered returns the Invalid of a rejected definition, without the targets of policies whose
+// last valid version is still served and that may be the same policy: a definition without a
+// usable name may be any policy of its file and namespace.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

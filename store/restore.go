@@ -196,8 +196,8 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects returns Restored once: Envoys that run would lose a listener with its
-// Secret, which they have as long as they are told nothing.
+// restoredObjects returns Restored once: an update without a Secret would take the Secret's
+// listener from Envoys that run.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
@@ -235,8 +235,8 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	}
 }
 
-// completeRestored makes the first Change that is taken tell of all that serves, and
-// of what was restored and serves no more.
+// completeRestored makes the first Change contain everything that is served, and the removals
+// of restored objects that no longer are.
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.saves.absent {
 		s.saves.changed(key)

@@ -223,7 +223,7 @@ func (s *serving) servedIn(namespace string) (objects []*manifest.Object) {
 	return objects
 }
 
-// placeOfInvalid returns the place of an object that is told of as Invalid, zero for
+// placeOfInvalid returns the place of an object that is reported as Invalid, zero for
 // others.
 func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {

@@ -64,8 +64,8 @@ func (s *sharer) share(v reflect.Value) {
 	}
 }
 
-// object has an object that nobody knows yet share its words, and returns it. A nil sharer
-// shares nothing.
+// object replaces the strings of a new object by equal ones that are in memory already, and
+// returns it. A nil sharer shares nothing.
 func (s *sharer) object(o *manifest.Object) *manifest.Object {
 	if s == nil {
 		return o

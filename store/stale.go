@@ -26,8 +26,8 @@ type Stale struct {
 	Message string
 }
 
-// maxSelected is how many objects that a stale policy selects are told of: policies and the
-// objects that they select multiply.
+// maxSelected bounds the objects that are listed for a stale policy that selects by labels:
+// policies and the objects that they select multiply.
 const maxSelected = 64
 
 // Equal reports whether both have the same content.

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Most edits change no problem. For them to cost nothing where thousands stand, a list
-// of problems lives until something that it speaks of changes.
+// Most edits change no problem. A list of problems is kept until something that it depends
+// on changes, so that an edit does not cost the number of all problems.
 
 // SameProblems reports whether two lists are the same slice in memory. false does not mean that
 // they differ.
@@ -16,12 +16,12 @@ func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// fresh says which lists still hold, and of which keys they speak.
+// fresh says which lists are still valid, and which keys they depend on.
 type fresh struct {
-	sure    bool                      // that standing.problems would make the same list
-	targets map[manifest.Key]struct{} // that problems of invalid policies name
-	placed  bool                      // that standing.locate would make the same list
-	objects map[manifest.Key]struct{} // whose places are in that one
+	sure    bool                      // problemLists.problems would make the same list
+	targets map[manifest.Key]struct{} // targets that problems of invalid policies name
+	placed  bool                      // problemLists.locate would make the same list
+	objects map[manifest.Key]struct{} // objects whose places are in that list
 }
 
 // problemLists makes the lists of problems and of stale objects, and has those that it gave last.
@@ -44,8 +44,7 @@ func newProblemLists(prefix string, of *serving) *problemLists {
 	return &problemLists{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
-// problems returns all that stands, sorted. It is the list of before where nothing in it
-// changed.
+// problems returns all problems, sorted. It is the same list as before if none changed.
 func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
@@ -70,8 +69,8 @@ func (s *problemLists) problems() []manifest.Problem {
 	return s.own
 }
 
-// problemsFrozen returns the problems that stand while a Tree is held: those of
-// the Tree where it was its documents that are at fault, else those before.
+// problemsFrozen returns the problems while the folder is frozen: those of the Tree that is not
+// applied if its documents are the reason, else those of before.
 func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})

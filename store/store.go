@@ -4,9 +4,9 @@
 //
 // A Store has parts, each of which reads those before it: the fence decides by path policies
 // which definitions may serve; sources has the files as they were last read; serving decides
-// which object is served under each key; standing makes the lists of problems and of stale
-// objects. A Tree is first read aside; only when it is not held do its files take the place of
-// the ones before.
+// which object is served under each key; problemLists makes the lists of problems and of stale
+// objects. The files of a Tree replace the ones before only when all of it is read and the
+// folder is not frozen.
 package store
 
 import (

@@ -112,8 +112,8 @@ type mistake struct {
 	before string // the part of the line before at
 }
 
-// nameSyntax says what the parser said. It costs nothing, and is for the many
-// mistakes that nobody will read.
+// nameSyntax returns the parser's message without an explanation. It costs nothing; it is for
+// mistakes beyond those that are shown.
 func nameSyntax(err error) finding {
 	reason := reasonOf(err)
 	if strings.HasPrefix(reason, "unknown anchor") {

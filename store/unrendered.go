@@ -27,8 +27,8 @@ func unrenderedBy(file string) watcher.SkipReason {
 	return ""
 }
 
-// unrendered finds the folders of Kustomize and Helm. Their files are skipped: what they
-// gave before stays, and what is there at the start is not loaded. It is told once, at the
+// unrendered finds the folders of Kustomize and Helm. Their files are skipped: objects that were
+// read from them before are still served, and at a start none is read. There is one problem, at the
 // file that makes the folder one of them.
 type unrendered struct {
 	last    watcher.Files

@@ -8,7 +8,7 @@ import (
 )
 
 // settleSafely decides which object serves under a key. A panic costs that object: what was
-// served stays, a policy without such a version closes its targets, and a problem tells.
+// served stays, a policy without such a version closes its targets, and there is a problem.
 func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
@@ -53,7 +53,7 @@ func (s *serving) unsettle(key manifest.Key, before served, serving bool, places
 	s.unsettled[key] = struct{}{}
 }
 
-// closeUnsettled tells of an object that is not served as of an invalid one.
+// closeUnsettled reports an object that a mistake keeps from being served as an Invalid.
 func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
 	if invalid := Withhold(o, why); invalid != nil {
 		s.invalid[o.Key] = invalid

@@ -28,8 +28,8 @@ type childEntry struct {
 	Index  int // in parentRefs, -1 for a parent that no parentRef names
 	Parent manifest.Key
 	Named  bool // by a rule of the parent
-	// Accepted rejects the route, in the words of all who did. Without a reason its
-	// message tells of chains above the parent that lead elsewhere.
+	// Accepted has the reason and messages of all parents that rejected the route. Without a
+	// reason, its message names the chains above the parent that lead elsewhere.
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Dropped is what does not serve of a route that does.
@@ -147,7 +147,7 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem tells of a rejection at the field to mend.
+// problem returns the problem of a rejection, at the field to fix.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {

@@ -10,8 +10,8 @@
 // its rules and folds as fields. Its constructor has one parameter beside the engine: the
 // door, a struct named ...In with what the part may read: inputs, single rules and
 // folds of other parts and, embedded, other parts of which it reads several. So the compiler
-// holds who may read what, and the order of the constructors in network.go is one in which
-// each part reads those before it.
+// checks which part may read what, and in network.go each part is constructed after those that it
+// reads.
 //
 // The files lie in floors, and none names what is above it: keys and inputs (keys.go,
 // nodekeys.go, inputs.go); values, with the pure functions that make and compare them (entry.go,

@@ -97,7 +97,7 @@ func matchField(rule *ir.Rule) string {
 	return fmt.Sprintf("%s.matches[%d]", ruleField(rule), rule.Position[len(rule.Position)-1])
 }
 
-// policyParts tell which field of which policy is in force.
+// policyParts returns a Part for each field of a policy that is in force.
 func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	var parts []ir.Part
 	for _, origin := range origins {
@@ -108,7 +108,7 @@ func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	return parts
 }
 
-// extensionParts tell which extensions the fields in force name.
+// extensionParts returns a Part for each extension that a field in force names.
 func extensionParts(extras *ir.Extras) []ir.Part {
 	if extras == nil {
 		return nil

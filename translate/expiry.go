@@ -49,7 +49,7 @@ func (e *Expiry) turns(at time.Time) {
 	}
 }
 
-// oneList tells, without looking at what is in them, that two lists are one and the same in memory.
+// oneList reports whether two lists are the same slice in memory.
 func oneList[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -19,18 +19,18 @@ type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []*backend.Key
-	// Uses tells what became of policies at the rules of a child.
+	// Uses says which policies are in force at the rules of a child.
 	Uses []policy.Use
-	// Unresolved says what the route's own rules hand requests to in vain.
+	// Unresolved is the verdict about references of the route's own rules that lead nowhere.
 	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Beside tells of routes that are rejected under rules that others stand under.
+	// Beside are messages about routes that a rule rejects while it accepts others.
 	Beside   []string
 	Problems []manifest.Problem
 	placed   placed
 }
 
-// resolved reports whether the node's own rules hand requests to somebody; its
-// message tells who is left out of those that do.
+// resolved returns whether the references of the node's own rules lead to backends or routes; the
+// message of a good verdict names the routes that are rejected beside others.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
@@ -49,7 +49,7 @@ type search struct {
 	// missing is a route that it refers to by name and that does not exist.
 	missing, missingHint string
 	missingRef           int
-	// nobody says in words what it looks for.
+	// nobody is the message for a rule that finds no route: what it looks for.
 	nobody, nobodyHint string
 }
 
@@ -71,8 +71,8 @@ func (s search) rejections() string {
 	return text
 }
 
-// complain says that requests are handed to nobody, or in a cycle, or that some
-// routes do not take them.
+// complain adds what is wrong with a delegating rule: it finds no route, leads to a cycle, or
+// some routes do not accept it.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
@@ -103,9 +103,9 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside notes routes that are rejected where others stand: the parent's status
-// tells of all, and there is a warning of those that its rule names and that do
-// not want it.
+// beside notes routes that a rule rejects while it accepts others. The parent's status names
+// all of them, and there is a warning for those that the rule names and that do not accept the
+// parent.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return

@@ -26,7 +26,7 @@ type inputs struct {
 	grantIndex *memo.Index[string, manifest.Key]
 	// clientIndex lists Gateways that name a certificate for backends.
 	clientIndex *memo.Index[manifest.Key, manifest.Key]
-	// invalid are objects of all kinds that the store tells of and that do not serve.
+	// invalid are the invalid objects of all kinds that the store reports.
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 
 	quarantine *quarantineInputs

@@ -193,7 +193,7 @@ func (n *network) addBackends(e *memo.Engine) {
 	})
 }
 
-// addStatuses declares what users are told of their objects.
+// addStatuses declares the rules of statuses.
 func (n *network) addStatuses(e *memo.Engine) {
 	in := n.in
 	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{tlsPolicyRules: n.tlsPolicies, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies})

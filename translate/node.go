@@ -27,7 +27,7 @@ type flatOut struct {
 	// Hosts are those of the root that the node serves.
 	Hosts   ir.Hosts
 	Entries []*entry
-	// Uses tells what became of the policies at the rules.
+	// Uses says which policies are in force at the rules.
 	Uses []policy.Use
 	// Policies are those of each rule, by its name.
 	Policies map[string]*policy.Resolved
@@ -98,7 +98,7 @@ func (out *flatOut) rejection() route.BindingRejection {
 
 const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
 
-// unresolved says which backends its own rules name in vain.
+// unresolved is the verdict about references of its own rules to backends that do not exist.
 func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
@@ -134,7 +134,7 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
-	// Closed tells whether children of a namespace are over the budget; "" stands for those
+	// Closed says whether children of a namespace are over the budget; "" stands for those
 	// that it does not have.
 	Closed map[string]bool
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// maxOnePath is how many rules of one path a host may have before somebody is told:
+// maxOnePath is how many rules of one path a host may have without a warning:
 // Envoy tries them one by one (docs/design/promises.md).
 const maxOnePath = 100
 

@@ -119,7 +119,7 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll marks entries; words tell of one that Envoys rejected.
+// markAll marks entries; words are Envoy's about one that is rejected, "" for none.
 func (r rejections) markAll(entries []*entry) (marked []*entry, words string) {
 	if len(r) == 0 {
 		return entries, ""

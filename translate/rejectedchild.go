@@ -85,9 +85,9 @@ func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// reasonUnder returns the reason why the candidate does not stand under a Point. Who asked
-// for no rule in particular, and was admitted by none, is of interest to each
-// that admits some.
+// reasonUnder returns why the candidate is not accepted under a Point; ok is false if it does
+// not concern the Point. A candidate whose parentRef names no rule, and that none admits, is
+// reported at each rule with allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

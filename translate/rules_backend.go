@@ -172,8 +172,8 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift takes the endpoints out of a cluster that must not be used, and tells of
-// each where it is written.
+// sift removes the endpoints that must not be used from a cluster, and returns a problem for
+// each, at its field.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.Sift(cluster)
@@ -195,7 +195,7 @@ func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem
 	return problems
 }
 
-// maxRefusedEndpoints bounds what is told of one cluster.
+// maxRejectedEndpoints bounds the problems of one cluster.
 const maxRejectedEndpoints = 20
 
 // streamUses names the backends that a route makes each of its Gateways need.

@@ -135,8 +135,8 @@ func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.
 	return r.backendConfig.Get(c, target)
 }
 
-// runBackendTargets tells of each target whether it is there, and what of the policy
-// is in force for it.
+// runBackendTargets returns for each target whether it exists, and what of the policy is in
+// force for it.
 func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -169,7 +169,7 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 	return out
 }
 
-// backendTarget tells of one target of a policy, which field leads to.
+// backendTarget returns the result for one target of a policy, at a field of its spec.
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !r.in.backendExists(c, at) {

@@ -38,7 +38,7 @@ type tlsTarget struct {
 	Target  manifest.Key
 	Section string
 	// Bad says why the policy is not in force there: the target is Lost, or another
-	// policy has it. Problem tells the same, nil when nothing is wrong.
+	// policy has it. Problem is the same as a problem, nil when nothing is wrong.
 	Bad     policyVerdict
 	Lost    bool
 	Problem *manifest.Problem
@@ -95,7 +95,7 @@ type tlsStatusIn struct {
 	tlsPolicies *objects
 }
 
-// tlsStatusRules say who uses what BackendTLSPolicies target.
+// tlsStatusRules make the statuses of BackendTLSPolicies: which Gateways use their targets.
 type tlsStatusRules struct {
 	in              tlsStatusIn
 	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
@@ -239,7 +239,7 @@ func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *b
 	return r.backendTLS.Get(c, target).Of(port)
 }
 
-// runTLSTargets tells of each target whether it is there, and who has it.
+// runTLSTargets returns for each target whether it exists, and which policy has it.
 func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)

@@ -59,7 +59,7 @@ func (r *namespaceRules) namespaceLabels(c *memo.Ctx, name string) map[string]st
 func compareBounds(a, b listen.Bound) int { return manifest.CompareKeys(a.Namespace, b.Namespace) }
 
 // runBound returns the bound of a namespace. One whose Namespace is invalid, and no version
-// of it is valid, serves no host: nobody knows what it may serve.
+// of it is valid, serves no host: what it may serve is not known.
 func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	out := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
 	object, ok := r.in.namespaces.Get(c, out.Namespace)
@@ -114,7 +114,7 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds rejects a child of which the bound of its namespace leaves no host.
+// outOfBounds rejects a child that may serve none of the hosts, by the bound of its namespace.
 func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.BindingRejection {
 	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if own.None() {

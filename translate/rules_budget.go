@@ -48,7 +48,7 @@ type demandOut struct {
 	Levels []int // the rules that each level can come to, from the root's on
 }
 
-// owner returns who answers for what the branch comes to: the namespace of the root or, as
+// owner returns the namespaces that cause the size of the branch: that of the root or, because
 // a root may be shared, those of the root and of its children.
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
@@ -81,8 +81,8 @@ func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b
 type budgetOut struct {
 	// Depth is the number of levels below the root that are made.
 	Depth int
-	// Rules counts those of the first level that is not made, with all that are made
-	// on the host; 0 when all levels are made.
+	// Rules is the number of rules that the host would have with the first level that is left
+	// out; 0 if no level is left out.
 	Rules, Limit int
 	// Few is true if Limit is that of a folder of as few routes, and less than
 	// Options.MaxRoutes.

@@ -70,8 +70,8 @@ func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Referen
 	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }
 
-// runCertificate judges the reference first: who may not see a Secret is not told
-// whether it exists.
+// runCertificate checks the reference first: without a ReferenceGrant, the problem does not say
+// whether the Secret exists.
 func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
 		return listen.Certificate{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
@@ -96,8 +96,8 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 	return listen.Certificate{Secret: ref.To}
 }
 
-// runAuthority judges the reference first: who may not see an object is not told
-// whether it exists.
+// runAuthority checks the reference first: without a ReferenceGrant, the problem does not say
+// whether the object exists.
 func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
 		return listen.Authority{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}

@@ -74,11 +74,10 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems tells the owner of a route what is rejected of it by the routes
-// above: what its own parentRefs asked for, all of it when it names no parent
-// and none takes it, and matches that stand nowhere. That a parent which looks
-// for all of a namespace or label leaves it alone while another takes it is
-// nothing to mend.
+// childProblems returns the problems of a route that routes above it reject: parentRefs that
+// are not accepted, a route without parentRefs that no parent accepts, and matches that
+// fit no parent. It is no problem if a parent that selects a whole namespace or label does
+// not accept the route while another does.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -104,8 +103,8 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn reports whether the rules of a root that hand requests to other routes
-// find any; the message of a good verdict tells whom they do not hand to.
+// handedOn returns whether each delegating rule of a root finds a route; the message of a good
+// verdict names the routes that are rejected beside others.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {

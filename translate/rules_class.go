@@ -57,7 +57,7 @@ func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
 	return classOut{Ours: controller == status.ControllerName, Controller: string(controller)}
 }
 
-// classProblems says why a Gateway is nobody's.
+// classProblems returns the problem of a Gateway whose GatewayClass no controller serves.
 func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {

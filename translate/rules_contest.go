@@ -114,7 +114,7 @@ func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, 
 	}
 }
 
-// winProblems tells the owner of a route whom it keeps out.
+// winProblems returns the problems of a route that takes hosts from later routes.
 func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	var out []manifest.Problem
 	for w := range won.All() {

@@ -100,8 +100,8 @@ func (of *certified) consequence() string {
 	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
 }
 
-// uncovered warns of hostnames of a route that no certificate of its listener is for.
-// Where the listener has the same hostname, it is told.
+// uncovered warns of hostnames of a route that no certificate of its listener is for. If
+// the listener has the same hostname, the warning is the listener's.
 func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// A reference that leads nowhere is told what may have been meant: an object of the name in
-// another namespace, or one of a similar name in its own. Both are looked for where a
-// reference fails, and nowhere else.
+// The problem of a reference that leads nowhere has suggestions: an object of the name in
+// another namespace, or one of a similar name in its own. They are searched for only where a
+// reference fails.
 
 // inAnyNamespace asks for the objects of a kind and name, wherever they are.
 func inAnyNamespace(key manifest.Key) manifest.Key {

@@ -20,7 +20,7 @@ import (
 // extensionOut is one GatewayExtension.
 type extensionOut struct {
 	// Extension is nil when there is none that can be used; Unusable says why, and
-	// Hint what to do. Invalid tells that the schema says so.
+	// Hint what to do. Invalid is true if the schema says so.
 	Extension        *ir.Extension
 	Missing, Invalid bool
 	Unusable, Hint   string

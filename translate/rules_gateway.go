@@ -26,7 +26,7 @@ type gatewayIn struct {
 	invalid      *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// gatewayRules read Gateways and ListenerSets, and settle who has what of the ports.
+// gatewayRules read Gateways and ListenerSets, and decide which Gateway has which port.
 type gatewayRules struct {
 	in          gatewayIn
 	listenerSet *memo.Rule[manifest.Key, *listen.Set]
@@ -175,8 +175,8 @@ func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]stri
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
-// speaksOfInvalid reports whether an object is gatefold's to speak of, as far as that is
-// a matter of the object as a whole. It is where nobody else can tell that it is theirs.
+// speaksOfInvalid reports whether an invalid object gets a status from gatefold, as far as the
+// object as a whole decides that. It does if no other controller can know that it is its own.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
 	case "GatewayClass":

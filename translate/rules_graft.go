@@ -178,7 +178,8 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 	return out
 }
 
-// nobody says what a Point looks for in vain, and what may have been meant.
+// nobody returns the message for a Point that finds no route, and a hint at what may have been
+// meant.
 func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
 	if point.Allowed != nil {
 		return "no route that the rule allows has named it in its parentRefs",

@@ -38,7 +38,7 @@ type policyOut struct {
 	// Attached has no standing yet; nil when there is no such policy.
 	Attached *policy.Attached
 	// Unusable says why the policy closes the rules that it is for; "" when it can be
-	// used. Field is where that is written. Invalid tells that the schema says so.
+	// used. Field is where that is written. Invalid is true if the schema says so.
 	Unusable, Field string
 	Invalid         bool
 	// Counted is true if what the policy adds to virtual hosts has a limit: it does not come from
@@ -54,7 +54,7 @@ type levelOut struct {
 	// is named and missing, or unusable.
 	Closed   *closing
 	Problems []manifest.Problem
-	// Burden is what the level adds to each match of the rule, where no other level has a say.
+	// Burden is what the level adds to each match of the rule if no other level has a policy.
 	Burden route.Burden
 }
 

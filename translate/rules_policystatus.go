@@ -186,7 +186,8 @@ func lostRule(object *manifest.Object, section string) *manifest.Problem {
 		meant(section, names)+"name the rule: rules[].name")
 }
 
-// lostGateway speaks of Gateways that are ours or nobody's.
+// lostGateway returns the problem of a target that does not exist, for Gateways that are
+// gatefold's or no controller's.
 func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.gateways.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
@@ -198,7 +199,7 @@ func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section st
 	return lostListener(at, section, g.Listeners)
 }
 
-// lostSet speaks of ListenerSets that are ours or nobody's.
+// lostSet is lostGateway for ListenerSets.
 func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.listenerSets.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
@@ -231,9 +232,9 @@ type hostTarget struct {
 	Fates fates
 }
 
-// hostTargets tells what became of a policy at the Gateways, ListenerSets and listeners that
-// it is for: which of its fields the policies of the others leave to it. What single
-// routes set for themselves does not count.
+// hostTargets returns the state of a policy at each Gateway, ListenerSet and listener that it
+// targets: which of its fields other policies leave in force. What single routes set for
+// themselves does not count.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {
@@ -298,8 +299,8 @@ func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 
 // runPolicyStatus returns an entry for each Gateway that serves by the policy, for
-// each Gateway and listener that it targets, and for each target that is lost; nil
-// when nobody speaks of the policy.
+// each Gateway and listener that it targets, and for each target that does not exist; nil
+// without any.
 func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.trafficPolicies.Get(c, key)
 	if !ok {

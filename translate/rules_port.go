@@ -142,7 +142,7 @@ func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKe
 	}
 }
 
-// lossProblems tells the owners of the routes.
+// lossProblems returns the problems of routes that lost a stream to older ones.
 func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
 	var out []manifest.Problem
 	for l := range lost.All() {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// outcome is what a route of any kind has come to, as its status tells.
+// outcome is the result for a route of any kind, from which its status is made.
 type outcome struct {
 	Attach *attachOut
 	// Whole is true if no rule of the route works as it is written; Unsupported says
@@ -141,9 +141,8 @@ func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo
 	}
 }
 
-// streamOutcome is what status tells of a route of streams. One that has lost what it
-// asks for to older ones is accepted all the same, and says so (Gateway API,
-// conflicts).
+// streamOutcome returns the outcome of a TCPRoute, TLSRoute or UDPRoute. A route that lost its
+// stream to an older one is accepted, with a message (Gateway API, conflicts).
 func (r *routeStatusRules) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
 	s := r.in.stream.Get(c, key)
 	out := outcome{Attach: s.Attach, Resolved: manifest.Verdict[gwv1.RouteConditionReason](s.Unresolved)}

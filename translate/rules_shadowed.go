@@ -37,8 +37,8 @@ type shadowKey struct {
 	Rule, Other string
 }
 
-// compare tells of two shadows whether they are the same pair of matches, in tables or
-// below parents that differ.
+// compare returns 0 for two shadows that are the same pair of matches, in different tables or
+// below different parents.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
@@ -53,8 +53,8 @@ type shadowIn struct {
 	host *memo.Rule[tableKey, *hostOut]
 }
 
-// shadowRules gather by route what never serves, over all tables. Where two namespaces are
-// concerned, both are told.
+// shadowRules gather the matches that never serve by route, over all tables. If two namespaces
+// are concerned, both routes have a problem.
 type shadowRules struct {
 	in       shadowIn
 	twins    *memo.Rule[tableKey, []twin]
@@ -85,9 +85,9 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns what the owners of the two matches are told. The owner of the first is
-// told where it is of another namespace. Where the ways to the two part at routes of other
-// two namespaces, these are told as well.
+// shadows returns the problems of the routes of the two matches. The first route has one if it
+// is of another namespace. If the chains to the two part at routes of two other namespaces,
+// these routes have one as well.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {

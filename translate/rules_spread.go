@@ -84,7 +84,7 @@ func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
 	memo.From(total, carried, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
 		yield(memo.Place[struct{}, shareKey]{ID: s.Key}, s)
 	}, identical)
-	// Most folders never come near the bound: then no rule is told of their totals.
+	// Most folders never come near the bound: then no rule reads their totals.
 	r.loud = memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
 		return members[len(members)-1].New
 	}, sameTotal)

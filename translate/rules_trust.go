@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Certificates of authorities (CAs), by which Envoy knows backends and clients. As
-// with Secrets, whether an object can be used and what is in it are two rules: those
-// who refer to it read the first, which new certificates do not change.
+// CA certificates, by which Envoy verifies backends and clients. As with Secrets, whether an
+// object can be used and what is in it are two rules: objects that refer to it read the
+// first, which new certificates do not change.
 
 // trustUse is a Gateway and a trust that its Envoy is given, by its name on the wire
 // (listen.TrustName).
@@ -84,8 +84,8 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 	return r
 }
 
-// runTrust joins the bundles of the objects that a name stands for. It gives nil when
-// none is left: nobody names it then for longer than one flush.
+// runTrust joins the bundles of the objects that a name stands for. It returns nil if none is
+// left; by the end of the flush no object refers to the name.
 func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
 		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}

@@ -62,7 +62,7 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 
 // twinsAmong leaves out of entries with one sum what is not the same as the first, and
 // the guards of others among them that serve all hosts. What answers for a whole host behind all
-// of its rules is nobody's rival.
+// of its rules is no rival.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// identity tells one file or directory from any other that exists now.
+// identity distinguishes a file or directory from all others that exist now.
 type identity struct{ dev, ino uint64 }
 
 // signature changes whenever the content of a file may have changed. The
@@ -26,7 +26,7 @@ type signature struct {
 // node is a directory as it was last listed.
 type node struct {
 	id identity
-	// chain is visit.links, and again tells that another path leads here, which is
+	// chain is visit.links, and again is true if another path leads here, which is
 	// counted as Limits.Links says.
 	chain   []string
 	again   bool
@@ -77,9 +77,8 @@ func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
-// entry judges one name, of which look tells what the system knows; ok is false
-// for what is none of our business, and then e tells no more than whether it is
-// a link.
+// entry classifies one name of a directory; look returns what the system has of it. ok is
+// false if the watcher ignores the name; e then only says whether it is a link.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
@@ -157,8 +156,8 @@ func kindName(kind fs.FileMode) string {
 	return "a device"
 }
 
-// reason is the error without its operation and path, which are told beside it. Where a
-// limit of the system is at fault, it names the limit.
+// reason returns the error without its operation and path, which are reported beside it. If a
+// limit of the system is the cause, it names the limit.
 func reason(err error) error {
 	var limit syscall.Rlimit
 	switch {

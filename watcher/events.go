@@ -16,7 +16,7 @@ import (
 // is looked at.
 const maxNames = 10_000
 
-// errSilent tells that the system takes a watch and gives no event.
+// errSilent means that the system accepts a watch and sends no event.
 var errSilent = errors.New("the system gives no events for this file system")
 
 // events turns the system's events into hints. They may be missing, late,
@@ -231,11 +231,11 @@ func (e *events) end() {
 	}
 	maps.DeleteFunc(e.mounts, func(_ uint64, m mount) bool { return !m.entered })
 	e.entered, e.live = map[string]bool{}, nil
-	e.tell()
+	e.updateFigures()
 }
 
-// tell brings the figures up to date.
-func (e *events) tell() {
+// updateFigures brings the figures up to date.
+func (e *events) updateFigures() {
 	e.stats.Announced.Store(!e.blind())
 	e.stats.Directories.Store(int64(len(e.watched)))
 }
@@ -264,7 +264,7 @@ func (e *events) enter(dir string, id identity) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		e.limited(err)
 	}
-	e.tell()
+	e.updateFigures()
 }
 
 // silent reports whether the file system of dir may change without events. Each

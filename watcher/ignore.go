@@ -116,7 +116,7 @@ func (r ignoreRules) match(name string) bool {
 	return false
 }
 
-// matchSegments matches a path part by part. reach[j] tells whether the pattern so far
+// matchSegments matches a path part by part. reach[j] says whether the pattern so far
 // matches the first j parts, so that many "**" cost no more than their number. A "**" at
 // the end takes at least one part, as in git.
 func matchSegments(segments, parts []string) bool {

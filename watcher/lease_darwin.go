@@ -2,5 +2,5 @@ package watcher
 
 import "os"
 
-// openForWriting tells nothing: the system does not say who has a file open.
+// openForWriting returns false: macOS does not report which files are open for writing.
 func openForWriting(*os.File) bool { return false }

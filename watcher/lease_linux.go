@@ -6,12 +6,11 @@ import (
 )
 
 // openForWriting reports whether a process has the file f open for writing, as far as the
-// system says so: to the file's owner, and to who has CAP_LEASE.
+// system reports it: to the file's owner, and to processes with CAP_LEASE.
 //
-// The kernel gives a read lease only where nobody has the file open for writing
-// (fcntl(2), F_SETLEASE). The lease is given back at once: who opens the file for writing
-// in between waits for that. The SIGIO that tells of it is one that the runtime of Go
-// ignores.
+// The kernel grants a read lease only if no process has the file open for writing
+// (fcntl(2), F_SETLEASE). The lease is released at once: a process that opens the file for
+// writing in between waits for that. Go's runtime ignores the SIGIO that announces it.
 func openForWriting(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -5,13 +5,13 @@ import "context"
 // mailbox holds the newest Tree that was not handed out yet.
 type mailbox chan parcel
 
-// parcel is a Tree and who waits for it.
+// parcel is a Tree, and the reloads that wait for it.
 type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
 }
 
-// put never blocks: a Tree that nobody took yet gives way.
+// put never blocks: it replaces a Tree that was not taken yet.
 func (m mailbox) put(p parcel) {
 	select {
 	case older := <-m:

@@ -43,7 +43,7 @@ type loading struct {
 	keep bool
 	// hold names the files that are taken as they were; nil is none.
 	hold func(path string) bool
-	// waits tells whether a file that a program has open for writing may wait for its
+	// waits says whether a file that a program has open for writing may wait for its
 	// end; nil is none.
 	waits func(path string) bool
 }

@@ -19,7 +19,7 @@ const maxHops = 40
 type place struct {
 	// path is the real path, free of links.
 	path string
-	// id tells this directory from another one of the same path.
+	// id distinguishes this directory from another one of the same path.
 	id identity
 	// revision is the last element of path when the root is a link.
 	revision string

@@ -84,8 +84,7 @@ type reader struct {
 	// linkSkips are problems of links beside those of entries.
 	linkSkips []Skip
 	last      madeOf
-	// reads counts the files that were opened, stats the names of which the
-	// system was asked.
+	// reads counts the files that were opened, and stats the names that were looked up.
 	reads, stats int
 }
 

@@ -16,18 +16,18 @@ type scan struct {
 	ignore ignoreRules
 	root   *os.Root
 	kept   map[string]*loaded
-	// enter is told each directory that is listed as new or in a deep scan,
-	// before it is listed: what changes later makes an event.
+	// enter is called with each directory that is new or part of a deep scan, before it is
+	// listed: later changes cause an event.
 	enter func(dir string, id identity)
 	// deep lists known directories too.
 	deep bool
-	// ways has every directory that enter was told.
+	// ways has every directory that enter was called with.
 	ways map[identity]*ways
 
 	changes []change
 	// unread is true if a directory could not be walked, or can be again.
 	unread bool
-	// stats counts the names of which the system was asked.
+	// stats counts the names that were looked up.
 	stats int
 	// stale is true if something vanished while it was looked at.
 	stale bool
@@ -49,7 +49,7 @@ type tally struct{ dirs, names int }
 // ways are the paths that lead to one directory.
 type ways struct {
 	paths []string
-	// plain is the path without a link; hasPlain tells whether there is one.
+	// plain is the path without a link; hasPlain says whether there is one.
 	plain    string
 	hasPlain bool
 	// names is how many entries the directory has.
@@ -99,7 +99,7 @@ func (s *scan) list(v *visit) (*node, error) {
 	return n, nil
 }
 
-// note tells of a directory before it is listed.
+// note calls enter before a directory is listed.
 func (s *scan) note(dir string, n *node) {
 	if s.enter != nil {
 		s.enter(dir, n.id)

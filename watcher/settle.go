@@ -15,7 +15,7 @@ const (
 	added
 	// swapped: another file has the name, made in place or renamed to it.
 	swapped
-	// replaced: swapped by a rename, as the events tell: complete the moment it
+	// replaced: swapped by a rename, as the events show: complete the moment it
 	// is seen.
 	replaced
 	// flipped: the link to a directory was replaced, and with it everything
@@ -59,8 +59,8 @@ const (
 const lockPoll = 50 * time.Millisecond
 
 // settle decides when a folder that changes may be loaded (docs/design/inputs.md).
-// It is a plain state machine: the caller tells what changed and what time it
-// is. Quiet counts from the last change, not from the last event.
+// It is a plain state machine: the caller passes what changed, and the time. Quiet counts
+// from the last change, not from the last event.
 type settle struct {
 	opt     Options
 	pending map[string]pending
@@ -118,8 +118,8 @@ func combine(before, after kind) kind {
 	return written // replaced, then written to; or gone and back
 }
 
-// heard takes over what an event tells of path. A file that is made in place,
-// as many editors do, is written to; one that is renamed to its name is not.
+// heard records an event for path. A file that is made in place, as many editors do, is
+// written to; one that is renamed to its name is not.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {

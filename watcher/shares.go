@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// shares is a queue of what may be read while a limit lasts. Whoever has least so far
-// comes next: first among the names of the root, then among the names of the directory
-// that comes next, and so on. So every directory has an equal part of what the directory
+// shares is a queue of what may be read while a limit lasts. The name with the least so far
+// comes next: first among the names of the root, then among the names of that
+// directory, and so on. So every directory has an equal part of what the directory
 // above it has, and what it does not need goes to the others: a directory that has too
 // much takes nothing from those that have less than their part. The order depends on
 // paths and costs alone.

@@ -51,7 +51,7 @@ var (
 	errTooMany = errors.New("more directories or files than the limits allow")
 	errTooDeep = errors.New("directories are nested too deep")
 	errLinks   = errors.New("links lead to the same directories too often")
-	// errLater tells that a directory has so many names that others come first.
+	// errLater means that a directory has so many names that others come first.
 	errLater = errors.New("its names are many")
 )
 
@@ -139,7 +139,7 @@ func (s *scan) visit(v *visit) (cost int) {
 	return 0
 }
 
-// admit tells why v is not to be listed.
+// admit returns why v must not be listed, nil if it may be.
 func (s *scan) admit(v *visit) error {
 	if slices.Contains(v.up, v.e.sig.identity) {
 		return errLoop
@@ -283,7 +283,7 @@ func (v *excess) group(first map[string]bool) string {
 	return "links of " + path.Dir(v.links[0])
 }
 
-// leaveOutGroup rejects the directories of one problem, and tells of it once.
+// leaveOutGroup leaves out the directories of one problem, and reports it once.
 func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	why, detail := s.leftOutWords(left)
 	loud := 0

@@ -192,7 +192,7 @@ func (w *watch) pass(force bool) time.Time {
 	return w.decide(root, at, full)
 }
 
-// note hands changes on, with what the hints tell of them.
+// note passes changes on to settle, with the hints of the events.
 func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	w.settle.note(now, changes...)
 	for path, op := range h.names {
@@ -291,7 +291,7 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
-		// Nobody would have told of a change since the last look.
+		// There would have been no event for a change since the last look.
 		changes, err := w.look(root, at, true, nil)
 		w.stale = w.stale || err != nil
 		w.settle.note(time.Now(), changes...)
@@ -348,7 +348,7 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 	if v != additions {
 		clear(w.reader.kept)
 	}
-	w.confess()
+	w.reportMissed()
 	w.settle.given(t.Files.Len() + len(t.Skipped))
 	t.Noticed, t.Scan = first, w.busy
 	w.busy, w.restless = 0, time.Time{}
@@ -372,9 +372,9 @@ func (w *watch) stands(at place) bool {
 	return now.same(at)
 }
 
-// confess tells of changes that the events of the system should have announced
+// reportMissed reports changes that the events of the system should have announced
 // and did not. An event that is only late has come by now.
-func (w *watch) confess() {
+func (w *watch) reportMissed() {
 	if len(w.unannounced) == 0 || w.events.fs == nil {
 		return
 	}

@@ -37,8 +37,8 @@ func readCRD(file string) map[string]version {
 }
 
 // internalSchema returns the schema of a version in the form that it is compiled
-// from, a copy. Status is left out: nobody writes it in a file, and its rules
-// would be compiled in vain.
+// from, a copy. Status is left out: files do not have it, and compiling its rules would
+// take time for nothing.
 func internalSchema(v version) *apiextensions.JSONSchemaProps {
 	internal := &apiextensions.JSONSchemaProps{}
 	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, internal, nil)

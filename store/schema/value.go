@@ -35,8 +35,7 @@ func (n *node) takes(v any) bool {
 	return false
 }
 
-// text checks a string. The first thing wrong is told, the others would say
-// the same again.
+// text checks a string. It reports the first mistake only: the others would repeat it.
 func (w *walk) text(n *node, s string) {
 	length := int64(utf8.RuneCountInString(s))
 	limits := &n.limits

@@ -84,7 +84,7 @@ func (w *walk) wrongType(n *node, v any) {
 	w.add(WrongType, message+", wants "+n.wanted(), w.typeHint(n, v))
 }
 
-// typeHint tells how to write what is wanted instead of v.
+// typeHint says how to write a value of the expected type instead of v.
 func (w *walk) typeHint(n *node, v any) string {
 	switch n.typ {
 	case "string":

@@ -201,8 +201,8 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin returns the key of the other kind of backend with the same name: what a user probably
-// means who left out group and kind, or wrote them in error.
+// Twin returns the key of the other kind of backend with the same name: probably what was
+// meant if group and kind were left out, or written by mistake.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {

@@ -15,7 +15,7 @@ func (t *Tree[T, L]) settle() {
 	}
 }
 
-// settled returns the node below up; fresh tells that it is not the one that it was.
+// settled returns the node below up; fresh is true if it is not the one that it was.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -140,5 +140,5 @@ func shared[T any](lists [][]item[T], known int) string {
 	return key
 }
 
-// same reports whether two slices, which nobody changes, are one.
+// same reports whether two immutable slices are one in memory.
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -1,6 +1,6 @@
 // Package bucket lays a long list of routes out as a map from prefixes of the path to
-// short lists, for those who look up the longest prefix that a path begins with, and
-// try the routes of its list in order: they find what the whole list would give them.
+// short lists. A client looks up the longest prefix that a path begins with, and
+// tries the routes of its list in order: it finds the route that the whole list would give.
 //
 // Each item has a prefix that every path it matches begins with. The list of a key
 // holds, in the order of the whole list,
@@ -96,7 +96,7 @@ type child[T, L any] struct {
 }
 
 // above are the items at all shorter prefixes. It is kept with nodes and leaves, so
-// that one look tells whether they still stand below the same.
+// that one look says whether they still stand below the same.
 type above[T any] struct {
 	up     *above[T]
 	items  []item[T]

@@ -11,11 +11,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// resolveConflicts marks listeners that cannot be told apart (Envoy Gateway's translator design,
+// resolveConflicts marks listeners that cannot be distinguished (Envoy Gateway's translator design,
 // Listener Compatibility; Gateway API, ListenerConditionConflicted): other
 // protocols on one port, one hostname twice, or one name twice in an object. Inside
-// one object both are marked; between objects the later one, and who is not accepted,
-// or marked, takes nothing from those behind.
+// one object both are marked; between objects, the later one. A listener that is not accepted,
+// or is marked, takes nothing from later ones.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -91,7 +91,7 @@ func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict
 	return cmp.Or(a, b)
 }
 
-// conflict says why a listener cannot be told apart from another one.
+// conflict returns why a listener cannot be distinguished from another one.
 func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	name := "listener " + other.Name
 	if l.Owner != other.Owner {
@@ -100,7 +100,7 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	switch {
 	case l.Port != other.Port || layer(l.Protocol) != layer(other.Protocol):
 	case l.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol || other.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol:
-		// A protocol that nobody serves takes no port: a slip in it hurts its own listener alone.
+		// A listener of an unknown protocol has no port: a typing error affects that listener alone.
 	case family(l.Protocol) != family(other.Protocol):
 		return manifest.Because(gwv1.ListenerReasonProtocolConflict,
 			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port))

@@ -18,8 +18,7 @@ type References struct {
 	Authority   func(gwv1.ObjectReference) Authority
 }
 
-// validation is how clients prove who they are, judged once for the listeners that it
-// is for.
+// validation is how client certificates are verified. Several listeners may have the same one.
 type validation struct {
 	clients            *ir.Clients // nil where there is no need, and where none can
 	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
@@ -43,7 +42,7 @@ func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References
 	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
-// ask has the listeners that end TLS ask clients who they are: what is said for a port
+// ask makes the listeners that end TLS request client certificates: the configuration of a port
 // goes before the default (Gateway API, FrontendTLSConfig).
 func (f *frontend) ask(listeners []*Listener) {
 	if f == nil {
@@ -65,8 +64,8 @@ func (f *frontend) ask(listeners []*Listener) {
 	}
 }
 
-// validation judges one configuration. Without any authority that can be used, nobody
-// is let in.
+// validation reads one configuration. Without any usable CA certificate, no client is
+// accepted.
 func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
 	if from == nil {
 		return v

@@ -72,7 +72,7 @@ func (g *Gateway) index() {
 	}
 }
 
-// indexHosts notes who serves which host of a port, and whose hosts are shared.
+// indexHosts notes which listener serves which host of a port, and which hosts are shared.
 func (g *Gateway) indexHosts() {
 	g.hosts, g.shared = make(map[Place]*Listener, len(g.Listeners)), map[Place]bool{}
 	for _, l := range g.Listeners {

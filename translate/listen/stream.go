@@ -43,8 +43,8 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim adds the stream that the route gets of a listener's, if any, and tells those
-// before it whose rival it is.
+// claim adds the stream that the route gets at a listener, if any, and notes the route as rival
+// of those before it.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil

@@ -28,8 +28,8 @@ const (
 	optionALPN    = "gatefold.io/alpn-protocols"
 )
 
-// readTLS takes the certificates that can be used: a broken one beside a sound one
-// keeps nobody from being served, and both are told apart in ResolvedRefs.
+// readTLS reads the usable certificates. A broken one beside a valid one stops nothing;
+// ResolvedRefs names it.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.speaksHTTP() { // what else is inside, the client and the backend know
 		l.TLS.ALPN = []string{"h2", "http/1.1"}

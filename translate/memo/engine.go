@@ -28,7 +28,7 @@ type Stop interface{ Err() error }
 
 // family is an Input, Index, Rule or Fold as the engine sees it.
 type family interface {
-	// flush settles what is dirty and tells whether anything was.
+	// flush settles what is dirty, and reports whether anything was.
 	flush() bool
 	// describe says what the family is called and what it depends on.
 	describe() Family
@@ -95,7 +95,7 @@ func (e *Engine) collectIdle() bool {
 	return collected
 }
 
-// node is what every cell begins with: who reads it, and what stands beside it.
+// node is the beginning of every cell: its readers, and its neighbours in a list.
 type node struct {
 	cell cell
 	// next is a cell of another family for the same key.
@@ -190,8 +190,8 @@ const manyReads = 32
 // reads calls it now and then.
 func (c *Ctx) Pause() { c.engine.check() }
 
-// record notes a read. Whoever reads calls Pause before there is a cell to be read, which would
-// be left without a reader.
+// record notes a read. The reader calls Pause before the cell exists, so that no cell is left
+// without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return
@@ -282,7 +282,7 @@ type Change[V any] struct {
 	Had, Has bool
 }
 
-// subscribers tells others of changed values.
+// subscribers passes changed values on to folds and sinks.
 type subscribers[K comparable, V any] struct {
 	label
 	fns []func(K, Change[V])

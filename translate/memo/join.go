@@ -6,9 +6,9 @@ type Pair[L, R comparable] struct {
 	Right R
 }
 
-// Join pairs the keys of two families that share a property: who selects, and
-// what can be selected. It has a value for exactly the pairs that share one or
-// more, and costs the pairs that an edit makes or breaks.
+// Join pairs the keys of two families that share a property: those that select, and
+// those that can be selected. It has a value for exactly the pairs that share one or
+// more properties. An edit costs the pairs that it makes or breaks.
 type Join[L, R, X comparable] struct {
 	left  map[X]*set[L]
 	right map[X]*set[R] // without the properties that are names
@@ -84,8 +84,8 @@ func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	}
 }
 
-// count adds step to the properties that a pair shares, and tells when it comes
-// or goes.
+// count adds step to the number of properties that a pair shares, and notifies the subscribers
+// when it becomes a pair or ends.
 func (j *Join[L, R, X]) count(pair Pair[L, R], step int) {
 	had := j.shared[pair] > 0
 	j.shared[pair] += step

@@ -205,8 +205,8 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 // redirectPort returns the port to write into the Location, 0 for none. A missing
 // one is the well-known port of the scheme if that is written, else the
 // listener's (Gateway API, HTTPRequestRedirectFilter.port). A well-known port is
-// left out, as the same comment asks. Where the host name stays, and clients come with a
-// port of their own, hidden says that Envoy has to be told of it.
+// left out, as the same comment asks. hidden is true if the host name stays and clients may send
+// a port of their own, which Envoy must then remove.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]

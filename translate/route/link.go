@@ -244,8 +244,8 @@ func NotAllowed(parent manifest.Key) BindingRejection {
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted says which rules with allowedRoutes were looked at in vain for a
-// parentRef.
+// notAdmitted returns the rejection of a parentRef that no rule with allowedRoutes admits, with
+// the names of those rules.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section

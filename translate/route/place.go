@@ -84,8 +84,8 @@ func (b *builder) placeUnder(point *Point) {
 	b.flat.Live = append(b.flat.Live, point.Name)
 }
 
-// overruled warns of what an inheriting match asks for in vain, since its parent
-// asks for another value and wins.
+// overruled warns of values in an inheriting match that have no effect, because the parent's
+// match has another value.
 func (b *builder) overruled(own place, link *Link) {
 	if link.Mode == Included || !link.Inherit {
 		return

@@ -151,7 +151,7 @@ func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 
 // headersToAdd are the headers to set and to add. Envoy removes first, then
 // overwrites, then appends, whatever the order here. The Gateway API allows one
-// action for each name, so no pair of them can be told apart by order.
+// action for each name, so their order makes no difference.
 func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	set, add := mods.OrNone().Set, mods.OrNone().Add
 	var options []*corev3.HeaderValueOption

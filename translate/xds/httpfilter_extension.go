@@ -82,8 +82,8 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext is what a route tells the service; nil for nothing. It is the one
-// setting of the filter in the chain that Envoy takes from the route itself.
+// authContext returns the context that a route passes to the service; nil for none. It is the
+// one setting of the filter in the chain that Envoy takes from the route itself.
 func authContext(extras *ir.Extras) message {
 	if extras.ExtAuth == nil || len(extras.ExtAuth.Context) == 0 {
 		return nil

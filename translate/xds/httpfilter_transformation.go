@@ -31,7 +31,7 @@ func transformationOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: changes}
 }
 
-// mutations returns the steps in their order; cel tells that one of them computes.
+// mutations returns the steps in their order; cel is true if one of them computes.
 func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.HeaderMutation, cel bool) {
 	for _, change := range changes {
 		if change.Kind == ir.RemoveHeader {

@@ -128,7 +128,7 @@ func proxyProtocol() *listenerv3.ListenerFilter {
 	}
 }
 
-// filterChain makes one chain. With TLS it takes nobody who speaks without: such a
+// filterChain returns one chain. With TLS it accepts no connection without: such a
 // connection fits no chain, and Envoy closes it at once.
 func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{

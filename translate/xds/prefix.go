@@ -47,7 +47,7 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the text that an expression's matches begin with; whole tells that it is
+// leading returns the text that an expression's matches begin with; whole is true if it is
 // all of them, so that what follows goes on from there.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {

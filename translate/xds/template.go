@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// format writes a template as Envoy's format string; computed tells that it
+// format writes a template as Envoy's format string; computed is true if it
 // needs the CEL formatter. A missing header is the empty text.
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
