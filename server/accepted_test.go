@@ -111,7 +111,7 @@ func (run *caseRun) take(files map[string]string) (sent bool) {
 			moves = moves || len(streams) > 0
 			return false
 		}
-		clean = streams[0].state.rejections == 0
+		clean = streams[0].state.Rejections == 0
 		return streams[0].settled() || !clean
 	})
 	if moves && clean { // counted, and no fault of a field
@@ -123,12 +123,8 @@ func (run *caseRun) take(files map[string]string) (sent bool) {
 // addressMoves reports whether a listener waits for an address that another one is about
 // to leave, as happens between folders of two cases.
 func addressMoves(st *stream) bool {
-	l := st.ledgers[xds.ListenerType]
-	if l == nil {
-		return false
-	}
-	for _, r := range l.rejected.of {
-		if strings.Contains(r.words, "has duplicate address") {
+	for r := range st.Rejections() {
+		if r.Type == xds.ListenerType && strings.Contains(r.Words, "has duplicate address") {
 			return true
 		}
 	}

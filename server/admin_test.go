@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // page asks for an admin page.
@@ -142,7 +145,7 @@ func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
 	c.take("RouteConfiguration r1@1")
 	r.publish("RouteConfiguration r1@2")
 	c.nack(c.want("RouteConfiguration r1@2"), "missing ): ((")
-	r.until("the rejection is known", func() bool { return r.audience("shop/a")[0].ledgers[rds].stale() })
+	r.until("the rejection is known", func() bool { return len(slices.Collect(r.audience("shop/a")[0].Rejections())) > 0 })
 
 	body := r.get(t, "/api/v1/xds")
 	if strings.Contains(body, "topsecret") || strings.Contains(body, secret.Resource.Version) {
@@ -151,7 +154,7 @@ func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
 	var page admin.XDS
 	r.read(t, "/api/v1/xds", &page)
 	resources := page.Gateways[0].Resources
-	if got := string(resources["Secret"][0].Config); !strings.Contains(got, redacted) || !strings.Contains(got, "sha256") {
+	if got := string(resources["Secret"][0].Config); !strings.Contains(got, "[redacted]") || !strings.Contains(got, "sha256") {
 		t.Errorf("the secret is shown as %s", got)
 	}
 	if got := string(resources["Cluster"][0].Config); !strings.Contains(got, `"altStatName": "1"`) {
@@ -244,6 +247,18 @@ func TestAllGatewaysAreServedOnThisHostOnly(t *testing.T) {
 	} {
 		if got := health.IsLocal(address); got != want {
 			t.Errorf("%s: %v, want %v", address, got, want)
+		}
+	}
+}
+
+// The page of what is served shows trees, with the routes in their leaves.
+func TestThePageShowsTrees(t *testing.T) {
+	r := start(t, Options{})
+	r.Publish(translate.Result{Delta: []xds.Update{updateOf(*deltatest.Compiled(deltatest.Table("h: a=1 b=2"), "/1"))}})
+	page := r.get(t, "/api/v1/xds")
+	for _, word := range []string{"prefixMatchMap", "envoy.config.route.v3.RouteList", `"path": "/2"`} {
+		if !strings.Contains(page, word) {
+			t.Errorf("%s is not in %s", word, page)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"sync"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -51,15 +53,16 @@ func BenchmarkPublish100Streams(b *testing.B) {
 // clusters, 100 streams that are told of it.
 func BenchmarkPublish(b *testing.B) {
 	r := start(b, Options{})
-	var delta []xds.Update
+	var clusters []xds.Update
 	for i := range 10_000 {
-		delta = append(delta, parseUpdate(fmt.Sprintf("Cluster c%d@1", i)))
+		clusters = append(clusters, parseUpdate(fmt.Sprintf("Cluster c%d@1", i)))
 	}
-	r.Publish(translate.Result{Delta: delta})
+	r.Publish(translate.Result{Delta: clusters})
 	for range 100 {
-		st := &stream{wake: make(chan struct{}, 1), plan: plan{scope: r.scopes["shop/a"], ledgers: map[string]*ledger{rds: newLedger(rds)}}}
-		st.ledgers[rds].wildcard = true
-		st.scope.streams[st] = struct{}{}
+		l := r.lift(b, &corev3.Node{Cluster: "shop/a"})
+		if err := r.at(l.stream).handle(&delta.Request{TypeUrl: rds, ResourceNamesSubscribe: []string{delta.Wildcard}}); err != nil {
+			b.Fatal(err)
+		}
 	}
 	edits := [2]translate.Result{{Delta: updates("RouteConfiguration r@1")}, {Delta: updates("RouteConfiguration r@2")}}
 	b.ReportAllocs()

@@ -34,11 +34,11 @@ func TestAListenerWhoseBindFailedIsSentAgain(t *testing.T) {
 	c.nack(c.want("Listener bad@1"), "Error adding/updating listener(s) bad: no") // now it is clear whose words are whose
 	for range 3 {
 		response := c.want("Listener http@1")
-		r.until("it stays rejected", func() bool { return r.audience("shop/a")[0].state.rejections == 2 })
+		r.until("it stays rejected", func() bool { return r.audience("shop/a")[0].state.Rejections == 2 })
 		c.nack(response, inUse)
 	}
 	c.take("Listener http@1")
-	r.until("one rejection is left", func() bool { return r.audience("shop/a")[0].state.rejections == 1 })
+	r.until("one rejection is left", func() bool { return r.audience("shop/a")[0].state.Rejections == 1 })
 	c.barrier(r, "Cluster x@1") // nothing more
 }
 
@@ -54,7 +54,7 @@ func TestAListenerWhoseAddressIsStillAnothersIsSentAgain(t *testing.T) {
 	c.nack(c.want("Listener a@2 b@2"), "Error adding/updating listener(s) a: error adding listener: 'a' has duplicate address '127.0.0.1:80' as existing listener")
 	c.take("Listener b@2")
 	c.take("Listener a@2")
-	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 0 })
+	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.Rejections == 0 })
 }
 
 // The same with a real Envoy, in a case that is no one's neighbour: the tests that go
@@ -81,37 +81,10 @@ func TestAnEditOfAListenerWhoseBindFailedIsSentAtOnce(t *testing.T) {
 	c := r.connect("shop/a")
 	c.ask(lds)
 	c.nack(c.want("Listener http@1"), inUse)
-	r.until("the rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 1 })
+	r.until("the rejection", func() bool { return r.audience("shop/a")[0].state.Rejections == 1 })
 	r.publish("Listener http@2")
 	c.take("Listener http@2")
-	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.rejections == 0 })
-}
-
-// The waits are 1 s, 2 s, 4 s and so on to 30 s, from each answer; another
-// version begins anew.
-func TestTheWaitBetweenBindsDoubles(t *testing.T) {
-	p := newPlanned(t)
-	p.edit("Listener http@1")
-	fail := func() {
-		t.Helper()
-		p.book(p.ledgers[lds], p.sends("http").nonce, true, inUse)
-	}
-	fail()
-	for _, seconds := range []int{1, 2, 4, 8, 16, 30, 30} {
-		r, until := p.next(p.now)
-		if want := p.now.Add(time.Duration(seconds) * time.Second); r != nil || !until.Equal(want) {
-			t.Fatalf("got %v, ask again in %s, want %d s", r, until.Sub(p.now), seconds)
-		}
-		p.now = until.Add(-time.Millisecond)
-		p.sends("")
-		p.now = until
-		fail()
-	}
-	p.edit("Listener http@2")
-	fail()
-	if _, until := p.next(p.now); until.Sub(p.now) != time.Second {
-		t.Errorf("another version waits for %s", until.Sub(p.now))
-	}
+	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.Rejections == 0 })
 }
 
 // A real Envoy finds its port occupied; when the port is free, the Gateway is

@@ -28,9 +28,13 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
+
+// probeMark is in what an Envoy says of a probe whose parts it takes.
+const probeMark = xds.ProbeMark
 
 const (
 	cds = xds.ClusterType
@@ -87,11 +91,7 @@ func startLogged(t testing.TB, options Options, log zerolog.Logger) *running {
 // "-Cluster web" for one that is gone; "Gateway: " before it names another.
 func (r *running) publish(changes ...string) {
 	r.t.Helper()
-	var delta []xds.Update
-	for _, change := range changes {
-		delta = append(delta, parseUpdate(change))
-	}
-	r.Publish(translate.Result{Delta: delta})
+	r.Publish(translate.Result{Delta: updates(changes...)})
 }
 
 func parseUpdate(change string) xds.Update {
@@ -110,7 +110,7 @@ func parseUpdate(change string) xds.Update {
 }
 
 func typeOf(kind string) string {
-	for _, typ := range servedTypes() {
+	for _, typ := range delta.Types() {
 		if xds.ShortType(typ) == kind {
 			return typ
 		}
@@ -336,7 +336,7 @@ func (r *running) asked(n int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d types asked for", n), func() bool {
 		for _, st := range append(r.audience("shop/a"), r.audience("")...) {
-			if len(st.ledgers) >= n {
+			if len(st.Progress()) >= n {
 				return true
 			}
 		}
@@ -344,6 +344,12 @@ func (r *running) asked(n int) {
 	})
 }
 
+// answered reports whether nothing of a type, which the stream asked for, is due or unanswered.
+func (st *stream) answered(typ string) bool {
+	progress, asked := st.Progress()[typ]
+	return asked && progress.Pending == 0
+}
+
 // settled reports whether nothing is to be sent or answered, and that the Envoy asked for all
 // tables of its scope: a new listener asks for its own a moment after it was accepted.
-func (st *stream) settled() bool { return st.state.idle && len(st.lacks) == 0 }
+func (st *stream) settled() bool { return st.state.Idle && len(st.lacks) == 0 }

@@ -3,12 +3,16 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -32,7 +36,7 @@ func largeTable(status uint32) (routes []*routev3.Route, keys []string) {
 
 // compiledOf is tableOf, compiled.
 func (p *shopPort) compiledOf(keys []string, routes ...*routev3.Route) xds.Update {
-	return updateOf(*compiled(newEntry(p.tableOf(routes...).Resource), keys...).Resource)
+	return updateOf(*deltatest.Compiled(p.tableOf(routes...).Resource, keys...))
 }
 
 // answersTo is answers for a request with the header x.
@@ -48,27 +52,27 @@ func (p *shopPort) answersTo(path string, status int) {
 }
 
 // holdsTree waits until the Envoy holds all, and reports whether its table is compiled.
-func (p *shopPort) holdsTree(rejections int) (tree bool) {
+func (p *shopPort) holdsTree(edge *envoytest.Envoy, rejections int) (tree bool) {
 	p.t.Helper()
 	p.until("it holds all", func() bool {
 		st := p.audience("shop/a")[0]
-		tree = st.tables[p.port.Chains[0].RouteConfig].accepted != nil && isTree(st.tables[p.port.Chains[0].RouteConfig].accepted)
-		return st.state == (state{idle: true, rejections: rejections}) && st.settled()
+		return st.state == (delta.State{Idle: true, Rejections: rejections}) && st.settled()
 	})
-	return tree
+	return strings.Contains(edge.ConfigDump(), "prefix_match_map")
 }
 
 // Of a compiled table with a bad route, Envoy serves all others in their newest form,
 // and the bad one answers 500 in every list that has it.
 func TestEnvoyServesAllButABadRouteOfACompiledTable(t *testing.T) {
-	shop := startShop(t, Options{})
+	shop := newShop(t, Options{})
+	edge := envoytest.Start(t, envoytest.Options{XDSAddress: shop.xds.String(), NodeCluster: "shop/a"})
 	shop.serve(ir.Static)
 	for name, spoil := range faults() {
 		routes, keys := largeTable(201)
 		shop.Publish(translate.Result{Delta: []xds.Update{shop.compiledOf(keys, routes...)}})
 		shop.answers("/g9/r29", 201)
 		shop.answersTo("/g3/none", 201)
-		if !shop.holdsTree(0) {
+		if !shop.holdsTree(edge, 0) {
 			t.Fatal("the table is not compiled: nothing is shown")
 		}
 
@@ -86,7 +90,7 @@ func TestEnvoyServesAllButABadRouteOfACompiledTable(t *testing.T) {
 		for _, path := range []string{"/g0/r0", "/g3/r8", "/g9/r29"} {
 			shop.answersTo(path, inHeader)
 		}
-		if !shop.holdsTree(2) {
+		if !shop.holdsTree(edge, 2) {
 			t.Errorf("%s: the table is linear", name)
 		}
 	}
@@ -94,7 +98,7 @@ func TestEnvoyServesAllButABadRouteOfACompiledTable(t *testing.T) {
 	shop.Publish(translate.Result{Delta: []xds.Update{shop.compiledOf(keys, routes...)}})
 	shop.answers("/g3/r9", 203)
 	shop.answersTo("/g3/r9", 203)
-	if !shop.holdsTree(0) {
+	if !shop.holdsTree(edge, 0) {
 		t.Error("mended, it is linear")
 	}
 }
@@ -132,16 +136,27 @@ func (f *folded) write(name, text string) {
 	f.Publish(f.translator.Apply(f.store.Apply(cases.Tree(f.files))))
 }
 
-// trees tells how many streams hold a compiled table and refuse nothing.
+// trees counts the streams that hold a compiled table and refuse nothing.
 func (f *folded) trees() (count int) {
 	for _, st := range f.audience("default/eg") {
-		for _, t := range st.tables {
-			if t.accepted != nil && isTree(t.accepted) && st.state == (state{idle: true}) && st.settled() {
+		for name := range st.scope.Names(rds) {
+			e := st.scope.Entry(rds, name)
+			held, _ := st.Held(rds, name)
+			if held == e.Version && isTree(e.Body) && st.state == (delta.State{Idle: true}) && st.settled() {
 				count++
 			}
 		}
 	}
 	return count
+}
+
+// isTree reports whether some host of a table is compiled.
+func isTree(table []byte) bool {
+	config := &routev3.RouteConfiguration{}
+	if err := proto.Unmarshal(table, config); err != nil {
+		panic(err)
+	}
+	return slices.ContainsFunc(config.VirtualHosts, func(h *routev3.VirtualHost) bool { return h.Matcher != nil })
 }
 
 // A rule of a large host whose match Envoys reject, and that is in every leaf of its tree, is
@@ -162,7 +177,7 @@ func TestARejectedRuleOfACompiledHostIsQuarantined(t *testing.T) {
 	f.small("edge-2")
 	f.until("both hold the newest", func() bool {
 		streams := f.audience("default/eg")
-		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.rejections+streams[1].state.rejections == 0
+		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.Rejections+streams[1].state.Rejections == 0
 	})
 	f.everywhere("good.example", "[a-z]+")
 	for _, path := range []string{"/c0/none", "/c19/none", "/elsewhere"} {

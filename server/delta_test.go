@@ -9,6 +9,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // A server that has not loaded the folder yet takes nothing away and answers
@@ -60,7 +62,7 @@ func connected(r *running) *client {
 	r.t.Helper()
 	c := r.connect("shop/a")
 	c.ask(cds)
-	c.ask(lds, wildcard)
+	c.ask(lds, delta.Wildcard)
 	c.ask(rds, "r1", "r2")
 	r.asked(3)
 	return c
@@ -163,7 +165,7 @@ func TestEndpointsOfAHeldClusterAreSentAgain(t *testing.T) {
 	c.take("Cluster web@1")
 	c.ask(eds, "web")
 	c.take("ClusterLoadAssignment web@1")
-	r.until("endpoints accepted", func() bool { return r.audience("shop/a")[0].ledgers[eds].idle() })
+	r.until("endpoints accepted", func() bool { return r.audience("shop/a")[0].answered(eds) })
 	r.publish("Cluster web@2")
 	c.want("Cluster web@2") // its ACK is withheld until the endpoints came
 	c.take("ClusterLoadAssignment web@1")
@@ -179,7 +181,12 @@ func TestOneRejectedByItselfIsNotSentAgain(t *testing.T) {
 	r.publish("RouteConfiguration r1@bad", "RouteConfiguration r2@2", "-Cluster web")
 	c.nack(c.want("RouteConfiguration r1@bad"), "missing ): ((")
 	c.take("RouteConfiguration r2@2")
-	r.until("the rejection is known", func() bool { return r.audience("shop/a")[0].ledgers[rds].rejected.of["r1"].words == "missing ): ((" })
+	r.until("the rejection is known", func() bool {
+		for rejected := range r.audience("shop/a")[0].Rejections() {
+			return rejected.Name == "r1" && rejected.Words == "missing ): (("
+		}
+		return false
+	})
 	c.barrier(r, "Cluster x@1") // neither r1@bad nor, as r1@1 serves on, the removal
 	r.publish("RouteConfiguration r1@2")
 	c.take("RouteConfiguration r1@2")
@@ -234,7 +241,7 @@ func TestAReconnectGetsOnlyWhatDiffers(t *testing.T) {
 	r.publish("Cluster same@1", "Cluster edited@2", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@2")
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster same@1", "Cluster edited@1", "Cluster gone@1"))
-	c.resume(lds, held("Listener http@1", "Listener gone@1"), wildcard)
+	c.resume(lds, held("Listener http@1", "Listener gone@1"), delta.Wildcard)
 	c.resume(rds, held("RouteConfiguration r1@1", "RouteConfiguration r2@1"), "r1", "r2")
 	c.take("Cluster edited@2")
 	c.take("Listener -gone")
@@ -271,7 +278,7 @@ func TestTheNewestWinsWhileAnUpdateIsInFlight(t *testing.T) {
 	r.publish("RouteConfiguration r1@5")
 	r.publish("RouteConfiguration r1@4") // back again: nothing to send
 	c.ack(fourth)
-	r.until("answered", func() bool { return r.audience("shop/a")[0].ledgers[rds].idle() })
+	r.until("answered", func() bool { return r.audience("shop/a")[0].answered(rds) })
 	r.publish("RouteConfiguration r1@6")
 	c.take("RouteConfiguration r1@6")
 }
@@ -299,9 +306,9 @@ func TestAnUnsubscribedNameIsNotSent(t *testing.T) {
 	c := r.connect("shop/a")
 	c.ask(rds, "r1", "r2")
 	c.take("RouteConfiguration r1@1 r2@1")
-	r.until("both held", func() bool { return r.audience("shop/a")[0].ledgers[rds].held.size == 2 })
+	r.until("both held", func() bool { return r.audience("shop/a")[0].Progress()[rds].Accepted == 2 })
 	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResourceNamesUnsubscribe: []string{"r1"}})
-	r.until("r1 forgotten", func() bool { return r.audience("shop/a")[0].ledgers[rds].held.size == 1 })
+	r.until("r1 forgotten", func() bool { return r.audience("shop/a")[0].Progress()[rds].Accepted == 1 })
 	r.publish("RouteConfiguration r1@2", "RouteConfiguration r2@2")
 	c.take("RouteConfiguration r2@2")
 	c.ask(rds, "r1")
@@ -334,10 +341,10 @@ func TestARejectedRemovalIsNotRepeated(t *testing.T) {
 	c := r.connect("shop/a")
 	c.ask(lds)
 	c.take("Listener a@1")
-	r.until("accepted", func() bool { return r.audience("shop/a")[0].ledgers[lds].held.has("a") })
+	r.until("accepted", func() bool { return r.audience("shop/a")[0].Progress()[lds].Accepted > 0 })
 	r.publish("-Listener a")
 	c.nack(c.want("Listener -a"), "no")
-	r.until("answered", func() bool { return r.audience("shop/a")[0].ledgers[lds].idle() })
+	r.until("answered", func() bool { return r.audience("shop/a")[0].answered(lds) })
 	r.publish("Listener b@1")
 	c.take("Listener b@1")
 }
@@ -356,15 +363,16 @@ func TestATakenAwayClusterIsNotWaitedFor(t *testing.T) {
 
 func TestBatchesAreBounded(t *testing.T) {
 	r := start(t, Options{})
+	const batch = 500 // names of one response
 	var many []string
-	for i := range batchNames + 1 {
+	for i := range batch + 1 {
 		many = append(many, fmt.Sprintf("Cluster c%03d@1", i))
 	}
 	r.publish(many...)
 	c := r.connect("shop/a")
 	c.ask(cds)
 	first, second := c.next(), c.next()
-	if len(first.Resources) != batchNames || len(second.Resources) != 1 {
+	if len(first.Resources) != batch || len(second.Resources) != 1 {
 		t.Errorf("got %d and %d resources", len(first.Resources), len(second.Resources))
 	}
 	r.publish(bigClusters(8)...)
@@ -402,7 +410,7 @@ func TestAListenerGoesWithItsSuccessor(t *testing.T) {
 	c := r.connect("shop/a")
 	c.ask(lds)
 	c.take("Listener http-80@1")
-	r.until("answered", func() bool { return r.audience("shop/a")[0].ledgers[lds].idle() })
+	r.until("answered", func() bool { return r.audience("shop/a")[0].answered(lds) })
 	r.publish("-Listener http-80", "Listener https-80@1")
 	c.take("Listener https-80@1 -http-80")
 }
@@ -434,7 +442,7 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	c.ask(rds, "none")
 	c.takeAny("Cluster b@1 shared@1", "Listener", "RouteConfiguration -none")
 	r.publish("shop/a: -Cluster shared") // shop/b still has it
-	r.until("shop/b's is served", func() bool { return r.union.entry(cds, "shared") != nil })
+	r.until("shop/b's is served", func() bool { return r.union.Entry(cds, "shared") != nil })
 	r.publish("shop/b: Cluster b@2")
 	c.take("Cluster b@2")
 	r.publish("shop/b: Cluster b@3")
@@ -451,7 +459,9 @@ func TestAPanicEndsOneStream(t *testing.T) {
 	c := r.connect("shop/a")
 	c.ask(lds)
 	c.take("Listener l@1")
-	r.locked(func() { r.scopes["shop/a"].target[cds]["a"][0].entry = &entry{} })
+	r.locked(func() {
+		r.scopes["shop/a"].Put(delta.Update{Gateway: "shop/a", Type: cds, Name: "a", Entry: &delta.Entry{}})
+	})
 	bad := r.connect("shop/a")
 	bad.ask(cds)
 	select {

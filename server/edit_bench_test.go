@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -54,15 +55,15 @@ func publishShape(t testing.TB, s cases.Shape, edit func(i int, r *translate.Res
 // reads no resource.
 type pipe struct {
 	ctx      context.Context
-	requests chan *deltaRequest
+	requests chan *delta.Request
 	sent     chan int // bytes of each response
 }
 
 func newPipe(ctx context.Context) *pipe {
 	ctx = peer.NewContext(ctx, &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
-	p := &pipe{ctx, make(chan *deltaRequest, 64), make(chan int, 64)}
-	for i, typ := range servedTypes()[1:] {
-		first := &deltaRequest{TypeUrl: typ}
+	p := &pipe{ctx, make(chan *delta.Request, 64), make(chan int, 64)}
+	for i, typ := range delta.Types()[1:] {
+		first := &delta.Request{TypeUrl: typ}
 		if i == 0 {
 			first.Node = &corev3.Node{Id: "bench", Cluster: "default/eg"}
 		}
@@ -89,31 +90,31 @@ func (p *pipe) RecvMsg(into any) error {
 	}
 }
 
-func (p *pipe) decode(message []byte) (*deltaRequest, error) { return deltaWire{}.decode(message) }
+func (p *pipe) decode(message []byte) (*delta.Request, error) { return deltaWire{}.decode(message) }
 
 // SendMsg implements wire.
 func (p *pipe) SendMsg(message any) error {
 	f := message.(frame)
 	p.requests <- replyTo(f, "")
-	p.sent <- f.buffers.Len()
+	p.sent <- f.BufferSlice.Len()
 	return nil
 }
 
 // replyTo is the answer to a response: that it is accepted, or rejected with these words.
-// Its nonce and type are in the last buffer.
-func replyTo(f frame, nack string) *deltaRequest {
-	answer := &deltaRequest{}
+// Its type and nonce, fields 4 and 5, are in the last buffer.
+func replyTo(f frame, nack string) *delta.Request {
+	answer := &delta.Request{}
 	if nack != "" {
 		answer.ErrorDetail = status.New(codes.Internal, nack).Proto()
 	}
-	rest := f.buffers[len(f.buffers)-1].ReadOnlyData()
+	rest := f.BufferSlice[len(f.BufferSlice)-1].ReadOnlyData()
 	for len(rest) > 0 {
 		number, _, tag := protowire.ConsumeTag(rest)
 		value, n := protowire.ConsumeBytes(rest[tag:])
 		switch number {
-		case responseTypeURL:
+		case 4:
 			answer.TypeUrl = string(value)
-		case responseNonce:
+		case 5:
 			answer.ResponseNonce = string(value)
 		}
 		rest = rest[tag+n:]
@@ -147,7 +148,7 @@ func benchmarkEdit(b *testing.B, s cases.Shape, streams int, edit func(int, *tra
 	for i := range pipes {
 		pipes[i] = newPipe(b.Context())
 		go func() {
-			if err := w.discover(pipes[i], nil); b.Context().Err() == nil {
+			if err := w.discover(pipes[i], false); b.Context().Err() == nil {
 				b.Error(err)
 			}
 		}()

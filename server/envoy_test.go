@@ -11,6 +11,8 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -113,11 +115,11 @@ func (p *shopPort) waitOK() {
 func (p *shopPort) swap(i int, discovery ir.Discovery) {
 	p.t.Helper()
 	before, after := fmt.Sprintf("c%d", i), fmt.Sprintf("c%d", i+1)
-	delta := append(p.cluster(after, discovery), p.table(after))
-	p.Publish(translate.Result{Delta: append(delta, gone(p.cluster(before, discovery))...)})
+	now := append(p.cluster(after, discovery), p.table(after))
+	p.Publish(translate.Result{Delta: append(now, gone(p.cluster(before, discovery))...)})
 	p.until("the swap", func() bool {
 		st := p.audience("shop/a")[0]
-		has := st.ledgers[cds].held.has(before)
+		_, has := st.Held(cds, before)
 		return !has && st.settled()
 	})
 }
@@ -160,7 +162,7 @@ func TestASwapWithoutPhasesLosesRequests(t *testing.T) {
 func (p *shopPort) tableOf(routes ...*routev3.Route) xds.Update {
 	var encoded [][]byte
 	for _, route := range routes {
-		encoded = append(encoded, encode(route))
+		encoded = append(encoded, deltatest.Encode(route))
 	}
 	return updateOf(xds.RouteConfiguration(p.port.Chains[0].RouteConfig, []xds.Host{xds.VirtualHost("*", nil, encoded)}))
 }
@@ -233,7 +235,7 @@ func TestEnvoyServesAllButABadRoute(t *testing.T) {
 		}
 		shop.until("one part is refused", func() bool {
 			st := shop.audience("shop/a")[0]
-			return st.state == (state{idle: true, rejections: 1}) && st.settled()
+			return st.state == (delta.State{Idle: true, Rejections: 1}) && st.settled()
 		})
 		for i := 1; i < 50; i++ {
 			routes[i] = exactly(fmt.Sprint("r", i), 201)
@@ -241,7 +243,7 @@ func TestEnvoyServesAllButABadRoute(t *testing.T) {
 		shop.Publish(translate.Result{Delta: []xds.Update{shop.tableOf(routes...)}})
 		shop.answers("/r30", 201)
 		shop.until("nothing is refused", func() bool {
-			return shop.audience("shop/a")[0].state == (state{idle: true}) && shop.audience("shop/a")[0].settled()
+			return shop.audience("shop/a")[0].state == (delta.State{Idle: true}) && shop.audience("shop/a")[0].settled()
 		})
 	}
 	result := load.Stop()

@@ -2,12 +2,12 @@ package server
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/server/health"
 	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -24,15 +24,10 @@ func (s envoyPages) Resources() (map[string][]*xds.Resource, []admin.Stream) {
 	streams := dumpStreams(nil, s.union)
 	for gateway, c := range s.scopes {
 		streams = dumpStreams(streams, c)
-		if !c.known {
+		if !c.Known() {
 			continue
 		}
-		gateways[gateway] = []*xds.Resource{}
-		for _, names := range c.target {
-			for _, owners := range names {
-				gateways[gateway] = append(gateways[gateway], owners[0].Resource)
-			}
-		}
+		gateways[gateway] = slices.AppendSeq([]*xds.Resource{}, c.Resources())
 	}
 	slices.SortFunc(streams, func(a, b admin.Stream) int { return cmp.Compare(a.ID, b.ID) })
 	return gateways, streams
@@ -45,24 +40,27 @@ func dumpStreams(to []admin.Stream, c *scope) []admin.Stream {
 	for st := range c.streams {
 		dump := admin.Stream{
 			ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
-			Known: c.known, Connected: st.opened.UTC(), Types: map[string]admin.TypeState{},
-		}
-		for typ, l := range st.ledgers {
-			dump.Types[xds.ShortType(typ)] = l.dump()
+			Known: c.Known(), Connected: st.opened.UTC(), Types: st.dump(),
 		}
 		to = append(to, dump)
 	}
 	return to
 }
 
-func (l *ledger) dump() admin.TypeState {
-	dump := admin.TypeState{Acked: l.held.size, Pending: l.due.size() + l.awaited, Removing: len(l.gone.in)}
-	for _, name := range slices.Sorted(maps.Keys(l.rejected.of)) {
-		r := l.rejected.of[name]
-		held, _ := l.held.get(name)
-		dump.Rejected = append(dump.Rejected, admin.Rejected{Name: name, Version: r.version, Held: held, Words: r.words})
+// dump returns what the pages show of each type.
+func (st *stream) dump() map[string]admin.TypeState {
+	types := map[string]admin.TypeState{}
+	for typ, p := range st.Progress() {
+		types[xds.ShortType(typ)] = admin.TypeState{Acked: p.Accepted, Pending: p.Pending, Removing: p.Removing}
 	}
-	return dump
+	byName := func(a, b delta.Rejection) int { return cmp.Compare(a.Name, b.Name) }
+	for _, r := range slices.SortedFunc(st.Rejections(), byName) {
+		of := types[xds.ShortType(r.Type)]
+		held, _ := st.Held(r.Type, r.Name)
+		of.Rejected = append(of.Rejected, admin.Rejected{Name: r.Name, Version: r.Version, Held: held, Words: r.Words})
+		types[xds.ShortType(r.Type)] = of
+	}
+	return types
 }
 
 // Transport implements admin.Envoys.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -116,7 +117,7 @@ func serveFanout(address string) error {
 		}
 		s.locked(func() {
 			for _, st := range s.audience("shop/a") {
-				now.Streams += int(min(st.nonce, 1))
+				now.Streams += int(min(reflect.ValueOf(st.Plan).Elem().FieldByName("nonce").Uint(), 1)) // it was sent something
 			}
 		})
 		if err := now.measure(o); err != nil {
@@ -131,8 +132,8 @@ func (s *Server) awaitRest() {
 		busy = false
 		s.locked(func() {
 			for _, st := range s.audience("shop/a") {
-				for _, l := range st.ledgers {
-					busy = busy || !l.idle()
+				for _, progress := range st.Progress() {
+					busy = busy || progress.Pending > 0
 				}
 			}
 		})

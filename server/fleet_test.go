@@ -15,6 +15,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // fleet are clients that cost little: they skip what they are sent and acknowledge
@@ -38,7 +40,7 @@ type member struct {
 
 func newFleet(t testing.TB, address string, clusters int) *fleet {
 	f := &fleet{t: t, address: address, clusters: clusters, received: map[string]*sync.WaitGroup{}}
-	for _, typ := range servedTypes() {
+	for _, typ := range delta.Types() {
 		f.received[typ] = &sync.WaitGroup{}
 	}
 	t.Cleanup(f.leave)
@@ -184,16 +186,16 @@ func readResponse(from *bufio.Reader) (r skipped, err error) {
 		}
 		left -= protowire.SizeVarint(tag) + protowire.SizeVarint(size) + int(size)
 		var text []byte
-		if number, _ := protowire.DecodeTag(tag); number == responseResources {
+		if number, _ := protowire.DecodeTag(tag); number == 2 {
 			r.resources++
 			_, err = from.Discard(int(size))
 		} else {
 			text = make([]byte, size)
 			_, err = io.ReadFull(from, text)
 			switch number {
-			case responseTypeURL:
+			case 4:
 				r.typ = string(text)
-			case responseNonce:
+			case 5:
 				r.nonce = string(text)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -151,7 +152,7 @@ func TestManyClustersFailNoRequest(t *testing.T) {
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 500, Targets: targets})
 	shop.Publish(translate.Result{Delta: shop.crowd("new", clusters)})
 	shop.until("all is accepted", func() bool {
-		return shop.audience("shop/a")[0].state == (state{idle: true}) && shop.audience("shop/a")[0].settled()
+		return shop.audience("shop/a")[0].state == (delta.State{Idle: true}) && shop.audience("shop/a")[0].settled()
 	})
 	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
 		t.Error(result)
@@ -207,7 +208,7 @@ func fromTheFirst(t *testing.T, address string, clusters, requests int) (failed 
 func (c *client) askAs(number int) {
 	c.t.Helper()
 	c.cluster = ""
-	c.send(&deltaRequest{TypeUrl: cds, Node: &corev3.Node{Id: fmt.Sprint("node", number), Cluster: strangeGateway(number)}})
+	c.send(&delta.Request{TypeUrl: cds, Node: &corev3.Node{Id: fmt.Sprint("node", number), Cluster: strangeGateway(number)}})
 }
 
 func strangeGateway(number int) string { return fmt.Sprint("none/gw", number) }

@@ -25,6 +25,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -56,7 +57,7 @@ func (s *script) SendMsg(message any) error {
 		return fmt.Errorf("%T is sent", message)
 	}
 	response := &discoveryv3.DeltaDiscoveryResponse{}
-	if err := proto.Unmarshal(f.buffers.Materialize(), response); err != nil {
+	if err := proto.Unmarshal(f.BufferSlice.Materialize(), response); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -121,7 +122,7 @@ func (s *script) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 		}
 		return r, nil
 	}
-	types := append(servedTypes(), "", "type.googleapis.com/x")
+	types := append(delta.Types(), "", "type.googleapis.com/x")
 	r.TypeUrl = types[int(kind)%len(types)]
 	r.ResourceNamesSubscribe, r.ResourceNamesUnsubscribe = s.names(), s.names()
 	if kind&16 != 0 {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/envoy/testsize"
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // Streams of hostile clients, several at a time, say anything in any order: what they ask for
@@ -113,17 +114,17 @@ func (h *hostile) session() {
 }
 
 // stream opens a stream of either protocol.
-func (h *hostile) stream(ctx context.Context, ads discoveryv3.AggregatedDiscoveryServiceClient) (say func(*deltaRequest) error, hear func() error, err error) {
+func (h *hostile) stream(ctx context.Context, ads discoveryv3.AggregatedDiscoveryServiceClient) (say func(*delta.Request) error, hear func() error, err error) {
 	if h.IntN(3) > 0 {
 		s, err := ads.DeltaAggregatedResources(ctx)
-		return func(r *deltaRequest) error { return s.Send(r) }, func() error {
+		return func(r *delta.Request) error { return s.Send(r) }, func() error {
 			r, err := s.Recv()
 			h.heard(r.GetTypeUrl(), r.GetNonce())
 			return err
 		}, err
 	}
 	s, err := ads.StreamAggregatedResources(ctx)
-	return func(r *deltaRequest) error {
+	return func(r *delta.Request) error {
 			return s.Send(&discoveryv3.DiscoveryRequest{
 				Node: r.Node, TypeUrl: r.TypeUrl, ResourceNames: r.ResourceNamesSubscribe,
 				ResponseNonce: r.ResponseNonce, ErrorDetail: r.ErrorDetail, VersionInfo: h.words(),
@@ -142,7 +143,7 @@ func (h *hostile) heard(typ, nonce string) {
 }
 
 // speak says things until the stream ends, or it has had enough.
-func (h *hostile) speak(ctx context.Context, say func(*deltaRequest) error, hear func() error) {
+func (h *hostile) speak(ctx context.Context, say func(*delta.Request) error, hear func() error) {
 	reads := h.IntN(4) > 0
 	if reads {
 		go func() {
@@ -176,8 +177,8 @@ func (h *hostile) words() string {
 }
 
 // request makes a request.
-func (h *hostile) request() *deltaRequest {
-	r := &deltaRequest{TypeUrl: h.pick(append(servedTypes(), rds, rds, "type.googleapis.com/x")...)}
+func (h *hostile) request() *delta.Request {
+	r := &delta.Request{TypeUrl: h.pick(append(delta.Types(), rds, rds, "type.googleapis.com/x")...)}
 	if h.IntN(2) == 0 {
 		r.ResourceNamesSubscribe = h.names()
 		h.asked = append(h.asked, r.ResourceNamesSubscribe...)

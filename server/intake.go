@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // intake bounds the memory that Envoys take which all come back at once, as they do
 // after a restart. Each names what it holds: of 10,000 clusters and their endpoints
 // that is 2 MB as it comes, and some 8 MB more while it is decoded; booked as what differs from
-// what all hold (see roll.go) it is next to nothing.
+// what all hold (see delta/roll.go) it is next to nothing.
 //
 //   - Nothing is read of a stream before the first Publish, as there is nothing to
 //     compare with. What an Envoy sends meanwhile is its stream's window at most.
@@ -110,11 +111,8 @@ func (i *intake) turn(ctx context.Context) (done func(), err error) {
 	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
-// message is a request as it came.
-type message struct{ mem.BufferSlice }
-
 // read decodes a message and books it.
-func (i *intake) read(wire wire, m message, book func(*deltaRequest) error) error {
+func (i *intake) read(wire wire, m message, book func(*delta.Request) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {
 		done, err := i.decoding.take(wire.Context(), i.stopping, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,17 +96,19 @@ func (s *Server) holdings() map[string]int {
 		"quarantine": len(s.quarantine.parts),
 	}
 	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
-		for typ, names := range c.target {
-			count["resources"] += len(names)
-			count["untold"] += len(c.changed[typ])
+		count["resources"] += c.Size()
+		for _, names := range c.changed {
+			count["untold"] += len(names)
 		}
 		count["streams"] += len(c.streams)
 		for st := range c.streams {
-			count["tables"] += len(st.tables)
-			for _, l := range st.ledgers {
-				count["in flight"] += len(l.flight)
-				count["rejected"] += len(l.rejected.of)
-				count["alone"] += len(l.alone) + len(l.force) + len(l.again)
+			plan := reflect.ValueOf(st.Plan).Elem()
+			count["tables"] += plan.FieldByName("tables").Len()
+			for ledgers := plan.FieldByName("ledgers").MapRange(); ledgers.Next(); {
+				l := ledgers.Value().Elem()
+				count["in flight"] += l.FieldByName("flight").Len()
+				count["rejected"] += l.FieldByName("rejected").FieldByName("of").Len()
+				count["alone"] += l.FieldByName("alone").Len() + l.FieldByName("force").Len() + l.FieldByName("again").Len()
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // What one client may have. An Envoy of any size stays far below; the stream of a client
@@ -21,8 +22,6 @@ const (
 	// maxAllStrangers bounds those of all streams together. The first fewStrangers of a
 	// stream are free, so that no client takes them from another.
 	maxAllStrangers, fewStrangers = 400_000, 1000
-	// nameUnit is the length in bytes for which a name counts once more.
-	nameUnit = 256
 	// requestRate bounds the requests that a stream makes in a second, after the first
 	// requestBurst and twice what its Gateway has. An answer to a response is free. Names
 	// cost as much as a request for every requestNames. An Envoy that connects asks once for each
@@ -49,7 +48,7 @@ type usage struct {
 }
 
 // spend counts a request that comes now, of a stream whose Gateway has so many resources.
-func (u *usage) spend(request *deltaRequest, answer bool, resources int, now time.Time) error {
+func (u *usage) spend(request *delta.Request, answer bool, resources int, now time.Time) error {
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
 	names := len(request.GetResourceNamesSubscribe()) + len(request.GetResourceNamesUnsubscribe()) + len(request.GetInitialResourceVersions())
@@ -60,39 +59,10 @@ func (u *usage) spend(request *deltaRequest, answer bool, resources int, now tim
 	return nil
 }
 
-// weight is how often a name counts.
-func weight(name string) int { return 1 + len(name)/nameUnit }
-
-// know notes which of these names the Gateway does not have.
-func (l *ledger) know(names []string, c *scope) {
-	for _, name := range names {
-		if c.entry(l.typ, name) == nil {
-			l.addUnknown(name)
-		}
-	}
-}
-
-func (l *ledger) addUnknown(name string) {
-	if _, ok := l.unknown[name]; !ok {
-		l.unknown[name] = struct{}{}
-		l.strangers += weight(name)
-	}
-}
-
-func (l *ledger) dropUnknown(name string) {
-	if _, ok := l.unknown[name]; ok {
-		delete(l.unknown, name)
-		l.strangers -= weight(name)
-	}
-}
-
 // countStrangers counts the stream's names that its Gateway does not have. The error says
 // that there are too many.
 func (c *clients) countStrangers(st *stream) error {
-	now := 0
-	for _, l := range st.ledgers {
-		now += l.strangers
-	}
+	now := st.Unknown()
 	c.strangers += now - st.usage.strangers
 	grew := now > st.usage.strangers
 	st.usage.strangers = now
@@ -109,9 +79,9 @@ func (c *clients) countStrangers(st *stream) error {
 
 // keep keeps a request until the stream's Gateway has something to serve. The error says
 // that there are too many.
-func (st *stream) keep(request *deltaRequest) error {
+func (st *stream) keep(request *delta.Request) error {
 	for _, name := range request.GetResourceNamesSubscribe() {
-		st.usage.early += weight(name)
+		st.usage.early += delta.Weight(name)
 	}
 	if st.early = append(st.early, request); len(st.early) > maxEarly || st.usage.early > maxStrangers {
 		return status.Error(codes.ResourceExhausted, "too many requests for a Gateway that has nothing to serve")

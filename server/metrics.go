@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -98,7 +99,7 @@ func newMetrics() *metrics {
 // begin lets figures begin at 0: an alarm on what rises would miss the first rise of a
 // counter that was not there before.
 func (m *metrics) begin() {
-	for _, typ := range servedTypes() {
+	for _, typ := range delta.Types() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
 			counters.WithLabelValues(xds.ShortType(typ))
 		}
@@ -121,8 +122,8 @@ func (m *metrics) waitIn(i *intake) {
 
 // published counts what is to be served.
 func (m *metrics) published(union *scope) {
-	for _, typ := range servedTypes() {
-		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(len(union.target[typ])))
+	for _, typ := range delta.Types() {
+		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(union.Count(typ)))
 	}
 }
 
@@ -131,14 +132,14 @@ func (m *metrics) sent(typ string, bytes int) {
 	m.bytes.WithLabelValues(xds.ShortType(typ)).Add(float64(bytes))
 }
 
-func (m *metrics) answered(r *response, nack bool) {
+func (m *metrics) answered(r *delta.Response, nack bool) {
 	switch {
-	case r.probe:
+	case r.Probe:
 		m.probes.Inc()
 	case nack:
-		m.nacks.WithLabelValues(xds.ShortType(r.typ)).Inc()
+		m.nacks.WithLabelValues(xds.ShortType(r.Type)).Inc()
 	default:
-		m.acks.WithLabelValues(xds.ShortType(r.typ)).Inc()
+		m.acks.WithLabelValues(xds.ShortType(r.Type)).Inc()
 	}
 }
 

@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // release is a minor version of Envoy.
@@ -33,7 +35,7 @@ func tooOld(version string) string {
 }
 
 // tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
-// route that it rejects is closed on it alone (see search.go).
+// route that it rejects is closed on it alone (see delta/search.go).
 func (s session) tellOld() {
 	st := s.stream
 	if !testedEnvoy().after(st.version) {
@@ -45,7 +47,7 @@ func (s session) tellOld() {
 }
 
 // envoyVersion returns "1.40.0", or what the node calls itself.
-func envoyVersion(request *deltaRequest) string {
+func envoyVersion(request *delta.Request) string {
 	build := request.GetNode().GetUserAgentBuildVersion().GetVersion()
 	if build == nil {
 		return request.GetNode().GetUserAgentVersion()

@@ -1,96 +1,33 @@
 package server
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// scope is what the Envoys of one Gateway, or of all of them, are to hold. It
-// is guarded by lock.
+// scope is a target with the streams that it is for. It is guarded by lock.
 type scope struct {
+	*delta.Target
 	// name is "namespace/name", "" for the union of all Gateways.
-	name string
-	// known is false until the scope had its first resource. Nothing is
-	// answered before: what an Envoy holds is not taken away by a server that
-	// does not know better.
-	known   bool
-	target  map[string]map[string][]owned // type → name → by Gateway
-	rolls   map[string]called             // by type
-	changed map[string][]string           // names by type that streams are not told of yet
-	fresh   bool                          // nor that the scope is known
+	name    string
+	changed map[string][]string // names by type that streams are not told of yet
+	fresh   bool                // nor that the target is known
 	streams map[*stream]struct{}
 	tally   tally
-	edits   uint64 // of target
-}
-
-// owned is a Gateway's form of a resource. In a union two Gateways may have one
-// of the same name, as they do of shared clusters; the first Gateway's is sent.
-type owned struct {
-	gateway string
-	*entry
 }
 
 func newScope(name string) *scope {
-	return &scope{name: name, target: map[string]map[string][]owned{}, rolls: map[string]called{}, changed: map[string][]string{}, streams: map[*stream]struct{}{}}
+	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}}
 }
 
-// entry returns the resource to send, nil when there is none.
-func (c *scope) entry(typ, name string) *entry {
-	if owners := c.target[typ][name]; len(owners) > 0 {
-		return owners[0].entry
-	}
-	return nil
-}
-
-// owns reports whether gateway has a resource of this name.
-func (c *scope) owns(gateway, typ, name string) bool {
-	return slices.ContainsFunc(c.target[typ][name], func(o owned) bool { return o.gateway == gateway })
-}
-
-// size counts the resources.
-func (c *scope) size() int {
-	size := 0
-	for _, names := range c.target {
-		size += len(names)
-	}
-	return size
-}
-
-// put takes over one update, of which tell tells the streams; e nil removes.
-func (c *scope) put(u update) {
-	names := c.target[u.typ]
-	if names == nil {
-		names = map[string][]owned{}
-		c.target[u.typ] = names
-	}
-	owners := names[u.name]
-	at, found := slices.BinarySearchFunc(owners, u.gateway,
-		func(o owned, gateway string) int { return strings.Compare(o.gateway, gateway) })
-	switch {
-	case u.entry == nil && found:
-		owners = slices.Delete(slices.Clone(owners), at, at+1)
-	case u.entry != nil && found:
-		owners = slices.Clone(owners)
-		owners[at].entry = u.entry
-	case u.entry != nil:
-		owners = slices.Insert(slices.Clone(owners), at, owned{u.gateway, u.entry})
-	}
-	if names[u.name] = owners; len(owners) == 0 {
-		delete(names, u.name)
-	}
-	if len(names) == 0 {
-		delete(c.target, u.typ) // an emptied one keeps the room of all that there was
-	}
-	if !c.known && u.entry != nil {
-		c.known, c.fresh = true, true
-	}
-	c.edits++
-	c.outdate(u.typ, u.name)
-	c.changed[u.typ] = append(c.changed[u.typ], u.name)
+// put applies one update, of which tell tells the streams.
+func (c *scope) put(u delta.Update) {
+	known := c.Known()
+	c.Put(u)
+	c.fresh = c.fresh || c.Known() != known
+	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
 // tell marks for every stream what was put since the last call.
@@ -107,34 +44,15 @@ func (c *scope) tell() {
 	c.fresh = false
 }
 
-// intern returns the names as the target has them, where it does: a request's own would
-// live as long as its stream.
-func (c *scope) intern(typ string, names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = name
-		if owners := c.target[typ][name]; len(owners) > 0 {
-			out[i] = owners[0].Name
-		}
-	}
-	return out
-}
-
-// update is an xds.Update, encoded.
-type update struct {
-	gateway, typ, name string
-	entry              *entry // nil when gone
-}
-
 // Publish makes result the configuration that every Envoy should have, and that the admin pages
 // show. Its cost depends on what result changes; it waits for no stream. Before the first call,
 // no stream is answered and /readyz is not ready. Calls must not overlap.
 func (s *Server) Publish(result translate.Result) {
-	updates := make([]update, len(result.Delta))
+	updates := make([]delta.Update, len(result.Delta))
 	for i, u := range result.Delta {
-		updates[i] = update{gateway: u.Gateway, typ: u.Type, name: u.Name}
+		updates[i] = delta.Update{Gateway: u.Gateway, Type: u.Type, Name: u.Name}
 		if u.Resource != nil {
-			updates[i].entry = newEntry(u.Resource)
+			updates[i].Entry = delta.NewEntry(u.Resource)
 		}
 	}
 	s.mu.Lock()
@@ -142,14 +60,14 @@ func (s *Server) Publish(result translate.Result) {
 	s.verdicts.announced.setInfra(result.Infra)
 	touched := map[string]bool{} // Gateway → its listeners changed
 	for _, u := range updates {
-		c := s.scopeOf(u.gateway)
-		had := c.entry(u.typ, u.name) != nil
+		c := s.scopeOf(u.Gateway)
+		had := c.Entry(u.Type, u.Name) != nil
 		c.put(u)
 		s.union.put(u)
-		if has := u.entry != nil; u.typ == xds.RouteType && has != had {
-			s.verdicts.retable(c, u.name, int(number(has)-number(had)))
+		if has := u.Entry != nil; u.Type == xds.RouteType && has != had {
+			s.verdicts.retable(c, u.Name, int(number(has)-number(had)))
 		}
-		touched[u.gateway] = touched[u.gateway] || u.typ == xds.ListenerType
+		touched[u.Gateway] = touched[u.Gateway] || u.Type == xds.ListenerType
 	}
 	s.union.tell()
 	for gateway := range touched {

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Each Envoy decides for itself: a part of a table that it rejects is kept from its own
-// stream (search.go). What it rejected is nothing to the others. When every connected Envoy
+// stream (delta/search.go). What it rejected is nothing to the others. When every connected Envoy
 // that asks for the table rejected the part, it is in quarantine: the problem is the object's
 // then, and the Gateway is programmed without it.
 
@@ -37,7 +38,7 @@ type quarantine struct {
 type suspicion struct {
 	at map[placed]struct{} // where it is
 	// accusers are the streams that rejected it, by what they know of it.
-	accusers map[*refusedPart]*stream
+	accusers map[*delta.RejectedPart]*stream
 	since    time.Time // of the first of them
 	taken    bool      // an Envoy took it: it is the accusers' own matter
 	told     bool      // it is in quarantine
@@ -64,45 +65,41 @@ func (q *quarantine) poke() {
 }
 
 // heed has what Envoys rejected reviewed after an answer to a table: an Envoy may have taken a part.
-func (q *quarantine) heed(st *stream, r *response) {
-	q.acquit(st)
-	if r.typ == xds.RouteType && !r.probe && len(q.parts) > 0 {
+func (q *quarantine) heed(st *stream, r *delta.Response) {
+	q.take(st)
+	if r.Type == xds.RouteType && !r.Probe && len(q.parts) > 0 {
 		q.poke()
 	}
 }
 
 // accuse books that a stream rejected a part, unless that is the Envoy's own matter by its words.
-func (q *quarantine) accuse(st *stream, table string, at xds.Part, part *refusedPart) {
-	if q.ownMatter(part.words) {
+func (q *quarantine) accuse(st *stream, part *delta.RejectedPart) {
+	if q.ownMatter(part.Words) {
 		return
 	}
-	key := translate.RejectedPart{Table: table, Host: at.Host, Route: at.Route, Sum: part.Sum}
-	if key.Route != "" { // a route is rejected in whatever table it is
-		key.Table, key.Host = "", ""
-	}
+	key := keyOf(part)
 	of := q.parts[key]
 	if of == nil {
 		if !q.room() {
 			return
 		}
-		of = &suspicion{at: map[placed]struct{}{}, accusers: map[*refusedPart]*stream{}}
+		of = &suspicion{at: map[placed]struct{}{}, accusers: map[*delta.RejectedPart]*stream{}}
 		q.parts[key] = of
 	}
 	if len(of.accusers) == 0 {
 		of.since, of.taken = time.Now(), false
 	}
-	of.at[placed{table, at}] = struct{}{}
+	of.at[placed{part.Table, part.Part}] = struct{}{}
 	of.accusers[part] = st
-	part.key = key
-	part.setBlamed(of.told)
+	st.Blame(part, of.told)
 }
 
-// setBlamed notes whether the part is in quarantine.
-func (r *refusedPart) setBlamed(blamed bool) {
-	if r.blamed != blamed {
-		r.blamed = blamed
-		r.in.unblamed += 1 - 2*int(number(blamed))
+// keyOf returns what a part is remembered by. A route is rejected in whatever table it is.
+func keyOf(part *delta.RejectedPart) translate.RejectedPart {
+	if part.Route != "" {
+		return translate.RejectedPart{Route: part.Route, Sum: part.Sum}
 	}
+	return translate.RejectedPart{Table: part.Table, Host: part.Host, Sum: part.Sum}
 }
 
 // ownMatter reports whether Envoy's words are about this Envoy and not about the rule: it was
@@ -128,15 +125,20 @@ func (q *quarantine) room() bool {
 	return false
 }
 
-// acquit books which parts a stream no longer rejects: they changed, or it left.
-func (q *quarantine) acquit(st *stream) {
-	for _, part := range st.acquitted {
-		if of := q.parts[part.key]; of != nil && of.accusers[part] != nil {
+// take books which parts a stream rejects since the last call, and returns them, and which it no longer
+// rejects: they changed, or it left.
+func (q *quarantine) take(st *stream) []*delta.RejectedPart {
+	refused, acquitted := st.TakeRejected()
+	for _, part := range refused {
+		q.accuse(st, part)
+	}
+	for _, part := range acquitted {
+		if of := q.parts[keyOf(part)]; of != nil && of.accusers[part] != nil {
 			delete(of.accusers, part)
 			q.poke()
 		}
 	}
-	st.acquitted = nil
+	return refused
 }
 
 // hints returns what other Envoys rejected of a table, in the forms that they rejected.
@@ -166,8 +168,8 @@ func (of *suspicion) byMatch() bool {
 func (of *suspicion) refusal() translate.Rejection {
 	var node, words string
 	for part, st := range of.accusers {
-		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.words, words)) < 0 {
-			node, words = name, part.words
+		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.Words, words)) < 0 {
+			node, words = name, part.Words
 		}
 	}
 	return translate.Rejection{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
@@ -189,14 +191,9 @@ func (q *quarantine) forgive() {
 // refusedRoutes says what is kept from this Envoy because it rejected it.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var said []string
-	for name := range st.blamed {
-		if !st.scope.owns(gateway, xds.RouteType, name) {
-			continue
-		}
-		for at, part := range st.tables[name].refused {
-			if !part.blamed {
-				said = append(said, fmt.Sprintf("Envoy %q rejected %s, which answers 500 there: %s", cmp.Or(st.node, st.peer), at, part.words))
-			}
+	for part := range st.RejectedParts() {
+		if !part.Blamed() && st.scope.Owns(gateway, xds.RouteType, part.Table) {
+			said = append(said, fmt.Sprintf("Envoy %q rejected %s, which answers 500 there: %s", cmp.Or(st.node, st.peer), part.Part, part.Words))
 		}
 	}
 	slices.Sort(said)

@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -171,12 +172,12 @@ func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
 	f.until("it holds all", func() bool {
-		return f.audience("default/eg")[0].state == (state{idle: true}) && f.audience("default/eg")[0].settled()
+		return f.audience("default/eg")[0].state == (delta.State{Idle: true}) && f.audience("default/eg")[0].settled()
 	})
 	f.small("edge-2") // what comes later is asked itself, and the Gateway stays programmed
 	f.until("both hold it", func() bool {
 		streams := f.audience("default/eg")
-		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.rejections+streams[1].state.rejections == 0
+		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.Rejections+streams[1].state.Rejections == 0
 	})
 	f.waitFor(httpRoute("bad"), "max program size", "UnsupportedValue")
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)

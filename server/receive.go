@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // wire is a stream of either protocol, on which messages come and frames go.
@@ -14,16 +16,24 @@ type wire interface {
 	RecvMsg(any) error
 	SendMsg(any) error
 	// decode gives a message in the words of the incremental protocol.
-	decode(message []byte) (*deltaRequest, error)
+	decode(message []byte) (*delta.Request, error)
 }
 
 // deltaWire is a stream of the incremental protocol.
 type deltaWire struct{ grpc.ServerStream }
 
-func (deltaWire) decode(message []byte) (*deltaRequest, error) {
-	request := &deltaRequest{}
+func (deltaWire) decode(message []byte) (*delta.Request, error) {
+	request := &delta.Request{}
 	return request, proto.Unmarshal(message, request)
 }
+
+// worldWire is a stream of the state-of-the-world protocol.
+type worldWire struct {
+	grpc.ServerStream
+	reader delta.WorldReader // of the goroutine that decodes
+}
+
+func (w *worldWire) decode(message []byte) (*delta.Request, error) { return w.reader.Read(message) }
 
 // receive takes messages until the stream ends; the goroutine ends with it.
 func receive(ctx context.Context, wire wire) (<-chan message, <-chan error) {

@@ -5,35 +5,38 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // logRejection warns of a rejection. One that repeats itself, and an address that cannot be
 // bound, which tellBinds reports, are for debugging alone.
-func (s session) logRejection(r *response, request *deltaRequest) {
+func (s session) logRejection(r *delta.Response, request *delta.Request) {
 	event := s.log.Warn()
-	if r.again || r.probe || bindFailed(request.GetErrorDetail().GetMessage()) {
+	if r.Again || r.Probe || delta.BindFailed(request.GetErrorDetail().GetMessage()) {
 		event = s.log.Debug()
 	}
-	event = event.Str("node", s.stream.node).Str("cluster", s.stream.cluster).Str("type", xds.ShortType(r.typ))
+	event = event.Str("node", s.stream.node).Str("cluster", s.stream.cluster).Str("type", xds.ShortType(r.Type))
 	switch {
-	case r.names() != 1:
-	case len(r.set) == 1:
-		event = event.Str("name", r.set[0].Name)
+	case r.Names() != 1:
+	case len(r.Set) == 1:
+		event = event.Str("name", r.Set[0].Name)
 	default:
-		event = event.Str("removed", r.removed[0])
+		event = event.Str("removed", r.Removed[0])
 	}
-	event.Int("resources", r.names()).Str("envoy", plainWords(r.typ, request.GetErrorDetail().GetMessage())).
+	event.Int("resources", r.Names()).Str("envoy", r.Words).
 		Msg(s.rejectionWords(r))
 }
 
 // rejectionWords says what an Envoy serves that rejected an update.
-func (s session) rejectionWords(r *response) (words string) {
+func (s session) rejectionWords(r *delta.Response) (words string) {
 	words = "an Envoy rejected an update and has no earlier version of it"
 	s.locked(func() {
-		l := s.stream.ledgers[r.typ]
-		held := func(e *entry) bool { return l != nil && l.held.has(e.Name) }
-		if len(r.removed) > 0 || slices.ContainsFunc(r.set, held) {
+		held := func(e *delta.Entry) bool {
+			_, ok := s.stream.Held(r.Type, e.Name)
+			return ok
+		}
+		if len(r.Removed) > 0 || slices.ContainsFunc(r.Set, held) {
 			words = "an Envoy rejected an update and keeps the previous version"
 		}
 	})
@@ -43,17 +46,27 @@ func (s session) rejectionWords(r *response) (words string) {
 // maxFindings bounds how many parts of a table are logged one by one.
 const maxFindings = 20
 
-// logFindings logs which parts of a table an Envoy rejects.
-func (s session) logFindings(table string, order []xds.Part, parts map[xds.Part]*refusedPart) {
-	event := func() *zerolog.Event {
-		return s.log.Warn().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Str("table", table)
-	}
-	order = slices.DeleteFunc(order, func(at xds.Part) bool { return parts[at].Match }) // logged before
-	for _, at := range order[:min(len(order), maxFindings)] {
-		event().Stringer("part", at).Str("envoy", parts[at].words).
+// logRefused logs which parts of tables an Envoy rejects; those of a table are one after the other.
+func (s session) logRefused(parts []*delta.RejectedPart) {
+	logged := map[string]int{} // by table
+	for _, part := range parts {
+		if part.Match { // logged before
+			continue
+		}
+		if logged[part.Table]++; logged[part.Table] > maxFindings {
+			continue
+		}
+		s.warnOfTable(part.Table).Stringer("part", part.Part).Str("envoy", part.Words).
 			Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
 	}
-	if more := len(order) - maxFindings; more > 0 {
-		event().Int("parts", more).Msg("an Envoy rejects more parts of the table: they answer 500 there")
+	for table, count := range logged {
+		if more := count - maxFindings; more > 0 {
+			s.warnOfTable(table).Int("parts", more).Msg("an Envoy rejects more parts of the table: they answer 500 there")
+		}
 	}
+}
+
+// warnOfTable begins a warning.
+func (s session) warnOfTable(table string) *zerolog.Event {
+	return s.log.Warn().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Str("table", table)
 }

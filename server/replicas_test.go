@@ -54,11 +54,8 @@ endpoints: [{addresses: [127.0.0.1]}]
 func (f *folded) served() map[string]string {
 	all := map[string]string{}
 	f.locked(func() {
-		for typ, names := range f.scopes["default/eg"].target {
-			for name := range names {
-				e := f.scopes["default/eg"].entry(typ, name)
-				all[xds.ShortType(typ)+" "+name] = e.Version + "\n" + string(e.Body)
-			}
+		for r := range f.scopes["default/eg"].Resources() {
+			all[xds.ShortType(r.Type)+" "+r.Name] = r.Version + "\n" + string(r.Body)
 		}
 	})
 	return all

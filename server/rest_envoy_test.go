@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -58,7 +59,8 @@ func TestAnEnvoyThatKeepsItsClustersIsLeftInPeace(t *testing.T) {
 			shop.Publish(translate.Result{Delta: gone(spare)})
 			shop.until("it rests", func() bool {
 				st := shop.audience("shop/a")[0]
-				return st.state == (state{idle: true}) && st.settled() && !st.ledgers[cds].held.has("spare2")
+				_, holds := st.Held(cds, "spare2")
+				return st.state == (delta.State{Idle: true}) && st.settled() && !holds
 			})
 			counts := func(want string) {
 				t.Helper()

@@ -12,6 +12,8 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -34,17 +36,14 @@ func newRefuser(t *testing.T, ofWorld bool, agent string) *refuser {
 	s := New(Options{BarrierWait: time.Nanosecond, BindRetry: time.Hour}, zerolog.Nop())
 	r := &refuser{t: t}
 	r.publish(s, true)
-	r.line = s.lift(t, &corev3.Node{Id: "test", Cluster: "shop/a", UserAgentName: agent})
-	if ofWorld {
-		r.world = world{}
-	}
+	r.line = s.liftIn(t, &corev3.Node{Id: "test", Cluster: "shop/a", UserAgentName: agent}, ofWorld)
 	names := []string{"r"}
 	for i := range eachKind {
 		names = append(names, fmt.Sprint("n", i))
 	}
 	for _, typ := range []string{sds, eds, lds, rds} {
-		request := &deltaRequest{TypeUrl: typ}
-		if !listed(typ) {
+		request := &delta.Request{TypeUrl: typ}
+		if typ != lds {
 			request.ResourceNamesSubscribe = names
 		}
 		r.answer = append(r.answer, request)
@@ -55,14 +54,14 @@ func newRefuser(t *testing.T, ofWorld bool, agent string) *refuser {
 // publish makes every resource another one, or takes all away.
 func (r *refuser) publish(s *Server, present bool) {
 	r.edit++
-	var delta []xds.Update
-	for _, typ := range servedTypes() {
+	var updates []xds.Update
+	for _, typ := range delta.Types() {
 		for i := range eachKind {
 			change := fmt.Sprintf("%s n%d@%d", xds.ShortType(typ), i, r.edit)
 			if !present {
 				change = "-" + change
 			}
-			delta = append(delta, parseUpdate(change))
+			updates = append(updates, parseUpdate(change))
 		}
 	}
 	var text strings.Builder
@@ -78,15 +77,15 @@ func (r *refuser) publish(s *Server, present bool) {
 	}
 	u := xds.Update{Gateway: "shop/a", Type: rds, Name: "r"}
 	if present {
-		u.Resource = compiled(tableOfText(strings.TrimSpace(text.String())), fmt.Sprintf("/%d", r.edit)).Resource
+		u.Resource = deltatest.Compiled(deltatest.Table(strings.TrimSpace(text.String())), fmt.Sprintf("/%d", r.edit))
 	}
-	s.Publish(translate.Result{Delta: append(delta, u)})
+	s.Publish(translate.Result{Delta: append(updates, u)})
 }
 
 // objects is how many there are, and as many more answers as a table can bring about in
 // its two forms: one for itself, and one for each step of a search.
 func (r *refuser) objects(searches int) int {
-	return len(servedTypes())*eachKind + 2*(1+searches*(2+bits.Len(uint(r.parts))))
+	return len(delta.Types())*eachKind + 2*(1+searches*(2+bits.Len(uint(r.parts))))
 }
 
 // rests lets it answer until nothing is sent, which must be at most these messages.
@@ -119,7 +118,7 @@ func TestAClientThatRejectsEverythingIsLeftInPeace(t *testing.T) {
 					// What is suspected is searched, and then all of the table.
 					const searches = 2
 					r := newRefuser(t, ofWorld, agent)
-					most := len(servedTypes()) + r.objects(searches)
+					most := len(delta.Types()) + r.objects(searches)
 					r.nack = words
 					r.rests("new", most)
 					r.publish(r.s, true)
@@ -150,11 +149,11 @@ func TestWhateverAClientAnswersComesToAnEnd(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		r := newRefuser(t, seed%2 == 0, []string{"envoy", ""}[random.IntN(2)])
-		most := len(servedTypes()) + r.objects(4*r.parts)
+		most := len(delta.Types()) + r.objects(4*r.parts)
 		kindness := random.IntN(8)
-		r.says = func(sent *response) string {
+		r.says = func(probe bool) string {
 			words := []string{"no", "missing ): (" + probeMark, "Error adding/updating listener(s) n1: no", "cannot bind"}
-			if !sent.probe { // which no Envoy takes
+			if !probe { // which no Envoy takes
 				words = append(words, make([]string, kindness)...)
 			}
 			return words[random.IntN(len(words))]
@@ -168,7 +167,7 @@ func TestWhateverAClientAnswersComesToAnEnd(t *testing.T) {
 			if sent := r.sent - before; sent > most {
 				t.Fatalf("seed %d: %d messages, want at most %d", seed, sent, most)
 			}
-			if !slices.ContainsFunc(servedTypes(), func(typ string) bool { return len(r.ledgers[typ].flight) > 0 }) {
+			if !slices.ContainsFunc(delta.Types(), func(typ string) bool { return r.Progress()[typ].Pending > 0 }) {
 				continue
 			}
 			t.Fatalf("seed %d: it waits for an answer", seed)

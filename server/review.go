@@ -56,7 +56,7 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 	set = translate.Quarantine{}
 	for some := range slices.Chunk(keys, reviewed) {
 		q.locked(func() {
-			asking, blamed := map[string][]*stream{}, map[*stream]struct{}{}
+			asking, touched := map[string][]*stream{}, map[*stream]struct{}{}
 			for _, key := range some {
 				of := q.parts[key]
 				if of == nil { // given up meanwhile
@@ -67,14 +67,13 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 				again = min(again, wait)
 				if tell != of.told {
 					changed, of.told = true, tell
-					of.blame(blamed)
+					of.blame(touched)
 				}
 				if tell {
 					set[key] = of.refusal()
 				}
 			}
-			for st := range blamed {
-				st.convictions++
+			for st := range touched {
 				q.verdicts.settle(st)
 			}
 		})
@@ -105,7 +104,7 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 			asking[at.table] = streams
 		}
 		for _, st := range streams {
-			of.taken = of.taken || st.has(at)
+			of.taken = of.taken || st.Accepted(at.table, at.Part)
 			all = all && accused[st]
 		}
 	}
@@ -118,18 +117,12 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// has reports whether an Envoy took the newest form of a table with a part of it.
-func (st *stream) has(at placed) bool {
-	t := st.tables[at.table]
-	return t != nil && t.accepted != nil && t.accepted.source() == st.scope.entry(xds.RouteType, at.table) && !t.accepted.struck[at.Part]
-}
-
 // askersOf returns the streams that ask for a table, some twice.
 func (q *quarantine) askersOf(table string) []*stream {
 	streams := []*stream{}
-	for _, owner := range q.verdicts.union.target[xds.RouteType][table] {
-		for _, st := range q.verdicts.audience(owner.gateway) {
-			if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
+	for gateway := range q.verdicts.union.Owners(xds.RouteType, table) {
+		for _, st := range q.verdicts.audience(gateway) {
+			if st.Asks(xds.RouteType, table) {
 				streams = append(streams, st)
 			}
 		}
@@ -140,7 +133,7 @@ func (q *quarantine) askersOf(table string) []*stream {
 // blame has the part counted as the object's, or as what its accusers rejected.
 func (of *suspicion) blame(streams map[*stream]struct{}) {
 	for part, st := range of.accusers {
-		part.setBlamed(of.told)
+		st.Blame(part, of.told)
 		streams[st] = struct{}{}
 	}
 }

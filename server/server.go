@@ -6,13 +6,13 @@
 // requests when a cluster is swapped, encodes a table once per stream and gives
 // up the ACK of single resources (docs/design/reliability.md#findings). Here
 // a resource is encoded once: its Body goes from translate to every socket as
-// the same bytes, framed by hand in wire.go.
+// the same bytes, framed by hand in delta/response.go.
 //
 // The parts, each a type whose fields are all that it may touch:
 //
-//   - gateways (gateways.go, publish.go): what is to be served, per Gateway
-//   - plan and ledger (plan.go, acks.go): what a stream is sent next, and what it answered
-//   - session (session.go, request.go, tables.go): what the goroutine of a stream does, with the core
+//   - package delta: what is to be served, and what a stream is sent next
+//   - gateways (gateways.go, publish.go): the targets of the Gateways, and their streams
+//   - session (session.go, request.go): what the goroutine of a stream does, with the core
 //     that it shares with the server (core.go)
 //   - verdicts (tally.go, status.go): counts the answers, and judges Gateways by the counts
 //   - quarantine (quarantine.go, review.go): what Envoys rejected
@@ -23,7 +23,7 @@
 // One mutex, lock, guards the state of Gateways and streams. It is never held while sending or waiting,
 // so that a stream that does not read delays neither Publish nor another stream. The locks
 // of loaded, refusals and the board are their own, and are taken after it. What a client asks for is
-// booked in steps of so many names (request.go), and bounded (limits.go).
+// booked in steps (delta.Step), and bounded (limits.go).
 package server
 
 import (
@@ -219,9 +219,6 @@ func (s *Server) pages(address net.Addr) *http.Server {
 func (s *Server) Register(figures ...prometheus.Collector) {
 	s.metrics.registry.MustRegister(figures...)
 }
-
-// Types returns the type URLs that are served, in the order in which they are sent.
-func Types() []string { return servedTypes() }
 
 // stop ends both servers within stopTime.
 func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {

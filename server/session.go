@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -18,10 +19,8 @@ func (s session) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(st.scope.streams, st)
-	for name := range st.tables {
-		st.forgetTable(name)
-	}
-	s.quarantine.acquit(st)
+	st.ForgetTables()
+	s.quarantine.take(st)
 	if len(s.quarantine.parts) > 0 {
 		s.quarantine.poke() // nobody waits for its answer
 	}
@@ -31,7 +30,7 @@ func (s session) leave() {
 		s.verdicts.restate(st.scope)
 	}
 	s.verdicts.judgeTouched()
-	if !s.board.Knows(st.scope.name) && !st.scope.known && len(st.scope.streams) == 0 && st.scope != s.union {
+	if !s.board.Knows(st.scope.name) && !st.scope.Known() && len(st.scope.streams) == 0 && st.scope != s.union {
 		delete(s.scopes, st.scope.name)
 		s.verdicts.forget(st.scope.name)
 	}
@@ -39,41 +38,40 @@ func (s session) leave() {
 
 // handle books one request: an answer, a change of what is asked for, or both. The error
 // says that the client is over a limit.
-func (s session) handle(request *deltaRequest) error {
+func (s session) handle(request *delta.Request) error {
 	st := s.stream
-	if !slices.Contains(servedTypes(), request.GetTypeUrl()) {
+	if !slices.Contains(delta.Types(), request.GetTypeUrl()) {
 		s.warnUnserved(request.GetTypeUrl())
 		return s.refused.overLimit(st, st.usage.spend(request, false, 0, time.Now()))
 	}
-	var answered *response
+	var answered *delta.Response
 	early, over := false, error(nil)
 	s.locked(func() {
-		if early = st.world != nil && !st.scope.known; early {
+		if early = st.ofWorld && !st.scope.Known(); early {
 			return
 		}
-		if answered = st.answer(request); answered != nil {
+		if answered = st.Answer(request); answered != nil {
 			s.quarantine.heed(st, answered)
 		}
-		over = st.usage.spend(request, answered != nil, st.scope.size(), time.Now())
+		over = st.usage.spend(request, answered != nil, st.scope.Size(), time.Now())
 	})
 	if early {
 		return s.refused.overLimit(st, st.keep(request))
 	}
-	nack := request.GetErrorDetail() != nil
-	st.took(answered, nack)
 	if over == nil {
 		over = s.subscribe(request)
 	}
 	s.locked(func() { s.verdicts.settle(st) })
 	s.compact()
 	if answered != nil {
-		s.tellAnswer(answered, nack, request)
+		s.tellAnswer(answered, request)
 	}
 	return s.refused.overLimit(st, over)
 }
 
 // tellAnswer counts and logs an answer.
-func (s session) tellAnswer(answered *response, nack bool, request *deltaRequest) {
+func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
+	nack := request.GetErrorDetail() != nil
 	s.metrics.answered(answered, nack)
 	if nack {
 		s.logRejection(answered, request)
@@ -103,35 +101,31 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 	for {
 		r, wait := s.nextOf()
 		switch {
-		case r == nil && len(st.waiting) > 0:
+		case r == nil && st.Waiting():
 			s.prepare()
 			continue
-		case r == nil && st.tired:
+		case r == nil && st.Tired():
 			continue
 		case r == nil:
 			s.compact()
 			return wait, nil
 		}
-		f := r.frame()
-		if st.world != nil {
-			st.world.states(r)
-			f = r.worldFrame()
-		}
+		f := frame{st.Frame(r)}
 		if err := wire.SendMsg(f); err != nil {
 			return 0, err
 		}
-		s.metrics.sent(r.typ, f.buffers.Len())
+		s.metrics.sent(r.Type, f.Len())
 	}
 }
 
 // nextOf returns the next response of a stream, or nil and the time until there may be one.
-func (s session) nextOf() (r *response, wait time.Duration) {
+func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	st := s.stream
 	s.locked(func() {
 		now := time.Now()
-		next, until := st.next(now)
-		s.quarantine.acquit(st)
-		if next == nil && !st.tired {
+		next, until := st.Next(now)
+		s.quarantine.take(st)
+		if next == nil && !st.Tired() {
 			s.verdicts.settle(st)
 		}
 		r, wait = next, waitFor(until, now)
@@ -148,16 +142,31 @@ func (s session) forgiveOne() {
 		return
 	}
 	st.forgiven = false
-	for name, t := range st.tables {
-		if t.hopeless == "" && len(t.refused) == 0 {
-			continue
-		}
-		st.forgetTable(name)
-		st.tables[name] = &tableState{accepted: t.accepted, refused: map[xds.Part]*refusedPart{}}
-		if l := st.ledgers[xds.RouteType]; l != nil {
-			l.rejected.remove(name)
-			st.mark(xds.RouteType, name)
-		}
+	if st.Forgive() {
+		st.setIdle(false)
+		st.poke()
 	}
-	s.quarantine.acquit(st)
+	s.quarantine.take(st)
+}
+
+// prepare makes what the stream is sent next of the tables that wait for it.
+func (s session) prepare() {
+	var refused []*delta.RejectedPart
+	for step := range s.stream.Prepare(s.quarantine.hints) {
+		s.locked(func() {
+			step.Book()
+			refused = append(refused, s.quarantine.take(s.stream)...)
+		})
+	}
+	if len(refused) > 0 {
+		s.quarantine.poke()
+	}
+	s.logRefused(refused)
+}
+
+// compact makes smaller what a stream keeps of names.
+func (s session) compact() {
+	for step := range s.stream.Compact() {
+		s.locked(step.Book)
+	}
 }

@@ -259,3 +259,26 @@ func TestARejectedRemovalInTheStateOfTheWorld(t *testing.T) {
 	r.publish("Cluster old@2")
 	c.take("Cluster old@2 web@2")
 }
+
+// An Envoy that comes back and has all already asks for its tables like any other: its Gateway is
+// programmed.
+func TestAGatewayIsProgrammedAfterAReconnectInTheStateOfTheWorld(t *testing.T) {
+	r := start(t, Options{})
+	r.publish("Cluster web@1", "Listener http@1", "RouteConfiguration r1@1")
+	c := r.world()
+	c.ask(cds, "")
+	clusters := c.take("Cluster web@1")
+	c.ask(lds, "")
+	listeners := c.take("Listener http@1")
+	c.ask(rds, "", "r1")
+	tables := c.take("RouteConfiguration r1@1")
+	r.until("all is accepted", func() bool { return r.verdicts.given["shop/a"].Status == "True" })
+	c.close()
+	r.until("it left", func() bool { return r.verdicts.given["shop/a"].Status == "False" })
+
+	same := r.world()
+	same.ask(cds, clusters)
+	same.ask(lds, listeners)
+	same.ask(rds, tables, "r1")
+	r.until("it is programmed again", func() bool { return r.verdicts.given["shop/a"].Status == "True" })
+}

@@ -3,45 +3,28 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// state is what matters of a stream to Programmed.
-type state struct {
-	// idle is true if clusters and listeners were asked for and that nothing is
-	// to be sent or answered.
-	idle       bool
-	rejections int
-}
 
 // settle finds the stream's state and judges its Gateways when it matters: that
 // a stream has something to do never changes a verdict by itself.
 func (v *verdicts) settle(st *stream) {
-	was, now := st.state, st.current()
-	st.setIdle(now.idle)
+	was, now := st.state, st.State()
+	st.setIdle(now.Idle)
 	st.state = now
 	v.object(st)
-	if now.idle && !was.idle || now.rejections != was.rejections {
+	if now.Idle && !was.Idle || now.Rejections != was.Rejections {
 		v.touched[st.scope] = struct{}{}
 	}
 	v.judgeTouched()
-}
-
-// current looks at what is asked for, due and unanswered.
-func (p *plan) current() state {
-	now := state{idle: p.ledgers[xds.ClusterType] != nil && p.ledgers[xds.ListenerType] != nil}
-	for _, l := range p.ledgers {
-		now.idle = now.idle && l.idle()
-		now.rejections += len(l.rejected.of)
-	}
-	now.rejections += p.refusedParts()
-	return now
 }
 
 // verdict says how things stand with a Gateway. Its words are those of all of its Envoys.
@@ -59,7 +42,7 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 		if _, refuses := st.refuses[c]; refuses {
 			refusals = append(refusals, st.refusals(gateway, unbound)...)
 		}
-		if !st.state.idle || st.lacks[c] > 0 {
+		if !st.state.Idle || st.lacks[c] > 0 {
 			waiting++
 		}
 	}
@@ -95,20 +78,39 @@ func oldOnes(streams []*stream) string {
 // go to unbound.
 func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
-	for typ, l := range st.ledgers {
-		for name, r := range l.rejected.of {
-			if !st.scope.owns(gateway, typ, name) {
-				continue
-			}
-			node := cmp.Or(st.node, st.peer)
-			if bindFailed(r.words) {
-				unbound[name] = append(unbound[name], board.BindWords(node, r.words))
-			} else {
-				said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s", node, xds.ShortType(typ), name, r.words))
-			}
+	for r := range st.Rejections() {
+		if !st.scope.Owns(gateway, r.Type, r.Name) {
+			continue
+		}
+		node := cmp.Or(st.node, st.peer)
+		if delta.BindFailed(r.Words) {
+			unbound[r.Name] = append(unbound[r.Name], board.BindWords(node, r.Words))
+		} else {
+			said = append(said, fmt.Sprintf("Envoy %q rejected %s %q: %s", node, xds.ShortType(r.Type), r.Name, r.Words))
 		}
 	}
 	return append(said, st.refusedRoutes(gateway)...)
+}
+
+// unbound holds by Envoy listener what Envoys said that could not bind its address.
+type unbound map[string][]string
+
+// all returns what they said, in no order.
+func (u unbound) all() []string {
+	return slices.Concat(slices.Collect(maps.Values(u))...)
+}
+
+// words sums up what they said of each of these listeners, or said before; nil when
+// there is none.
+func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
+	var out map[string]string
+	for name := range of {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = cmp.Or(sumUp(u[name]), before[name])
+	}
+	return out
 }
 
 // maxRefusals bounds how many rejections a condition tells; its message is

@@ -14,9 +14,8 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta"
 )
-
-type deltaRequest = discoveryv3.DeltaDiscoveryRequest
 
 // maxWarned bounds how many unknown names are warned about in one run.
 const maxWarned = 1000
@@ -24,7 +23,12 @@ const maxWarned = 1000
 // stream is one Envoy's discovery stream. The plan and the state are guarded by
 // lock; the stream's own goroutine alone sends.
 type stream struct {
-	plan
+	*delta.Plan
+	scope  *scope
+	opened time.Time
+	// ofWorld is true for the state-of-the-world protocol, isEnvoy if the client says that it is one.
+	ofWorld, isEnvoy bool
+
 	id      uint64
 	node    string // node.id: for people only
 	cluster string // node.cluster: names the Gateway
@@ -39,20 +43,19 @@ type stream struct {
 	wake     chan struct{} // capacity 1
 	// unserved is true if a warning was given; it is the goroutine's own.
 	unserved bool
-	state    state
+	state    delta.State
 	share    // of tallies
 	// early are requests that wait until the scope is known; of the state-of-the-world
 	// protocol alone.
-	early    []*deltaRequest
-	forgiven bool  // what was rejected is to be tried again: see quarantine.forgive
-	usage    usage // of limits
-	objected objected
+	early    []*delta.Request
+	forgiven bool        // what was rejected is to be tried again: see quarantine.forgive
+	usage    usage       // of limits
+	objected delta.Stamp // what refuses and unbound were made of
 }
 
 // mark notes that resources of the target changed; names is never changed.
 func (st *stream) mark(typ string, names ...string) {
-	if l := st.ledgers[typ]; l != nil {
-		l.markAll(names)
+	if st.Mark(typ, names) {
 		st.setIdle(false)
 		st.poke()
 	}
@@ -66,20 +69,19 @@ func (st *stream) poke() {
 	}
 }
 
-// StreamAggregatedResources serves a client of the state-of-the-world protocol:
-// see sotw.go.
+// StreamAggregatedResources serves a client of the state-of-the-world protocol.
 func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
-	return s.discover(&worldWire{stream, map[string]map[string]struct{}{}}, world{})
+	return s.discover(&worldWire{ServerStream: stream}, true)
 }
 
 // DeltaAggregatedResources serves a client of the incremental protocol.
 func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	return s.discover(deltaWire{stream}, nil)
+	return s.discover(deltaWire{stream}, false)
 }
 
 // discover serves one Envoy until it leaves, its stream fails or the server
-// stops; of is nil for the incremental protocol.
-func (s *Server) discover(wire wire, of world) (err error) {
+// stops; ofWorld is false for the incremental protocol.
+func (s *Server) discover(wire wire, ofWorld bool) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
 	defer occupy(ctx)()
@@ -98,9 +100,8 @@ func (s *Server) discover(wire wire, of world) (err error) {
 	select {
 	case m := <-messages:
 		arrived()
-		err := s.intake.read(wire, m, func(request *deltaRequest) (err error) {
-			if st, err = s.open(ctx, request); err == nil {
-				st.world = of
+		err := s.intake.read(wire, m, func(request *delta.Request) (err error) {
+			if st, err = s.open(ctx, request, ofWorld); err == nil {
 				err = session{s.core, st}.handle(request)
 			}
 			return err
@@ -119,7 +120,7 @@ func (s *Server) discover(wire wire, of world) (err error) {
 
 // converse serves a stream from its second message on.
 func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
-	book := func(request *deltaRequest) error { return session{s.core, st}.handle(request) }
+	book := func(request *delta.Request) error { return session{s.core, st}.handle(request) }
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -154,7 +155,7 @@ func ended(err error) error {
 var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
 
 // open finds the scope that the node may have.
-func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error) {
+func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
 	if first.GetTypeUrl() == "" {
 		return nil, status.Error(codes.InvalidArgument, "the first request has no type_url")
@@ -179,12 +180,7 @@ func (s *Server) open(ctx context.Context, first *deltaRequest) (*stream, error)
 	st := &stream{
 		node: id, cluster: gateway, version: version, peer: from.String(), identity: who.String(),
 		address: from, claim: cut(node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue()),
-		wake: make(chan struct{}, 1),
-		plan: plan{
-			opened: time.Now(), wait: s.options.BarrierWait, bindRetry: s.options.BindRetry, ordered: !s.options.Unordered,
-			ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-			tables: map[string]*tableState{}, blamed: map[string]struct{}{}, searches: node.GetUserAgentName() == "envoy", hints: true,
-		},
+		wake: make(chan struct{}, 1), opened: time.Now(), ofWorld: ofWorld, isEnvoy: node.GetUserAgentName() == "envoy",
 	}
 	unknown, err := s.join(st)
 	if err != nil {
@@ -215,6 +211,10 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	if strings.Contains(st.cluster, "/") {
 		st.scope = s.scopeOf(st.cluster)
 	}
+	st.Plan = delta.New(st.scope.Target, delta.Options{
+		Opened: st.opened, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
+		Unordered: s.options.Unordered, Envoy: st.isEnvoy, World: st.ofWorld,
+	})
 	st.scope.streams[st] = struct{}{}
 	st.scope.tally.busy++
 	s.verdicts.recount(st)
@@ -223,21 +223,11 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	}
 	s.verdicts.touched[st.scope] = struct{}{}
 	s.verdicts.judgeTouched()
-	if !s.published || st.scope.known || s.warned[st.cluster] || len(s.warned) >= maxWarned {
+	if !s.published || st.scope.Known() || s.warned[st.cluster] || len(s.warned) >= maxWarned {
 		return false, nil
 	}
 	s.warned[st.cluster] = true
 	return true, nil
-}
-
-// answer books an ACK or NACK and gives the response it is for, nil when the
-// request is no answer.
-func (st *stream) answer(request *deltaRequest) *response {
-	l, detail := st.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
-	if l == nil || request.GetResponseNonce() == "" {
-		return nil
-	}
-	return st.book(l, request.GetResponseNonce(), detail != nil, plainWords(l.typ, detail.GetMessage()))
 }
 
 // waitFor returns the time to until, an hour when nothing is planned.

@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // chatty is a client that leaves while its requests wait to be handled.
@@ -30,5 +33,16 @@ func TestAStreamEndsWithARequestThatWaits(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("it does not end")
+	}
+}
+
+func TestAnUnknownGatewayIsWarnedOfOnce(t *testing.T) {
+	s := New(Options{}, zerolog.Nop())
+	s.published = true
+	for i, want := range []bool{true, false} {
+		st := &stream{cluster: "shop/none", address: &net.UnixAddr{}}
+		if got, err := s.join(st); got != want || err != nil {
+			t.Errorf("stream %d: warned %v, want %v; %v", i, got, want, err)
+		}
 	}
 }

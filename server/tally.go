@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -91,10 +92,10 @@ func (now standing) of(v board.Verdict) bool {
 
 // setIdle books that the stream has nothing to do, or that it has.
 func (st *stream) setIdle(idle bool) {
-	if idle == st.state.idle {
+	if idle == st.state.Idle {
 		return
 	}
-	st.state.idle = idle
+	st.state.Idle = idle
 	if idle {
 		st.scope.tally.busy--
 	} else {
@@ -104,7 +105,7 @@ func (st *stream) setIdle(idle bool) {
 
 // asks reports whether a table is asked for, or need not be.
 func (st *stream) asks(table string) bool {
-	if l := st.ledgers[xds.RouteType]; l != nil && l.wants(table) {
+	if st.Asks(xds.RouteType, table) {
 		return true
 	}
 	for listener := range st.unbound {
@@ -141,7 +142,7 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 func (v *verdicts) recount(st *stream) {
 	for _, c := range v.served(st) {
 		lacks := 0
-		for name := range c.target[xds.RouteType] {
+		for name := range c.Names(xds.RouteType) {
 			if !st.asks(name) {
 				lacks++
 			}
@@ -164,28 +165,19 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 // object counts what the stream rejects. It looks at that only when that, or what its
 // Gateway has, changed.
 func (v *verdicts) object(st *stream) {
-	if st.state.rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
+	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
 	}
-	now := objected{scope: st.scope.edits, convictions: st.convictions, parts: st.refusedParts()}
-	for _, l := range st.ledgers {
-		now.rejections += l.rejected.edits
-	}
+	now := st.Stamp()
 	if now == st.objected {
 		return
 	}
 	st.objected = now
-	if unbound := st.cannotBind(); !maps.Equal(unbound, st.unbound) {
+	if unbound := st.Unbound(); !maps.Equal(unbound, st.unbound) {
 		st.unbound = unbound
 		v.recount(st)
 	}
 	v.setRefuses(st, v.objections(st))
-}
-
-// objected is what the objections of a stream were made of: counts of changes.
-type objected struct {
-	scope, rejections, convictions uint64
-	parts                          int
 }
 
 // setRefuses counts these objections of the stream, and no longer those of before.
@@ -205,8 +197,8 @@ func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 func (v *verdicts) objections(st *stream) map[*scope]objection {
 	out := map[*scope]objection{}
 	against := func(typ, name string, unbound bool) {
-		for _, owner := range st.scope.target[typ][name] {
-			c := v.scopes[owner.gateway]
+		for gateway := range st.scope.Owners(typ, name) {
+			c := v.scopes[gateway]
 			o := out[c]
 			if unbound {
 				o.unbound = append(o.unbound, name)
@@ -215,15 +207,11 @@ func (v *verdicts) objections(st *stream) map[*scope]objection {
 			out[c] = o
 		}
 	}
-	for typ, l := range st.ledgers {
-		for name, r := range l.rejected.of {
-			against(typ, name, bindFailed(r.words))
-		}
+	for r := range st.Rejections() {
+		against(r.Type, r.Name, delta.BindFailed(r.Words))
 	}
-	for name := range st.blamed {
-		if st.tables[name].unblamed > 0 {
-			against(xds.RouteType, name, false)
-		}
+	for name := range st.RejectedTables() {
+		against(xds.RouteType, name, false)
 	}
 	return out
 }

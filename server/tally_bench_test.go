@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/peer"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -18,10 +20,10 @@ import (
 type line struct {
 	*stream
 	s      *Server
-	answer []*deltaRequest // that the client is to give
-	nack   string          // what it says to every resource; "" accepts them
-	// says is what it says to a response, nil for nack; sent counts them.
-	says func(*response) string
+	answer []*delta.Request // that the client is to give
+	nack   string           // what it says to every resource; "" accepts them
+	// says is what it says to a response, nil for nack; sent counts responses.
+	says func(probe bool) string
 	sent int
 	mute bool // it answers nothing
 }
@@ -30,7 +32,7 @@ type line struct {
 func (s *Server) dial(t testing.TB, cluster string, tables ...string) *line {
 	t.Helper()
 	l := s.lift(t, &corev3.Node{Id: "test", Cluster: cluster})
-	l.answer = append(l.answer, &deltaRequest{TypeUrl: lds}, &deltaRequest{TypeUrl: rds, ResourceNamesSubscribe: tables})
+	l.answer = append(l.answer, &delta.Request{TypeUrl: lds}, &delta.Request{TypeUrl: rds, ResourceNamesSubscribe: tables})
 	l.turn(t)
 	return l
 }
@@ -38,13 +40,19 @@ func (s *Server) dial(t testing.TB, cluster string, tables ...string) *line {
 // lift opens the stream of a client that is to ask for all clusters.
 func (s *Server) lift(t testing.TB, node *corev3.Node) *line {
 	t.Helper()
+	return s.liftIn(t, node, false)
+}
+
+// liftIn is lift in either protocol.
+func (s *Server) liftIn(t testing.TB, node *corev3.Node, ofWorld bool) *line {
+	t.Helper()
 	ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
-	first := &deltaRequest{TypeUrl: cds, Node: node}
-	st, err := s.open(ctx, first)
+	first := &delta.Request{TypeUrl: cds, Node: node}
+	st, err := s.open(ctx, first, ofWorld)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &line{stream: st, s: s, answer: []*deltaRequest{first}}
+	return &line{stream: st, s: s, answer: []*delta.Request{first}}
 }
 
 // endless is more rounds than any client of these tests can bring about.
@@ -79,8 +87,7 @@ func (l *line) SendMsg(message any) error {
 	}
 	words := l.nack
 	if l.says != nil {
-		answer := replyTo(message.(frame), "")
-		words = l.says(l.ledgers[answer.TypeUrl].flight[answer.ResponseNonce])
+		words = l.says(bytes.Contains(message.(frame).Materialize(), []byte(probeMark)))
 	}
 	l.answer = append(l.answer, replyTo(message.(frame), words))
 	return nil

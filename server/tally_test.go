@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
@@ -72,7 +73,7 @@ func (s *Server) counted(t *testing.T, did string) {
 	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
 		want := tally{unbound: map[string]int{}}
 		for st := range c.streams {
-			if !st.state.idle {
+			if !st.state.Idle {
 				want.busy++
 			}
 		}
@@ -96,16 +97,13 @@ func (s *Server) counted(t *testing.T, did string) {
 
 // add looks at all that a stream was asked and answered.
 func (t *tally) add(st *stream, c *scope) {
-	tables, listeners := st.ledgers[rds], st.ledgers[lds]
 	lacks := false
-	for table := range c.target[rds] {
+	for table := range c.Names(rds) {
 		free := false
-		if listeners != nil {
-			for name, r := range listeners.rejected.of {
-				free = free || bindFailed(r.words) && belongs(table, name)
-			}
+		for r := range st.Rejections() {
+			free = free || r.Type == lds && delta.BindFailed(r.Words) && belongs(table, r.Name)
 		}
-		lacks = lacks || !free && (tables == nil || !tables.wants(table))
+		lacks = lacks || !free && !st.Asks(rds, table)
 	}
 	t.lacking += int(number(lacks))
 	unbound := unbound{}
@@ -146,11 +144,11 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 			case n == 5:
 				did = "a request"
 				at := lines[r.IntN(len(lines))]
-				request := &deltaRequest{TypeUrl: xds.RouteType}
+				request := &delta.Request{TypeUrl: xds.RouteType}
 				if r.IntN(2) == 0 {
-					request.ResourceNamesSubscribe = []string{pick(append(names, wildcard)...), pick(names...)}
+					request.ResourceNamesSubscribe = []string{pick(append(names, delta.Wildcard)...), pick(names...)}
 				} else {
-					request.ResourceNamesUnsubscribe = []string{pick(append(names, wildcard)...), pick(names...)}
+					request.ResourceNamesUnsubscribe = []string{pick(append(names, delta.Wildcard)...), pick(names...)}
 				}
 				if err := s.at(at.stream).handle(request); err != nil {
 					t.Fatal(err)

@@ -129,6 +129,9 @@ func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }
 
+// maxHandshakeWords bounds what is told of an error of a handshake, in bytes.
+const maxHandshakeWords = 1000
+
 // handshakeReason says what is wrong with a handshake, and what to do.
 func handshakeReason(err error) string {
 	var record tls.RecordHeaderError
@@ -147,7 +150,7 @@ func handshakeReason(err error) string {
 	case errors.As(err, &alert) && alert.Op == "remote error":
 		return "it refuses gatefold's certificate (" + alert.Err.Error() + "): compare its --tls-ca and --tls-server-name"
 	}
-	return words[:min(len(words), maxWords)]
+	return words[:min(len(words), maxHandshakeWords)]
 }
 
 // identify tells who the other end of a call is.

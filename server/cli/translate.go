@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -63,13 +63,13 @@ type resourceDocument struct {
 
 // byType groups resources, which are sorted by Gateway, type and name, in the
 // order in which Envoy is sent the types.
-func byType(delta []xds.Update) []typeDocument {
+func byType(updates []xds.Update) []typeDocument {
 	byURL := map[string][]resourceDocument{}
-	for _, u := range delta {
+	for _, u := range updates {
 		byURL[u.Type] = append(byURL[u.Type], resourceDocument{u.Gateway, u.Name, admin.ShownVersion(u.Resource), admin.ConfigJSON(u.Resource)})
 	}
 	documents := []typeDocument{}
-	for _, url := range server.Types() {
+	for _, url := range delta.Types() {
 		if len(byURL[url]) > 0 {
 			documents = append(documents, typeDocument{url, byURL[url]})
 		}

@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"fmt"
@@ -11,21 +11,21 @@ import (
 )
 
 // rollScope is a scope that has so many clusters, by number, in version 1.
-func rollScope(clusters int) *scope {
-	c := newScope("shop/a")
+func rollScope(clusters int) *Target {
+	c := NewTarget()
 	for i := range clusters {
 		c.putVersion(i, 1)
 	}
 	return c
 }
 
-func (c *scope) putVersion(number, version int) {
+func (c *Target) putVersion(number, version int) {
 	name := fmt.Sprintf("c%04d", number)
-	c.put(update{"shop/a", cds, name, newEntry(&xds.Resource{Type: cds, Name: name, Version: fmt.Sprint(version)})})
+	c.Put(Update{"shop/a", cds, name, NewEntry(&xds.Resource{Type: cds, Name: name, Version: fmt.Sprint(version)})})
 }
 
 // lay does for an overlay of clusters what compact does.
-func (o *overlay) lay(c *scope) {
+func (o *overlay) lay(c *Target) {
 	if on := o.due(c, cds); on != nil {
 		*o = o.onto(on)
 	} else if len(o.runs) > maxRuns {
@@ -54,9 +54,9 @@ func TestAnOverlayIsAMap(t *testing.T) {
 			case 4:
 				first := random.IntN(200)
 				last := first + random.IntN(200)
-				var run []*entry
+				var run []*Entry
 				for i := first; i < last; i++ {
-					if e := c.entry(cds, fmt.Sprintf("c%04d", i)); e != nil {
+					if e := c.Entry(cds, fmt.Sprintf("c%04d", i)); e != nil {
 						run = append(run, e)
 						want[e.Name] = e.Version
 					}
@@ -83,7 +83,7 @@ func TestWhatAllHoldIsShared(t *testing.T) {
 	for range 3 {
 		o := &overlay{}
 		for _, name := range c.call(cds).names {
-			o.set(name, c.entry(cds, name).Version)
+			o.set(name, c.Entry(cds, name).Version)
 		}
 		o.lay(c)
 		streams = append(streams, o)
@@ -91,7 +91,7 @@ func TestWhatAllHoldIsShared(t *testing.T) {
 	slack := c.call(cds).slack()
 	for edit := range 5000 {
 		c.putVersion(edit%2000, edit+2)
-		e := c.entry(cds, fmt.Sprintf("c%04d", edit%2000))
+		e := c.Entry(cds, fmt.Sprintf("c%04d", edit%2000))
 		for _, o := range streams {
 			o.set(e.Name, e.Version)
 			o.lay(c)

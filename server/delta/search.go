@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // after each fault that is found, the window grows again from one part. So the search costs about
 // two logarithms of the distance for each fault, and never more than three probes for a suspect.
 type search struct {
-	of    *entry // the table that was rejected
+	of    *Entry // the table that was rejected
 	words string // with which it was rejected
 	*suspects
 	from int // all before are known

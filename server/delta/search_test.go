@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"fmt"
@@ -9,68 +9,21 @@ import (
 	"testing"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"github.com/rs/zerolog"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // probeMark is in what an Envoy says of a probe whose parts it takes.
 const probeMark = xds.ProbeMark
 
-func encode(message proto.Message) []byte {
-	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
-	if err != nil {
-		panic(err)
-	}
-	return body
-}
-
-func answers500() *routev3.Route_DirectResponse {
-	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 500}}
-}
-
-// tableOfText makes a table of hosts such as "h: r1 r2=bad": routes by name, and
-// after the sign what they say, which stands in their match; "~" before it puts
-// it into their answer.
-func tableOfText(text string) *entry {
-	var hosts []xds.Host
-	for line := range strings.SplitSeq(text, "\n") {
-		host, routes, _ := strings.Cut(strings.TrimSpace(line), ":")
-		var encoded [][]byte
-		for route := range strings.FieldsSeq(routes) {
-			name, says, _ := strings.Cut(route, "=")
-			r := &routev3.Route{Name: name, Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: "/" + name}}, Action: answers500()}
-			if answer, ok := strings.CutPrefix(says, "~"); ok {
-				r.StatPrefix = answer
-			} else {
-				r.Match.PathSpecifier = &routev3.RouteMatch_Path{Path: "/" + says}
-			}
-			encoded = append(encoded, encode(r))
-		}
-		name, _, _ := strings.Cut(host, "=")
-		body := append(encode(&routev3.VirtualHost{Name: name, Domains: []string{host}}), encode(&routev3.VirtualHost{Routes: decodeRoutes(encoded)})...)
-		hosts = append(hosts, xds.HostOf(body))
-	}
-	r := xds.RouteConfiguration("r", hosts)
-	return newEntry(&r)
-}
-
-func decodeRoutes(encoded [][]byte) (routes []*routev3.Route) {
-	for _, body := range encoded {
-		r := &routev3.Route{}
-		if err := proto.Unmarshal(body, r); err != nil {
-			panic(err)
-		}
-		routes = append(routes, r)
-	}
-	return routes
-}
+// tableOfText makes a table as deltatest does.
+func tableOfText(text string) *Entry { return NewEntry(deltatest.Table(text)) }
 
 // reads says what an Envoy says that reads a table from its beginning: the first
 // word in it that begins with "bad", or nothing.
-func reads(e *entry) string {
+func reads(e *Entry) string {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(e.Body, config); err != nil {
 		return "bad message"
@@ -93,9 +46,8 @@ func reads(e *entry) string {
 // searched is a plan whose Envoy answers as reads does.
 type searched struct {
 	*planned
-	server *Server
-	stream *stream
-	says   func(*entry) string // what its Envoy says of a table
+	hints  map[xds.Part]xds.Fault
+	says   func(*Entry) string // what its Envoy says of a table
 	held   string              // what it holds
 	nacks  int
 	probes int
@@ -103,42 +55,42 @@ type searched struct {
 
 func newSearched(t *testing.T) *searched {
 	p := newPlanned(t)
-	p.ledgers = map[string]*ledger{rds: newLedger(rds)}
-	p.ledgers[rds].wildcard = true
-	st := &stream{plan: *p.plan}
-	p.plan = &st.plan
-	return &searched{planned: p, server: New(Options{}, zerolog.Nop()), stream: st, says: reads}
+	p.ledgers = map[string]*ledger{}
+	p.ask(rds)
+	return &searched{planned: p, says: reads}
 }
 
 // sent returns what is sent next, nil for nothing.
-func (s *searched) sent() *response {
+func (s *searched) sent() *Response {
 	for {
-		r, _ := s.next(s.now)
-		if r != nil || len(s.waiting) == 0 {
+		r, _ := s.Next(s.now)
+		if r != nil || !s.Waiting() {
 			return r
 		}
-		s.server.at(s.stream).prepare()
+		for step := range s.Prepare(func(string) map[xds.Part]xds.Fault { return s.hints }) {
+			step.Book()
+		}
 	}
 }
 
 // serve makes a table the target and answers until nothing is sent any more.
-func (s *searched) serve(e *entry) {
+func (s *searched) serve(e *Entry) {
 	s.t.Helper()
-	s.scope.put(update{"shop/a", rds, e.Name, e})
+	s.target.Put(Update{"shop/a", rds, e.Name, e})
 	s.ledgers[rds].mark(e.Name)
 	for range 1000 {
 		r := s.sent()
 		if r == nil {
 			return
 		}
-		words := s.says(r.set[0])
-		s.book(s.ledgers[rds], r.nonce, words != "", words)
+		words := s.says(r.Set[0])
+		s.book(s.ledgers[rds], r.nonce, words, words != "")
 		switch {
-		case words == "" && r.probe:
+		case words == "" && r.Probe:
 			s.t.Fatal("a probe was accepted")
 		case words == "":
-			s.held = tableText(r.set[0])
-		case r.probe:
+			s.held = tableText(r.Set[0])
+		case r.Probe:
 			s.probes++
 		default:
 			s.nacks++
@@ -148,7 +100,7 @@ func (s *searched) serve(e *entry) {
 }
 
 // tableText writes a table down as "h: r1 r2=500", the latter for a closed route.
-func tableText(e *entry) string {
+func tableText(e *Entry) string {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(e.Body, config); err != nil {
 		return err.Error()
@@ -187,12 +139,12 @@ func TestABadRouteIsFoundAndTheTableGoesOn(t *testing.T) {
 			if s.held != c.held {
 				t.Errorf("it holds\n%s\nwant\n%s", s.held, c.held)
 			}
-			if rejected := s.current().rejections; rejected == 0 || len(s.ledgers[rds].rejected.of) > 0 {
+			if rejected := s.State().Rejections; rejected == 0 || len(s.ledgers[rds].rejected.of) > 0 {
 				t.Errorf("%d rejections, %v", rejected, s.ledgers[rds].rejected)
 			}
 			mended := strings.NewReplacer("=bad:", "=fine:", "~bad", "~2", "bad", "2").Replace(c.then)
 			s.serve(tableOfText(mended))
-			if want := tableText(tableOfText(mended)); s.held != want || s.current().rejections != 0 {
+			if want := tableText(tableOfText(mended)); s.held != want || s.State().Rejections != 0 {
 				t.Errorf("mended, it holds\n%s\nwant\n%s", s.held, want)
 			}
 		})
@@ -214,14 +166,14 @@ func TestAnEnvoyServesWhileItsBadPartsAreSearched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, e := newSearched(t), tableOfText(c.table)
-			s.hints = true
+			s.hints = map[xds.Part]xds.Fault{}
 			for _, p := range xds.Pieces(e.Body) {
 				if slices.Contains(strings.Fields(c.hinted), p.Route) {
-					s.server.quarantine.parts[translate.RejectedPart{Route: p.Route, Sum: p.Sum()}] = &suspicion{at: map[placed]struct{}{{"r", p.Part}: {}}, accusers: map[*refusedPart]*stream{}}
+					s.hints[p.Part] = xds.Fault{Sum: p.Sum()}
 				}
 			}
 			var held, sent []string
-			s.says = func(e *entry) string {
+			s.says = func(e *Entry) string {
 				held, sent = append(held, s.held), append(sent, tableText(e))
 				return reads(e)
 			}
@@ -248,14 +200,14 @@ func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 	s := newSearched(t)
 	s.serve(tableOfText("h: a=1"))
 	e := tableOfText("h: a=2 b=1\nbad-name: c=1")
-	s.scope.put(update{"shop/a", rds, e.Name, e})
+	s.target.Put(Update{"shop/a", rds, e.Name, e})
 	s.ledgers[rds].mark(e.Name)
 	for range 100 {
 		r := s.sent()
 		if r == nil {
 			break
 		}
-		s.book(s.ledgers[rds], r.nonce, true, "Proto constraint validation failed")
+		s.book(s.ledgers[rds], r.nonce, "Proto constraint validation failed", true)
 	}
 	if s.sent() != nil {
 		t.Fatal("it does not end")

@@ -1,11 +1,9 @@
-package server
+package delta
 
 import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // registers the codec that newFrameCodec wraps
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -27,31 +25,32 @@ const (
 	anyValue   protowire.Number = 2
 )
 
-// entry is one resource with the bytes that go before its Body on the wire. A
+// Entry is one resource with the bytes that go before its Body on the wire. A
 // protobuf message may hold its fields in any order, so Body is put last: head
 // and Body one after the other are the whole field of a DeltaDiscoveryResponse,
 // and every stream sends the same two slices.
-type entry struct {
+type Entry struct {
 	*xds.Resource
 	head  []byte
 	forms forms
 	// of is the target that this table is a form of, nil for a target; struck are the parts that
 	// it lacks.
-	of     *entry
+	of     *Entry
 	struck map[xds.Part]bool
 }
 
-func newEntry(r *xds.Resource) *entry {
+// NewEntry encodes what goes before the Body of a resource, which is never changed from now on.
+func NewEntry(r *xds.Resource) *Entry {
 	value := appendLength(appendTag(appendText(nil, anyTypeURL, r.Type), anyValue), len(r.Body))
 	inner := appendText(nil, resourceVersion, r.Version)
 	inner = appendText(inner, resourceName, r.Name)
 	inner = appendLength(appendTag(inner, resourceAny), len(value)+len(r.Body))
 	inner = append(inner, value...)
 	head := appendLength(appendTag(nil, responseResources), len(inner)+len(r.Body))
-	return &entry{Resource: r, head: append(head, inner...)}
+	return &Entry{Resource: r, head: append(head, inner...)}
 }
 
-func (e *entry) size() int { return len(e.head) + len(e.Body) }
+func (e *Entry) size() int { return len(e.head) + len(e.Body) }
 
 func appendText(to []byte, field protowire.Number, text string) []byte {
 	return protowire.AppendString(appendTag(to, field), text)
@@ -65,34 +64,36 @@ func appendLength(to []byte, length int) []byte {
 	return protowire.AppendVarint(to, uint64(length))
 }
 
-// response is one DeltaDiscoveryResponse before it is put on the wire.
-type response struct {
-	typ     string
-	nonce   string
-	set     []*entry
-	removed []string // names
-	again   bool     // it was rejected before: see plan.rebind
-	probe   bool     // it is made to be rejected: see xds.Probe
+// Response is one DeltaDiscoveryResponse before it is put on the wire.
+type Response struct {
+	Type    string // URL
+	Set     []*Entry
+	Removed []string // names
+	Again   bool     // it was rejected before: see Plan.rebind
+	Probe   bool     // it is made to be rejected: see xds.Probe
+	Words   string   // with which Envoy rejected it, once it did; without the content of secrets
+
+	nonce string
 	// at is when it was sent, forgotten what of it the client forgot since.
 	at        time.Time
 	forgotten map[string]struct{}
 	// world and version are what it states of the whole type, for a stream of the
 	// state-of-the-world protocol.
-	world   []*entry
+	world   []*Entry
 	version string
 }
 
-// names counts what the response speaks of.
-func (r *response) names() int { return len(r.set) + len(r.removed) }
+// Names counts what the response speaks of.
+func (r *Response) Names() int { return len(r.Set) + len(r.Removed) }
 
 // all yields the names that the response speaks of.
-func (r *response) all(yield func(string) bool) {
-	for _, e := range r.set {
+func (r *Response) all(yield func(string) bool) {
+	for _, e := range r.Set {
 		if !yield(e.Name) {
 			return
 		}
 	}
-	for _, name := range r.removed {
+	for _, name := range r.Removed {
 		if !yield(name) {
 			return
 		}
@@ -100,10 +101,10 @@ func (r *response) all(yield func(string) bool) {
 }
 
 // holds reports whether the response, once it is sent, speaks of name.
-func (r *response) holds(name string) bool {
-	_, is := findEntry(r.set, name)
-	if !is && len(r.removed) > 0 {
-		_, is = slices.BinarySearch(r.removed, name)
+func (r *Response) holds(name string) bool {
+	_, is := findEntry(r.Set, name)
+	if !is && len(r.Removed) > 0 {
+		_, is = slices.BinarySearch(r.Removed, name)
 	}
 	if is {
 		_, forgotten := r.forgotten[name]
@@ -113,7 +114,7 @@ func (r *response) holds(name string) bool {
 }
 
 // forget notes that the answer does not count for name.
-func (r *response) forget(name string) {
+func (r *Response) forget(name string) {
 	if r.forgotten == nil {
 		r.forgotten = map[string]struct{}{}
 	}
@@ -121,47 +122,23 @@ func (r *response) forget(name string) {
 }
 
 // orNil returns nil for a response that says nothing.
-func (r *response) orNil() *response {
-	if r.names() == 0 {
+func (r *Response) orNil() *Response {
+	if r.Names() == 0 {
 		return nil
 	}
 	return r
 }
 
-// frame is a message that is encoded already. Its buffers are shared between
-// streams and never changed.
-type frame struct{ buffers mem.BufferSlice }
-
-func (r *response) frame() frame {
-	tail := appendText(appendText(nil, responseTypeURL, r.typ), responseNonce, r.nonce)
-	for _, name := range r.removed {
+// frame encodes r for the incremental protocol. The buffers are shared between streams and never
+// changed.
+func (r *Response) frame() mem.BufferSlice {
+	tail := appendText(appendText(nil, responseTypeURL, r.Type), responseNonce, r.nonce)
+	for _, name := range r.Removed {
 		tail = appendText(tail, responseRemoved, name)
 	}
-	buffers := make(mem.BufferSlice, 0, 2*len(r.set)+1)
-	for _, e := range r.set {
+	buffers := make(mem.BufferSlice, 0, 2*len(r.Set)+1)
+	for _, e := range r.Set {
 		buffers = append(buffers, mem.SliceBuffer(e.head), mem.SliceBuffer(e.Body))
 	}
-	return frame{append(buffers, mem.SliceBuffer(tail))}
-}
-
-// frameCodec is gRPC's own protobuf codec, but for a frame and a message, which it
-// passes on.
-type frameCodec struct{ encoding.CodecV2 }
-
-func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2("proto")} }
-
-func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
-	if f, ok := message.(frame); ok {
-		return f.buffers, nil
-	}
-	return c.CodecV2.Marshal(message)
-}
-
-func (c frameCodec) Unmarshal(data mem.BufferSlice, into any) error {
-	if m, ok := into.(*message); ok {
-		data.Ref() // until read has read it
-		m.BufferSlice = data
-		return nil
-	}
-	return c.CodecV2.Unmarshal(data, into)
+	return append(buffers, mem.SliceBuffer(tail))
 }

@@ -1,10 +1,11 @@
-package server
+package delta
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"weak"
@@ -13,41 +14,40 @@ import (
 )
 
 // forms is what streams make of a table when it is rejected: most often a thousand Envoys say the
-// same of the same table at the same time. Each form is made when a stream needs it, without
-// the lock, is one for all that do at that time, and goes with the last of them.
+// same of the same table at the same time. Each form is made when a stream needs it, is one for all that do at that time, with a lock of its own, and goes with the last of them.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
-	amended  map[[sha256.Size]byte]weak.Pointer[entry]
+	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
 }
 
 // source returns the target that e was made of.
-func (e *entry) source() *entry { return cmp.Or(e.of, e) }
+func (e *Entry) source() *Entry { return cmp.Or(e.of, e) }
 
 // suspects are the parts of a table among which some are bad.
 type suspects struct {
 	table  string
-	before *entry // what was accepted
+	before *Entry // what was accepted
 	pieces []xds.Piece
 
 	mu     sync.Mutex
-	probes map[[2]int]weak.Pointer[entry]
+	probes map[[2]int]weak.Pointer[Entry]
 }
 
 // suspects returns what is new in e since a table that was accepted; all of it where before is
 // nil, or nothing is new.
-func (e *entry) suspects(before *entry) *suspects {
+func (e *Entry) suspects(before *Entry) *suspects {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
 	if made := e.forms.suspects.Value(); made != nil && made.before == before {
 		return made
 	}
-	made := &suspects{table: e.Name, before: before, pieces: newPieces(before, e), probes: map[[2]int]weak.Pointer[entry]{}}
+	made := &suspects{table: e.Name, before: before, pieces: newPieces(before, e), probes: map[[2]int]weak.Pointer[Entry]{}}
 	e.forms.suspects = weak.Make(made)
 	return made
 }
 
-func newPieces(before, now *entry) []xds.Piece {
+func newPieces(before, now *Entry) []xds.Piece {
 	all := xds.Pieces(now.Body)
 	known := map[xds.Part]string{}
 	if before != nil {
@@ -68,7 +68,7 @@ func newPieces(before, now *entry) []xds.Piece {
 }
 
 // probe returns the probe of a window.
-func (s *suspects) probe(from, to int) *entry {
+func (s *suspects) probe(from, to int) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := [2]int{from, to}
@@ -76,13 +76,13 @@ func (s *suspects) probe(from, to int) *entry {
 		return made
 	}
 	r := xds.Probe(s.table, s.pieces[from:to])
-	made := newEntry(&r)
+	made := NewEntry(&r)
 	s.probes[at] = weak.Make(made)
 	return made
 }
 
 // without returns the table e without faulty parts, e itself where it has none of them.
-func (e *entry) without(faults map[xds.Part]xds.Fault) *entry {
+func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -91,11 +91,11 @@ func (e *entry) without(faults map[xds.Part]xds.Fault) *entry {
 	}
 	made := e
 	if r, found := xds.Without(e.Resource, faults); len(found) > 0 {
-		made = newEntry(&r)
+		made = NewEntry(&r)
 		made.of, made.struck = e, found
 	}
 	if e.forms.amended == nil {
-		e.forms.amended = map[[sha256.Size]byte]weak.Pointer[entry]{}
+		e.forms.amended = map[[sha256.Size]byte]weak.Pointer[Entry]{}
 	}
 	e.forms.amended[key] = weak.Make(made)
 	return made
@@ -110,7 +110,8 @@ func keyOf(faults map[xds.Part]xds.Fault) [sha256.Size]byte {
 	for _, part := range slices.SortedFunc(maps.Keys(faults), byName) {
 		fault := faults[part]
 		sum.Write([]byte(part.Host + "\x00" + part.Route + "\x00"))
-		sum.Write(append(fault.Sum[:], byte(number(fault.Match))))
+		sum.Write(fault.Sum[:])
+		sum.Write([]byte(strconv.FormatBool(fault.Match)))
 	}
 	return [sha256.Size]byte(sum.Sum(nil))
 }

@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"maps"
@@ -18,7 +18,7 @@ type ledger struct {
 	waits    bool                 // for a first response, be it an empty one
 	names    overlay              // asked for by name
 	held     overlay              // name → version that Envoy accepted last
-	flight   map[string]*response // nonce → unanswered response; maxFlight at most
+	flight   map[string]*Response // nonce → unanswered response; maxFlight at most
 	awaited  int                  // names in flight
 	rejected rejections
 	alone    map[string]struct{} // to be sent alone, to find who was rejected
@@ -27,7 +27,7 @@ type ledger struct {
 	again    map[string]struct{} // to be looked at after the answer
 	gone     queue               // held, and to be removed when nothing can use it
 	// unknown are names that the client asked for, or said that it holds, and that the
-	// Gateway did not have: see limits.go.
+	// target did not have.
 	unknown   map[string]struct{}
 	strangers int // their weight
 }
@@ -41,7 +41,7 @@ type rejection struct {
 	version string
 	words   string
 	times   int       // how often in a row
-	at      time.Time // to be sent again, zero for never or not planned yet: see plan.rebind
+	at      time.Time // to be sent again, zero for never or not planned yet: see Plan.rebind
 	again   bool      // that time has come
 }
 
@@ -65,7 +65,7 @@ func (r *rejections) remove(name string) {
 
 func newLedger(typ string) *ledger {
 	return &ledger{
-		typ: typ, names: overlay{bare: true}, flight: map[string]*response{}, rejected: rejections{of: map[string]rejection{}},
+		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
 		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
 	}
 }
@@ -73,7 +73,7 @@ func newLedger(typ string) *ledger {
 func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
 
 // inFlight returns the unanswered response that name is in, nil when there is none.
-func (l *ledger) inFlight(name string) *response {
+func (l *ledger) inFlight(name string) *Response {
 	for _, r := range l.flight {
 		if r.holds(name) {
 			return r
@@ -123,14 +123,14 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 }
 
 // resume takes over what the Envoy holds from a stream before; the names are sorted. What
-// is as in the target is looked at only where plan.holds wants to know of it.
-func (l *ledger) resume(names []string, versions map[string]string, c *scope) {
-	var same []*entry
+// is as in the target is looked at only where Plan.holds wants to know of it.
+func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
+	var same []*Entry
 	for _, name := range names {
 		if !l.wants(name) {
 			continue
 		}
-		e := c.entry(l.typ, name)
+		e := t.Entry(l.typ, name)
 		if e == nil {
 			l.addUnknown(name)
 		}
@@ -148,8 +148,8 @@ func (l *ledger) resume(names []string, versions map[string]string, c *scope) {
 }
 
 // markWanted marks all of the target that is not held as it is there.
-func (l *ledger) markWanted(c *scope) {
-	all := c.call(l.typ)
+func (l *ledger) markWanted(t *Target) {
+	all := t.call(l.typ)
 	wanted := all.names
 	if l.held.size > 0 {
 		wanted = slices.DeleteFunc(slices.Clone(all.names), func(name string) bool {
@@ -208,28 +208,28 @@ func (l *ledger) forget(name string) {
 }
 
 // book notes that r is on its way.
-func (l *ledger) book(r *response) {
-	sortEntries(r.set)
-	slices.Sort(r.removed)
+func (l *ledger) book(r *Response) {
+	sortEntries(r.Set)
+	slices.Sort(r.Removed)
 	l.flight[r.nonce] = r
-	l.awaited += r.names()
+	l.awaited += r.Names()
 	l.waits = false
-	for _, e := range r.set {
+	for _, e := range r.Set {
 		delete(l.force, e.Name)
 	}
 }
 
-func sortEntries(all []*entry) {
-	slices.SortFunc(all, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
+func sortEntries(all []*Entry) {
+	slices.SortFunc(all, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // accept books an ACK.
 func (l *ledger) accept(nonce string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
-	taken := r.set
+	taken := r.Set
 	if len(r.forgotten) > 0 {
-		taken = slices.DeleteFunc(slices.Clone(taken), func(e *entry) bool { return !r.holds(e.Name) })
+		taken = slices.DeleteFunc(slices.Clone(taken), func(e *Entry) bool { return !r.holds(e.Name) })
 	}
 	l.held.take(taken)
 	for _, e := range taken {
@@ -237,7 +237,7 @@ func (l *ledger) accept(nonce string) {
 		l.rejected.remove(e.Name)
 		delete(l.alone, e.Name)
 	}
-	for _, name := range r.removed {
+	for _, name := range r.Removed {
 		if l.answered(r, name) {
 			l.held.remove(name)
 			l.rejected.remove(name)
@@ -253,12 +253,12 @@ func (l *ledger) accept(nonce string) {
 // Of several, Envoy may have taken any part: those that its words name are bad,
 // the others, or all when it names none, are sent again one by one
 // (docs/design/reliability.md#findings). A version that was rejected by itself is not
-// sent again, but for a listener whose bind failed (see plan.rebind).
+// sent again, but for a listener whose bind failed (see Plan.rebind).
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
-	single := r.names() == 1
-	for _, e := range r.set {
+	single := r.Names() == 1
+	for _, e := range r.Set {
 		if !l.answered(r, e.Name) {
 			continue
 		}
@@ -274,7 +274,7 @@ func (l *ledger) reject(nonce, words string) {
 		l.alone[e.Name] = struct{}{}
 		l.due.push(e.Name)
 	}
-	for _, name := range r.removed {
+	for _, name := range r.Removed {
 		if !l.answered(r, name) {
 			continue
 		}
@@ -290,7 +290,7 @@ func (l *ledger) reject(nonce, words string) {
 
 // answered ends the wait for name's answer; false when it was forgotten, or
 // sent anew, since.
-func (l *ledger) answered(r *response, name string) bool {
+func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false
 	}
@@ -354,4 +354,34 @@ func plainWords(typ, words string) string {
 		words = words[:maxWords] + "…"
 	}
 	return strings.ToValidUTF8(strings.TrimSpace(words), "?")
+}
+
+// nameUnit is the length in bytes for which a name counts once more.
+const nameUnit = 256
+
+// Weight returns how often a name counts that the target does not have: once, and once more for
+// every 256 bytes.
+func Weight(name string) int { return 1 + len(name)/nameUnit }
+
+// know notes which of these names the target does not have.
+func (l *ledger) know(names []string, t *Target) {
+	for _, name := range names {
+		if t.Entry(l.typ, name) == nil {
+			l.addUnknown(name)
+		}
+	}
+}
+
+func (l *ledger) addUnknown(name string) {
+	if _, ok := l.unknown[name]; !ok {
+		l.unknown[name] = struct{}{}
+		l.strangers += Weight(name)
+	}
+}
+
+func (l *ledger) dropUnknown(name string) {
+	if _, ok := l.unknown[name]; ok {
+		delete(l.unknown, name)
+		l.strangers -= Weight(name)
+	}
 }

@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"strings"
@@ -19,19 +19,15 @@ func TestAFrameIsAnOrdinaryMessage(t *testing.T) {
 		{Type: rds, Name: strings.Repeat("long", 100), Version: "v2", Body: []byte(strings.Repeat("b", 70_000))},
 		{Type: rds, Name: "ümlaut", Version: "v3", Body: []byte{0, 1, 2}},
 	}
-	r := &response{typ: rds, nonce: "zz", removed: []string{"gone", "also"}}
-	want := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: rds, Nonce: "zz", RemovedResources: r.removed}
+	r := &Response{Type: rds, nonce: "zz", Removed: []string{"gone", "also"}}
+	want := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: rds, Nonce: "zz", RemovedResources: r.Removed}
 	for _, resource := range resources {
-		r.set = append(r.set, newEntry(resource))
+		r.Set = append(r.Set, NewEntry(resource))
 		want.Resources = append(want.Resources, &discoveryv3.Resource{
 			Name: resource.Name, Version: resource.Version, Resource: &anypb.Any{TypeUrl: rds, Value: resource.Body}})
 	}
-	data, err := newFrameCodec().Marshal(r.frame())
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := &discoveryv3.DeltaDiscoveryResponse{}
-	if err := proto.Unmarshal(data.Materialize(), got); err != nil {
+	if err := proto.Unmarshal(r.frame().Materialize(), got); err != nil {
 		t.Fatal(err)
 	}
 	if !proto.Equal(got, want) {
@@ -41,10 +37,10 @@ func TestAFrameIsAnOrdinaryMessage(t *testing.T) {
 
 // A body is never copied: every frame holds the bytes that translate made.
 func TestFramesShareTheBody(t *testing.T) {
-	e := newEntry(resource(rds, "r", "1"))
+	e := NewEntry(&xds.Resource{Type: rds, Name: "r", Version: "1", Body: []byte("body")})
 	for range 2 {
-		f := (&response{typ: rds, set: []*entry{e}}).frame()
-		if body := f.buffers[1].ReadOnlyData(); &body[0] != &e.Body[0] {
+		f := (&Response{Type: rds, Set: []*Entry{e}}).frame()
+		if body := f[1].ReadOnlyData(); &body[0] != &e.Body[0] {
 			t.Error("the body was copied")
 		}
 	}

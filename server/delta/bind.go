@@ -1,7 +1,6 @@
-package server
+package delta
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -14,55 +13,34 @@ import (
 // again.
 const maxBindRetry = 30 * time.Second
 
-// bindFailed tells from Envoy's words that it could not bind a listener's
+// BindFailed reports whether Envoy's words say that it could not bind a listener's
 // address (docs/design/envoy.md#nacks), or that another listener of its own has it.
 // Unlike other rejections that one can end without an edit: the port becomes free, the
 // address appears, or the other listener, too, is about to move.
-func bindFailed(words string) bool {
+func BindFailed(words string) bool {
 	return strings.Contains(words, "cannot bind") || strings.Contains(words, "has duplicate address")
 }
 
-// cannotBind returns the listeners whose address could not be bound: nothing asks for
+// Unbound returns the listeners whose address could not be bound: nothing asks for
 // their tables then, which begin with the name of the listener (listen.RoutesName).
-func (p *plan) cannotBind() map[string]struct{} {
+func (p *Plan) Unbound() map[string]struct{} {
 	l, out := p.ledgers[xds.ListenerType], map[string]struct{}{}
 	if l == nil {
 		return out
 	}
 	for name, r := range l.rejected.of {
-		if bindFailed(r.words) {
+		if BindFailed(r.words) {
 			out[name] = struct{}{}
 		}
 	}
 	return out
 }
 
-// unbound holds by Envoy listener what Envoys said that could not bind its address.
-type unbound map[string][]string
-
-// all returns what they said, in no order.
-func (u unbound) all() []string {
-	return slices.Concat(slices.Collect(maps.Values(u))...)
-}
-
-// words sums up what they said of each of these listeners, or said before; nil when
-// there is none.
-func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
-	var out map[string]string
-	for name := range of {
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[name] = cmp.Or(sumUp(u[name]), before[name])
-	}
-	return out
-}
-
 // rebind makes the listeners due again whose bind failed a while ago, because
 // Envoy tries only when it is sent one; it gives when the next will be due, zero
-// for never. The wait doubles from bindRetry with every failure. Each goes
+// for never. The wait doubles from Options.BindRetry with every failure. Each goes
 // alone, so that Envoy's words are about it.
-func (p *plan) rebind(now time.Time) time.Time {
+func (p *Plan) rebind(now time.Time) time.Time {
 	l := p.ledgers[xds.ListenerType]
 	if l == nil {
 		return time.Time{}
@@ -70,11 +48,11 @@ func (p *plan) rebind(now time.Time) time.Time {
 	var next time.Time
 	for _, name := range slices.Sorted(maps.Keys(l.rejected.of)) {
 		r := l.rejected.of[name]
-		if l.inFlight(name) != nil || r.again || !bindFailed(r.words) {
+		if l.inFlight(name) != nil || r.again || !BindFailed(r.words) {
 			continue
 		}
 		if r.at.IsZero() {
-			r.at = now.Add(backoff(p.bindRetry, r.times))
+			r.at = now.Add(backoff(p.options.BindRetry, r.times))
 		}
 		if r.again = !now.Before(r.at); r.again {
 			l.alone[name] = struct{}{}

@@ -1,4 +1,4 @@
-package server
+package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
@@ -13,7 +13,7 @@ const (
 )
 
 // decide compares what the stream has of name with the target e.
-func (l *ledger) decide(name string, e *entry, ordered bool) action {
+func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)
 	refused, rejected := l.rejected.of[name]

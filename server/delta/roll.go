@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"maps"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// roll is what a scope had of one type at one time. It is never changed, and every
+// roll is what a target had of one type at one time. It is never changed, and every
 // stream whose Envoy holds about the same refers to it, instead of having 10,000 names
 // and versions of its own.
 type roll struct {
@@ -14,7 +14,7 @@ type roll struct {
 	names    []string          // sorted
 }
 
-// called is a scope's newest roll of a type, and what changed since.
+// called is a target's newest roll of a type, and what changed since.
 type called struct {
 	*roll
 	since map[string]struct{}
@@ -28,27 +28,27 @@ const bulk = 64
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
 // call returns the newest roll of a type.
-func (c *scope) call(typ string) called {
-	if r, ok := c.rolls[typ]; ok {
+func (t *Target) call(typ string) called {
+	if r, ok := t.rolls[typ]; ok {
 		return r
 	}
-	r := &roll{versions: make(map[string]string, len(c.target[typ]))}
-	for name, owners := range c.target[typ] {
+	r := &roll{versions: make(map[string]string, len(t.resources[typ]))}
+	for name, owners := range t.resources[typ] {
 		r.versions[name] = owners[0].Version
 	}
 	r.names = slices.Sorted(maps.Keys(r.versions))
-	c.rolls[typ] = called{r, map[string]struct{}{}}
-	return c.rolls[typ]
+	t.rolls[typ] = called{r, map[string]struct{}{}}
+	return t.rolls[typ]
 }
 
 // outdate notes that a name changed since the newest roll of its type.
-func (c *scope) outdate(typ, name string) {
-	r, ok := c.rolls[typ]
+func (t *Target) outdate(typ, name string) {
+	r, ok := t.rolls[typ]
 	if !ok {
 		return
 	}
 	if r.since[name] = struct{}{}; len(r.since) > r.slack() {
-		delete(c.rolls, typ)
+		delete(t.rolls, typ)
 	}
 }
 
@@ -58,7 +58,7 @@ type overlay struct {
 	base *roll               // nil for none
 	own  map[string]string   // that differ from base or are not in it
 	less map[string]struct{} // in base or runs alone
-	runs [][]*entry          // sorted by name, never changed; a later one wins, over base too
+	runs [][]*Entry          // sorted by name, never changed; a later one wins, over base too
 	size int
 	// bare is true if names alone count: no version differs from the roll's.
 	bare bool
@@ -96,11 +96,11 @@ func (o *overlay) has(name string) bool {
 }
 
 // findEntry finds a name in a sorted list.
-func findEntry(run []*entry, name string) (int, bool) {
+func findEntry(run []*Entry, name string) (int, bool) {
 	if len(run) == 0 || name < run[0].Name || name > run[len(run)-1].Name {
 		return 0, false
 	}
-	return slices.BinarySearchFunc(run, name, func(e *entry, name string) int { return strings.Compare(e.Name, name) })
+	return slices.BinarySearchFunc(run, name, func(e *Entry, name string) int { return strings.Compare(e.Name, name) })
 }
 
 // set puts a name in.
@@ -120,7 +120,7 @@ func (o *overlay) set(name, version string) {
 }
 
 // take puts a list in that is sorted by name and never changed.
-func (o *overlay) take(run []*entry) {
+func (o *overlay) take(run []*Entry) {
 	if len(run) < bulk {
 		for _, e := range run {
 			o.set(e.Name, e.Version)
@@ -193,14 +193,14 @@ func (o *overlay) loose() int {
 	return count
 }
 
-// due returns the scope's newest roll of a type when it is time to lay the overlay on it:
+// due returns the target's newest roll of a type when it is time to lay the overlay on it:
 // when what it does not share has doubled, and grown by a part of the roll, since the last
 // time. So all of it is looked at once for each doubling. It returns nil before that.
-func (o *overlay) due(c *scope, typ string) *roll {
-	if loose := o.loose(); !c.known || loose < o.looseBefore+max(bulk, o.looseBefore) {
+func (o *overlay) due(t *Target, typ string) *roll {
+	if loose := o.loose(); !t.known || loose < o.looseBefore+max(bulk, o.looseBefore) {
 		return nil
 	}
-	if on := c.call(typ).roll; o.loose() >= o.looseBefore+on.slack() {
+	if on := t.call(typ).roll; o.loose() >= o.looseBefore+on.slack() {
 		return on
 	}
 	return nil

@@ -1,4 +1,4 @@
-package server
+package delta
 
 import (
 	"crypto/sha256"
@@ -7,12 +7,9 @@ import (
 	"slices"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // The state-of-the-world protocol, for clients that are not set to the
@@ -38,27 +35,30 @@ const (
 )
 
 // world is what a stream of this protocol holds, by type and name.
-type world map[string]map[string]*entry
+type world map[string]map[string]*Entry
 
 // wholeType is the name under which the version of a whole type stands in a
 // request that is put into the words of the incremental protocol.
-const wholeType = wildcard
+const wholeType = Wildcard
 
-// worldWire reads requests of the state-of-the-world protocol as incremental
-// ones. Its state is of the goroutine that decodes.
-type worldWire struct {
-	grpc.ServerStream
+// Request is what a client asks and answers, in the words of the incremental protocol.
+type Request = discoveryv3.DeltaDiscoveryRequest
+
+// WorldReader reads the requests of a stream of the state-of-the-world protocol as incremental ones.
+// Its zero value is of a stream that has asked for nothing.
+type WorldReader struct {
 	names map[string]map[string]struct{} // by type: asked for
 }
 
-func (w *worldWire) decode(message []byte) (*deltaRequest, error) {
+// Read decodes the stream's next request. The error says that it is no DiscoveryRequest.
+func (w *WorldReader) Read(message []byte) (*Request, error) {
 	request := &discoveryv3.DiscoveryRequest{}
 	if err := proto.Unmarshal(message, request); err != nil {
 		return nil, err
 	}
 	typ := request.GetTypeUrl()
-	out := &deltaRequest{Node: request.GetNode(), TypeUrl: typ, ResponseNonce: request.GetResponseNonce(), ErrorDetail: request.GetErrorDetail()}
-	if !slices.Contains(servedTypes(), typ) {
+	out := &Request{Node: request.GetNode(), TypeUrl: typ, ResponseNonce: request.GetResponseNonce(), ErrorDetail: request.GetErrorDetail()}
+	if !slices.Contains(Types(), typ) {
 		return out, nil
 	}
 	known, asked := w.names[typ]
@@ -77,43 +77,24 @@ func (w *worldWire) decode(message []byte) (*deltaRequest, error) {
 			out.ResourceNamesUnsubscribe = append(out.ResourceNamesUnsubscribe, name)
 		}
 	}
+	if w.names == nil {
+		w.names = map[string]map[string]struct{}{}
+	}
 	w.names[typ] = now
 	return out, nil
-}
-
-// maxEarly bounds how many requests of a stream wait until its scope is known. An Envoy
-// sends one or two.
-const maxEarly = 1000
-
-// timely returns the requests that came too early, once there is something to
-// compare them with. A client of the state-of-the-world protocol tells what it
-// holds as one version of the whole.
-func (s session) timely() (requests []*deltaRequest) {
-	st := s.stream
-	s.locked(func() {
-		if st.scope.known {
-			requests, st.early, st.usage.early = st.early, nil, 0
-		}
-	})
-	return requests
-}
-
-// listed reports whether responses of a type list all that there is.
-func listed(typ string) bool {
-	return typ == xds.ClusterType || typ == xds.ListenerType
 }
 
 // recall returns the versions of the single resources that a client holds that
 // told the version of the whole type: the target's when that is the same, and
 // none when it is another.
-func (p *plan) recall(l *ledger, version string) map[string]string {
+func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
 	}
-	present, versions := map[string]*entry{}, map[string]string{}
-	for name := range p.scope.target[l.typ] {
+	present, versions := map[string]*Entry{}, map[string]string{}
+	for name := range p.target.Names(l.typ) {
 		if l.wants(name) {
-			e := p.scope.entry(l.typ, name)
+			e := p.target.Entry(l.typ, name)
 			present[name], versions[name] = e, e.Version
 		}
 	}
@@ -125,7 +106,7 @@ func (p *plan) recall(l *ledger, version string) map[string]string {
 }
 
 // sumOf returns the version of a whole type.
-func sumOf(all map[string]*entry) string {
+func sumOf(all map[string]*Entry) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		sum.Write([]byte(name + "\x00" + all[name].Version + "\x00"))
@@ -134,15 +115,15 @@ func sumOf(all map[string]*entry) string {
 }
 
 // after returns what the stream holds of a type once it accepted r.
-func (w world) after(r *response) map[string]*entry {
-	all := maps.Clone(w[r.typ])
+func (w world) after(r *Response) map[string]*Entry {
+	all := maps.Clone(w[r.Type])
 	if all == nil {
-		all = map[string]*entry{}
+		all = map[string]*Entry{}
 	}
-	for _, e := range r.set {
+	for _, e := range r.Set {
 		all[e.Name] = e
 	}
-	for _, name := range r.removed {
+	for _, name := range r.Removed {
 		delete(all, name)
 	}
 	return all
@@ -150,18 +131,18 @@ func (w world) after(r *response) map[string]*entry {
 
 // took notes what of an answered response the stream holds now. A form that it rejected
 // leaves the one before in the list: a list without it would be rejected, whatever else is
-// new in it. It is called by the stream's goroutine alone.
-func (p *plan) took(r *response, nack bool) {
-	if p.world == nil || r == nil {
+// new in it.
+func (p *Plan) took(r *Response, nack bool) {
+	if p.world == nil {
 		return
 	}
-	held := p.world[r.typ]
+	held := p.world[r.Type]
 	if held == nil {
-		held = map[string]*entry{}
-		p.world[r.typ] = held
+		held = map[string]*Entry{}
+		p.world[r.Type] = held
 	}
-	l := p.ledgers[r.typ]
-	for _, e := range r.set {
+	l := p.ledgers[r.Type]
+	for _, e := range r.Set {
 		if version, _ := l.held.get(e.Name); version == e.Version {
 			held[e.Name] = e
 		}
@@ -169,17 +150,17 @@ func (p *plan) took(r *response, nack bool) {
 	if nack {
 		return
 	}
-	for _, name := range r.removed {
+	for _, name := range r.Removed {
 		delete(held, name)
 	}
 }
 
 // states makes r a response of the state-of-the-world protocol. It costs what the stream
-// holds of the type, and is called without the lock.
-func (w world) states(r *response) {
+// holds of the type.
+func (w world) states(r *Response) {
 	all := w.after(r)
-	r.world, r.version = slices.Clone(r.set), sumOf(all)
-	if listed(r.typ) {
+	r.world, r.version = slices.Clone(r.Set), sumOf(all)
+	if listed(r.Type) {
 		r.world = r.world[:0]
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			r.world = append(r.world, all[name])
@@ -187,9 +168,20 @@ func (w world) states(r *response) {
 	}
 }
 
+// Frame encodes a response of Next, in the stream's protocol. The buffers are shared between streams
+// and never changed. What it costs may grow with what the stream holds, and it reads only what the
+// stream's own goroutine changes.
+func (p *Plan) Frame(r *Response) mem.BufferSlice {
+	if p.world == nil {
+		return r.frame()
+	}
+	p.world.states(r)
+	return r.worldFrame()
+}
+
 // worldFrame encodes r, as frame does.
-func (r *response) worldFrame() frame {
-	tail := appendText(appendText(nil, worldVersion, r.version), worldTypeURL, r.typ)
+func (r *Response) worldFrame() mem.BufferSlice {
+	tail := appendText(appendText(nil, worldVersion, r.version), worldTypeURL, r.Type)
 	tail = appendText(tail, worldNonce, r.nonce)
 	buffers := make(mem.BufferSlice, 0, 2*len(r.world)+1)
 	for _, e := range r.world {
@@ -197,5 +189,5 @@ func (r *response) worldFrame() frame {
 		head := append(appendLength(appendTag(nil, worldResources), len(value)+len(e.Body)), value...)
 		buffers = append(buffers, mem.SliceBuffer(head), mem.SliceBuffer(e.Body))
 	}
-	return frame{append(buffers, mem.SliceBuffer(tail))}
+	return append(buffers, mem.SliceBuffer(tail))
 }

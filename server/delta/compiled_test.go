@@ -1,8 +1,6 @@
-package server
+package delta
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,54 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	cncfcorev3 "github.com/cncf/xds/go/xds/core/v3"
-	cncfmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// compiled returns a linear table as one in which every host with routes has a tree
-// with these keys: a list has, in their order, the routes whose literal path begins
-// the key, and those whose path it begins and no longer key does; it ends with the
-// first that takes all that begins with the key.
-func compiled(e *entry, keys ...string) *entry {
-	config := tableFrom(e)
-	keys = append([]string{""}, keys...)
-	for _, h := range config.VirtualHosts {
-		if len(h.Routes) == 0 {
-			continue
-		}
-		tree := &cncfmatcherv3.Matcher_MatcherTree_MatchMap{Map: map[string]*cncfmatcherv3.Matcher_OnMatch{}}
-		for _, key := range keys {
-			list := &routev3.RouteList{Routes: listOf(h.Routes, key, keys)}
-			if len(list.Routes) > 0 {
-				tree.Map[key] = &cncfmatcherv3.Matcher_OnMatch{OnMatch: &cncfmatcherv3.Matcher_OnMatch_Action{Action: typed("routes", list)}}
-			}
-		}
-		h.Routes, h.Matcher = nil, &cncfmatcherv3.Matcher{MatcherType: &cncfmatcherv3.Matcher_MatcherTree_{MatcherTree: &cncfmatcherv3.Matcher_MatcherTree{
-			Input:    typed("path", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":path"}),
-			TreeType: &cncfmatcherv3.Matcher_MatcherTree_PrefixMatchMap{PrefixMatchMap: tree},
-		}}}
-	}
-	body := encode(config)
-	sum := sha256.Sum256(body)
-	return newEntry(&xds.Resource{Type: rds, Name: e.Name, Version: hex.EncodeToString(sum[:16]), Body: body})
-}
-
-func typed(name string, message proto.Message) *cncfcorev3.TypedExtensionConfig {
-	packed, err := anypb.New(message)
-	if err != nil {
-		panic(err)
-	}
-	return &cncfcorev3.TypedExtensionConfig{Name: name, TypedConfig: packed}
-}
-
-func tableFrom(e *entry) *routev3.RouteConfiguration {
+func tableFrom(e *Entry) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(e.Body, config); err != nil {
 		panic(err)
@@ -67,32 +26,9 @@ func tableFrom(e *entry) *routev3.RouteConfiguration {
 	return config
 }
 
-func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3.Route) {
-	for _, r := range routes {
-		path := literal(r.Match)
-		longer := slices.ContainsFunc(keys, func(k string) bool { return len(k) > len(key) && strings.HasPrefix(path, k) })
-		if !strings.HasPrefix(key, path) && (!strings.HasPrefix(path, key) || longer) {
-			continue
-		}
-		list = append(list, r)
-		all := r.Match.GetPrefix()
-		if psp := r.Match.GetPathSeparatedPrefix(); psp != "" {
-			all = psp + "/"
-		}
-		if all != "" && strings.HasPrefix(key, all) && len(r.Match.Headers) == 0 {
-			break
-		}
-	}
-	return list
-}
-
-// literal is what begins every path that a route takes.
-func literal(m *routev3.RouteMatch) string {
-	text := m.GetPath() + m.GetPrefix() + m.GetPathSeparatedPrefix()
-	if regex := m.GetSafeRegex().GetRegex(); regex != "" {
-		text = regex[:strings.IndexAny(regex+"(", `([{\.*+?|`)]
-	}
-	return text
+// compiled returns a table with trees, as deltatest does.
+func compiled(e *Entry, keys ...string) *Entry {
+	return NewEntry(deltatest.Compiled(e.Resource, keys...))
 }
 
 // listsOf returns the lists of a host by their keys; the key of a linear host is "".
@@ -178,7 +114,7 @@ func TestACompiledTableIsServedWithoutPartsAsAList(t *testing.T) {
 }
 
 // randomRoutes returns a table of one host, and keys for its tree.
-func randomRoutes(r *rand.Rand) (line *entry, keys []string) {
+func randomRoutes(r *rand.Rand) (line *Entry, keys []string) {
 	var routes [][]byte
 	for i := range 1 + r.IntN(25) {
 		path := randomPath(r)
@@ -196,13 +132,13 @@ func randomRoutes(r *rand.Rand) (line *entry, keys []string) {
 		if r.IntN(4) == 0 {
 			m.Headers = []*routev3.HeaderMatcher{{Name: "x"}}
 		}
-		routes = append(routes, encode(&routev3.Route{Name: fmt.Sprint("r", i), StatPrefix: "own", Match: m, Action: answers500()}))
+		routes = append(routes, deltatest.Encode(&routev3.Route{Name: fmt.Sprint("r", i), StatPrefix: "own", Match: m, Action: deltatest.Answers500()}))
 	}
 	for range r.IntN(5) {
 		keys = append(keys, randomPath(r))
 	}
 	table := xds.RouteConfiguration("r", []xds.Host{xds.VirtualHost("*", nil, routes)})
-	return newEntry(&table), keys
+	return NewEntry(&table), keys
 }
 
 func randomPath(r *rand.Rand) string {
@@ -244,7 +180,7 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 			}
 			mended := compiled(tableOfText(strings.NewReplacer("=bad:", "=fine:", "~bad", "~2", "bad", "2").Replace(c.then)), "/1", "/2")
 			s.serve(mended)
-			if s.tables["r"].accepted != mended || s.current().rejections != 0 {
+			if s.tables["r"].accepted != mended || s.State().Rejections != 0 {
 				t.Error("mended, it does not serve all")
 			}
 		})
@@ -252,7 +188,7 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 }
 
 // isTree reports whether some host of a table is compiled.
-func isTree(e *entry) bool {
+func isTree(e *Entry) bool {
 	return slices.ContainsFunc(tableFrom(e).VirtualHosts, func(h *routev3.VirtualHost) bool { return h.Matcher != nil })
 }
 
@@ -292,17 +228,5 @@ func TestStreamsShareWhatTheyMakeOfATable(t *testing.T) {
 	runtime.GC()
 	if then.forms.suspects.Value() != nil {
 		t.Error("it stays when nobody has it")
-	}
-}
-
-// The page of what is served shows trees, with the routes in their leaves.
-func TestThePageShowsTrees(t *testing.T) {
-	r := start(t, Options{})
-	r.Publish(translate.Result{Delta: []xds.Update{updateOf(*compiled(tableOfText("h: a=1 b=2"), "/1").Resource)}})
-	page := r.get(t, "/api/v1/xds")
-	for _, word := range []string{"prefixMatchMap", "envoy.config.route.v3.RouteList", `"path": "/2"`} {
-		if !strings.Contains(page, word) {
-			t.Errorf("%s is not in %s", word, page)
-		}
 	}
 }

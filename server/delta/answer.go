@@ -1,0 +1,52 @@
+package delta
+
+import "github.com/gatefold/gatefold/translate/xds"
+
+// Answer books the ACK or NACK that a request is, and returns the response it is for; nil when the
+// request is no answer, or its nonce is not known.
+func (p *Plan) Answer(request *Request) *Response {
+	l, detail := p.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
+	if l == nil || request.GetResponseNonce() == "" {
+		return nil
+	}
+	return p.book(l, request.GetResponseNonce(), plainWords(l.typ, detail.GetMessage()), detail != nil)
+}
+
+// book books an answer.
+func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
+	r := l.flight[nonce]
+	if r == nil {
+		return nil
+	}
+	r.Words = words
+	if nack {
+		l.reject(nonce, words)
+	} else {
+		l.accept(nonce)
+	}
+	p.learn(l, r, nack, words)
+	if l.typ == xds.ClusterType {
+		p.bar(l, r, nack)
+	}
+	p.took(r, nack)
+	return r
+}
+
+// bar finds which clusters of an answered response are waited for.
+func (p *Plan) bar(l *ledger, r *Response, nack bool) {
+	for _, e := range r.Set {
+		switch {
+		case l.usable(e.Name):
+			delete(p.barrier, e.Name)
+		case nack && r.at.After(p.waived):
+			p.barrier[e.Name] = r.at
+		}
+	}
+}
+
+// usable reports whether routes to a cluster find it: it was accepted, if only in an
+// older form, and no answer is awaited.
+func (l *ledger) usable(name string) bool {
+	_, again := l.alone[name]
+	return l.held.has(name) && !again
+}

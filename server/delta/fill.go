@@ -1,0 +1,123 @@
+package delta
+
+import "github.com/gatefold/gatefold/translate/xds"
+
+// The bounds of one response whose resources are new to the stream (docs/design/xds.md).
+const (
+	batchNames = 500
+	batchBytes = 1 << 20
+)
+
+// drain takes the removals that wait; one that was rejected among others goes alone.
+// What came back is not among them: decide took it out.
+func (p *Plan) drain(l *ledger) *Response {
+	r := &Response{Type: l.typ}
+	for len(r.Removed) < batchNames {
+		name, ok := l.gone.peek()
+		_, alone := l.alone[name]
+		if !ok || alone && r.Names() > 0 {
+			break
+		}
+		l.gone.pop()
+		if r.Removed = append(r.Removed, name); alone {
+			break
+		}
+	}
+	return r.orNil()
+}
+
+// fill makes a response of what is due. Who asks for all of a type is told when
+// there is none: an Envoy without clusters would wait 15 s for them before it
+// asks for listeners.
+func (p *Plan) fill(l *ledger) *Response {
+	r := &Response{Type: l.typ}
+	spoken := map[string]struct{}{} // which a queue may name twice
+	waiting := len(p.waiting)
+	defer func() {
+		for _, name := range p.waiting[waiting:] {
+			l.due.push(name)
+		}
+	}()
+	for size, steps := 0, 0; size < batchBytes && r.Names() < batchNames; steps++ {
+		name, ok := l.due.peek()
+		if !ok {
+			break
+		}
+		if steps == fillSteps {
+			p.tired = r.Names() == 0
+			break
+		}
+		if _, twice := spoken[name]; twice || l.passes(name) {
+			l.due.pop()
+			continue
+		}
+		e, wait := p.shape(l.typ, name, p.target.Entry(l.typ, name))
+		if wait {
+			l.due.pop()
+			spoken[name] = struct{}{}
+			continue
+		}
+		does := l.decide(name, e, !p.options.Unordered)
+		alone := (does == set || does == remove) && l.goesAlone(name)
+		if alone && r.Names() > 0 {
+			return r
+		}
+		l.due.pop()
+		spoken[name] = struct{}{}
+		switch does {
+		case nothing:
+			p.holds(l, e)
+		case set:
+			r.Probe = p.probes(l.typ, name)
+			r.Again = r.Again || l.rejected.of[name].again
+			r.Set = append(r.Set, e)
+			size += e.size()
+			p.follow(l, name)
+		case remove:
+			r.Removed = append(r.Removed, name)
+		case removeLast:
+			l.gone.push(name)
+		}
+		if e == nil && l.typ == xds.ClusterType {
+			delete(p.barrier, name)
+		}
+		if alone {
+			return r
+		}
+	}
+	if l.waits && !p.tired {
+		return r
+	}
+	return r.orNil()
+}
+
+// fillSteps bounds how many names fill looks at in one call.
+const fillSteps = 4096
+
+// passes reports whether a due name is not to be looked at now: nobody asks for it, or its
+// answer is awaited.
+func (l *ledger) passes(name string) bool {
+	if !l.wants(name) {
+		return true
+	}
+	if l.inFlight(name) == nil {
+		return false
+	}
+	l.again[name] = struct{}{}
+	return true
+}
+
+// follow notes what sending a cluster brings with it: its endpoints behind it,
+// though they are held. An updated cluster becomes warm
+// again only with endpoints that come after it, and Envoy does not ask for them
+// (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
+func (p *Plan) follow(l *ledger, name string) {
+	if l.typ != xds.ClusterType {
+		return
+	}
+	endpoints := p.ledgers[xds.EndpointType]
+	if l.held.has(name) && endpoints != nil && endpoints.wants(name) {
+		endpoints.force[name] = struct{}{}
+		endpoints.mark(name)
+	}
+}

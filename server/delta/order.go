@@ -1,0 +1,36 @@
+package delta
+
+import "github.com/gatefold/gatefold/translate/xds"
+
+// The order of sending (docs/design/xds.md): what others refer to goes first, then what refers to
+// it, and what the target no longer has goes last.
+
+// Types returns the type URLs that are served, in the order of sending.
+func Types() []string {
+	return []string{
+		xds.SecretType, xds.ClusterType, xds.EndpointType,
+		xds.ListenerType, xds.RouteType,
+	}
+}
+
+// referredTypes returns the types that listeners and routes refer to. They are sent at once.
+func referredTypes() []string {
+	return []string{xds.SecretType, xds.ClusterType, xds.EndpointType}
+}
+
+// referringTypes returns the types that wait for the answer to the clusters. Nothing is removed
+// while the Envoy serves an older form of one of them.
+func referringTypes() []string { return []string{xds.ListenerType, xds.RouteType} }
+
+// removedTypes returns the types of which removals wait for everything else. A removed listener
+// goes with the new ones, because a new listener may need its address; Envoy removes first.
+func removedTypes() []string {
+	return []string{xds.ClusterType, xds.EndpointType, xds.RouteType, xds.SecretType}
+}
+
+// listed reports whether state-of-the-world responses of a type list all that there is, and an
+// empty request asks for all of it (xDS protocol, "How the client specifies what resources to
+// return").
+func listed(typ string) bool {
+	return typ == xds.ClusterType || typ == xds.ListenerType
+}

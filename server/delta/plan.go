@@ -1,0 +1,260 @@
+// Package delta decides what one Envoy is sent next over xDS: a state machine for each stream, which
+// knows no connection, no lock, no log and no clock.
+//
+// What goes in: a Target, what the Envoys of a Gateway are to hold, by Put, and Mark for each stream
+// that is to look at it; requests of the client, by Answer and Subscribe. What comes out: the next
+// response, by Next and Frame; what the Envoy accepted and rejects, by State, Stamp, Rejections
+// and TakeRejected. The files in the order of reading:
+//
+//   - order.go: the types, and the order in which they are sent
+//   - target.go, response.go: a Gateway's resources, each encoded once for all streams
+//   - plan.go, fill.go, decide.go, bind.go: what is sent next
+//   - ledger.go, roll.go, queue.go: what a stream asked for, was sent, accepted and rejected of a type
+//   - subscribe.go, answer.go: what a request changes
+//   - tables.go, search.go, forms.go: route tables without the parts that the Envoy rejects
+//   - world.go: the same in the state-of-the-world protocol
+//   - state.go: what others may know of a plan
+//
+// The caller guards a Target and its plans with one lock. Each plan has one goroutine that calls what
+// changes it. Work that takes time in the number of names or in the size of a table is in steps (Step),
+// between which others have the lock.
+package delta
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Wildcard is the name that asks for everything.
+const Wildcard = "*"
+
+// Plan decides what a stream is sent next. The target is what its Envoy is to hold, what is held
+// is what the stream acknowledged, and every message is computed from both anew: a newer target
+// replaces what was not sent yet.
+//
+// The order is order.go's, with a bounded wait for the answer to the clusters before listeners
+// and routes (gate), and removals last.
+type Plan struct {
+	options Options
+	target  *Target
+	ledgers map[string]*ledger // by type; of those that were asked for
+	nonce   uint64
+	now     time.Time // of the last call of Next
+	// tired is true if Next is to be called again at once: fill looked at fillSteps names
+	// and found nothing to send yet, or what was sent cannot be said.
+	tired bool
+	// Listeners and routes wait for the clusters that are unanswered, but for those
+	// sent until waived, and for those of barrier: rejected, with no older form to
+	// serve on, and when they were sent.
+	barrier map[string]time.Time
+	waived  time.Time
+	// blocked is since when something waits for them.
+	blocked time.Time
+	// tables are what was learned of the stream's route tables, by name; searches
+	// reports that bad routes are searched for, which only Envoy can stand.
+	tables   map[string]*tableState
+	searches bool
+	blamed   map[string]struct{} // those of tables that have refused parts
+	// waiting are tables that Prepare is to make a form of before they can be sent.
+	waiting []string
+	// convictions counts changes of what was found in them.
+	convictions uint64
+	// accused are parts that are refused since the last call of TakeRejected, acquitted those
+	// that are refused no longer.
+	accused, acquitted []*RejectedPart
+	world              world // nil for the incremental protocol
+}
+
+// Options are what a plan does not learn from its stream.
+type Options struct {
+	// Opened is when the stream began.
+	Opened time.Time
+	// Wait bounds how long listeners and routes wait for the answer to their clusters.
+	Wait time.Duration
+	// BindRetry is the first wait before a listener whose bind failed is sent again.
+	BindRetry time.Duration
+	// Unordered sends everything at once, removals included.
+	Unordered bool
+	// Envoy is true if the client is an Envoy: the routes that it rejects are searched for.
+	Envoy bool
+	// World is true for the state-of-the-world protocol.
+	World bool
+}
+
+// New returns the plan of a stream that has asked for nothing yet. Whoever guards the target guards
+// the plan.
+func New(target *Target, options Options) *Plan {
+	p := &Plan{
+		options: options, target: target, ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
+		tables: map[string]*tableState{}, searches: options.Envoy, blamed: map[string]struct{}{},
+	}
+	if options.World {
+		p.world = world{}
+	}
+	return p
+}
+
+// Mark notes that resources of the target changed; names is never changed. It reports whether
+// the stream asked for the type.
+func (p *Plan) Mark(typ string, names []string) bool {
+	l := p.ledgers[typ]
+	if l != nil {
+		l.markAll(names)
+	}
+	return l != nil
+}
+
+// Next returns the next response, which is then to be sent, or nil and the time at which to ask again;
+// the zero time means that nothing will happen without an answer or an edit. It returns nil, too,
+// when there is something to do first: see Waiting and Tired.
+func (p *Plan) Next(now time.Time) (*Response, time.Time) {
+	p.now, p.waiting = now, nil
+	if !p.target.known {
+		return nil, time.Time{}
+	}
+	again := p.rebind(now)
+	p.tired = false
+	r, until := p.step(now)
+	if p.tired && r == nil {
+		return nil, now
+	}
+	if r != nil && p.world != nil && len(r.Set) == 0 && !listed(r.Type) {
+		p.book(p.ledgers[r.Type], r.nonce, "", false) // the protocol cannot say it
+		p.tired = true
+		return nil, now
+	}
+	return r, earlier(until, again)
+}
+
+// step is Next but for listeners whose bind failed.
+func (p *Plan) step(now time.Time) (*Response, time.Time) {
+	if p.options.Unordered {
+		return p.first(p.fill, Types()...), time.Time{}
+	}
+	if r := p.first(p.fill, referredTypes()...); r != nil || p.tired {
+		return r, time.Time{}
+	}
+	if until := p.gate(now); !until.IsZero() {
+		return nil, until
+	}
+	if r := p.first(p.fill, referringTypes()...); r != nil || p.tired {
+		return r, time.Time{}
+	}
+	return p.removals(now)
+}
+
+// Waiting reports whether Prepare has to be called before all can be sent that is due.
+func (p *Plan) Waiting() bool { return len(p.waiting) > 0 }
+
+// Tired reports whether Next is to be called again at once: it looked at many names and found nothing
+// to send, and others are to have their turn.
+func (p *Plan) Tired() bool { return p.tired }
+
+// first returns the first response that fill has for types, and books it as sent.
+func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
+	for _, typ := range types {
+		l := p.ledgers[typ]
+		if l == nil || len(l.flight) >= maxFlight || p.world != nil && len(l.flight) > 0 {
+			continue
+		}
+		r := fill(l)
+		if p.tired {
+			return nil
+		}
+		if r != nil {
+			p.nonce++
+			r.nonce, r.at = strconv.FormatUint(p.nonce, 36), p.now
+			l.book(r)
+			return r
+		}
+	}
+	return nil
+}
+
+// gate returns the time until which listeners and routes wait, zero when they may
+// go. Envoy withholds the CDS ACK until every cluster is warm, which a silent
+// resolver delays for a minute: no cluster is waited for longer than Options.Wait, and
+// nothing waits longer than that however often clusters change.
+//
+// A cluster that Envoy rejected and has no older form of is waited for alike:
+// an edit that mends it in time keeps its routes from being sent too early.
+// After that they go, because only the routes that name it are hurt, and
+// holding them would keep everybody else's edits back.
+func (p *Plan) gate(now time.Time) time.Time {
+	last := p.unsettled()
+	if last.IsZero() || !slices.ContainsFunc(referringTypes(), p.due) {
+		p.blocked = time.Time{}
+		return time.Time{}
+	}
+	if p.blocked.IsZero() {
+		p.blocked = now
+	}
+	if p.blocked.Before(last) {
+		last = p.blocked
+	}
+	if until := last.Add(p.options.Wait); now.Before(until) {
+		return until
+	}
+	clear(p.barrier)
+	p.waived, p.blocked = now, time.Time{}
+	return time.Time{}
+}
+
+// unsettled returns when the last of the clusters was sent that are waited for, zero
+// when there is none. A removal is waited for while an edit wants something of it back: the
+// Envoy has lost a cluster that cannot be sent again before its answer.
+func (p *Plan) unsettled() (last time.Time) {
+	for _, at := range p.barrier {
+		last = latest(last, at)
+	}
+	if l := p.ledgers[xds.ClusterType]; l != nil {
+		for _, r := range l.flight {
+			if (len(r.Set) > 0 || len(l.again) > 0) && r.at.After(p.waived) {
+				last = latest(last, r.at)
+			}
+		}
+	}
+	return last
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// due reports whether something of a type is to be sent.
+func (p *Plan) due(typ string) bool {
+	l := p.ledgers[typ]
+	return l != nil && !l.rests()
+}
+
+// removals takes away what the target no longer has. It waits until all that
+// was sent is accepted, because what Envoy still serves by may use it; also by
+// a listener or table of which Envoy rejected the new form. A stream that has
+// not asked for listeners or routes yet may hold some from a stream before,
+// which use clusters too; it is given the time of one barrier to say so.
+func (p *Plan) removals(now time.Time) (*Response, time.Time) {
+	asked := true
+	for _, typ := range Types() {
+		l := p.ledgers[typ]
+		if l != nil && !l.idle() {
+			return nil, time.Time{}
+		}
+		if !slices.Contains(referringTypes(), typ) {
+			continue
+		}
+		if l != nil && l.stale() {
+			return nil, time.Time{}
+		}
+		asked = asked && l != nil
+	}
+	if until := p.options.Opened.Add(p.options.Wait); !asked && now.Before(until) {
+		return nil, until
+	}
+	return p.first(p.drain, removedTypes()...), time.Time{}
+}

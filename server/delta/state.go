@@ -1,0 +1,128 @@
+package delta
+
+import (
+	"iter"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// State is what matters of a stream to whether its Gateway is programmed.
+type State struct {
+	// Idle is true if clusters and listeners were asked for and nothing is
+	// to be sent or answered.
+	Idle bool
+	// Rejections counts what the Envoy rejected, and is not its object's fault.
+	Rejections int
+}
+
+// State returns what is asked for, due and unanswered.
+func (p *Plan) State() State {
+	now := State{Idle: p.ledgers[xds.ClusterType] != nil && p.ledgers[xds.ListenerType] != nil}
+	for _, l := range p.ledgers {
+		now.Idle = now.Idle && l.idle()
+		now.Rejections += len(l.rejected.of)
+	}
+	now.Rejections += p.refusedParts()
+	return now
+}
+
+// refusedParts counts the rejected parts of what is to be served now that are not in quarantine.
+func (p *Plan) refusedParts() (count int) {
+	for name := range p.blamed {
+		count += p.tables[name].unblamed
+	}
+	return count
+}
+
+// Stamp is equal to an earlier one of the same plan if Rejections, RejectedTables and Unbound return the
+// same, and the target is the same.
+type Stamp struct {
+	target, rejections, convictions uint64
+	parts                           int
+}
+
+// Stamp returns the stamp of what the Envoy rejects.
+func (p *Plan) Stamp() Stamp {
+	now := Stamp{target: p.target.edits, convictions: p.convictions, parts: p.refusedParts()}
+	for _, l := range p.ledgers {
+		now.rejections += l.rejected.edits
+	}
+	return now
+}
+
+// Rejection is a resource that Envoy rejected, in the form that the target has, or had when it was sent.
+type Rejection struct {
+	Type, Name, Version string
+	Words               string // of Envoy, without the content of secrets
+}
+
+// Rejections returns what the Envoy rejected as a whole, in no order.
+func (p *Plan) Rejections() iter.Seq[Rejection] {
+	return func(yield func(Rejection) bool) {
+		for typ, l := range p.ledgers {
+			for name, r := range l.rejected.of {
+				if !yield(Rejection{typ, name, r.version, r.words}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// RejectedTables returns the route tables with parts that the Envoy rejected, and that are not their
+// objects' fault, in no order.
+func (p *Plan) RejectedTables() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name := range p.blamed {
+			if p.tables[name].unblamed > 0 && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// Asks reports whether the stream asks for a name.
+func (p *Plan) Asks(typ, name string) bool {
+	l := p.ledgers[typ]
+	return l != nil && l.wants(name)
+}
+
+// AsksForAll reports whether the stream asks for all names of a type.
+func (p *Plan) AsksForAll(typ string) bool {
+	l := p.ledgers[typ]
+	return l != nil && l.wildcard
+}
+
+// Held returns the version of a resource that the Envoy accepted last; ok is false when it has none.
+func (p *Plan) Held(typ, name string) (version string, ok bool) {
+	l := p.ledgers[typ]
+	if l == nil {
+		return "", false
+	}
+	return l.held.get(name)
+}
+
+// Unknown returns how many names the client asks for, or says that it holds, that the target did not
+// have, each as often as its Weight.
+func (p *Plan) Unknown() (weight int) {
+	for _, l := range p.ledgers {
+		weight += l.strangers
+	}
+	return weight
+}
+
+// Progress counts the names of a type.
+type Progress struct {
+	Accepted int // held by the Envoy
+	Pending  int // to be looked at, or unanswered
+	Removing int // held, and to be removed last
+}
+
+// Progress returns the progress of each type that was asked for.
+func (p *Plan) Progress() map[string]Progress {
+	all := make(map[string]Progress, len(p.ledgers))
+	for typ, l := range p.ledgers {
+		all[typ] = Progress{Accepted: l.held.size, Pending: l.due.size() + l.awaited, Removing: len(l.gone.in)}
+	}
+	return all
+}

@@ -1,0 +1,351 @@
+package delta
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Envoy rejects a table for one bad route, and seldom says which (docs/design/envoy.md#nacks). A
+// table that is rejected would stay as it is for everybody in it. So each stream finds the bad
+// parts by itself (search.go), and is sent the table without them: docs/design/rejections.md.
+//
+// What takes time in the size of a table is done by Prepare, between its steps. Next only notes
+// which tables wait for that.
+
+// tableState is what a stream knows of one of its tables. The stream's own goroutine alone
+// changes it; what others read, accepted, refused and unblamed, in a step.
+type tableState struct {
+	accepted *Entry // nil when it is not known, as after a reconnect
+	refused  map[xds.Part]*RejectedPart
+	unblamed int     // those that are not in quarantine
+	search   *search // nil when there is nothing to be found
+	// ready is what is sent in place of the target readyFor: a probe, or the table without its
+	// bad parts. It is nil until prepare has made it.
+	ready, readyFor *Entry
+	// hopeless is the version in which no bad part could be found.
+	hopeless string
+	// hinting reports that the search waits: the table without what other Envoys rejected is tried
+	// first. It goes to an Envoy that has no table yet and rejected its first one, once, so that
+	// it serves while its own bad parts are searched among those.
+	hinting, hadHints bool
+}
+
+// RejectedPart is a part of a route table that this stream's Envoy rejects in this form.
+type RejectedPart struct {
+	Table string
+	xds.Part
+	xds.Fault
+	Words string // of Envoy
+	in    *tableState
+	// blamed reports that it counts as the object's fault, and not as the Envoy's.
+	blamed bool
+}
+
+// Blamed reports whether the part counts as its object's fault: see Plan.Blame.
+func (r *RejectedPart) Blamed() bool { return r.blamed }
+
+// Blame notes whether a part that the Envoy refuses counts as its object's fault. Then it is no
+// rejection of the stream (State, Refused).
+func (p *Plan) Blame(part *RejectedPart, blamed bool) {
+	if part.blamed == blamed {
+		return
+	}
+	part.blamed = blamed
+	p.convictions++
+	if blamed {
+		part.in.unblamed--
+	} else {
+		part.in.unblamed++
+	}
+}
+
+// TakeRejected returns the parts that the Envoy refuses since the last call, and those that it refuses no
+// longer, as they changed.
+func (p *Plan) TakeRejected() (refused, acquitted []*RejectedPart) {
+	refused, acquitted = p.accused, p.acquitted
+	p.accused, p.acquitted = nil, nil
+	return refused, acquitted
+}
+
+// RejectedParts returns the parts that are kept from the Envoy because it rejected them, in no order.
+func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
+	return func(yield func(*RejectedPart) bool) {
+		for name := range p.blamed {
+			for _, part := range p.tables[name].refused {
+				if !yield(part) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Accepted reports whether the Envoy accepted the newest form of a table with this part of it.
+func (p *Plan) Accepted(table string, part xds.Part) bool {
+	t := p.tables[table]
+	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(xds.RouteType, table) && !t.accepted.struck[part]
+}
+
+// ForgetTables forgets what was learned of all tables: TakeRejected returns what was refused.
+func (p *Plan) ForgetTables() {
+	for name := range p.tables {
+		p.forgetTable(name)
+	}
+}
+
+// Forgive has tables that the Envoy rejected as a whole or in parts sent again, once. It reports whether
+// there are any.
+func (p *Plan) Forgive() (forgiven bool) {
+	for name, t := range p.tables {
+		if t.hopeless == "" && len(t.refused) == 0 {
+			continue
+		}
+		p.forgetTable(name)
+		p.tables[name] = &tableState{accepted: t.accepted, refused: map[xds.Part]*RejectedPart{}}
+		if l := p.ledgers[xds.RouteType]; l != nil {
+			l.rejected.remove(name)
+			l.mark(name)
+			forgiven = true
+		}
+	}
+	return forgiven
+}
+
+// tableOf returns what is known of a table, new when nothing is.
+func (p *Plan) tableOf(name string) *tableState {
+	t := p.tables[name]
+	if t == nil {
+		t = &tableState{refused: map[xds.Part]*RejectedPart{}}
+		p.tables[name] = t
+	}
+	return t
+}
+
+// shape returns the form in which the target e goes to this stream's Envoy; wait reports that
+// prepare has to make it first.
+func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
+	t := p.tables[name]
+	switch {
+	case typ != xds.RouteType || t == nil:
+		return e, false
+	case e == nil:
+		p.forgetTable(name)
+		return nil, false
+	case t.search == nil && len(t.refused) == 0:
+		return e, false
+	case t.ready != nil && (t.search != nil || t.readyFor == e):
+		return t.ready, false
+	}
+	p.waiting = append(p.waiting, name)
+	return nil, true
+}
+
+// forgetTable forgets what was learned of a table.
+func (p *Plan) forgetTable(name string) {
+	if t := p.tables[name]; t != nil {
+		for part := range t.refused {
+			p.acquit(name, part)
+		}
+		delete(p.tables, name)
+	}
+}
+
+// acquit forgets a part that was rejected: it changed.
+func (p *Plan) acquit(name string, part xds.Part) {
+	t := p.tables[name]
+	was := t.refused[part]
+	if !was.blamed {
+		t.unblamed--
+	}
+	p.acquitted = append(p.acquitted, was)
+	if delete(t.refused, part); len(t.refused) == 0 {
+		delete(p.blamed, name)
+	}
+}
+
+// probes reports whether what is sent of a table is a probe.
+func (p *Plan) probes(typ, name string) bool {
+	t := p.tables[name]
+	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting
+}
+
+// holds notes what the Envoy holds of a table, when it said so itself.
+func (p *Plan) holds(l *ledger, e *Entry) {
+	if e == nil || l.typ != xds.RouteType {
+		return
+	}
+	if held, _ := l.held.get(e.Name); held == e.Version {
+		p.tableOf(e.Name).accepted = e
+	}
+}
+
+// learn takes an answer to a table into account. It costs the same whatever the table has.
+func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
+	if l.typ != xds.RouteType {
+		return
+	}
+	if !nack {
+		for _, e := range r.Set {
+			p.accepts(l, e, r.Probe)
+		}
+		return
+	}
+	if !p.searches || r.Names() != 1 || len(r.Set) != 1 {
+		return
+	}
+	e := r.Set[0]
+	t := p.tableOf(e.Name)
+	switch {
+	case p.target.Entry(l.typ, e.Name) == nil, t.hopeless == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
+		return
+	case t.hinting:
+		t.hinting = false
+	case t.search != nil:
+		t.search.answer(words)
+	default:
+		t.search = &search{of: e, words: words}
+		t.hinting = t.accepted == nil && !t.hadHints
+	}
+	t.ready = nil
+	l.rejected.remove(e.Name)
+	l.alone[e.Name] = struct{}{}
+	l.due.push(e.Name)
+}
+
+// accepts notes that the Envoy took a table. A client that takes a probe is no Envoy: nothing is
+// searched for it any more.
+func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
+	t := p.tableOf(e.Name)
+	t.accepted = e
+	p.searches = p.searches && !probe
+	if t.search != nil {
+		t.search, t.hinting, t.ready = nil, false, nil
+		l.due.push(e.Name)
+	}
+}
+
+// Prepare makes what the stream is sent next of the tables that wait for it, in steps. hints returns
+// what other Envoys rejected of a table; it is called in a step.
+func (p *Plan) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		for _, name := range p.waiting {
+			if !p.prepare(yield, name, hints) {
+				return
+			}
+		}
+		p.waiting = nil
+	}
+}
+
+// prepare makes what is sent next of a table.
+func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
+	t := p.tables[name]
+	var target *Entry
+	var hinted map[xds.Part]xds.Fault
+	goesOn := yield(Step{Book: func() {
+		target = p.target.Entry(xds.RouteType, name)
+		if t != nil && t.hinting {
+			hinted = hints(name)
+		}
+	}})
+	if !goesOn || t == nil || target == nil {
+		return goesOn
+	}
+	if t.hinting {
+		t.hadHints = true
+		t.ready = t.search.of.without(hinted)
+		if t.hinting = t.ready != t.search.of; t.hinting {
+			return true
+		}
+	}
+	if t.search == nil || t.search.over {
+		return p.conclude(yield, name) && p.amend(yield, name, target)
+	}
+	if t.search.suspects == nil {
+		t.search.begin(t.search.of.suspects(t.accepted))
+	}
+	t.ready = t.search.probe(t.search.window())
+	return true
+}
+
+// amend makes the table without what this Envoy rejects of it. What is not in the target any more,
+// in this form, is forgotten.
+func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
+	t := p.tables[name]
+	faults := make(map[xds.Part]xds.Fault, len(t.refused))
+	for part, refused := range t.refused {
+		faults[part] = refused.Fault
+	}
+	t.ready, t.readyFor = target.without(faults), target
+	gone := slices.DeleteFunc(slices.Collect(maps.Keys(t.refused)), func(part xds.Part) bool { return t.ready.struck[part] })
+	for some := range slices.Chunk(gone, stepNames) {
+		goesOn := yield(Step{Book: func() {
+			for _, part := range some {
+				p.acquit(name, part)
+			}
+		}})
+		if !goesOn {
+			return false
+		}
+	}
+	return true
+}
+
+// conclude books what a search found, if there was one. Where it found nothing, the table stays
+// rejected.
+func (p *Plan) conclude(yield func(Step) bool, name string) bool {
+	t := p.tables[name]
+	if t.search == nil {
+		return true
+	}
+	convicted := t.convicted(name)
+	for some := range slices.Chunk(convicted, stepNames) {
+		goesOn := yield(Step{Book: func() {
+			for _, part := range some {
+				p.accuse(part)
+			}
+		}})
+		if !goesOn {
+			return false
+		}
+	}
+	return yield(Step{Book: func() {
+		search := t.search
+		t.search = nil
+		p.convictions++
+		if len(convicted) == 0 {
+			t.hopeless = search.of.Version
+			p.ledgers[xds.RouteType].rejected.set(name, rejection{version: t.hopeless, words: search.words, times: 1})
+		}
+	}})
+}
+
+// convicted returns the parts that a search found, in their order.
+func (t *tableState) convicted(name string) []*RejectedPart {
+	var parts []*RejectedPart
+	for _, f := range t.search.found {
+		part := &RejectedPart{Table: name, Part: f.Part, Fault: xds.Fault{Sum: f.Sum()}, in: t, Words: f.words}
+		if before := t.refused[f.Part]; before != nil && t.search.of.struck[f.Part] {
+			if before.Match {
+				continue // it is left out
+			}
+			part.Fault, part.Words = xds.Fault{Sum: before.Sum, Match: true}, before.Words
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// accuse notes that a part is refused.
+func (p *Plan) accuse(part *RejectedPart) {
+	if part.in.refused[part.Part] != nil {
+		p.acquit(part.Table, part.Part)
+	}
+	part.in.refused[part.Part] = part
+	part.in.unblamed++
+	p.blamed[part.Table] = struct{}{}
+	p.accused = append(p.accused, part)
+}

@@ -1,0 +1,137 @@
+package delta
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Target is what the Envoys of one Gateway, or of all of them, are to hold.
+type Target struct {
+	// known is false until the target had its first resource. Nothing is
+	// answered before: what an Envoy holds is not taken away by a server that
+	// does not know better.
+	known     bool
+	resources map[string]map[string][]owned // type → name → by Gateway
+	rolls     map[string]called             // by type
+	edits     uint64                        // of resources
+}
+
+// owned is a Gateway's form of a resource. In a target of all Gateways two of them may have one
+// of the same name, as they do of shared clusters; the first Gateway's is sent.
+type owned struct {
+	gateway string
+	*Entry
+}
+
+// Update is a change of a target: a Gateway's form of a resource.
+type Update struct {
+	Gateway, Type, Name string
+	Entry               *Entry // nil when the Gateway does not have it any more
+}
+
+// NewTarget returns a target that is not known yet.
+func NewTarget() *Target {
+	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]called{}}
+}
+
+// Put applies one update. Plans learn of it by Plan.Mark.
+func (t *Target) Put(u Update) {
+	names := t.resources[u.Type]
+	if names == nil {
+		names = map[string][]owned{}
+		t.resources[u.Type] = names
+	}
+	owners := names[u.Name]
+	at, found := slices.BinarySearchFunc(owners, u.Gateway,
+		func(o owned, gateway string) int { return strings.Compare(o.gateway, gateway) })
+	switch {
+	case u.Entry == nil && found:
+		owners = slices.Delete(slices.Clone(owners), at, at+1)
+	case u.Entry != nil && found:
+		owners = slices.Clone(owners)
+		owners[at].Entry = u.Entry
+	case u.Entry != nil:
+		owners = slices.Insert(slices.Clone(owners), at, owned{u.Gateway, u.Entry})
+	}
+	if names[u.Name] = owners; len(owners) == 0 {
+		delete(names, u.Name)
+	}
+	if len(names) == 0 {
+		delete(t.resources, u.Type) // an emptied one keeps the room of all that there was
+	}
+	t.known = t.known || u.Entry != nil
+	t.edits++
+	t.outdate(u.Type, u.Name)
+}
+
+// Known reports whether the target ever had a resource.
+func (t *Target) Known() bool { return t.known }
+
+// Entry returns the resource to send, nil when there is none.
+func (t *Target) Entry(typ, name string) *Entry {
+	if owners := t.resources[typ][name]; len(owners) > 0 {
+		return owners[0].Entry
+	}
+	return nil
+}
+
+// Owners returns the Gateways that have a resource of this name, sorted.
+func (t *Target) Owners(typ, name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, o := range t.resources[typ][name] {
+			if !yield(o.gateway) {
+				return
+			}
+		}
+	}
+}
+
+// Owns reports whether gateway has a resource of this name.
+func (t *Target) Owns(gateway, typ, name string) bool {
+	return slices.ContainsFunc(t.resources[typ][name], func(o owned) bool { return o.gateway == gateway })
+}
+
+// Names returns the names of all resources of a type, in no order.
+func (t *Target) Names(typ string) iter.Seq[string] { return maps.Keys(t.resources[typ]) }
+
+// Resources returns what is to be sent of all types, in no order.
+func (t *Target) Resources() iter.Seq[*xds.Resource] {
+	return func(yield func(*xds.Resource) bool) {
+		for _, names := range t.resources {
+			for _, owners := range names {
+				if !yield(owners[0].Resource) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Count returns the number of resources of a type.
+func (t *Target) Count(typ string) int { return len(t.resources[typ]) }
+
+// Size returns the number of resources of all types.
+func (t *Target) Size() int {
+	size := 0
+	for _, names := range t.resources {
+		size += len(names)
+	}
+	return size
+}
+
+// intern returns the names as the target has them, where it does: a request's own would
+// live as long as its stream.
+func (t *Target) intern(typ string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = name
+		if owners := t.resources[typ][name]; len(owners) > 0 {
+			out[i] = owners[0].Name
+		}
+	}
+	return out
+}
