@@ -194,6 +194,47 @@ func TestClosedHostsHaveAPartOfTheirOwn(t *testing.T) {
 	w.checkCold(t)
 }
 
+// TestPlacesAreCounted: hostnames of routes times listeners are counted before a route attaches, so that
+// few routes on many listeners do not fill the memory. Twice as many routes are rejected, and take few cells.
+func TestPlacesAreCounted(t *testing.T) {
+	w, files := newFenced(t, translate.Options{MaxCopies: copiesLimit}), innocentTeam("/a")
+	w.apply(tree(files))
+	want := innocentOutput(w)
+	listeners := list(64, func(i int) string {
+		return fmt.Sprintf("{name: l%d, port: %d, protocol: HTTP, hostname: '*.attacker.example.com'}", i, 9000+i)
+	})
+	served := func(routes int) (serving, cells int) {
+		files["attacker/a.yaml"] = hostileObject(hostileGateway, "Gateway", "own", "{gatewayClassName: gatefold, listeners: "+listeners+"}") + "\n" + documents(routes, func(i int) string {
+			name := fmt.Sprint("r", i)
+			return hostileObject(hostileGateway, "HTTPRoute", name, "{parentRefs: [{name: own}], hostnames: "+attackerHosts(name, 16)+", rules: [{"+hostileRedirect+"}]}")
+		})
+		cut := 0
+		for _, p := range w.apply(tree(files)) {
+			if cut++; p.File != "attacker/a.yaml" || p.Code != "TooManyCopies" {
+				t.Errorf("%s %s: %s", p.File, p.Code, p.Message)
+			}
+		}
+		for _, n := range w.translator.Cells() {
+			cells += n
+		}
+		if got := innocentOutput(w); got != want {
+			t.Fatalf("the innocent team's output changes at %s", firstDifference(got, want))
+		}
+		return routes - cut, cells
+	}
+	fewServed, few := served(20)
+	manyServed, many := served(60)
+	if fewServed == 0 || manyServed != fewServed {
+		t.Errorf("%d routes of 20 are served, %d of 60", fewServed, manyServed)
+	}
+	if most := few + 40*40; many > most {
+		t.Errorf("%d cells for 20 routes, %d for 60", few, many)
+	}
+	w.checkCold(t)
+	served(1)
+	w.checkCold(t)
+}
+
 // TestPoliciesOfClusterPathsAreNotCounted: a policy for a shared Gateway is the operator's, however
 // many hosts teams have on it.
 func TestPoliciesOfClusterPathsAreNotCounted(t *testing.T) {

@@ -123,7 +123,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
 		hintRules: n.hints, namespaceRules: n.namespaces, gatewayRules: n.gateways, coverageRules: n.coverage,
-		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid,
+		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid, Options: n.Options,
 	})
 	n.contests = newContestRules(e, contestIn{attach: n.attachments.attach, gateway: n.gateways.gateway, routes: in.routes})
 	n.nodes = newNodeRules(e, nodeIn{

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -21,16 +22,32 @@ type attachIn struct {
 	gateways     *objects
 	listenerSets *objects
 	invalid      *memo.Input[manifest.Key, *store.Invalid]
+	Options
 }
 
-// attachRules say which routes attach to which listeners.
+// attachRules say which routes attach to which listeners. The hostnames of a route times the
+// listeners that it attaches to are more than a few for few routes. Theirs are counted, and
+// the namespaces have equal parts of what all may have (Options.MaxCopies).
 type attachRules struct {
 	in     attachIn
+	wide   *memo.Rule[manifest.Key, share]
+	tooFar *memo.Rule[struct{}, map[shareKey]overload]
 	attach *memo.Rule[manifest.Key, *attachOut]
 }
 
 func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	r := &attachRules{in: in}
+	r.wide = memo.NewRule(e, "wide", r.runWide, identical[share])
+	width := memo.NewFold[struct{}, shareKey](e, "width", addTotal, sameTotal)
+	memo.From(width, r.wide, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
+		if s.Extra > 0 {
+			yield(memo.Place[struct{}, shareKey]{ID: s.Key}, s)
+		}
+	}, identical)
+	r.tooFar = memo.NewRule(e, "toofar", func(c *memo.Ctx, _ struct{}) map[shareKey]overload {
+		all, _ := width.Get(c, struct{}{})
+		return all.cut(placesPerCopy * in.MaxCopies)
+	}, deepEqual)
 	r.attach = memo.NewRule(e, "attach", r.runAttach, deepEqual)
 	memo.Each(r.attach, in.routes)
 	return r
@@ -80,7 +97,49 @@ func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.Pare
 	return p, true
 }
 
+const (
+	// freePlaces are those that each route may have: 16 hostnames on four listeners.
+	freePlaces = 64
+	// placesPerCopy is how many places of all routes together stand for one of Options.MaxCopies.
+	// A place that serves costs at least one, so that what may serve may attach.
+	placesPerCopy = 2
+)
+
+// runWide counts the places of a route that has many of them.
+func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) share {
+	places := r.attachAll(c, key).tables()
+	return share{Key: shareKey{Root: key}, Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces, Extra: max(0, places-freePlaces)}
+}
+
+// runAttach rejects a route that has more places than its namespace may have.
 func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
+	out := r.attachAll(c, key)
+	if out.tables() <= freePlaces {
+		return out
+	}
+	r.wide.Get(c, key) // counts while somebody reads it
+	over, cut := r.tooFar.Get(c, struct{}{})[shareKey{Root: key}]
+	if !cut {
+		return out
+	}
+	why := fmt.Sprintf("TooManyCopies: the route would be on %d hosts and ports; what the namespace may have beyond %d for each route is %d", over.Tables, freePlaces, over.Limit)
+	out.Ports = nil
+	for i := range out.Parents {
+		if out.Parents[i].Accepted.Good() {
+			out.Parents[i].Attachment = listen.Attachment{
+				Accepted: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: why},
+			}
+		}
+	}
+	out.Problems = append(out.Problems, manifest.Problem{
+		Code: "TooManyCopies", Severity: manifest.Error, Object: key, Field: "spec.parentRefs", Message: "the route serves nowhere: " + why,
+		Hint: "name the listeners that it is for by sectionName, name fewer hostnames, or raise --max-copies",
+	})
+	return out
+}
+
+// attachAll returns where a route would attach.
+func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
 		return &attachOut{}
