@@ -95,3 +95,53 @@ spec:
 		t.Errorf("the log lacks requests:\n%s", log)
 	}
 }
+
+// TestAccessLogNamesTheRuleThatDenies denies requests by their address, with an answer of Envoy and
+// with one of the policy.
+func TestAccessLogNamesTheRuleThatDenies(t *testing.T) {
+	run := startCase(t, &cases.Case{})
+	run.apply(cases.Step{Files: map[string]string{"all.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - {name: plain, matches: [{path: {value: /plain}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: a}]}
+  - {name: own, matches: [{path: {value: /own}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: a}]}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: a}
+spec: {type: Static, static: {hosts: [{host: 127.9.0.1, port: 3000}]}}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: plain}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: plain}]
+  acl: {defaultAction: allow, rules: [{name: old office, cidrs: [127.0.0.0/8], action: deny}]}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: own}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: own}]
+  acl: {defaultAction: allow, rules: [{name: old office, cidrs: [127.0.0.0/8], action: deny}], denyResponse: {statusCode: 404}}
+`}})
+	run.envoy.WaitListener(run.address + ":8080")
+	for _, path := range []string{"/plain", "/own"} {
+		answer := envoytest.Do(t, envoytest.Request{Address: run.address + ":8080", Host: "x.example.com:8080", Path: path})
+		if path == "/own" && len(answer.Body) > 0 {
+			t.Errorf("the answer of the policy has the body %q", answer.Body)
+		}
+	}
+	run.envoy.Stop() // writes what is left
+	if n := strings.Count(run.envoy.Log(), `"details":"rbac_access_denied_matched_policy[acl/old_office]"`); n != 2 {
+		t.Errorf("%d of 2 requests have the rule:\n%s", n, run.envoy.Log())
+	}
+}

@@ -253,10 +253,14 @@ func (run *caseRun) checkCopies(prefix string, r cases.Request, before map[strin
 func (run *caseRun) request(r cases.Request) envoytest.Request {
 	out := envoytest.Request{
 		Address: run.addressOf(r) + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
-		Body: strings.Repeat("x", r.BodySize), HTTP2: r.HTTP2,
+		Body: strings.Repeat("x", r.BodySize), HTTP2: r.HTTP2, From: r.From,
 	}
 	if r.Proxy != "" {
-		out.Preface = fmt.Sprintf("PROXY TCP4 %s %s 4000 %s\r\n", r.Proxy, run.address, r.URL.Port())
+		family, to := "TCP4", run.address
+		if strings.Contains(r.Proxy, ":") {
+			family, to = "TCP6", "::1"
+		}
+		out.Preface = fmt.Sprintf("PROXY %s %s %s 4000 %s\r\n", family, r.Proxy, to, r.URL.Port())
 	}
 	if r.URL.Scheme == "https" || r.URL.Scheme == "tls" {
 		out.TLS = &envoytest.TLS{ServerName: r.SNI, HTTP2: r.HTTP2}

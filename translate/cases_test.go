@@ -142,10 +142,14 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 		w.askConnection(t, prefix, r, explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Gateway: r.Gateway})
 		return
 	}
-	answer := explain.Request(w.view(), explain.Query{
+	query := explain.Query{
 		Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
 		Gateway: r.Gateway, SNI: cmp.Or(r.SNI, "-"),
-	})
+	}
+	if err := query.SetFrom(r.Sender()); err != nil {
+		t.Fatalf("%s: %v", r.Line, err)
+	}
+	answer := explain.Request(w.view(), query)
 	if closed := answer.Port == nil; closed || r.Closed {
 		if closed != r.Closed {
 			t.Errorf("%s%s\n\texplain: a listener on port %d: %v", prefix, r.Line, port, !closed)

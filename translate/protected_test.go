@@ -32,6 +32,8 @@ func headerUses() []struct{ path, use string } {
 		{`spec\.transformation\.(request|response)\.(set|add)\[\]\.name`, written},
 		{`spec\.transformation\.(request|response)\.(set|add)\[\]\.value`, value},
 		{`spec\.transformation\.(request|response)\.remove\[\]`, written},
+		{`spec\.acl\.denyResponse\.(addBlockedByHeader|headers\[\]\.name)`, written},
+		{`spec\.acl\.denyResponse\.headers\[\]\.value`, value},
 		// Browsers read these names in Access-Control-*, nobody writes headers of them.
 		{`cors\.(allow|expose)Headers\[\]`, "listed"},
 		{`matches\[\]\.headers\[\]\.(name|type|value)`, "read"},

@@ -27,6 +27,8 @@ const requestTimeout = 30 * time.Second
 type Request struct {
 	// Address is the "ip:port" to connect to.
 	Address string
+	// From is the IP address to connect from, the system's choice where empty.
+	From string
 	// Method is GET where empty.
 	Method string
 	// Host is the Host header, Address where empty.
@@ -154,8 +156,17 @@ type conn struct {
 }
 
 // dial connects to the address of a request.
+// dialer connects from From.
+func (r Request) dialer() *net.Dialer {
+	d := &net.Dialer{Timeout: requestTimeout}
+	if ip := net.ParseIP(r.From); ip != nil {
+		d.LocalAddr = &net.TCPAddr{IP: ip}
+	}
+	return d
+}
+
 func dial(request Request) (*conn, error) {
-	c, err := net.DialTimeout("tcp", request.Address, requestTimeout)
+	c, err := request.dialer().Dial("tcp", request.Address)
 	if err != nil {
 		return nil, err
 	}

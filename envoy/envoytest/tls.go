@@ -48,12 +48,12 @@ func (r Request) overHTTP2() (*Response, error) {
 		transport.Protocols = new(http.Protocols)
 		transport.Protocols.SetUnencryptedHTTP2(true)
 		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, r.Address)
+			return r.dialer().DialContext(ctx, network, r.Address)
 		}
 	}
 	defer transport.CloseIdleConnections()
 	transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		dialer := tls.Dialer{Config: r.TLS.config("h2")}
+		dialer := tls.Dialer{NetDialer: r.dialer(), Config: r.TLS.config("h2")}
 		return dialer.DialContext(ctx, network, r.Address)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)

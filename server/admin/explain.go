@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// explain tells what is done with a request: ?method=&url=&header=&gateway=,
+// explain tells what is done with a request: ?method=&url=&header=&gateway=&from=,
 // header as "name: value" and as often as need be. It answers for what was
 // published last, whether or not each Envoy has it yet; the places are those of
 // the folder as it was read last. A question without an answer gets 400.
@@ -26,6 +26,9 @@ func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	query, err := explain.NewQuery(explain.MethodFor(asked.Get("method"), asked.Get("url")), asked.Get("url"), asked["header"])
 	query.Gateway = asked.Get("gateway")
+	if err == nil {
+		err = query.SetFrom(asked.Get("from"))
+	}
 	var report *explain.Report
 	if err == nil {
 		facts.View = view()

@@ -22,6 +22,7 @@ type explainOptions struct {
 	format  outputFormat
 	headers []string
 	gateway string
+	from    string
 	failOn  failOn
 	server  client
 }
@@ -69,6 +70,7 @@ func explainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.headers, "header", "H", nil, "a header of the request, 'name: value'; may be repeated")
 	flags.StringVar(&o.gateway, "gateway", "", "the Gateway NAMESPACE/NAME that is asked, when several fit")
+	flags.StringVar(&o.from, "from", "", "the IP address that the client connects from, or that its PROXY header reports")
 	flags.Var(&o.failOn, "fail-on", "exit with 1 for these answers: 4xx, 5xx, single codes such as 404, or outcomes: "+strings.Join(outcomes(), ", "))
 	flags.StringVar(&o.server.address, "server", "", "ask a running gatefold at its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when only the URL is given")
 	flags.DurationVar(&o.server.timeout, "timeout", 10*time.Second, "how long to wait for the answer of --server")
@@ -104,6 +106,9 @@ func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.R
 		return o.ask(ctx, method, address)
 	}
 	query.Gateway = o.gateway
+	if err := query.SetFrom(o.from); err != nil {
+		return nil, err
+	}
 	read, err := readFolder(ctx, folder, o.folder)
 	if err != nil {
 		return nil, err
@@ -131,6 +136,9 @@ func (o *explainOptions) ask(ctx context.Context, method, address string) (*expl
 	question := url.Values{"method": {method}, "url": {address}, "header": o.headers}
 	if o.gateway != "" {
 		question.Set("gateway", o.gateway)
+	}
+	if o.from != "" {
+		question.Set("from", o.from)
 	}
 	code, body, err := o.server.get(ctx, "/api/v1/explain?"+question.Encode())
 	switch {

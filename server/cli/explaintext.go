@@ -130,6 +130,9 @@ func (t *explainPage) outcome(r *explain.Report) {
 	if r.Reason != "" {
 		text += ": " + r.Reason
 	}
+	if at := r.ReasonAt; at != nil && at.Line > 0 {
+		text += fmt.Sprintf(" (%s:%d)", at.File, at.Line)
+	}
 	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text+policyWords(r)))
 	for _, unknown := range r.Caveats {
 		fmt.Fprintf(&t.out, "  unless %s\n", unknown)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -90,6 +91,7 @@ func (f *fleet) exchange(client *envoytest.Client, w *world, q *question) *excha
 	x := &exchange{question: q}
 	query, err := explain.NewQuery(q.method, q.url(), q.headers())
 	query.Gateway = q.gateway
+	query.From = netip.MustParseAddr("127.0.0.1")
 	facts := f.facts
 	facts.View = w.view
 	if x.asked = err; err == nil {

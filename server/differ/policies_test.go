@@ -96,6 +96,7 @@ func (w *world) target() object {
 func (w *world) policy(n int) object {
 	fields := map[string]func() any{
 		"transformation":  func() any { return w.transformation() },
+		"acl":             func() any { return w.acl() },
 		"extAuth":         func() any { return w.extAuth() },
 		"extProc":         func() any { return w.extProc() },
 		"rateLimit":       func() any { return w.rateLimit() },
@@ -109,7 +110,7 @@ func (w *world) policy(n int) object {
 		"hashPolicies":    func() any { return w.hashPolicies() },
 	}
 	names := []string{
-		"transformation", "transformation", "transformation", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"transformation", "transformation", "transformation", "acl", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
 		"headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "retry", "hashPolicies",
 	}
 	spec := object{}
@@ -143,6 +144,29 @@ func (w *world) transform() object {
 func (w *world) transformation() object {
 	out := object{"request": w.transform()}
 	w.maybe(4, out, "response", object{"set": list{object{"name": "x-from", "value": `{{ header("content-type") }}/{{ request_header("x-in") }}`}}, "remove": list{"x-gone"}})
+	return out
+}
+
+// acl has ranges around the address that all questions come from, and those that a trusted hop
+// may report.
+func (w *world) acl() object {
+	ranges := func() any {
+		return some(w.Rand, "127.0.0.0/8", "127.0.0.1", "0.0.0.0/0", "10.0.0.0/8", "2001:db8::/32", "1.1.1.1", "203.0.113.0/24", "::/0")
+	}
+	rule := func(action string, cidrs any) object {
+		out := object{"action": action, "cidrs": cidrs}
+		w.maybe(2, out, "name", one(w.Rand, "office", "a b", "-default"))
+		return out
+	}
+	out := object{"defaultAction": one(w.Rand, "allow", "allow", "deny")}
+	w.maybe(2, out, "rules", list{rule(one(w.Rand, "allow", "deny"), ranges()), rule(one(w.Rand, "allow", "deny"), list{one(w.Rand, "127.0.0.0/30", "10.1.0.0/16")})})
+	response := object{}
+	w.maybe(2, response, "statusCode", one(w.Rand, 404, 418, 204, 599))
+	w.maybe(2, response, "headers", list{object{"name": "x-why", "value": "100%"}})
+	w.maybe(2, response, "addBlockedByHeader", "x-blocked-by")
+	if len(response) > 0 {
+		w.maybe(2, out, "denyResponse", response)
+	}
 	return out
 }
 

@@ -46,6 +46,8 @@ type TrafficPolicySpec struct {
 
 	// Transformation changes headers by templates.
 	Transformation *Transformation `json:"transformation,omitempty"`
+	// ACL admits and rejects requests by the address of the client.
+	ACL *ACL `json:"acl,omitempty"`
 	// ExtAuth has an external service decide whether requests may pass.
 	ExtAuth *ExtAuth `json:"extAuth,omitempty"`
 	// ExtProc lets an external service change requests and responses.

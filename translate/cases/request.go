@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,7 +25,8 @@ import (
 // protocol UDP. "closed" is a share that is closed, or dropped.
 //
 // BODY:N in place of a header sends a body of N bytes, BIG:N a header X-Big of N, and
-// PROXY:IP a PROXY header from that address first. GATEWAY:NS/NAME goes to the address
+// PROXY:IP a PROXY header from that address first. FROM:IP connects from that address of the
+// loopback network, in place of 127.0.0.1. GATEWAY:NS/NAME goes to the address
 // of that Gateway, where each has its own. For https, SNI:NAME asks in
 // the handshake for NAME in place of the host, SNI:- for none, TLS:1.2 offers no later
 // version, and CLIENT:NAME@AUTHORITY has a certificate. HTTP2:on speaks HTTP/2, without
@@ -62,6 +64,8 @@ type Request struct {
 	Gateway string
 	// Proxy is the address in a PROXY header, "" for no header.
 	Proxy string
+	// From is the address that the request comes from.
+	From string
 	// SNI is the server name in the handshake, "" for none.
 	SNI string
 	// HTTP2 sends HTTP/2. TLS12 offers no later version than TLS 1.2.
@@ -142,6 +146,8 @@ func (r *Request) parseWord(name, value string) (err error) {
 		r.Gateway = value
 	case "PROXY":
 		r.Proxy = value
+	case "FROM":
+		r.From = value
 	case "SNI":
 		r.SNI = strings.TrimPrefix(value, "-")
 	case "CLIENT":
@@ -247,6 +253,9 @@ func (r *Request) parseMirror(text string) (err error) {
 	}
 	return err
 }
+
+// Sender returns the address of the client, unless trusted hops in front name another one.
+func (r Request) Sender() string { return cmp.Or(r.Proxy, r.From, "127.0.0.1") }
 
 // Connection reports whether the line is about a connection or datagram.
 func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }

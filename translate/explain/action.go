@@ -18,6 +18,8 @@ type Outcome struct {
 	// Why is the reason as text if a policy or Envoy itself answers instead of the rule's
 	// action, or if a Respond has a reason.
 	Why string
+	// At is the field that decides, where a policy answers and it is known.
+	At Source
 	// Policed is true if a policy or a filter answers instead of the rule's action. Refused is
 	// true if Envoy answers before it looks for a rule.
 	Policed, Rejected bool

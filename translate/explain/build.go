@@ -95,6 +95,9 @@ func (b *requestReporter) outcome() {
 	case b.answer.Outcome.Policed:
 		b.report.Outcome = Responded
 		b.report.Reason = b.answer.Outcome.Why
+		if at := b.answer.Outcome.At; at.Field != "" {
+			b.report.ReasonAt = &at
+		}
 	case rule.Action.Redirect != nil:
 		b.report.Outcome = Redirected
 	case len(b.report.Backends) > 0 && b.report.Status == 0:

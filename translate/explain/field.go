@@ -25,6 +25,7 @@ type policyField struct {
 func policyFields() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, words: policyCORSWords, gate: corsGate},
+		{name: ir.FieldACL, words: aclWords, gate: aclGate},
 		{name: ir.FieldCSRF, words: csrfWords, gate: csrfGate},
 		{name: ir.FieldBuffer, words: bufferWords, gate: bufferGate},
 		{name: ir.FieldExtAuth, words: authWords, gate: authGate},

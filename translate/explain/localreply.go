@@ -175,14 +175,22 @@ func hasControls(headers http.Header) bool {
 }
 
 // clientAddress returns the address that Envoy takes for the client's: the one that the last
-// trusted hop wrote, else that of the connection.
-func clientAddress(forwardedFor string, hops int) string {
+// trusted hop wrote, else that of the connection. It is not valid if the question does not say.
+func clientAddress(forwardedFor string, hops int, connection netip.Addr) netip.Addr {
 	parts := strings.Split(forwardedFor, ",")
 	if hops == 0 || hops > len(parts) {
-		return unknownClient
+		return connection
 	}
 	address, err := netip.ParseAddr(strings.Trim(parts[len(parts)-hops], " \t"))
 	if err != nil {
+		return connection
+	}
+	return address
+}
+
+// addressText returns an address as Envoy writes it.
+func addressText(address netip.Addr) string {
+	if !address.IsValid() {
 		return unknownClient
 	}
 	return address.String()

@@ -110,8 +110,13 @@ func (r *request) writeOrigin(port *ir.Port) {
 		scheme = "https"
 	}
 	hops := int(port.TrustedHops)
-	h.set("x-envoy-external-address", clientAddress(h.first("x-forwarded-for"), hops))
-	h.add("x-forwarded-for", unknownClient)
+	r.client = clientAddress(h.first("x-forwarded-for"), hops, r.query.From)
+	h.set("x-envoy-external-address", addressText(r.client))
+	if r.query.From.IsLoopback() { // Envoy writes its own address in place of such a one
+		h.add("x-forwarded-for", unknownClient)
+	} else {
+		h.add("x-forwarded-for", addressText(r.query.From))
+	}
 	if hops == 0 || !h.has("x-forwarded-proto") {
 		h.set("x-forwarded-proto", scheme)
 	}

@@ -17,12 +17,14 @@ import (
 type gate struct {
 	status uint32 // 0 passes it on
 	why    string
+	// at is the field that decides, where one is known.
+	at     Source
 	unless []string
 }
 
 // outcome returns the answer of a filter, with what may happen in its place.
 func (g gate) outcome(unless []string) Outcome {
-	return Outcome{Policed: true, Status: g.status, Why: g.why, Unless: append(unless, g.unless...)}
+	return Outcome{Policed: true, Status: g.status, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
 // corsGate answers a preflight request, where the rule has a backend.

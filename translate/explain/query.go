@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -35,6 +36,9 @@ type Query struct {
 	Method  string // "" is GET
 	Path    string // raw, with the query
 	Headers http.Header
+	// From is the address that the client connects from, or that a PROXY header reports. It is not
+	// valid where the question does not say.
+	From netip.Addr
 }
 
 func complete(query Query) Query {
@@ -98,6 +102,19 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 		}
 	}
 	return q, nil
+}
+
+// SetFrom sets From; "" leaves it out.
+func (q *Query) SetFrom(address string) error {
+	if address == "" {
+		return nil
+	}
+	from, err := netip.ParseAddr(strings.Trim(address, "[]"))
+	if err != nil || from.Zone() != "" {
+		return fmt.Errorf("%q is not an IP address: the client's address is one such as 192.0.2.7 or 2001:db8::7", address)
+	}
+	q.From = from
+	return nil
 }
 
 func checkSize(method, address string, headers []string) error {

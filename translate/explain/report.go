@@ -18,6 +18,8 @@ type Report struct {
 	// Outcome is what happens to the request. Reason says why if no backend answers.
 	Outcome OutcomeKind `json:"outcome"`
 	Reason  string      `json:"reason,omitempty"`
+	// ReasonAt is the field that decides, if a policy answers and the field is known.
+	ReasonAt *Source `json:"reasonAt,omitempty"`
 	// Status is the HTTP status of an answer without a backend, else 0.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
@@ -209,6 +211,9 @@ type NotAcceptedReport struct {
 // sources returns every Source of the report.
 func (r *Report) sources() []*Source {
 	all := r.way()
+	if r.ReasonAt != nil {
+		all = append(all, r.ReasonAt)
+	}
 	if r.Delegation != nil {
 		all = append(all, &r.Delegation.At)
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ type request struct {
 	scheme     string
 	path       string            // normalized, without the query
 	search     string            // "?a=b" or ""
+	client     netip.Addr        // the client's, as Envoy sees it; not valid where it is not known
 	headers    headerFields      // without Host
 	parameters map[string]string // the first value of each query parameter, by name
 	effort     *effort

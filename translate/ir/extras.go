@@ -12,6 +12,7 @@ type Field string
 // xds (what Envoy is sent) and in package explain (its text).
 const (
 	FieldTransformation  Field = "transformation"
+	FieldACL             Field = "acl"
 	FieldExtAuth         Field = "extAuth"
 	FieldExtProc         Field = "extProc"
 	FieldLocalRateLimit  Field = "rateLimit.local"
@@ -49,6 +50,7 @@ type Extras struct {
 	// Request and Response are changes by template, in order.
 	Request, Response []HeaderChange
 	RateLimit         *RateLimit
+	ACL               *ACL
 	ExtAuth           *ExtAuth
 	ExtProc           *ExtProc
 	GlobalLimit       *GlobalLimit

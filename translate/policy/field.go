@@ -47,6 +47,12 @@ var fields = sync.OnceValue(func() []Field {
 			take: func(into, from *api.TrafficPolicySpec) { into.Transformation = from.Transformation },
 		},
 		{
+			Name: ir.FieldACL, lower: lowerACL, join: joinACLs,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.ACL != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.ACL = from.ACL },
+			protects: protection{off: aclOff, replaced: true},
+		},
+		{
 			Name: ir.FieldExtAuth, lower: lowerExtAuth, inNamespace: extAuthIn,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.ExtAuth != nil },
 			take:     func(into, from *api.TrafficPolicySpec) { into.ExtAuth = from.ExtAuth },

@@ -14,8 +14,9 @@ import (
 // settings of a route's action.
 type policyField struct {
 	name ir.Field
-	// filter has no name for a field of the action alone.
-	filter httpFilter
+	// filter has no name for a field of the action alone. front is a second filter of the field,
+	// right in front of it in the chain; it has no name where the field needs one filter alone.
+	front, filter httpFilter
 	// fill completes an action by what its route leaves open, or the extras, which are a
 	// copy, by what the route says itself. It is called for every route with extras or
 	// CORS.
@@ -27,7 +28,8 @@ type policyField struct {
 }
 
 // policyFields returns a row for each field. The filters are in the order of Envoy's chain: requests
-// pass it from the first to the last, answers the other way. CORS and CSRF read headers
+// pass it from the first to the last, answers the other way. CORS answers preflight requests
+// before anything is asked of the client, acl costs less than all behind it, and CSRF reads headers
 // alone. The buffer comes before everything that waits for a service: Envoy does not
 // measure bytes that arrive during the wait in a filter behind it. Requests that are
 // rejected are not counted by the rate limits behind, and headers are changed when all
@@ -35,6 +37,7 @@ type policyField struct {
 var policyFields = sync.OnceValue(func() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, filter: corsFilter(), fill: fillCORS},
+		{name: ir.FieldACL, front: aclResponseFilter(), filter: aclFilter(), check: checkACL},
 		{name: ir.FieldCSRF, filter: csrfFilter(), check: checkCSRF},
 		{name: ir.FieldBuffer, filter: bufferFilter()},
 		{name: ir.FieldExtAuth, filter: extAuthFilter(), check: checkExtAuth},

@@ -1,0 +1,63 @@
+package api
+
+// ACL admits and rejects requests by the address of the client: the one that Envoy takes for the
+// client's by the trusted hops and the PROXY protocol. Of all CIDRs that contain the address, the
+// longest decides; the order of rules has no meaning.
+type ACL struct {
+	// DefaultAction is for addresses that no rule contains.
+	DefaultAction ACLAction `json:"defaultAction"`
+	// Rules are actions for addresses.
+	//
+	// +kubebuilder:validation:MaxItems=256
+	Rules []ACLRule `json:"rules,omitempty"`
+	// DenyResponse is the answer to requests that are denied; 403 when it is not set.
+	DenyResponse *ACLDenyResponse `json:"denyResponse,omitempty"`
+}
+
+// ACLAction is what is done with requests.
+//
+// +kubebuilder:validation:Enum=allow;deny
+type ACLAction = string
+
+// The actions of an ACL.
+const (
+	ACLAllow ACLAction = "allow"
+	ACLDeny  ACLAction = "deny"
+)
+
+// CIDR is a range of addresses, such as 10.1.0.0/16 or 2001:db8::/32, or one address. Package
+// translate/policy checks it.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+type CIDR = string
+
+// ACLRule is an action for the addresses in some CIDRs.
+type ACLRule struct {
+	// Name is shown in Envoy's access log, by gatefold explain, and in AddBlockedByHeader.
+	//
+	// +kubebuilder:validation:MaxLength=256
+	Name *string `json:"name,omitempty"`
+	// CIDRs are the addresses. An address without a length is that address alone.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	CIDRs []CIDR `json:"cidrs"`
+	// Action is what is done with requests from these addresses.
+	Action ACLAction `json:"action"`
+}
+
+// ACLDenyResponse is the answer to requests that are denied.
+//
+// +kubebuilder:validation:XValidation:message="set at least one of statusCode, headers and addBlockedByHeader",rule="has(self.statusCode) || has(self.headers) || has(self.addBlockedByHeader)"
+type ACLDenyResponse struct {
+	// StatusCode is the status of the answer; 403 when it is not set.
+	StatusCode *StatusCode `json:"statusCode,omitempty"`
+	// Headers are headers of the answer.
+	//
+	// +kubebuilder:validation:MaxItems=16
+	Headers []Header `json:"headers,omitempty"`
+	// AddBlockedByHeader is a header of the answer that has the name of the rule which denies:
+	// "rule" for a rule without a name, and "default" where no rule contains the address.
+	AddBlockedByHeader *HeaderName `json:"addBlockedByHeader,omitempty"`
+}

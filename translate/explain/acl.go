@@ -1,0 +1,144 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// aclWords says what the addresses are that may pass.
+func aclWords(extras *ir.Extras) string {
+	acl := extras.ACL
+	if acl == nil || !denies(acl) {
+		return "every address may pass"
+	}
+	words, but := aclRules(acl, !acl.Allow), aclRules(acl, acl.Allow)
+	if but != "" {
+		but = ", but for " + but
+	}
+	status := fmt.Sprintf("answered with %d", aclStatus(acl))
+	switch {
+	case words == "":
+		return "every request is " + status
+	case acl.Allow:
+		return fmt.Sprintf("requests from %s are %s%s", words, status, but)
+	}
+	return fmt.Sprintf("only requests from %s pass%s; others are %s", words, but, status)
+}
+
+// aclRules returns the rules with an action, in words.
+func aclRules(acl *ir.ACL, allow bool) string {
+	var words []string
+	for i := range acl.Rules {
+		if rule := &acl.Rules[i]; rule.Allow == allow && len(rule.Ranges) > 0 {
+			words = append(words, aclRuleWords(rule))
+		}
+	}
+	if more := len(words) - maxShownRanges; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxShownRanges], ", "), more)
+	}
+	return strings.Join(words, ", ")
+}
+
+// maxShownRanges bounds the rules of a policy, and the ranges of a rule, in words.
+const maxShownRanges = 4
+
+func aclRuleWords(rule *ir.ACLRule) string {
+	words := strings.Join(rule.Ranges[:min(len(rule.Ranges), maxShownRanges)], ", ")
+	if more := len(rule.Ranges) - maxShownRanges; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	if rule.Name != "" {
+		words = fmt.Sprintf("%s (%s)", rule.Name, words)
+	}
+	return words
+}
+
+func aclStatus(acl *ir.ACL) uint32 {
+	if acl.Response == nil {
+		return http.StatusForbidden
+	}
+	return acl.Response.Status
+}
+
+// aclGate denies by the client's address, which the question may leave out.
+func aclGate(rule *ir.Rule, r *request) gate {
+	acl := rule.Action.Extras.OrNone().ACL
+	if acl == nil || !denies(acl) {
+		return gate{}
+	}
+	by, status := partsOf(&rule.Action, ir.FieldACL.PartKind()), aclStatus(acl)
+	if !r.client.IsValid() && allows(acl) {
+		return gate{unless: []string{fmt.Sprintf("acl: %s denies the client's address (%d), which is not known: give it by --from", by, status)}}
+	}
+	allow, i := decide(acl, r.client)
+	if allow {
+		return gate{}
+	}
+	denied := gate{status: status, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
+	field := "defaultAction"
+	if i >= 0 {
+		name := "a rule without a name"
+		if acl.Rules[i].Name != "" {
+			name = "rule " + acl.Rules[i].Name
+		}
+		denied.why, field = fmt.Sprintf("denied by %s of %s", name, by), fmt.Sprintf("rules[%d]", i)
+	}
+	if r.client.IsValid() {
+		denied.why += fmt.Sprintf("; the client's address is %s", r.client)
+	}
+	denied.at = onlySource(&rule.Action, ir.FieldACL, field)
+	return denied
+}
+
+// onlySource returns the place of what is below a field, where one policy alone has set the field:
+// the parts of several that were joined are no longer those of one.
+func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
+	for _, part := range action.Parts {
+		if part.Kind != field.PartKind() {
+			continue
+		}
+		if at.Field != "" {
+			return Source{}
+		}
+		at = Source{Object: part.Object, Field: field.Path() + "." + below}
+	}
+	return at
+}
+
+// decide returns whether an address may pass, and the index of the rule that decides: the one with
+// the longest range that contains the address, -1 for none.
+func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
+	address, allow, rule = address.Unmap(), acl.Allow, -1
+	longest := -1
+	for i := range acl.Rules {
+		for _, text := range acl.Rules[i].Ranges {
+			r, err := netip.ParsePrefix(text)
+			if err == nil && r.Bits() > longest && r.Contains(address) {
+				allow, rule, longest = acl.Rules[i].Allow, i, r.Bits()
+			}
+		}
+	}
+	return allow, rule
+}
+
+// denies reports whether some address is denied, as far as actions say.
+func denies(acl *ir.ACL) bool { return decides(acl, false) }
+
+// allows reports whether some address may pass, as far as actions say.
+func allows(acl *ir.ACL) bool { return decides(acl, true) }
+
+func decides(acl *ir.ACL, allow bool) bool {
+	if acl.Allow == allow {
+		return true
+	}
+	for i := range acl.Rules {
+		if acl.Rules[i].Allow == allow && len(acl.Rules[i].Ranges) > 0 {
+			return true
+		}
+	}
+	return false
+}

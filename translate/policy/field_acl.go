@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// aclOff reports whether the field denies no request.
+func aclOff(s *api.TrafficPolicySpec) bool {
+	return s.ACL.DefaultAction == api.ACLAllow &&
+		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
+}
+
+// joinACLs has the rules of both sides. A range of both is decided by last, which is preferred,
+// and so are defaultAction and denyResponse.
+func joinACLs(into, first, last *api.TrafficPolicySpec) {
+	out := *last.ACL
+	preferred := map[netip.Prefix]bool{}
+	for _, rule := range last.ACL.Rules {
+		for _, text := range rule.CIDRs {
+			r, _ := parseCIDR(text)
+			preferred[r] = true
+		}
+	}
+	out.Rules = slices.Clone(last.ACL.Rules)
+	for _, rule := range first.ACL.Rules {
+		rule.CIDRs = slices.DeleteFunc(slices.Clone(rule.CIDRs), func(text string) bool {
+			r, _ := parseCIDR(text)
+			return preferred[r]
+		})
+		if len(rule.CIDRs) > 0 {
+			out.Rules = append(out.Rules, rule)
+		}
+	}
+	if out.DenyResponse == nil {
+		out.DenyResponse = first.ACL.DenyResponse
+	}
+	into.ACL = &out
+}
+
+func lowerACL(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manifest.Problem) {
+	from := spec.ACL
+	to := &ir.ACL{Allow: from.DefaultAction == api.ACLAllow}
+	known := map[netip.Prefix]int{} // the rule that has a range
+	for i, rule := range from.Rules {
+		lowered := ir.ACLRule{Allow: rule.Action == api.ACLAllow}
+		if rule.Name != nil {
+			lowered.Name = *rule.Name
+		}
+		for j, text := range rule.CIDRs {
+			field := fmt.Sprintf("%s.rules[%d].cidrs[%d]", ir.FieldACL.Path(), i, j)
+			r, fault := parseCIDR(text)
+			if fault != nil {
+				problems = append(problems, fault.at(field))
+				continue
+			}
+			before, twice := known[r]
+			switch {
+			case !twice:
+				known[r] = i
+				lowered.Ranges = append(lowered.Ranges, r.String())
+			case from.Rules[before].Action != rule.Action:
+				problems = append(problems, manifest.Problem{
+					Code: "UnsupportedValue", Severity: manifest.Error, Field: field,
+					Message: fmt.Sprintf("%s is in rules[%d], too, with the action %s: the longest range decides, and these are the same", r, before, from.Rules[before].Action),
+					Hint:    "remove it from one of the rules",
+				})
+			default:
+				problems = append(problems, warning(field, fmt.Sprintf("%s is in rules[%d] already, which decides", r, before), "remove it from one of the rules"))
+			}
+		}
+		to.Rules = append(to.Rules, lowered)
+	}
+	to.Response, problems = lowerACLResponse(from.DenyResponse, problems)
+	extras.ACL = to
+	return problems
+}
+
+func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*ir.ACLResponse, []manifest.Problem) {
+	if from == nil {
+		return nil, problems
+	}
+	to := &ir.ACLResponse{Status: number(from.StatusCode, http.StatusForbidden)}
+	if to.Status < http.StatusOK {
+		problems = append(problems, manifest.Problem{
+			Code: "UnsupportedValue", Severity: manifest.Error, Field: ir.FieldACL.Path() + ".denyResponse.statusCode",
+			Message: fmt.Sprintf("%d is no final status: clients would wait for another answer", to.Status), Hint: "use a status from 200 to 599",
+		})
+	}
+	for _, h := range from.Headers {
+		to.Headers = append(to.Headers, ir.Header{Name: h.Name, Value: h.Value})
+	}
+	if from.AddBlockedByHeader != nil {
+		to.BlockedBy = *from.AddBlockedByHeader
+	}
+	return to, problems
+}
+
+// cidrFault is what is wrong with a CIDR, and what to do.
+type cidrFault struct{ message, hint string }
+
+func (f *cidrFault) at(field string) manifest.Problem {
+	return manifest.Problem{Code: schema.InvalidValue, Severity: manifest.Error, Field: field, Message: f.message, Hint: f.hint}
+}
+
+// parseCIDR reads a range of addresses, or one address.
+func parseCIDR(text string) (netip.Prefix, *cidrFault) {
+	r, err := netip.ParsePrefix(text)
+	if !strings.Contains(text, "/") {
+		var one netip.Addr
+		if one, err = netip.ParseAddr(text); one.Zone() == "" {
+			r = netip.PrefixFrom(one, one.BitLen())
+		}
+	}
+	switch {
+	case err != nil || !r.IsValid():
+		return r, &cidrFault{fmt.Sprintf("%q is neither an IP address nor a range of addresses", text), "write it as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7"}
+	case r.Addr().Is4In6() && r.Bits() >= 96:
+		r = netip.PrefixFrom(r.Addr().Unmap(), r.Bits()-96).Masked()
+		return r, &cidrFault{fmt.Sprintf("%s is an IPv4 range in the spelling of IPv6", text), fmt.Sprintf("write %s", r)}
+	case r != r.Masked():
+		one := netip.PrefixFrom(r.Addr(), r.Addr().BitLen())
+		return r, &cidrFault{fmt.Sprintf("%s has bits behind its length of %d", text, r.Bits()), fmt.Sprintf("did you mean %s, or %s for this address alone?", r.Masked(), one)}
+	}
+	return r, nil
+}

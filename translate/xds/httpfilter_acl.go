@@ -1,0 +1,233 @@
+package xds
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	xdscorev3 "github.com/cncf/xds/go/xds/core/v3"
+	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/config/rbac/v3"
+	customv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/custom_response/v3"
+	rbacfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
+	localv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/custom_response/local_response_policy/v3"
+	networkv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/common_inputs/network/v3"
+	metadatav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/input_matchers/metadata/v3"
+	envoymatcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// The field acl is an rbac filter of its own, whose matcher compares the client's address. What
+// it denies is shown in the access log, and in its metadata, by names that begin with aclPolicy.
+// All rbac filters of a chain write into one namespace of the metadata.
+
+const (
+	aclName       = "gatefold/" + string(ir.FieldACL)
+	aclPolicy     = "acl/"
+	aclNoRule     = aclPolicy + "-default"
+	aclUnnamed    = aclPolicy + "-rule"
+	rbacNamespace = "envoy.filters.http.rbac"
+)
+
+func aclFilter() httpFilter { return httpFilter{name: aclName, chain: emptyRBAC, route: aclRules} }
+
+// aclResponseFilter replaces the answers of aclFilter. Answers pass the filters in front of the
+// one that answers.
+func aclResponseFilter() httpFilter {
+	return httpFilter{name: aclName + "/response", joined: true, chain: func() message { return &customv3.CustomResponse{} }, route: aclResponse}
+}
+
+// emptyRBAC returns a filter that passes every request.
+func emptyRBAC() message { return &rbacfilterv3.RBAC{} }
+
+func aclRules(extras *ir.Extras) message {
+	if extras.ACL == nil {
+		return nil
+	}
+	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: aclMatcher(extras.ACL)}}
+}
+
+// aclMatcher returns a matcher with an action for every address: the longest range decides.
+func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
+	matcher := &xdsmatcherv3.Matcher{OnNoMatch: rbacAction(aclNoRule, acl.Allow)}
+	ranges := &xdsmatcherv3.IPMatcher{}
+	for i := range acl.Rules {
+		if rule := &acl.Rules[i]; len(rule.Ranges) > 0 {
+			ranges.RangeMatchers = append(ranges.RangeMatchers, &xdsmatcherv3.IPMatcher_IPRangeMatcher{
+				Ranges: cidrRanges(rule.Ranges), OnMatch: rbacAction(aclPolicyName(rule), rule.Allow),
+			})
+		}
+	}
+	if len(ranges.RangeMatchers) == 0 {
+		return matcher
+	}
+	matcher.MatcherType = &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
+		Input:    extension("source-ip", &networkv3.SourceIPInput{}),
+		TreeType: &xdsmatcherv3.Matcher_MatcherTree_CustomMatch{CustomMatch: extension("ip", ranges)},
+	}}
+	return matcher
+}
+
+// aclPolicyName returns the name of a rule in Envoy. It is of one rule alone, or of rules with one
+// name: a name that begins with "-" gets another one.
+func aclPolicyName(rule *ir.ACLRule) string {
+	switch {
+	case rule.Name == "":
+		return aclUnnamed
+	case strings.HasPrefix(rule.Name, "-"):
+		return aclPolicy + "-" + rule.Name
+	}
+	return aclPolicy + rule.Name
+}
+
+func rbacAction(name string, allow bool) *xdsmatcherv3.Matcher_OnMatch {
+	action := &rbacv3.Action{Name: name, Action: rbacv3.RBAC_DENY}
+	if allow {
+		action.Action = rbacv3.RBAC_ALLOW
+	}
+	return onMatch(action)
+}
+
+func onMatch(action proto.Message) *xdsmatcherv3.Matcher_OnMatch {
+	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{Action: extension("action", action)}}
+}
+
+// extension returns a message as matchers hold it.
+func extension(name string, config proto.Message) *xdscorev3.TypedExtensionConfig {
+	return &xdscorev3.TypedExtensionConfig{Name: name, TypedConfig: pack(config)}
+}
+
+// cidrRanges returns ranges as Envoy takes them. A proxy in front may write IPv4 addresses as
+// IPv6 ones (::ffff:192.0.2.1), so that each IPv4 range is there in both spellings.
+func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
+	var out []*xdscorev3.CidrRange
+	add := func(address string, bits int) {
+		out = append(out, &xdscorev3.CidrRange{AddressPrefix: address, PrefixLen: wrapperspb.UInt32(uint32(bits))})
+	}
+	for _, text := range ranges {
+		r := netip.MustParsePrefix(text) // package policy wrote it
+		add(r.Addr().String(), r.Bits())
+		if r.Addr().Is4() {
+			add("::ffff:"+r.Addr().String(), 96+r.Bits())
+		}
+	}
+	return out
+}
+
+// aclResponse replaces the answer where aclFilter denied the request. An answer of the backend,
+// or of another filter, stays.
+func aclResponse(extras *ir.Extras) message {
+	if extras.ACL == nil || extras.ACL.Response == nil {
+		return nil
+	}
+	byRule := &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: aclByRule(extras.ACL)}}
+	return &customv3.CustomResponse{CustomResponseMatcher: firstMatch(fieldMatcher(byRule,
+		rbacMetadata("enforced_engine_result", ir.StringMatch{Value: "denied"}),
+		rbacMetadata("enforced_effective_policy_id", ir.StringMatch{Kind: ir.StringPrefix, Value: aclPolicy}),
+	))}
+}
+
+// aclByRule returns a matcher with the answer of each rule that denies: its name is in a header and
+// in the access log.
+func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
+	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
+	known := map[string]bool{}
+	add := func(policy, name string) {
+		if !known[policy] {
+			known[policy] = true
+			matchers = append(matchers, fieldMatcher(onMatch(localResponse(acl.Response, policy, name)),
+				rbacMetadata("enforced_effective_policy_id", ir.StringMatch{Value: policy})))
+		}
+	}
+	for i := range acl.Rules {
+		if rule := &acl.Rules[i]; !rule.Allow {
+			add(aclPolicyName(rule), orUnnamed(rule.Name))
+		}
+	}
+	add(aclNoRule, ir.ACLDefault)
+	return firstMatch(matchers...)
+}
+
+func orUnnamed(name string) string {
+	if name == "" {
+		return ir.ACLUnnamed
+	}
+	return name
+}
+
+func firstMatch(matchers ...*xdsmatcherv3.Matcher_MatcherList_FieldMatcher) *xdsmatcherv3.Matcher {
+	return &xdsmatcherv3.Matcher{MatcherType: &xdsmatcherv3.Matcher_MatcherList_{MatcherList: &xdsmatcherv3.Matcher_MatcherList{Matchers: matchers}}}
+}
+
+// fieldMatcher returns what is done where all of the predicates hold.
+func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Matcher_MatcherList_Predicate) *xdsmatcherv3.Matcher_MatcherList_FieldMatcher {
+	predicate := all[0]
+	if len(all) > 1 {
+		predicate = &xdsmatcherv3.Matcher_MatcherList_Predicate{MatchType: &xdsmatcherv3.Matcher_MatcherList_Predicate_AndMatcher{
+			AndMatcher: &xdsmatcherv3.Matcher_MatcherList_Predicate_PredicateList{Predicate: all},
+		}}
+	}
+	return &xdsmatcherv3.Matcher_MatcherList_FieldMatcher{Predicate: predicate, OnMatch: then}
+}
+
+// rbacMetadata compares what the rbac filter that ran last has written.
+func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_MatcherList_Predicate {
+	input := &networkv3.DynamicMetadataInput{Filter: rbacNamespace, Path: []*networkv3.DynamicMetadataInput_PathSegment{
+		{Segment: &networkv3.DynamicMetadataInput_PathSegment_Key{Key: key}},
+	}}
+	value := &metadatav3.Metadata{Value: &envoymatcherv3.ValueMatcher{MatchPattern: &envoymatcherv3.ValueMatcher_StringMatch{StringMatch: stringMatcher(match)}}}
+	return &xdsmatcherv3.Matcher_MatcherList_Predicate{MatchType: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate_{
+		SinglePredicate: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate{
+			Input:   extension("metadata", input),
+			Matcher: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate_CustomMatch{CustomMatch: extension("metadata", value)},
+		},
+	}}
+}
+
+// localResponse is an answer without a body: one with a status such as 404 must not say that a
+// filter denies. The access log has what the filter would write. Envoy 1.40 must not be asked to
+// preserve that itself: it reads memory that it has freed.
+func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.LocalResponsePolicy {
+	details := fmt.Sprintf("rbac_access_denied_matched_policy[%s]", strings.Join(strings.Fields(policy), "_"))
+	answer := &localv3.LocalResponsePolicy{
+		StatusCode:                wrapperspb.UInt32(response.Status),
+		Body:                      &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{}},
+		ResponseCodeDetailsAction: &localv3.LocalResponsePolicy_ResponseCodeDetails{ResponseCodeDetails: details},
+	}
+	headers := response.Headers
+	if response.BlockedBy != "" {
+		headers = append(slices.Clip(headers), ir.Header{Name: response.BlockedBy, Value: blockedBy})
+	}
+	written := map[string]bool{}
+	for _, h := range headers {
+		action := corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD
+		if name := strings.ToLower(h.Name); written[name] { // the policy has it twice
+			action = corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD
+		} else {
+			written[name] = true
+		}
+		answer.ResponseHeadersToAdd = append(answer.ResponseHeadersToAdd, headerOption(h, action))
+	}
+	return answer
+}
+
+func checkACL(c *checker, extras *ir.Extras) {
+	if extras.ACL == nil {
+		return
+	}
+	for i := range extras.ACL.Rules {
+		c.headerValue(fmt.Sprintf("%s.rules[%d].name", ir.FieldACL.Path(), i), extras.ACL.Rules[i].Name)
+	}
+	if response := extras.ACL.Response; response != nil {
+		at := ir.FieldACL.Path() + ".denyResponse"
+		c.headers(at+".headers", ir.HeaderMods{Set: response.Headers})
+		if response.BlockedBy != "" {
+			c.changedName(at+".addBlockedByHeader", response.BlockedBy, false)
+		}
+	}
+}
