@@ -98,8 +98,6 @@ func (k *keys[K]) each(fn func(*row[K])) {
 	}
 }
 
-func (k *keys[K]) len() int { return len(k.byHash) + len(k.odd) }
-
 // table holds the cells of one family.
 type table[K comparable, C cellOf[K]] struct {
 	keys *keys[K]
@@ -154,5 +152,3 @@ func (t *table[K, C]) remove(c C) {
 		t.keys.remove(r)
 	}
 }
-
-func (t *table[K, C]) len() int { return t.kept }

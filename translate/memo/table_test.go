@@ -78,3 +78,7 @@ func TestSet(t *testing.T) {
 		t.Fatalf("%d keys are left", s.len())
 	}
 }
+
+func (k *keys[K]) len() int { return len(k.byHash) + len(k.odd) }
+
+func (t *table[K, C]) len() int { return t.kept }
