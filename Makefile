@@ -6,7 +6,10 @@ GO       ?= go
 # (golang/go#75804).
 FUZZTIME ?= 5000x
 # How many times as much as in `make test` the random tests do in `make random`.
-TIMES    ?= 4
+TIMES    ?= 6
+# How many packages are tested at once. Tests wait for Envoys, files and timeouts half of their
+# time, so that more than one for each core keeps two cores busy.
+AT_ONCE  ?= 4
 # The first seed of `make differ`.
 SEED     ?= 1
 # Built from source through Go's own checksums: nothing else needs to be installed.
@@ -40,14 +43,14 @@ envoy: ## Fetch the Envoy that tests and `make run` use
 
 test: envoy ## Vet, and run every test against a real Envoy, then the conformance suite with short waits
 	$(GO) vet ./...
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -timeout 30m ./...
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -timeout 30m ./...
 	cd $(SUITE) && $(GO) vet ./... && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 20m ./...
 
 # Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine).
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -race -short -timeout 45m $$($(GO) list ./... | grep -v /translate)
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -race -short -timeout 45m $$($(GO) list ./... | grep -v /translate)
 
-random: envoy ## Run the random tests TIMES (4) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
+random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
 
 conformance: envoy ## Run the Gateway API conformance suite with its own timeouts, and write the report

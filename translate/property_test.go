@@ -18,7 +18,7 @@ import (
 // (docs/design/flow.md).
 func TestIncrementalEqualsCold(t *testing.T) {
 	var telling atomic.Int32
-	first, seeds := testsize.Seed(t), testsize.Of(t, 6)
+	first, seeds := testsize.Seed(t), testsize.Of(t, 4)
 	for seed := first; seed < first+uint64(seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ import (
 // host must stand in one strict order. Each tree is emptied in the end, and
 // nothing may be kept.
 func TestTreesEqualCold(t *testing.T) {
-	edits, seed := testsize.Of(t, 3000), testsize.Seed(t)
+	edits, seed := testsize.Of(t, 2000), testsize.Seed(t)
 	const lanes, perTree = 2, 50
 	trees := (edits + perTree - 1) / perTree
 	var longest [lanes]int // chains
