@@ -38,6 +38,7 @@ type attachRules struct {
 func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	r := &attachRules{in: in}
 	r.wide = memo.NewRule(e, "wide", r.runWide, identical[share])
+	memo.EachOf(r.wide, in.routes, manyNames)
 	width := memo.NewFold[struct{}, shareKey](e, "width", addTotal, sameTotal)
 	memo.From(width, r.wide, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
 		if s.Extra > 0 {
@@ -104,6 +105,16 @@ const (
 	// A place that serves costs at least one, so that what may serve may attach.
 	placesPerCopy = 2
 )
+
+// manyNames names a route of many hostnames or parentRefs. It is counted before any route attaches, so that
+// no places are made that are rejected then.
+func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
+	from := route.Read(object)
+	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
+		return nil
+	}
+	return []manifest.Key{key}
+}
 
 // runWide counts the places of a route that has many of them.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) share {
