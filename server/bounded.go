@@ -133,16 +133,6 @@ func (c *boundConn) use(more int) {
 	}
 }
 
-// bound returns a listener its share of the descriptors, one in share of them and at most most.
-func (s *Server) bound(l net.Listener, name string, share, most int) net.Listener {
-	all := descriptors()
-	limit := max(min(all/share, most), 1)
-	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
-		s.log.Warn().Str("peer", peer.String()).Int("connections", limit).Int("descriptors", all).
-			Msg("a connection to " + name + " is refused: all connections that the limit of open files (RLIMIT_NOFILE) leaves for it are in use; raise the limit (systemd: LimitNOFILE)")
-	}}
-}
-
 // namedConn tells a stream which connection it is on.
 type namedConn struct {
 	credentials.AuthInfo

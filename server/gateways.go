@@ -3,6 +3,8 @@ package server
 import (
 	"maps"
 	"slices"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // gateways are what is served. It is guarded by lock.
@@ -45,4 +47,41 @@ func (g *gateways) served(st *stream) []*scope {
 		return []*scope{st.scope}
 	}
 	return slices.Collect(maps.Values(g.scopes))
+}
+
+// scope is a target with the streams that it is for. It is guarded by lock.
+type scope struct {
+	*delta.Target
+	// name is "namespace/name", "" for the union of all Gateways.
+	name    string
+	changed map[string][]string // names by type that streams are not told of yet
+	fresh   bool                // nor that the target is known
+	streams map[*stream]struct{}
+	tally   tally
+}
+
+func newScope(name string) *scope {
+	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}}
+}
+
+// put applies one update, of which tell tells the streams.
+func (c *scope) put(u delta.Update) {
+	known := c.Known()
+	c.Put(u)
+	c.fresh = c.fresh || c.Known() != known
+	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
+}
+
+// tell marks for every stream what was put since the last call.
+func (c *scope) tell() {
+	for st := range c.streams {
+		for typ, names := range c.changed {
+			st.mark(typ, names...)
+		}
+		if c.fresh { // it may have asked for all of another type
+			st.poke()
+		}
+	}
+	clear(c.changed)
+	c.fresh = false
 }

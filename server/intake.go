@@ -127,3 +127,5 @@ func (i *intake) read(wire wire, m message, book func(*delta.Request) error) err
 	}
 	return book(request)
 }
+
+var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")

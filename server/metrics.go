@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/gatefold/gatefold/server/delta"
+	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -183,4 +184,9 @@ func (e *certificateEnds) Collect(to chan<- prometheus.Metric) {
 	for _, c := range *all {
 		to <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), c.Secret.Namespace+"/"+c.Secret.Name)
 	}
+}
+
+// tasks are those that Steady runs.
+func tasks() []string {
+	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
 }

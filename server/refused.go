@@ -2,11 +2,14 @@ package server
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,4 +101,28 @@ func hostOf(address net.Addr) string {
 		host = ""
 	}
 	return cmp.Or(host, address.String(), address.Network())
+}
+
+// maxHandshakeWords bounds what is told of an error of a handshake, in bytes.
+const maxHandshakeWords = 1000
+
+// handshakeReason says what is wrong with a handshake, and what to do.
+func handshakeReason(err error) string {
+	var record tls.RecordHeaderError
+	var alert *net.OpError
+	var unknown x509.UnknownAuthorityError
+	words := err.Error()
+	switch {
+	case errors.As(err, &record):
+		return "it does not speak TLS: give its bootstrap --tls-cert, --tls-key and --tls-ca"
+	case errors.As(err, &unknown):
+		return "its certificate is not signed by an authority of --xds-tls-client-ca"
+	case strings.Contains(words, "didn't provide a certificate"):
+		return "it shows no certificate: give its bootstrap --tls-cert and --tls-key"
+	case strings.Contains(words, "unsupported versions"):
+		return "it does not speak TLS 1.3, which `gatefold bootstrap` asks for"
+	case errors.As(err, &alert) && alert.Op == "remote error":
+		return "it refuses gatefold's certificate (" + alert.Err.Error() + "): compare its --tls-ca and --tls-server-name"
+	}
+	return words[:min(len(words), maxHandshakeWords)]
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
 // taskRest is the time between a panic of a task and its new begin.
@@ -45,11 +43,6 @@ func (b *barrier) survives(task string, run func()) (ok bool) {
 	}()
 	run()
 	return true
-}
-
-// tasks are those that Steady runs.
-func tasks() []string {
-	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
 }
 
 // rescue ends a stream on which gatefold made a mistake, and no other one.

@@ -11,10 +11,10 @@
 // The parts, each a type whose fields are all that it may touch:
 //
 //   - package delta: what is to be served, and what a stream is sent next
-//   - gateways (gateways.go, publish.go): the targets of the Gateways, and their streams
-//   - session (session.go, request.go): what the goroutine of a stream does, with the core
+//   - gateways (gateways.go, publish.go): the targets of the Gateways, and their streams (stream.go)
+//   - session (session.go, request.go; discover.go opens it): what the goroutine of a stream does, with the core
 //     that it shares with the server (core.go)
-//   - verdicts (tally.go, status.go): counts the answers, and judges Gateways by the counts
+//   - verdicts (tally.go, status.go, judge.go): counts the answers, and judges Gateways by the counts
 //   - quarantine (quarantine.go, review.go): what Envoys rejected
 //   - clients, intake, transport, refusals: the limits of clients, and how they connect
 //   - loaded: what the folder came to; package board: the status of objects; package admin: the
@@ -30,7 +30,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"math"
 	"net"
 	"net/http"
@@ -46,53 +45,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
-	"github.com/gatefold/gatefold/server/mtls"
-	"github.com/gatefold/gatefold/translate"
 )
-
-// Options are the server's settings.
-type Options struct {
-	// XDSAddress and AdminAddress are "host:port" or "unix:/path"; port 0 takes
-	// a free one. Empty means 127.0.0.1:18000 and 127.0.0.1:19000.
-	XDSAddress, AdminAddress string
-	// XDSInsecure allows XDSAddress to be more than loopback or a unix socket
-	// without TLS: whoever connects can read the Gateway's secrets.
-	XDSInsecure bool
-	// Profile serves /debug/pprof on the admin address, to this host only.
-	Profile bool
-	// SocketMode is the mode of unix sockets; 0 means 0600.
-	SocketMode fs.FileMode
-	// TLS, if a file is named, requires a certificate of every xDS client, on loopback and unix
-	// sockets too. The certificate determines which Gateways the client may have; Grants add to
-	// the Gateways that a SPIFFE ID names.
-	TLS    mtls.Files
-	Grants mtls.Grants
-	// TLSInterval is how often the files are read; 0 means 1 s.
-	TLSInterval time.Duration
-	// ConnectionTime limits the handshake of a connection; 0 means 10 s.
-	ConnectionTime time.Duration
-	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
-	// to their clusters; 0 means 5 s (docs/design/xds.md).
-	BarrierWait time.Duration
-	// BindRetry is the wait before a listener whose bind failed is sent again; it
-	// doubles with each failure up to 30 s. 0 means 1 s (docs/design/xds.md).
-	BindRetry time.Duration
-	// Unordered sends everything at once, removals included. Tests use it to prove that the
-	// ordered sending is needed.
-	Unordered bool
-	// Folder, when set, answers what the admin pages ask about the folder, and reloads it.
-	Folder admin.Folder
-	// Quarantine, when set, is called after each change of the rules that Envoys rejected, one
-	// call at a time; only the newest state counts. It responds with a Publish.
-	Quarantine func(translate.Quarantine)
-	// blameRules takes no rejection for the Envoy's own matter; for tests.
-	blameRules bool
-	// pingEvery is the silence after which a connection is asked for a sign of life,
-	// and pingWait how long that may take; 0 means 30 s and 10 s. For tests.
-	pingEvery, pingWait time.Duration
-	// Listening, when set, is called once both addresses are bound.
-	Listening func(xds, admin net.Addr)
-}
 
 // stopTime is how long Run waits for calls under way when it stops.
 const stopTime = 5 * time.Second
@@ -236,20 +189,6 @@ func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 	return err
 }
 
-// Reload is the result of one change of the folder.
-type Reload struct {
-	// Result is the metric's label: "ok", "problems", "held", "waiting" or "failed".
-	Result string
-	// OK is true if the present folder is what is served, apart from objects with Problems.
-	OK bool
-	// Hold says why the folder is not applied, "" if it is.
-	Hold string
-	// Awaits says what is missing while nothing has been served yet, "" if nothing is.
-	Awaits string
-	// Stages are the durations of the steps by name: "store", "translate".
-	Stages map[string]time.Duration
-}
-
 // Reloaded records a reload's result for the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.reloaded(r)
@@ -265,3 +204,40 @@ func (s *Server) StateFailed(reason string) {
 }
 
 var _ discoveryv3.AggregatedDiscoveryServiceServer = (*Server)(nil)
+
+// healthLook is the time between two looks at whether the server is ready, for those who watch
+// the gRPC health service: time alone can end that.
+const healthLook = time.Second
+
+// setHealth has the gRPC health service say what the page /readyz says.
+func (s *Server) setHealth() {
+	status := healthv1.HealthCheckResponse_SERVING
+	if s.loaded.Unready() != "" {
+		status = healthv1.HealthCheckResponse_NOT_SERVING
+	}
+	s.health.SetServingStatus("", status)
+}
+
+// watchHealth keeps the gRPC health service up to date until ctx ends.
+func (s *Server) watchHealth(ctx context.Context) {
+	ticker := time.NewTicker(healthLook)
+	defer ticker.Stop()
+	for {
+		s.setHealth()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// bound returns a listener its share of the descriptors, one in share of them and at most most.
+func (s *Server) bound(l net.Listener, name string, share, most int) net.Listener {
+	all := descriptors()
+	limit := max(min(all/share, most), 1)
+	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
+		s.log.Warn().Str("peer", peer.String()).Int("connections", limit).Int("descriptors", all).
+			Msg("a connection to " + name + " is refused: all connections that the limit of open files (RLIMIT_NOFILE) leaves for it are in use; raise the limit (systemd: LimitNOFILE)")
+	}}
+}

@@ -170,3 +170,11 @@ func (s session) compact() {
 		s.locked(step.Book)
 	}
 }
+
+// waitFor returns the time to until, an hour when nothing is planned.
+func waitFor(until, now time.Time) time.Duration {
+	if until.IsZero() {
+		return time.Hour
+	}
+	return max(until.Sub(now), time.Millisecond)
+}

@@ -7,25 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// settle finds the stream's state and judges its Gateways when it matters: that
-// a stream has something to do never changes a verdict by itself.
-func (v *verdicts) settle(st *stream) {
-	was, now := st.state, st.State()
-	st.setIdle(now.Idle)
-	st.state = now
-	v.object(st)
-	if now.Idle && !was.Idle || now.Rejections != was.Rejections {
-		v.touched[st.scope] = struct{}{}
-	}
-	v.judgeTouched()
-}
 
 // verdict says how things stand with a Gateway. Its words are those of all of its Envoys.
 func (v *verdicts) verdict(gateway string) board.Verdict {
@@ -125,4 +113,39 @@ func sumUp(refusals []string) string {
 		refusals = append(refusals[:maxRefusals:maxRefusals], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(refusals, "; ")
+}
+
+// standing is what of a verdict is no words.
+type standing struct {
+	status  metav1.ConditionStatus
+	reason  string
+	unbound map[string]int // its keys alone count
+	// waits is true if it is not programmed yet, and has Envoys.
+	waits bool
+}
+
+// standing reads off how things stand with a Gateway.
+func (v *verdicts) standing(c *scope) standing {
+	t, connected := &c.tally, len(c.streams)+len(v.union.streams) > 0
+	pending := standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonPending), waits: connected}
+	switch {
+	case v.absent(c.name) != "" || !connected:
+		return pending
+	case t.refusing > 0:
+		return standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonInvalid)}
+	case t.busy+v.union.tally.busy+t.lacking > 0:
+		pending.unbound = t.unbound
+		return pending
+	}
+	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
+}
+
+// of reports whether a verdict says nothing else than this, but for words.
+func (now standing) of(v board.Verdict) bool {
+	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
+	for listener := range now.unbound {
+		_, known := v.Unbound[listener]
+		same = same && known
+	}
+	return same
 }

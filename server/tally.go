@@ -4,10 +4,6 @@ import (
 	"maps"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -53,41 +49,6 @@ func (t *tally) count(o objection, by int) {
 			delete(t.unbound, listener)
 		}
 	}
-}
-
-// standing is what of a verdict is no words.
-type standing struct {
-	status  metav1.ConditionStatus
-	reason  string
-	unbound map[string]int // its keys alone count
-	// waits is true if it is not programmed yet, and has Envoys.
-	waits bool
-}
-
-// standing reads off how things stand with a Gateway.
-func (v *verdicts) standing(c *scope) standing {
-	t, connected := &c.tally, len(c.streams)+len(v.union.streams) > 0
-	pending := standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonPending), waits: connected}
-	switch {
-	case v.absent(c.name) != "" || !connected:
-		return pending
-	case t.refusing > 0:
-		return standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonInvalid)}
-	case t.busy+v.union.tally.busy+t.lacking > 0:
-		pending.unbound = t.unbound
-		return pending
-	}
-	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
-}
-
-// of reports whether a verdict says nothing else than this, but for words.
-func (now standing) of(v board.Verdict) bool {
-	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
-	for listener := range now.unbound {
-		_, known := v.Unbound[listener]
-		same = same && known
-	}
-	return same
 }
 
 // setIdle books that the stream has nothing to do, or that it has.
@@ -229,77 +190,5 @@ func (v *verdicts) withdraw(st *stream) {
 	}
 	for _, c := range v.scopes { // that may have no Envoy left
 		v.touched[c] = struct{}{}
-	}
-}
-
-// judgeTouched judges the Gateways whose Envoys' answers changed. An answer of an Envoy
-// of all Gateways may be the last that those wait for that are not programmed.
-func (v *verdicts) judgeTouched() {
-	_, all := v.touched[v.union]
-	delete(v.touched, v.union)
-	for c := range v.touched {
-		v.judge(c, false)
-	}
-	clear(v.touched)
-	if !all {
-		return
-	}
-	if v.union.tally.busy > 0 {
-		v.outdateOpen()
-		return
-	}
-	for _, waiting := range []map[string]struct{}{v.open, v.suspended} {
-		for gateway := range waiting {
-			v.judge(v.scopeOf(gateway), false)
-		}
-	}
-}
-
-// judge has the verdict on a Gateway shown when it is another; listeners tells that its
-// listeners changed just now. Programmed speaks of listeners: while an edit of routes or
-// backends is on its way, a Gateway stays programmed.
-func (v *verdicts) judge(c *scope, listeners bool) {
-	before, judged := v.given[c.name]
-	now := v.standing(c)
-	if now.waits && before.Status == metav1.ConditionTrue && !listeners {
-		v.suspended[c.name] = struct{}{}
-		return
-	}
-	delete(v.suspended, c.name)
-	if !judged || !now.of(before) {
-		verdict := v.verdict(c.name)
-		v.set(c.name, verdict)
-		v.announced.announce(c.name, verdict)
-		return
-	}
-	if _, outdated := v.outdated[c.name]; outdated || now.status != metav1.ConditionTrue {
-		v.outdate(c.name)
-	}
-}
-
-// restate has the words of verdicts made anew that speak of streams of c.
-func (v *verdicts) restate(c *scope) {
-	if c != v.union {
-		v.outdate(c.name)
-		return
-	}
-	for gateway := range v.scopes {
-		v.outdate(gateway)
-	}
-}
-
-// refresh makes the messages of verdicts again where they may be others by now, for a reader of
-// the board.
-func (v *verdicts) refresh() {
-	for gateway := range v.inQuestion() {
-		before, judged := v.given[gateway]
-		if !judged || !v.standing(v.scopeOf(gateway)).of(before) {
-			continue // until its Envoys have answered: see judge
-		}
-		if now := v.verdict(gateway); now.Equal(before) {
-			delete(v.outdated, gateway)
-		} else {
-			v.set(gateway, now)
-		}
 	}
 }

@@ -2,12 +2,8 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -127,30 +123,6 @@ func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Auth
 // Clone returns credentials that report to the same server.
 func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
-}
-
-// maxHandshakeWords bounds what is told of an error of a handshake, in bytes.
-const maxHandshakeWords = 1000
-
-// handshakeReason says what is wrong with a handshake, and what to do.
-func handshakeReason(err error) string {
-	var record tls.RecordHeaderError
-	var alert *net.OpError
-	var unknown x509.UnknownAuthorityError
-	words := err.Error()
-	switch {
-	case errors.As(err, &record):
-		return "it does not speak TLS: give its bootstrap --tls-cert, --tls-key and --tls-ca"
-	case errors.As(err, &unknown):
-		return "its certificate is not signed by an authority of --xds-tls-client-ca"
-	case strings.Contains(words, "didn't provide a certificate"):
-		return "it shows no certificate: give its bootstrap --tls-cert and --tls-key"
-	case strings.Contains(words, "unsupported versions"):
-		return "it does not speak TLS 1.3, which `gatefold bootstrap` asks for"
-	case errors.As(err, &alert) && alert.Op == "remote error":
-		return "it refuses gatefold's certificate (" + alert.Err.Error() + "): compare its --tls-ca and --tls-server-name"
-	}
-	return words[:min(len(words), maxHandshakeWords)]
 }
 
 // identify tells who the other end of a call is.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,4 +78,17 @@ func (v *verdicts) inQuestion() map[string]struct{} {
 		v.openOutdated = false
 	}
 	return v.outdated
+}
+
+// absent says why the Envoy of a Gateway that this machine should run is not there; ""
+// when it is, or is none of this machine.
+func (v *verdicts) absent(gateway string) string {
+	state, ok := v.supervised[gateway]
+	if !ok || state.Phase == envoyhost.Running {
+		return ""
+	}
+	if state.Message == "" {
+		return fmt.Sprintf("Its Envoy on this machine is %v.", state.Phase)
+	}
+	return state.Message
 }

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta"
+)
+
+// maxWarned bounds how many unknown names are warned about in one run.
+const maxWarned = 1000
+
+// StreamAggregatedResources serves a client of the state-of-the-world protocol.
+func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return s.discover(&worldWire{ServerStream: stream}, true)
+}
+
+// DeltaAggregatedResources serves a client of the incremental protocol.
+func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	return s.discover(deltaWire{stream}, false)
+}
+
+// discover serves one Envoy until it leaves, its stream fails or the server
+// stops; ofWorld is false for the incremental protocol.
+func (s *Server) discover(wire wire, ofWorld bool) (err error) {
+	defer s.rescue(&err)
+	ctx := wire.Context()
+	defer occupy(ctx)()
+	arrived, done, err := s.intake.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	messages, failed := receive(ctx, wire)
+	var st *stream
+	defer func() {
+		if st != nil {
+			session{s.core, st}.leave()
+		}
+	}()
+	select {
+	case m := <-messages:
+		arrived()
+		err := s.intake.read(wire, m, func(request *delta.Request) (err error) {
+			if st, err = s.open(ctx, request, ofWorld); err == nil {
+				err = session{s.core, st}.handle(request)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	case err := <-failed:
+		return ended(err)
+	case <-s.stopping:
+		return errStopping
+	}
+	done()
+	return s.converse(st, wire, messages, failed)
+}
+
+// converse serves a stream from its second message on.
+func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
+	book := func(request *delta.Request) error { return session{s.core, st}.handle(request) }
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		wait, err := session{s.core, st}.flush(wire)
+		if err != nil {
+			return err
+		}
+		timer.Reset(wait)
+		select {
+		case m := <-messages:
+			if err := s.intake.read(wire, m, book); err != nil {
+				return err
+			}
+		case <-st.wake:
+		case <-timer.C:
+		case err := <-failed:
+			return ended(err)
+		case <-s.stopping:
+			return errStopping
+		}
+	}
+}
+
+// ended is nil when the client closed the stream.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// open finds the scope that the node may have.
+func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
+	node := first.GetNode()
+	if first.GetTypeUrl() == "" {
+		return nil, status.Error(codes.InvalidArgument, "the first request has no type_url")
+	}
+	gateway := node.GetCluster()
+	if len(gateway) > maxCluster {
+		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
+	}
+	who, from := s.transport.identify(ctx)
+	id := cut(node.GetId())
+	if !who.May(gateway) {
+		reason := who.Denial(gateway)
+		s.refused.refuse("identity", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		return nil, status.Error(codes.PermissionDenied, reason)
+	}
+	version := cut(envoyVersion(first))
+	if oldestEnvoy().after(version) {
+		reason := tooOld(version)
+		s.refused.refuse("version", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		return nil, status.Error(codes.FailedPrecondition, reason)
+	}
+	st := &stream{
+		node: id, cluster: gateway, version: version, peer: from.String(), identity: who.String(),
+		address: from, claim: cut(node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue()),
+		wake: make(chan struct{}, 1), opened: time.Now(), ofWorld: ofWorld, isEnvoy: node.GetUserAgentName() == "envoy",
+	}
+	unknown, err := s.join(st)
+	if err != nil {
+		return nil, s.refused.overLimit(st, err)
+	}
+	s.metrics.streams.Inc()
+	session{s.core, st}.tellOld()
+	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
+		Str("identity", st.identity).Str("envoy", st.version).Msg("Envoy connected")
+	if unknown {
+		s.log.Warn().Str("node", st.node).Str("cluster", gateway).
+			Msg("an Envoy asks for a Gateway that has nothing to serve; it is sent nothing")
+	}
+	return st, nil
+}
+
+// join puts the stream into its scope. It tells, once for each name, when the
+// scope has nothing to serve. The error says that the client has too many streams.
+func (s *Server) join(st *stream) (unknown bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.admitStream(st); err != nil {
+		return false, err
+	}
+	s.streamID++
+	st.id = s.streamID
+	st.scope = s.union
+	if strings.Contains(st.cluster, "/") {
+		st.scope = s.scopeOf(st.cluster)
+	}
+	st.Plan = delta.New(st.scope.Target, delta.Options{
+		Opened: st.opened, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
+		Unordered: s.options.Unordered, Envoy: st.isEnvoy, World: st.ofWorld,
+	})
+	st.scope.streams[st] = struct{}{}
+	st.scope.tally.busy++
+	s.verdicts.recount(st)
+	if testedEnvoy().after(st.version) {
+		s.verdicts.restate(st.scope)
+	}
+	s.verdicts.touched[st.scope] = struct{}{}
+	s.verdicts.judgeTouched()
+	if !s.published || st.scope.Known() || s.warned[st.cluster] || len(s.warned) >= maxWarned {
+		return false, nil
+	}
+	s.warned[st.cluster] = true
+	return true, nil
+}

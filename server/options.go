@@ -1,0 +1,69 @@
+package server
+
+import (
+	"io/fs"
+	"net"
+	"time"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/mtls"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// Options are the server's settings.
+type Options struct {
+	// XDSAddress and AdminAddress are "host:port" or "unix:/path"; port 0 takes
+	// a free one. Empty means 127.0.0.1:18000 and 127.0.0.1:19000.
+	XDSAddress, AdminAddress string
+	// XDSInsecure allows XDSAddress to be more than loopback or a unix socket
+	// without TLS: whoever connects can read the Gateway's secrets.
+	XDSInsecure bool
+	// Profile serves /debug/pprof on the admin address, to this host only.
+	Profile bool
+	// SocketMode is the mode of unix sockets; 0 means 0600.
+	SocketMode fs.FileMode
+	// TLS, if a file is named, requires a certificate of every xDS client, on loopback and unix
+	// sockets too. The certificate determines which Gateways the client may have; Grants add to
+	// the Gateways that a SPIFFE ID names.
+	TLS    mtls.Files
+	Grants mtls.Grants
+	// TLSInterval is how often the files are read; 0 means 1 s.
+	TLSInterval time.Duration
+	// ConnectionTime limits the handshake of a connection; 0 means 10 s.
+	ConnectionTime time.Duration
+	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
+	// to their clusters; 0 means 5 s (docs/design/xds.md).
+	BarrierWait time.Duration
+	// BindRetry is the wait before a listener whose bind failed is sent again; it
+	// doubles with each failure up to 30 s. 0 means 1 s (docs/design/xds.md).
+	BindRetry time.Duration
+	// Unordered sends everything at once, removals included. Tests use it to prove that the
+	// ordered sending is needed.
+	Unordered bool
+	// Folder, when set, answers what the admin pages ask about the folder, and reloads it.
+	Folder admin.Folder
+	// Quarantine, when set, is called after each change of the rules that Envoys rejected, one
+	// call at a time; only the newest state counts. It responds with a Publish.
+	Quarantine func(translate.Quarantine)
+	// blameRules takes no rejection for the Envoy's own matter; for tests.
+	blameRules bool
+	// pingEvery is the silence after which a connection is asked for a sign of life,
+	// and pingWait how long that may take; 0 means 30 s and 10 s. For tests.
+	pingEvery, pingWait time.Duration
+	// Listening, when set, is called once both addresses are bound.
+	Listening func(xds, admin net.Addr)
+}
+
+// Reload is the result of one change of the folder.
+type Reload struct {
+	// Result is the metric's label: "ok", "problems", "held", "waiting" or "failed".
+	Result string
+	// OK is true if the present folder is what is served, apart from objects with Problems.
+	OK bool
+	// Hold says why the folder is not applied, "" if it is.
+	Hold string
+	// Awaits says what is missing while nothing has been served yet, "" if nothing is.
+	Awaits string
+	// Stages are the durations of the steps by name: "store", "translate".
+	Stages map[string]time.Duration
+}
