@@ -27,7 +27,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: site help build run envoy test race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
+.PHONY: site help build run envoy test packages suite race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -41,9 +41,15 @@ run: build envoy ## Serve a copy of examples/quickstart through a real Envoy, un
 envoy: ## Fetch the Envoy that tests and `make run` use
 	@envoy/get-envoy >/dev/null
 
-test: envoy ## Vet, and run every test against a real Envoy, then the conformance suite with short waits
+test: envoy ## Vet, and run every test against a real Envoy; beside it the conformance suite with short waits
 	$(GO) vet ./...
+	$(MAKE) --no-print-directory -j2 packages suite
+
+packages: envoy
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -timeout 30m ./...
+
+# It waits for most of its 70 seconds.
+suite: envoy
 	cd $(SUITE) && $(GO) vet ./... && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 20m ./...
 
 # Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine).
