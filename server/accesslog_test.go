@@ -78,7 +78,7 @@ kind: TrafficPolicy
 metadata: {name: auth}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: closed}]
-  rbac: {action: Deny, policy: {matchExpressions: ["true"]}}
+  jwtAuth: {extensionRef: {name: idp}}
 `}})
 	run.envoy.WaitListener(run.address + ":8080")
 	for _, path := range []string{"/closed", "/open"} {

@@ -116,7 +116,7 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 		return true
 	case (overfull("extAuth") || overfull("extProc")) && x.isStatus(http.StatusInternalServerError):
 		return true
-	case said("csrf") && x.isStatus(http.StatusForbidden):
+	case (said("csrf") || said("rbac")) && x.isStatus(http.StatusForbidden):
 		return true
 	case (said("rateLimit.local") || said("rateLimit.global")) && x.isStatus(http.StatusTooManyRequests):
 		return true

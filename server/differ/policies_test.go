@@ -97,6 +97,7 @@ func (w *world) policy(n int) object {
 	fields := map[string]func() any{
 		"transformation":  func() any { return w.transformation() },
 		"acl":             func() any { return w.acl() },
+		"rbac":            func() any { return w.rbac() },
 		"extAuth":         func() any { return w.extAuth() },
 		"extProc":         func() any { return w.extProc() },
 		"rateLimit":       func() any { return w.rateLimit() },
@@ -110,7 +111,7 @@ func (w *world) policy(n int) object {
 		"hashPolicies":    func() any { return w.hashPolicies() },
 	}
 	names := []string{
-		"transformation", "transformation", "transformation", "acl", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"transformation", "transformation", "transformation", "acl", "rbac", "rbac", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
 		"headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "retry", "hashPolicies",
 	}
 	spec := object{}
@@ -168,6 +169,21 @@ func (w *world) acl() object {
 		w.maybe(2, out, "denyResponse", response)
 	}
 	return out
+}
+
+// rbac has expressions that a question decides, and those that only Envoy can.
+func (w *world) rbac() object {
+	ranges := func() any { return some(w.Rand, "127.0.0.0/8", "10.0.0.0/8", "203.0.113.0/24", "::/0", "9.9.9.9") }
+	policy := object{}
+	w.maybe(4, policy, "allowedCIDRs", ranges())
+	w.maybe(4, policy, "blockedCIDRs", some(w.Rand, "10.0.0.0/8", "1.1.1.1", "2001:db8::/32"))
+	if len(policy) == 0 || w.IntN(2) == 0 {
+		policy["matchExpressions"] = some(w.Rand, "request.headers['x-in'] == 'a'", "'X-A' in request.headers", "request.headers['x-b'] != 'c'", "!('accept' in request.headers)",
+			"request.method in ['GET', 'PUT']", "request.path.startsWith('/a')", "request.url_path.endsWith('/b') || request.query.contains('q=')", "request.url_path.matches('^/[ab](/.*)?$')",
+			"request.host.contains('a.test')", "request.scheme == 'https'", "size(request.path) > 6", "request.useragent == 'x'", "has(request.referer)", "request.headers[':authority'] == request.host",
+			"request.headers['x-a'] == 'a' ? request.method == 'GET' : request.path != '/'", "metadata.filter_metadata['none']['x'] == 'y'", "request.headers['cookie'].contains('a=1')", "request.method == 1")
+	}
+	return object{"action": one(w.Rand, "Allow", "Deny"), "policy": policy}
 }
 
 func (w *world) extAuth() object {

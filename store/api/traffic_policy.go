@@ -48,6 +48,8 @@ type TrafficPolicySpec struct {
 	Transformation *Transformation `json:"transformation,omitempty"`
 	// ACL admits and rejects requests by the address of the client.
 	ACL *ACL `json:"acl,omitempty"`
+	// RBAC admits or rejects requests by expressions and by the address of the client.
+	RBAC *RBAC `json:"rbac,omitempty"`
 	// ExtAuth has an external service decide whether requests may pass.
 	ExtAuth *ExtAuth `json:"extAuth,omitempty"`
 	// ExtProc lets an external service change requests and responses.

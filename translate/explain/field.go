@@ -29,6 +29,7 @@ func policyFields() []policyField {
 		{name: ir.FieldCSRF, words: csrfWords, gate: csrfGate},
 		{name: ir.FieldBuffer, words: bufferWords, gate: bufferGate},
 		{name: ir.FieldExtAuth, words: authWords, gate: authGate},
+		{name: ir.FieldRBAC, words: rbacWords, gate: rbacGate},
 		{name: ir.FieldLocalRateLimit, words: localLimitWords, gate: localLimitGate},
 		{name: ir.FieldGlobalRateLimit, words: globalLimitWords, gate: globalLimitGate},
 		{name: ir.FieldExtProc, words: processorWords, gate: processorGate},

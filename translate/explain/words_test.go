@@ -25,6 +25,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 		Request:   []ir.HeaderChange{{Kind: ir.SetHeader, Name: "x-a"}, {Kind: ir.RemoveHeader, Name: "x-b"}},
 		Response:  []ir.HeaderChange{{Kind: ir.AddHeader, Name: "x-c"}},
 		RateLimit: &ir.RateLimit{Max: 1, Fill: 1, Interval: limit}, GlobalLimit: &ir.GlobalLimit{ExtensionUse: use},
+		RBAC:    &ir.RBAC{Deny: true, Expressions: []string{"true"}, Blocked: []string{"10.0.0.0/8"}},
 		ACL:     &ir.ACL{Rules: []ir.ACLRule{{Name: "office", Allow: true, Ranges: []string{"10.0.0.0/8"}}}},
 		ExtAuth: &ir.ExtAuth{ExtensionUse: use}, ExtProc: &ir.ExtProc{ExtensionUse: use},
 		CORS: &ir.CORS{}, CSRF: &ir.CSRF{Enabled: 100, Origins: []ir.StringMatch{{Value: "b.test"}}}, BufferBytes: 9, AutoHost: true,
@@ -48,6 +49,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 	}
 	for field, want := range map[string]string{
 		"acl":             "only requests from office (10.0.0.0/8) pass; others are answered with 403",
+		"rbac":            "requests that match are rejected with 403; expressions: 1; blocked: 10.0.0.0/8",
 		"csrf":            "requests that change something from another origin are answered with 403, but for b.test",
 		"transformation":  "set x-a, remove x-b, in answers add x-c",
 		"autoHostRewrite": "the host becomes the DNS name of the endpoint",

@@ -13,6 +13,7 @@ type Field string
 const (
 	FieldTransformation  Field = "transformation"
 	FieldACL             Field = "acl"
+	FieldRBAC            Field = "rbac"
 	FieldExtAuth         Field = "extAuth"
 	FieldExtProc         Field = "extProc"
 	FieldLocalRateLimit  Field = "rateLimit.local"
@@ -51,6 +52,7 @@ type Extras struct {
 	Request, Response []HeaderChange
 	RateLimit         *RateLimit
 	ACL               *ACL
+	RBAC              *RBAC
 	ExtAuth           *ExtAuth
 	ExtProc           *ExtProc
 	GlobalLimit       *GlobalLimit

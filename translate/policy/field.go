@@ -53,6 +53,12 @@ var fields = sync.OnceValue(func() []Field {
 			protects: protection{off: aclOff, replaced: true},
 		},
 		{
+			Name: ir.FieldRBAC, lower: lowerRBAC,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.RBAC != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.RBAC = from.RBAC },
+			protects: protection{off: rbacOff, replaced: true},
+		},
+		{
 			Name: ir.FieldExtAuth, lower: lowerExtAuth, inNamespace: extAuthIn,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.ExtAuth != nil },
 			take:     func(into, from *api.TrafficPolicySpec) { into.ExtAuth = from.ExtAuth },

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -16,7 +17,7 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 			f.check(&c, extras)
 		}
 	}
-	if len(c.problems) == 0 {
+	if !slices.ContainsFunc(c.problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error }) {
 		c.messages(extras)
 	}
 	return c.problems

@@ -41,6 +41,7 @@ var policyFields = sync.OnceValue(func() []policyField {
 		{name: ir.FieldCSRF, filter: csrfFilter(), check: checkCSRF},
 		{name: ir.FieldBuffer, filter: bufferFilter()},
 		{name: ir.FieldExtAuth, filter: extAuthFilter(), check: checkExtAuth},
+		{name: ir.FieldRBAC, filter: rbacFilter(), check: checkRBAC},
 		{name: ir.FieldLocalRateLimit, filter: localRateLimitFilter()},
 		{name: ir.FieldGlobalRateLimit, filter: globalRateLimitFilter(), check: checkGlobalRateLimit},
 		{name: ir.FieldExtProc, filter: extProcFilter(), check: checkExtProc},

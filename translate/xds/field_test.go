@@ -42,6 +42,7 @@ func allExtras() ir.Extras {
 	return ir.Extras{
 		Request: []ir.HeaderChange{{Name: "a"}}, Response: []ir.HeaderChange{{Name: "a"}},
 		RateLimit:   &ir.RateLimit{Max: 1, Fill: 1, Interval: hour},
+		RBAC:        &ir.RBAC{Expressions: []string{"true"}},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: use(ir.Extension{Auth: &ir.AuthService{}})},
 		ExtProc:     &ir.ExtProc{ExtensionUse: use(ir.Extension{Processor: &ir.ProcessorService{}})},

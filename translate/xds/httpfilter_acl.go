@@ -125,8 +125,7 @@ func aclResponse(extras *ir.Extras) message {
 	if extras.ACL == nil || extras.ACL.Response == nil {
 		return nil
 	}
-	byRule := &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: aclByRule(extras.ACL)}}
-	return &customv3.CustomResponse{CustomResponseMatcher: firstMatch(fieldMatcher(byRule,
+	return &customv3.CustomResponse{CustomResponseMatcher: firstMatch(fieldMatcher(onMatcher(aclByRule(extras.ACL)),
 		rbacMetadata("enforced_engine_result", ir.StringMatch{Value: "denied"}),
 		rbacMetadata("enforced_effective_policy_id", ir.StringMatch{Kind: ir.StringPrefix, Value: aclPolicy}),
 	))}

@@ -1,0 +1,212 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// certainty is whether something holds for a request, as far as the question says.
+type certainty uint8
+
+const (
+	no certainty = iota
+	unknown
+	yes
+)
+
+func (v certainty) and(other certainty) certainty { return min(v, other) }
+func (v certainty) or(other certainty) certainty  { return max(v, other) }
+func (v certainty) not() certainty                { return yes - v }
+
+func rbacWords(extras *ir.Extras) string {
+	rbac := extras.RBAC
+	if rbac == nil {
+		return turnedOff
+	}
+	words := []string{"requests that match are rejected with 403"}
+	if !rbac.Deny {
+		words[0] = "only requests that match pass; others are answered with 403"
+	}
+	if n := len(rbac.Expressions); n > 0 {
+		words = append(words, fmt.Sprintf("expressions: %d", n))
+	}
+	for _, list := range []struct {
+		name   string
+		ranges []string
+	}{{"from", rbac.Allowed}, {"blocked", rbac.Blocked}} {
+		if len(list.ranges) > 0 {
+			words = append(words, list.name+": "+aclRuleWords(&ir.ACLRule{Ranges: list.ranges}))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+// rbacGate evaluates the expressions as Envoy does: one that fails does not match.
+func rbacGate(rule *ir.Rule, r *request) gate {
+	rbac := rule.Action.Extras.OrNone().RBAC
+	if rbac == nil {
+		return gate{}
+	}
+	by := partsOf(&rule.Action, ir.FieldRBAC.PartKind())
+	blocked, match := r.isIn(rbac.Blocked), yes
+	if len(rbac.Allowed) > 0 {
+		match = r.isIn(rbac.Allowed)
+	}
+	expressions, which := r.matchesOne(rbac.Expressions)
+	match = match.and(expressions)
+	denied := match
+	if !rbac.Deny {
+		denied = match.not()
+	}
+	switch blocked.or(denied) {
+	case no:
+		return gate{}
+	case unknown:
+		return gate{unless: []string{fmt.Sprintf("rbac: %s denies the request (403): it depends on what the question does not say, "+
+			"such as the client's address (--from), TLS, or what other filters find out", by)}}
+	}
+	out := gate{status: http.StatusForbidden}
+	switch {
+	case blocked == yes:
+		out.why = fmt.Sprintf("%s blocks the client's address %s", by, r.client)
+		out.at = onlySource(&rule.Action, ir.FieldRBAC, "policy.blockedCIDRs")
+	case rbac.Deny && which >= 0:
+		out.why = fmt.Sprintf("%s denies the request: matchExpressions[%d] is true", by, which)
+		out.at = onlySource(&rule.Action, ir.FieldRBAC, fmt.Sprintf("policy.matchExpressions[%d]", which))
+	case rbac.Deny:
+		out.why = by + " denies the request"
+	default:
+		out.why = by + " does not allow the request: nothing of its policy matches"
+		out.at = onlySource(&rule.Action, ir.FieldRBAC, "policy")
+	}
+	return out
+}
+
+// isIn reports whether the client's address is in one of the ranges.
+func (r *request) isIn(ranges []string) certainty {
+	if len(ranges) > 0 && !r.client.IsValid() {
+		return unknown
+	}
+	for _, text := range ranges {
+		if p, err := netip.ParsePrefix(text); err == nil && p.Contains(r.client.Unmap()) {
+			return yes
+		}
+	}
+	return no
+}
+
+// matchesOne reports whether one of the expressions is true, and the first that is, -1 for none.
+// Without expressions it is yes.
+func (r *request) matchesOne(expressions []string) (out certainty, first int) {
+	if len(expressions) == 0 {
+		return yes, -1
+	}
+	attributes, err := r.attributes()
+	if err != nil {
+		return unknown, -1
+	}
+	for i, text := range expressions {
+		switch v := evaluate(text, attributes); v {
+		case yes:
+			return yes, i
+		default:
+			out = out.or(v)
+		}
+	}
+	return out, -1
+}
+
+var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
+})
+
+func evaluate(text string, attributes cel.PartialActivation) certainty {
+	env, err := celEnvironment()
+	if err != nil {
+		return unknown
+	}
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return no
+	}
+	program, err := env.Program(parsed, cel.EvalOptions(cel.OptPartialEval))
+	if err != nil {
+		return no
+	}
+	value, _, err := program.Eval(attributes)
+	switch {
+	case err != nil:
+		return no
+	case types.IsUnknown(value):
+		return unknown
+	case value == types.True:
+		return yes
+	}
+	return no
+}
+
+// attributes returns those of Envoy that a question says, and marks the others.
+func (r *request) attributes() (cel.PartialActivation, error) {
+	headers := map[string]string{":path": r.path + r.search, ":method": r.query.Method, ":authority": r.query.Host, ":scheme": r.scheme}
+	unknowns := []*cel.AttributePatternType{
+		cel.AttributePattern("source"), cel.AttributePattern("destination"), cel.AttributePattern("connection"), cel.AttributePattern("metadata"),
+		cel.AttributePattern("filter_state"), cel.AttributePattern("xds"),
+	}
+	for _, name := range []string{"time", "id", "protocol", "size"} {
+		unknowns = append(unknowns, cel.AttributePattern("request").QualString(name))
+	}
+	for name, values := range r.headers {
+		headers[name] = strings.Join(values, ",")
+	}
+	request := map[string]any{
+		"path": r.path + r.search, "url_path": r.path, "host": r.query.Host, "scheme": r.scheme, "method": r.query.Method,
+		"query": strings.TrimPrefix(r.search, "?"), "headers": headerMap{types.NewStringStringMap(types.DefaultTypeAdapter, headers)},
+	}
+	for attribute, name := range map[string]string{"referer": "referer", "useragent": "user-agent"} {
+		if r.headers.has(name) {
+			request[attribute] = r.headers.first(name)
+		}
+	}
+	return cel.PartialVars(map[string]any{"request": request}, unknowns...)
+}
+
+// headerMap are headers by name in any case. A value that is not known is unknown.
+type headerMap struct{ traits.Mapper }
+
+// Find returns the value of a header.
+func (h headerMap) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return nil, false
+	}
+	value, found := h.Mapper.Find(types.String(strings.ToLower(string(name))))
+	if text, ok := value.(types.String); found && ok && !isKnown(string(text)) {
+		return types.NewUnknown(0, nil), true
+	}
+	return value, found
+}
+
+// Get returns the value of a header, or an error.
+func (h headerMap) Get(key ref.Val) ref.Val {
+	value, found := h.Find(key)
+	if !found {
+		return types.NewErr("no such key: %v", key)
+	}
+	return value
+}
+
+// Contains reports whether the request has a header.
+func (h headerMap) Contains(key ref.Val) ref.Val {
+	_, found := h.Find(key)
+	return types.Bool(found)
+}

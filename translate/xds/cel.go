@@ -1,0 +1,229 @@
+package xds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	celexpr "cel.dev/expr"
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"google.golang.org/protobuf/proto"
+)
+
+// Envoy takes expressions of CEL parsed, and has no macros but has(). An expression that it
+// cannot evaluate never matches, and says nothing: what can be known before is an error here.
+
+const (
+	// maxCELDepth limits nesting: Envoy takes 100 levels of messages, and each level of an
+	// expression is two.
+	maxCELDepth = 32
+	// maxCELNodes limits what one expression costs for each request.
+	maxCELNodes = 500
+)
+
+var celEnvironment = sync.OnceValue(func() *cel.Env {
+	env, err := cel.NewCustomEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro), cel.ParserRecursionLimit(4*maxCELDepth))
+	if err != nil {
+		panic(fmt.Sprintf("xds: the environment of CEL: %v", err))
+	}
+	return env
+})
+
+// parseCEL returns the expression as Envoy takes it, and what is wrong with it, "" for nothing.
+func parseCEL(text string) (parsed *celexpr.ParsedExpr, tree ast.Expr, fault string) {
+	read, issues := celEnvironment().Parse(text)
+	if issues.Err() != nil {
+		message, _, _ := strings.Cut(issues.Errors()[0].Message, "\n")
+		return nil, nil, "is not an expression of CEL: " + shorten(message)
+	}
+	tree = read.NativeRep().Expr()
+	c := celChecker{}
+	if c.walk(tree, 1); c.fault == "" && !mayBeBool(tree) {
+		c.fault = "is not true or false"
+	}
+	if c.fault != "" {
+		return nil, nil, c.fault
+	}
+	message, err := cel.AstToParsedExpr(read)
+	if err != nil {
+		return nil, nil, "cannot be sent: " + err.Error()
+	}
+	// The two types have one encoding. Positions in the text are left out.
+	parsed = &celexpr.ParsedExpr{Expr: &celexpr.Expr{}, SourceInfo: &celexpr.SourceInfo{}}
+	if err := proto.Unmarshal(marshal(message.GetExpr()), parsed.GetExpr()); err != nil {
+		return nil, nil, "cannot be sent: " + err.Error()
+	}
+	return parsed, tree, ""
+}
+
+// celAttributes are the attributes of Envoy that are known when a request is checked, by the word
+// that they begin with. Those of nil have fields of any name.
+func celAttributes() map[string][]string {
+	return map[string][]string{
+		"request":     {"path", "url_path", "host", "scheme", "method", "headers", "referer", "useragent", "time", "id", "protocol", "query", "size"},
+		"source":      {"address", "port"},
+		"destination": {"address", "port"},
+		"connection": {
+			"mtls", "requested_server_name", "tls_version", "id", "subject_local_certificate", "subject_peer_certificate", "dns_san_local_certificate",
+			"dns_san_peer_certificate", "uri_san_local_certificate", "uri_san_peer_certificate", "sha256_peer_certificate_digest",
+		},
+		"metadata": {"filter_metadata"}, "filter_state": nil, "xds": nil,
+	}
+}
+
+// celFunctions are those that Envoy has; true are those of true and false. It has + for texts, but
+// answers that with a failure.
+func celFunctions() map[string]bool {
+	return map[string]bool{
+		operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true, operators.In: true,
+		operators.Equals: true, operators.NotEquals: true, operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true,
+		"startsWith": true, "endsWith": true, "contains": true, "matches": true,
+		operators.Index: true, "size": false, "int": false,
+		operators.Subtract: false, operators.Multiply: false, operators.Divide: false, operators.Modulo: false, operators.Negate: false,
+	}
+}
+
+// celChecker looks for what Envoy rejects, or what never matches there.
+type celChecker struct {
+	nodes int
+	fault string
+}
+
+func (c *celChecker) walk(e ast.Expr, depth int) {
+	c.nodes++
+	switch {
+	case c.fault != "":
+		return
+	case depth > maxCELDepth:
+		c.fault = fmt.Sprintf("is nested more than %d deep", maxCELDepth)
+		return
+	case c.nodes > maxCELNodes:
+		c.fault = fmt.Sprintf("has more than %d parts", maxCELNodes)
+		return
+	}
+	switch e.Kind() {
+	case ast.LiteralKind:
+	case ast.IdentKind:
+		c.ident(e.AsIdent())
+	case ast.SelectKind:
+		c.selects(e.AsSelect(), depth)
+	case ast.CallKind:
+		c.call(e.AsCall(), depth)
+	case ast.ListKind:
+		for _, element := range e.AsList().Elements() {
+			c.walk(element, depth+1)
+		}
+	default:
+		c.fault = "has a map or an object, which Envoy cannot compare"
+	}
+}
+
+// ident checks a word that is no part of an attribute's name.
+func (c *celChecker) ident(name string) {
+	fields, known := celAttributes()[name]
+	switch {
+	case name == "response" || name == "upstream":
+		c.fault = fmt.Sprintf("reads %s, which does not exist yet when the request is checked", name)
+	case !known:
+		c.fault = fmt.Sprintf("reads %q: Envoy has request, source, destination, connection, metadata, filter_state and xds", shorten(name))
+	case fields != nil:
+		c.fault = fmt.Sprintf("reads %s without a field, such as %s.%s", name, name, fields[0])
+	}
+}
+
+func (c *celChecker) selects(s ast.SelectExpr, depth int) {
+	if s.Operand().Kind() != ast.IdentKind {
+		c.walk(s.Operand(), depth+1)
+		return
+	}
+	name := s.Operand().AsIdent()
+	fields, known := celAttributes()[name]
+	if !known {
+		c.ident(name)
+	}
+	if fields != nil && !slices.Contains(fields, s.FieldName()) {
+		c.fault = fmt.Sprintf("reads %s.%s, which Envoy does not know when the request is checked; it has %s", name, shorten(s.FieldName()), strings.Join(fields, ", "))
+	}
+}
+
+func (c *celChecker) call(call ast.CallExpr, depth int) {
+	name := call.FunctionName()
+	if _, known := celFunctions()[name]; !known {
+		c.fault = fmt.Sprintf("has %q, which Envoy's expressions do not have", shorten(strings.Trim(name, "_")))
+		return
+	}
+	args := call.Args()
+	if name == "matches" {
+		pattern, constant := "", len(args) > 0 && args[len(args)-1].Kind() == ast.LiteralKind
+		if constant {
+			pattern, constant = args[len(args)-1].AsLiteral().Value().(string)
+		}
+		if fault := regexFault(pattern); !constant {
+			c.fault = "has a regular expression that is not written out"
+		} else if fault != "" {
+			c.fault = fmt.Sprintf("has the regular expression %q, which %s", shorten(pattern), fault)
+		}
+	}
+	if call.IsMemberFunction() {
+		c.walk(call.Target(), depth+1)
+	}
+	for _, arg := range args {
+		c.walk(arg, depth+1)
+	}
+}
+
+// mayBeBool reports whether an expression can be true or false: others never match.
+func mayBeBool(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		_, is := e.AsLiteral().Value().(bool)
+		return is
+	case ast.CallKind:
+		return celFunctions()[e.AsCall().FunctionName()]
+	case ast.SelectKind:
+		s := e.AsSelect()
+		return s.IsTestOnly() || s.Operand().Kind() != ast.IdentKind || s.Operand().AsIdent() == "connection" && s.FieldName() == "mtls"
+	}
+	return false
+}
+
+// unguarded returns the first header that an expression reads and whose presence it does not ask
+// for, "" for none.
+func unguarded(tree ast.Expr) string {
+	var read []string
+	asked := map[string]bool{}
+	ast.PostOrderVisit(tree, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind {
+			return
+		}
+		switch call := e.AsCall(); call.FunctionName() {
+		case operators.Index:
+			if name, ok := headerName(call.Args()[0], call.Args()[1]); ok {
+				read = append(read, name)
+			}
+		case operators.In:
+			if name, ok := headerName(call.Args()[1], call.Args()[0]); ok {
+				asked[name] = true
+			}
+		}
+	}))
+	for _, name := range read {
+		if !asked[name] && !strings.HasPrefix(name, ":") {
+			return name
+		}
+	}
+	return ""
+}
+
+// headerName returns the name in an expression about request.headers.
+func headerName(of, key ast.Expr) (name string, ok bool) {
+	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s := of.AsSelect()
+	name, isText := key.AsLiteral().Value().(string)
+	return strings.ToLower(name), isText && s.FieldName() == "headers" && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == "request"
+}

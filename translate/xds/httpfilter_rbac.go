@@ -1,0 +1,104 @@
+package xds
+
+import (
+	"fmt"
+
+	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
+	xdstypev3 "github.com/cncf/xds/go/xds/type/v3"
+	rbacfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
+	networkv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/common_inputs/network/v3"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// openWithoutHeaderCode is the code of a Deny that does not match where a header is missing.
+const openWithoutHeaderCode = "OpenWithoutHeader"
+
+const rbacPolicy = "rbac/"
+
+// rbacFilter is behind the filters that authenticate, whose metadata expressions read, and before
+// those that count. It is a matcher with an action for every request, never a list of
+// policies: Envoy passes all where that list is empty and denies.
+func rbacFilter() httpFilter {
+	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), chain: emptyRBAC, route: rbacRules}
+}
+
+func rbacRules(extras *ir.Extras) message {
+	if extras.RBAC == nil {
+		return nil
+	}
+	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: rbacMatcher(extras.RBAC)}}
+}
+
+func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
+	other := rbacAction(rbacPolicy+"-default", rbac.Deny)
+	next := expressionMatch(rbac, other)
+	if len(rbac.Allowed) > 0 {
+		next = onMatcher(addressMatcher(rbac.Allowed, next, other))
+	}
+	if len(rbac.Blocked) > 0 {
+		return addressMatcher(rbac.Blocked, rbacAction(rbacPolicy+"blockedCIDRs", false), next)
+	}
+	return &xdsmatcherv3.Matcher{OnNoMatch: next}
+}
+
+// expressionMatch returns what is done with a request from an address that is allowed.
+func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher_OnMatch {
+	if len(rbac.Expressions) == 0 {
+		return rbacAction(rbacPolicy+"allowedCIDRs", !rbac.Deny)
+	}
+	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
+	for i, text := range rbac.Expressions {
+		parsed, _, fault := parseCEL(text)
+		if fault != "" { // checkRBAC has rejected it
+			return rbacAction(rbacPolicy+"-invalid", false)
+		}
+		matchers = append(matchers, fieldMatcher(rbacAction(fmt.Sprintf("%smatchExpressions[%d]", rbacPolicy, i), !rbac.Deny),
+			&xdsmatcherv3.Matcher_MatcherList_Predicate{MatchType: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate_{
+				SinglePredicate: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate{
+					Input: extension("attributes", &xdsmatcherv3.HttpAttributesCelMatchInput{}),
+					Matcher: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate_CustomMatch{CustomMatch: extension("cel",
+						&xdsmatcherv3.CelMatcher{ExprMatch: &xdstypev3.CelExpression{CelExprParsed: parsed}})},
+				},
+			}}))
+	}
+	list := firstMatch(matchers...)
+	list.OnNoMatch = other
+	return onMatcher(list)
+}
+
+func onMatcher(matcher *xdsmatcherv3.Matcher) *xdsmatcherv3.Matcher_OnMatch {
+	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: matcher}}
+}
+
+// addressMatcher tells the client's addresses in ranges from the others.
+func addressMatcher(ranges []string, inside, outside *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher {
+	return &xdsmatcherv3.Matcher{OnNoMatch: outside, MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
+		Input: extension("source-ip", &networkv3.SourceIPInput{}),
+		TreeType: &xdsmatcherv3.Matcher_MatcherTree_CustomMatch{CustomMatch: extension("ip", &xdsmatcherv3.IPMatcher{
+			RangeMatchers: []*xdsmatcherv3.IPMatcher_IPRangeMatcher{{Ranges: cidrRanges(ranges), OnMatch: inside}},
+		})},
+	}}}
+}
+
+func checkRBAC(c *checker, extras *ir.Extras) {
+	if extras.RBAC == nil {
+		return
+	}
+	for i, text := range extras.RBAC.Expressions {
+		field := fmt.Sprintf("%s.policy.matchExpressions[%d]", ir.FieldRBAC.Path(), i)
+		_, tree, fault := parseCEL(text)
+		if fault != "" {
+			c.reject(field, fmt.Sprintf("%q %s", shorten(text), fault), "change the expression; it would never match")
+			continue
+		}
+		if name := unguarded(tree); extras.RBAC.Deny && name != "" {
+			c.problems = append(c.problems, manifest.Problem{
+				Code: openWithoutHeaderCode, Severity: manifest.Warning, Object: c.rule.Source.Key, Field: field,
+				Message: fmt.Sprintf("a request without the header %s is not denied: the expression fails, and does not match", name),
+				Hint:    fmt.Sprintf("say what is meant for such a request: !('%s' in request.headers) || … denies it, '%s' in request.headers && … does not", name, name),
+			})
+		}
+	}
+}
