@@ -74,16 +74,22 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	return &rule
 }
 
-// connect takes over the extensions that others have looked up already.
+// connect takes over the extensions and credentials that others have looked up already.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
-	known := map[manifest.Key]*ir.Extension{}
+	known, read := map[manifest.Key]*ir.Extension{}, map[ir.CredentialSource][]ir.Credential{}
 	for _, other := range others {
 		for _, use := range other.Extensions() {
 			known[use.Key] = use.Extension
 		}
+		for _, use := range other.Credentials() {
+			read[use.Source] = use.List
+		}
 	}
 	for _, use := range extras.Extensions() {
 		use.Extension = known[use.Key]
+	}
+	for _, use := range extras.Credentials() {
+		use.List = read[use.Source]
 	}
 }
 

@@ -20,6 +20,7 @@ type network struct {
 	gateways     *gatewayRules
 	coverage     *coverageRules
 	references   *referenceRules
+	credentials  *credentialRules
 	extensions   *extensionRules
 
 	policies   *policyRules
@@ -101,8 +102,10 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.references = newReferenceRules(e, referenceIn{
 		hintRules: n.hints, backendObjects: in.backendObjects, grants: n.certificates.grants,
 	})
+	n.credentials = newCredentialRules(e, credentialIn{hintRules: n.hints, grants: n.certificates.grants, secrets: in.secrets})
 	n.extensions = newExtensionRules(e, extensionIn{
-		hintRules: n.hints, backend: n.references.backend, extensions: in.extensions, invalid: in.invalid,
+		hintRules: n.hints, credentialRules: n.credentials,
+		backend: n.references.backend, extensions: in.extensions, invalid: in.invalid,
 	})
 }
 
@@ -110,7 +113,7 @@ func (n *network) addGateways(e *memo.Engine) {
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
-		hintRules: n.hints, extensionRules: n.extensions, aimIn: n.aims(),
+		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, aimIn: n.aims(),
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions})

@@ -279,7 +279,12 @@ func isFor(target store.Target, of manifest.Key, labels map[string]string) bool 
 	if target.GroupKind != of.GroupKind() {
 		return false
 	}
-	for name, value := range target.Labels {
+	return hasLabels(labels, target.Labels)
+}
+
+// hasLabels reports whether labels have all that are wanted.
+func hasLabels(labels, wanted map[string]string) bool {
+	for name, value := range wanted {
 		if has, ok := labels[name]; !ok || has != value {
 			return false
 		}

@@ -31,6 +31,7 @@ type extensionOut struct {
 
 type extensionIn struct {
 	*hintRules
+	*credentialRules
 	backend    *memo.Rule[backend.Reference, backend.Resolution]
 	extensions *objects
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
@@ -117,9 +118,9 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect looks up the extensions that extras name, and returns the backends of their
-// services. A field whose extension cannot be used is taken out, and a problem says
-// so: the policy must not be used then.
+// connect looks up the extensions that extras name, and the credentials that they ask for. It
+// returns the backends of the extensions' services. A problem says what cannot be used: the
+// policy must not be used then.
 func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
@@ -148,7 +149,7 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 		}
 		problems = append(problems, problem)
 	}
-	return backends, problems
+	return backends, append(problems, r.in.fill(c, extras)...)
 }
 
 // teamService is the problem of an extension whose author the platform does not trust: path

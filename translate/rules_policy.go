@@ -61,6 +61,7 @@ type levelOut struct {
 type policyIn struct {
 	*hintRules
 	*extensionRules
+	*credentialRules
 	aimIn
 	trafficPolicies *objects
 	routes          *objects
@@ -113,7 +114,9 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 		Counted:  object.Source != manifest.ClusterPaths, Problems: unreadable,
 	}
 	extras, problems := policy.Lower(spec)
-	if _, lost := r.in.connect(c, extras); len(lost) > 0 {
+	if denied := r.in.notGranted(c, key, extras); len(denied) > 0 {
+		problems = append(problems, denied...)
+	} else if _, lost := r.in.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
 	} else {
 		problems = append(problems, xds.CheckExtras(key, extras)...)

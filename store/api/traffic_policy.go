@@ -54,6 +54,10 @@ type TrafficPolicySpec struct {
 	ExtAuth *ExtAuth `json:"extAuth,omitempty"`
 	// ExtProc lets an external service change requests and responses.
 	ExtProc *ExtProc `json:"extProc,omitempty"`
+	// BasicAuth asks clients for a name and a password.
+	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
+	// APIKeyAuth asks clients for a key.
+	APIKeyAuth *APIKeyAuth `json:"apiKeyAuth,omitempty"`
 	// RateLimit limits requests.
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 	// CORS says which origins browsers may send requests from.

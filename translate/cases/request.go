@@ -102,7 +102,7 @@ func parseRequest(line string) (Request, error) {
 		Mirrors: map[string]int{}, ToBackend: map[string]string{}, Answer: map[string]string{},
 	}
 	question, answer, ok := strings.Cut(line, " -> ")
-	words := strings.Fields(question)
+	words := fields(question)
 	if len(words) > 0 && strings.Contains(words[0], "://") {
 		words = slices.Insert(words, 0, "")
 	}
@@ -133,7 +133,18 @@ func parseRequest(line string) (Request, error) {
 	return r, nil
 }
 
-// parseWord takes one NAME:VALUE.
+// fields splits a text at its spaces, but for those between quotation marks.
+func fields(text string) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(c rune) bool {
+		if c == '"' {
+			quoted = !quoted
+		}
+		return c == ' ' && !quoted
+	})
+}
+
+// parseWord takes one NAME:VALUE. A value with spaces is between quotation marks.
 func (r *Request) parseWord(name, value string) (err error) {
 	switch name {
 	case "BODY":
@@ -160,6 +171,9 @@ func (r *Request) parseWord(name, value string) (err error) {
 	case "TLS":
 		r.TLS12 = value == "1.2"
 	default:
+		if strings.Contains(value, " ") {
+			value = strings.Trim(value, `"`)
+		}
 		r.Headers.Add(name, value)
 	}
 	return err

@@ -27,6 +27,8 @@ func policyFields() []policyField {
 		{name: ir.FieldCORS, words: policyCORSWords, gate: corsGate},
 		{name: ir.FieldACL, words: aclWords, gate: aclGate},
 		{name: ir.FieldCSRF, words: csrfWords, gate: csrfGate},
+		{name: ir.FieldBasicAuth, words: basicAuthWords, gate: basicAuthGate, change: replacePassword},
+		{name: ir.FieldAPIKeyAuth, words: apiKeyAuthWords, gate: apiKeyAuthGate, change: replaceKey},
 		{name: ir.FieldBuffer, words: bufferWords, gate: bufferGate},
 		{name: ir.FieldExtAuth, words: authWords, gate: authGate},
 		{name: ir.FieldRBAC, words: rbacWords, gate: rbacGate},

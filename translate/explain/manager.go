@@ -16,6 +16,7 @@ var stripped = map[string]string{
 	"x-envoy-decorator-operation":        "it names an operation in a trace",
 	"x-envoy-downstream-service-cluster": "it names the Envoy that sends",
 	"x-envoy-downstream-service-node":    "it names the Envoy that sends",
+	ir.UserHeader:                        "Envoy reports the user of basicAuth in it",
 	"x-envoy-ip-tags":                    "it tells what Envoy knows of the client's address",
 	"x-envoy-force-trace":                "it would have the request traced",
 	// Written by Envoy where a route rewrites; a client could forge it.

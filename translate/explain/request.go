@@ -22,6 +22,7 @@ type request struct {
 	headers    headerFields      // without Host
 	parameters map[string]string // the first value of each query parameter, by name
 	effort     *effort
+	keyClient  string // that of apiKeyAuth, once the request has passed it
 	// chunked is true if a body comes in chunks, and hostless if Host was removed.
 	chunked, hostless bool
 }

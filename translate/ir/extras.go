@@ -16,6 +16,8 @@ const (
 	FieldRBAC            Field = "rbac"
 	FieldExtAuth         Field = "extAuth"
 	FieldExtProc         Field = "extProc"
+	FieldBasicAuth       Field = "basicAuth"
+	FieldAPIKeyAuth      Field = "apiKeyAuth"
 	FieldLocalRateLimit  Field = "rateLimit.local"
 	FieldGlobalRateLimit Field = "rateLimit.global"
 	FieldCORS            Field = "cors"
@@ -55,6 +57,8 @@ type Extras struct {
 	RBAC              *RBAC
 	ExtAuth           *ExtAuth
 	ExtProc           *ExtProc
+	BasicAuth         *BasicAuth
+	APIKeyAuth        *APIKeyAuth
 	GlobalLimit       *GlobalLimit
 	CORS              *CORS
 	CSRF              *CSRF

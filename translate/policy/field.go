@@ -70,6 +70,18 @@ var fields = sync.OnceValue(func() []Field {
 			take: func(into, from *api.TrafficPolicySpec) { into.ExtProc = from.ExtProc },
 		},
 		{
+			Name: ir.FieldBasicAuth, lower: lowerBasicAuth, inNamespace: basicAuthIn,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.BasicAuth != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.BasicAuth = from.BasicAuth },
+			protects: protection{off: basicAuthOff, replaced: true},
+		},
+		{
+			Name: ir.FieldAPIKeyAuth, lower: lowerAPIKeyAuth, inNamespace: apiKeyAuthIn,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.APIKeyAuth != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.APIKeyAuth = from.APIKeyAuth },
+			protects: protection{off: apiKeyAuthOff, replaced: true},
+		},
+		{
 			Name: ir.FieldLocalRateLimit, lower: lowerLocalRateLimit,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Local != nil },
 			take:     takeLocalRateLimit,

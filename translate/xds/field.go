@@ -14,9 +14,8 @@ import (
 // settings of a route's action.
 type policyField struct {
 	name ir.Field
-	// filter has no name for a field of the action alone. front is a second filter of the field,
-	// right in front of it in the chain; it has no name where the field needs one filter alone.
-	front, filter httpFilter
+	// filters are empty for a field of the action alone.
+	filters []httpFilter
 	// fill completes an action by what its route leaves open, or the extras, which are a
 	// copy, by what the route says itself. It is called for every route with extras or
 	// CORS.
@@ -29,24 +28,26 @@ type policyField struct {
 
 // policyFields returns a row for each field. The filters are in the order of Envoy's chain: requests
 // pass it from the first to the last, answers the other way. CORS answers preflight requests
-// before anything is asked of the client, acl costs less than all behind it, and CSRF reads headers
-// alone. The buffer comes before everything that waits for a service: Envoy does not
+// before anything is asked of the client, acl costs less than all behind it, and CSRF, passwords and keys
+// are headers alone. The buffer comes before everything that waits for a service: Envoy does not
 // measure bytes that arrive during the wait in a filter behind it. Requests that are
 // rejected are not counted by the rate limits behind, and headers are changed when all
 // others have seen them. The rows are shared: do not change them.
 var policyFields = sync.OnceValue(func() []policyField {
 	return []policyField{
-		{name: ir.FieldCORS, filter: corsFilter(), fill: fillCORS},
-		{name: ir.FieldACL, front: aclResponseFilter(), filter: aclFilter(), check: checkACL},
-		{name: ir.FieldCSRF, filter: csrfFilter(), check: checkCSRF},
-		{name: ir.FieldBuffer, filter: bufferFilter()},
-		{name: ir.FieldExtAuth, filter: extAuthFilter(), check: checkExtAuth},
-		{name: ir.FieldRBAC, filter: rbacFilter(), check: checkRBAC},
-		{name: ir.FieldLocalRateLimit, filter: localRateLimitFilter()},
-		{name: ir.FieldGlobalRateLimit, filter: globalRateLimitFilter(), check: checkGlobalRateLimit},
-		{name: ir.FieldExtProc, filter: extProcFilter(), check: checkExtProc},
-		{name: ir.FieldTransformation, filter: transformationFilter(), check: checkTransformation},
-		{name: ir.FieldHeaderModifiers, filter: headerModifiersFilter(), check: checkHeaderModifiers},
+		{name: ir.FieldCORS, filters: []httpFilter{corsFilter()}, fill: fillCORS},
+		{name: ir.FieldACL, filters: []httpFilter{aclResponseFilter(), aclFilter()}, check: checkACL},
+		{name: ir.FieldCSRF, filters: []httpFilter{csrfFilter()}, check: checkCSRF},
+		{name: ir.FieldBasicAuth, filters: []httpFilter{basicAuthFilter(), dropPasswordFilter()}},
+		{name: ir.FieldAPIKeyAuth, filters: []httpFilter{apiKeyAuthFilter()}, check: checkAPIKeyAuth},
+		{name: ir.FieldBuffer, filters: []httpFilter{bufferFilter()}},
+		{name: ir.FieldExtAuth, filters: []httpFilter{extAuthFilter()}, check: checkExtAuth},
+		{name: ir.FieldRBAC, filters: []httpFilter{rbacFilter()}, check: checkRBAC},
+		{name: ir.FieldLocalRateLimit, filters: []httpFilter{localRateLimitFilter()}},
+		{name: ir.FieldGlobalRateLimit, filters: []httpFilter{globalRateLimitFilter()}, check: checkGlobalRateLimit},
+		{name: ir.FieldExtProc, filters: []httpFilter{extProcFilter()}, check: checkExtProc},
+		{name: ir.FieldTransformation, filters: []httpFilter{transformationFilter()}, check: checkTransformation},
+		{name: ir.FieldHeaderModifiers, filters: []httpFilter{headerModifiersFilter()}, check: checkHeaderModifiers},
 		{name: ir.FieldAutoHostRewrite, action: setAutoHost},
 		{name: ir.FieldTimeouts, fill: fillRequestTimeout, action: setIdleTimeout},
 		{name: ir.FieldRetry, fill: fillRetry},
@@ -59,7 +60,7 @@ var policyFields = sync.OnceValue(func() []policyField {
 func HeldByHost(name ir.Field) bool {
 	for _, f := range policyFields() {
 		if f.name == name {
-			return f.filter.name != ""
+			return len(f.filters) > 0
 		}
 	}
 	return false

@@ -19,8 +19,8 @@ func TestEveryFieldHasARow(t *testing.T) {
 		if rows[f.name] {
 			t.Errorf("fields has two rows for %s", f.name)
 		}
-		if rows[f.name] = true; f.filter.name == "" && f.fill == nil && f.action == nil {
-			t.Errorf("the row of %s does nothing: set filter, fill or action", f.name)
+		if rows[f.name] = true; len(f.filters) == 0 && f.fill == nil && f.action == nil {
+			t.Errorf("the row of %s does nothing: set filters, fill or action", f.name)
 		}
 	}
 	for _, field := range policy.Fields() {

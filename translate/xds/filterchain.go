@@ -16,13 +16,11 @@ import (
 // those for the routes' own settings.
 func httpFilters() []httpFilter {
 	rows := policyFields()
-	filters := make([]httpFilter, 0, len(rows)+3) // and a front, locationFilter, and one for upgrades
+	filters := make([]httpFilter, 0, len(rows)+4) // two fields have two, and locationFilter, and one for upgrades
 	for _, f := range rows {
-		for _, filter := range []httpFilter{f.front, f.filter} {
-			if filter.name != "" {
-				filter.field = f.name
-				filters = append(filters, filter)
-			}
+		for _, filter := range f.filters {
+			filter.field = f.name
+			filters = append(filters, filter)
 		}
 	}
 	return append(filters, locationFilter())

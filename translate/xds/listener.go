@@ -78,7 +78,7 @@ func listenerOf(port *ir.Port) *listenerv3.Listener {
 // connectionManager holds what is the same for all routes of a chain. The Server
 // header is the backend's own: the proxy neither hides nor invents one.
 func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionManager {
-	manager := &hcmv3.HttpConnectionManager{
+	return &hcmv3.HttpConnectionManager{
 		StatPrefix: port.Name,
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
 			ConfigSource: adsSource(), RouteConfigName: chain.RouteConfig,
@@ -103,17 +103,19 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket", Filters: upgradeFilterChain()}},
 		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
+
+		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{dropClaims(port)},
 	}
-	if port.TrustedHops == 0 {
-		manager.EarlyHeaderMutationExtensions = append(manager.EarlyHeaderMutationExtensions, dropClaims())
-	}
-	return manager
 }
 
-// dropClaims removes ir.ClaimedHeaders before a route is looked for.
-func dropClaims() *corev3.TypedExtensionConfig {
-	config := &earlyv3.HeaderMutation{}
-	for _, name := range ir.ClaimedHeaders() {
+// dropClaims removes what a client may only claim before a route is looked for: the user that
+// Envoy itself reports and, without trusted hops, ir.ClaimedHeaders.
+func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
+	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader}
+	if port.TrustedHops == 0 {
+		names = append(names, ir.ClaimedHeaders()...)
+	}
+	for _, name := range names {
 		config.Mutations = append(config.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
 	}
 	return &corev3.TypedExtensionConfig{Name: "envoy.http.early_header_mutation.header_mutation", TypedConfig: pack(config)}

@@ -1,0 +1,110 @@
+package api
+
+import gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+// SecretRef names a Secret, in the policy's namespace when Namespace is not set. Another
+// namespace must allow the reference with a ReferenceGrant.
+type SecretRef struct {
+	// Name is the name of the Secret.
+	Name gwv1.ObjectName `json:"name"`
+	// Namespace is the namespace of the Secret; that of the policy when it is not set.
+	Namespace *gwv1.Namespace `json:"namespace,omitempty"`
+	// Group is the API group of the Secret, "".
+	//
+	// +kubebuilder:validation:Enum=""
+	Group *gwv1.Group `json:"group,omitempty"`
+	// Kind is Secret.
+	//
+	// +kubebuilder:validation:Enum=Secret
+	Kind *gwv1.Kind `json:"kind,omitempty"`
+}
+
+// SecretEntryRef names an entry of a Secret.
+type SecretEntryRef struct {
+	SecretRef `json:",inline"`
+	// Key is the name of the entry in the Secret's data.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:default=".htpasswd"
+	Key *string `json:"key,omitempty"`
+}
+
+// SecretSelector selects Secrets of the policy's namespace.
+type SecretSelector struct {
+	// MatchLabels are the labels that a Secret must have, all of them.
+	//
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=64
+	MatchLabels map[string]string `json:"matchLabels"`
+	// Namespace is that of the policy. It is no field of the API.
+	Namespace string `json:"-"`
+}
+
+// DefaultHtpasswdKey is the entry of a Secret that basicAuth reads.
+const DefaultHtpasswdKey = ".htpasswd"
+
+// BasicAuth asks clients for a name and a password. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:message="set exactly one of users, secretRef and disable",rule="[has(self.users), has(self.secretRef), has(self.disable)].filter(x, x).size() == 1"
+type BasicAuth struct {
+	// Users are lines of an htpasswd file, such as alice:{SHA}…; `gatefold hash` writes them.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	Users []HtpasswdLine `json:"users,omitempty"`
+	// SecretRef names the entry of a Secret that holds an htpasswd file.
+	SecretRef *SecretEntryRef `json:"secretRef,omitempty"`
+	// Disable takes back the basicAuth of a policy of a level above.
+	Disable *Disable `json:"disable,omitempty"`
+}
+
+// HtpasswdLine is a line of an htpasswd file.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=1024
+type HtpasswdLine = string
+
+// APIKeyAuth asks clients for a key. Exactly one of SecretRef, SecretSelector and Disable is
+// set.
+//
+// +kubebuilder:validation:XValidation:message="set exactly one of secretRef, secretSelector and disable",rule="[has(self.secretRef), has(self.secretSelector), has(self.disable)].filter(x, x).size() == 1"
+// +kubebuilder:validation:XValidation:message="disable stands alone",rule="!has(self.disable) || (!has(self.keySources) && !has(self.forwardCredential) && !has(self.clientIdHeader))"
+type APIKeyAuth struct {
+	// SecretRef names a Secret. Each entry of its data is a client: the entry's name is that of
+	// the client, the value is its key.
+	SecretRef *SecretRef `json:"secretRef,omitempty"`
+	// SecretSelector selects Secrets of the policy's namespace. Their clients add up.
+	SecretSelector *SecretSelector `json:"secretSelector,omitempty"`
+	// KeySources are where a request may have its key: the first that is present decides. It is
+	// the header api-key when they are not set.
+	//
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=16
+	KeySources []APIKeySource `json:"keySources,omitempty"`
+	// ForwardCredential sends the key to the backend, too.
+	ForwardCredential *bool `json:"forwardCredential,omitempty"`
+	// ClientIDHeader is a header that is sent to the backend with the client's name.
+	ClientIDHeader *HeaderName `json:"clientIdHeader,omitempty"`
+	// Disable takes back the apiKeyAuth of a policy of a level above.
+	Disable *Disable `json:"disable,omitempty"`
+}
+
+// APIKeySource is a place of a request that may have a key. Where several of its fields are
+// set, each is a place, in the order header, query, cookie.
+//
+// +kubebuilder:validation:XValidation:message="set header, query or cookie",rule="has(self.header) || has(self.query) || has(self.cookie)"
+type APIKeySource struct {
+	// Header is the name of a header. "Bearer " before the key is left out.
+	Header *HeaderName `json:"header,omitempty"`
+	// Query is the name of a parameter of the query.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Query *string `json:"query,omitempty"`
+	// Cookie is the name of a cookie.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Cookie *string `json:"cookie,omitempty"`
+}

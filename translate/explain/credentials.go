@@ -1,0 +1,229 @@
+package explain
+
+import (
+	"crypto/sha1" //nolint:gosec // htpasswd files that Envoy reads have nothing else
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// No text of this file has a password, a hash or a key.
+
+func basicAuthWords(extras *ir.Extras) string {
+	if extras.BasicAuth == nil {
+		return turnedOff
+	}
+	return fmt.Sprintf("a name and a password are asked for: %s", count(len(extras.BasicAuth.List), "user"))
+}
+
+func apiKeyAuthWords(extras *ir.Extras) string {
+	auth := extras.APIKeyAuth
+	if auth == nil {
+		return turnedOff
+	}
+	var places []string
+	for _, source := range auth.Sources {
+		places = append(places, placeWords(source))
+	}
+	return fmt.Sprintf("a key is asked for in %s: %s", strings.Join(places, ", else "), count(len(auth.List), "client"))
+}
+
+func placeWords(source ir.KeySource) string {
+	switch {
+	case source.Header != "":
+		return "header " + source.Header
+	case source.Query != "":
+		return "query parameter " + source.Query
+	}
+	return "cookie " + source.Cookie
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// basicAuthGate compares the password of a request as Envoy does.
+func basicAuthGate(rule *ir.Rule, r *request) gate {
+	auth := rule.Action.Extras.OrNone().BasicAuth
+	if auth == nil {
+		return gate{}
+	}
+	if _, why := r.user(auth); why != "" {
+		return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldBasicAuth.PartKind()) + ": " + why}
+	}
+	return gate{}
+}
+
+// user returns the user that a request proves to be. why says that it proves none.
+func (r *request) user(auth *ir.BasicAuth) (name, why string) {
+	values := r.headers["authorization"]
+	if len(values) == 0 || values[0] == "" {
+		return "", "it has no header authorization"
+	}
+	text, found := strings.CutPrefix(values[0], "Basic ")
+	if !found {
+		return "", `header authorization does not begin with "Basic "`
+	}
+	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		return "", "what follows Basic is no base64"
+	}
+	name, password, found := strings.Cut(string(decoded), ":")
+	if !found {
+		return "", "the text in header authorization has no colon"
+	}
+	sum := sha1.Sum([]byte(password)) //nolint:gosec // see the import
+	hash := ir.Hidden("{SHA}" + base64.StdEncoding.EncodeToString(sum[:]))
+	for _, user := range auth.List {
+		if user.Name == name && user.Secret == hash {
+			return name, ""
+		}
+	}
+	return "", "there is no such user, or the password is another"
+}
+
+// replacePassword takes the password out of a request that has passed, and writes the user in.
+func replacePassword(r *request, headers headerFields, extras *ir.Extras) {
+	if extras.BasicAuth == nil {
+		return
+	}
+	name, _ := r.user(extras.BasicAuth)
+	headers.remove("authorization")
+	headers.set(ir.UserHeader, name)
+}
+
+// apiKeyAuthGate compares the key of a request as Envoy does.
+func apiKeyAuthGate(rule *ir.Rule, r *request) gate {
+	auth := rule.Action.Extras.OrNone().APIKeyAuth
+	if auth == nil {
+		return gate{}
+	}
+	key, source := r.key(auth)
+	r.keyClient = clientOf(auth, key)
+	if r.keyClient != "" {
+		if source.Query != "" && !auth.Forward {
+			r.dropParameter(source.Query)
+		}
+		return gate{}
+	}
+	why := "no client has the key in " + placeWords(source)
+	if key == "" {
+		why = "it has no key"
+	}
+	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldAPIKeyAuth.PartKind()) + ": " + why}
+}
+
+// clientOf returns the client with a key, "" for none.
+func clientOf(auth *ir.APIKeyAuth, key string) string {
+	for _, client := range auth.List {
+		if client.Secret == ir.Hidden(key) {
+			return client.Name
+		}
+	}
+	return ""
+}
+
+// key returns the first key of a request, and where it is; "" for none.
+func (r *request) key(auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
+	for _, at = range auth.Sources {
+		switch {
+		case at.Header != "":
+			key = strings.TrimPrefix(r.headers.first(at.Header), "Bearer ")
+		case at.Query != "":
+			key = r.parameter(at.Query)
+		default:
+			key = r.cookie(at.Cookie)
+		}
+		if key != "" {
+			return key, at
+		}
+	}
+	return "", at
+}
+
+// parameter returns the first value of a query parameter, decoded.
+func (r *request) parameter(name string) string {
+	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		if decoded(key) == name {
+			return decoded(value)
+		}
+	}
+	return ""
+}
+
+// decoded undoes percent-encoding, and returns the text itself where it is none.
+func decoded(text string) string {
+	if out, err := url.PathUnescape(text); err == nil {
+		return out
+	}
+	return text
+}
+
+// dropParameter takes a parameter out of the query.
+func (r *request) dropParameter(name string) {
+	var kept []string
+	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
+		if key, _, _ := strings.Cut(pair, "="); decoded(key) != name {
+			kept = append(kept, pair)
+		}
+	}
+	r.search = ""
+	if len(kept) > 0 {
+		r.search = "?" + strings.Join(kept, "&")
+	}
+}
+
+// cookie returns the value of a cookie, "" for none.
+func (r *request) cookie(name string) string {
+	for _, line := range r.headers["cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if key, value, _ := strings.Cut(strings.TrimLeft(pair, " "), "="); key == name {
+				return strings.Trim(value, `"`)
+			}
+		}
+	}
+	return ""
+}
+
+// replaceKey takes the key out of a request that has passed, and writes the client in.
+func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
+	auth := extras.APIKeyAuth
+	if auth == nil {
+		return
+	}
+	if auth.ClientHeader != "" {
+		headers.set(auth.ClientHeader, r.keyClient)
+	}
+	_, source := r.key(auth)
+	switch {
+	case auth.Forward:
+	case source.Header != "":
+		headers.remove(source.Header)
+	case source.Cookie != "":
+		headers.dropCookie(source.Cookie)
+	}
+}
+
+// dropCookie takes a cookie out of the header.
+func (f headerFields) dropCookie(name string) {
+	var kept []string
+	for _, line := range f["cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if key, _, _ := strings.Cut(strings.TrimSpace(pair), "="); key != name {
+				kept = append(kept, strings.TrimSpace(pair))
+			}
+		}
+	}
+	f.remove("cookie")
+	if len(kept) > 0 {
+		f.set("cookie", strings.Join(kept, "; "))
+	}
+}

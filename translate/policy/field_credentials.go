@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"crypto/sha1" //nolint:gosec // htpasswd files that Envoy reads have nothing else
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// The problems of this file never have a hash or a key in their words.
+
+// BadCredentials is the code of credentials that cannot be used.
+const BadCredentials = "InvalidCredentials"
+
+func basicAuthOff(s *api.TrafficPolicySpec) bool  { return s.BasicAuth.Disable != nil }
+func apiKeyAuthOff(s *api.TrafficPolicySpec) bool { return s.APIKeyAuth.Disable != nil }
+
+// basicAuthIn is Field.inNamespace for basicAuth.
+func basicAuthIn(spec *api.TrafficPolicySpec, namespace string) {
+	auth := *spec.BasicAuth
+	if auth.SecretRef != nil && auth.SecretRef.Namespace == nil {
+		ref := *auth.SecretRef
+		ref.Namespace = namespaceOf(namespace)
+		auth.SecretRef = &ref
+	}
+	spec.BasicAuth = &auth
+}
+
+// apiKeyAuthIn is Field.inNamespace for apiKeyAuth.
+func apiKeyAuthIn(spec *api.TrafficPolicySpec, namespace string) {
+	auth := *spec.APIKeyAuth
+	if auth.SecretRef != nil && auth.SecretRef.Namespace == nil {
+		ref := *auth.SecretRef
+		ref.Namespace = namespaceOf(namespace)
+		auth.SecretRef = &ref
+	}
+	if auth.SecretSelector != nil {
+		auth.SecretSelector = &api.SecretSelector{MatchLabels: auth.SecretSelector.MatchLabels, Namespace: namespace}
+	}
+	spec.APIKeyAuth = &auth
+}
+
+func namespaceOf(name string) *gwv1.Namespace {
+	namespace := gwv1.Namespace(name)
+	return &namespace
+}
+
+func lowerBasicAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	from := spec.BasicAuth
+	switch {
+	case from.Disable != nil:
+		return nil
+	case from.SecretRef != nil:
+		extras.BasicAuth = &ir.BasicAuth{CredentialUse: ir.CredentialUse{Source: ir.CredentialSource{
+			Field: ir.FieldBasicAuth, Secret: secretKey(&from.SecretRef.SecretRef), Entry: api.Text(from.SecretRef.Key),
+		}}}
+		return nil
+	}
+	users, problems := lowerUsers(from.Users)
+	extras.BasicAuth = &ir.BasicAuth{CredentialUse: ir.CredentialUse{List: users}}
+	return problems
+}
+
+func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	from := spec.APIKeyAuth
+	if from.Disable != nil {
+		return nil
+	}
+	to := &ir.APIKeyAuth{Forward: isTrue(from.ForwardCredential), ClientHeader: strings.ToLower(api.Text(from.ClientIDHeader))}
+	to.Source.Field = ir.FieldAPIKeyAuth
+	if selector := from.SecretSelector; selector != nil {
+		to.Source = to.Source.Select(selector.Namespace, selector.MatchLabels)
+	} else {
+		to.Source.Secret = secretKey(from.SecretRef)
+	}
+	for _, source := range from.KeySources {
+		for _, one := range []ir.KeySource{
+			{Header: strings.ToLower(api.Text(source.Header))}, {Query: api.Text(source.Query)}, {Cookie: api.Text(source.Cookie)},
+		} {
+			if one != (ir.KeySource{}) {
+				to.Sources = append(to.Sources, one)
+			}
+		}
+	}
+	if len(to.Sources) == 0 {
+		to.Sources = []ir.KeySource{{Header: "api-key"}}
+	}
+	extras.APIKeyAuth = to
+	return nil
+}
+
+// secretKey returns the key of a Secret that a spec from WithNamespace names.
+func secretKey(ref *api.SecretRef) manifest.Key {
+	return manifest.Key{Kind: "Secret", Namespace: string(*ref.Namespace), Name: string(ref.Name)}
+}
+
+// ReadUsers returns the users of an htpasswd file, sorted by name. fault says what is wrong with
+// it, without any of its content; nil for nothing.
+func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
+	return readUsers(strings.Split(text, "\n"), func(line int) string { return fmt.Sprintf("line %d ", line+1) })
+}
+
+// CredentialFault says why credentials cannot be used, and what to do. It has no hash and no key.
+type CredentialFault struct {
+	// Line is the first line at fault, from 0.
+	Line          int
+	Message, Hint string
+}
+
+// lowerUsers reads the users that a policy holds itself.
+func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
+	users, fault := readUsers(lines, func(int) string { return "it " })
+	if fault == nil {
+		return users, nil
+	}
+	return nil, []manifest.Problem{{
+		Code: BadCredentials, Severity: manifest.Error, Field: fmt.Sprintf("%s.users[%d]", ir.FieldBasicAuth.Path(), fault.Line),
+		Message: fault.Message, Hint: fault.Hint,
+	}}
+}
+
+// readUsers reads the lines of an htpasswd file. subject names a line.
+func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
+	known := map[string]ir.Hidden{}
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, hash, found := strings.Cut(line, ":")
+		fail := func(message, hint string) ([]ir.Credential, *CredentialFault) {
+			return nil, &CredentialFault{i, subject(i) + message, hint}
+		}
+		switch {
+		case !found || name == "" || !isText(name):
+			return fail("is no user with a hash", "write NAME:{SHA}…, as `gatefold hash NAME` prints it")
+		case !isSHA(hash):
+			return fail("has "+hashKind(hash)+", and Envoy accepts {SHA} alone",
+				"write what `gatefold hash NAME` prints, and choose a long random password: SHA-1 has no salt")
+		case known[name] != "" && known[name] != ir.Hidden(hash):
+			return fail("has another hash for a user of a line before", "keep one line for each user")
+		}
+		known[name] = ir.Hidden(hash)
+	}
+	if len(known) == 0 {
+		return nil, &CredentialFault{0, "there is no user", "write a line for each user: NAME:{SHA}…, as `gatefold hash NAME` prints it"}
+	}
+	return sortedCredentials(known), nil
+}
+
+// ReadKeys adds the clients of a Secret to known, by their names. fault says what is wrong,
+// without any key; nil for nothing.
+func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFault {
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		key := ir.Hidden(strings.TrimSpace(string(data[name])))
+		switch {
+		case key == "":
+			continue
+		case !isText(string(key)):
+			return &CredentialFault{0, fmt.Sprintf("the key of client %q has characters that no header can have", name), "write a key of letters, digits and signs, on one line"}
+		case known[name] != "" && known[name] != key:
+			return &CredentialFault{0, fmt.Sprintf("client %q has another key in another Secret", name), "give each client one name"}
+		}
+		known[name] = key
+	}
+	return nil
+}
+
+// Clients returns the clients of Secrets, sorted by name. fault says why they cannot be used
+// together, without any key; nil for nothing.
+func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {
+	if len(known) == 0 {
+		return nil, &CredentialFault{0, "there is no key", "write an entry for each client, with its key"}
+	}
+	clients = sortedCredentials(known)
+	first := map[ir.Hidden]string{}
+	for _, client := range clients {
+		if other, ok := first[client.Secret]; ok {
+			return nil, &CredentialFault{0, fmt.Sprintf("clients %q and %q have the same key", other, client.Name), "give each client a key of its own"}
+		}
+		first[client.Secret] = client.Name
+	}
+	return clients, nil
+}
+
+func sortedCredentials(known map[string]ir.Hidden) (out []ir.Credential) {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		out = append(out, ir.Credential{Name: name, Secret: known[name]})
+	}
+	return out
+}
+
+// isText reports whether a text can be in a header: printable ASCII, with spaces inside.
+func isText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// isSHA reports whether the hash of an htpasswd line is the SHA-1 of a password.
+func isSHA(hash string) bool {
+	text, found := strings.CutPrefix(hash, "{SHA}")
+	sum, err := base64.StdEncoding.Strict().DecodeString(text)
+	return found && err == nil && len(sum) == sha1.Size
+}
+
+// hashKind says what a hash is that Envoy does not accept.
+func hashKind(hash string) string {
+	for _, known := range [][2]string{
+		{"$2", "a bcrypt hash"}, {"$apr1$", "an MD5 hash"}, {"$5$", "a SHA-256 hash"}, {"$6$", "a SHA-512 hash"}, {"{SHA}", "a {SHA} hash that is not whole"},
+	} {
+		if strings.HasPrefix(hash, known[0]) {
+			return known[1]
+		}
+	}
+	return "no hash of a known kind"
+}

@@ -1,0 +1,188 @@
+package translate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+)
+
+// The credentials that policies ask for travel with the routes, in the bytes for Envoy: Envoy
+// takes them neither by SDS nor as a hash of its own. No problem and no page has any of them.
+
+// maxCredentialBytes bounds the credentials of one policy: each route of it has all of them.
+const maxCredentialBytes = 1 << 20
+
+// credentialsOut are the credentials of one source, or why there are none.
+type credentialsOut struct {
+	List []ir.Credential
+	// Problem has a code, a message and a hint; nil where List can be used.
+	Problem *manifest.Problem
+}
+
+type credentialIn struct {
+	*hintRules
+	grants  *memo.Rule[string, *backend.Grants]
+	secrets *objects
+}
+
+// credentialRules read users and keys from Secrets.
+type credentialRules struct {
+	in          credentialIn
+	labelled    *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
+	credentials *memo.Rule[ir.CredentialSource, *credentialsOut]
+}
+
+func newCredentialRules(e *memo.Engine, in credentialIn) *credentialRules {
+	r := &credentialRules{in: in}
+	r.labelled = memo.NewFold[labelAt, manifest.Key](e, "labelled secrets", gather[manifest.Key](func(a, b *selectable) int { return manifest.CompareKeys(a.Key, b.Key) }), memo.Ordered[*selectable].Same)
+	memo.From(r.labelled, in.secrets, func(key manifest.Key, object *manifest.Object, yield func(memo.Place[labelAt, manifest.Key], *selectable)) {
+		one := &selectable{key, object.Value.GetLabels()}
+		for _, label := range offeredLabels(key, one.Labels) {
+			if label.Name != "" {
+				yield(memo.Place[labelAt, manifest.Key]{Key: label, ID: key}, one)
+			}
+		}
+	}, sameSelectable)
+	r.credentials = memo.NewRule(e, "credentials", r.runCredentials, deepEqual)
+	return r
+}
+
+// fill gives extras the credentials that they ask for. A problem says why a policy must not be
+// used without them.
+func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manifest.Problem) {
+	for _, use := range extras.Credentials() {
+		found := r.credentials.Get(c, use.Source)
+		if use.List = found.List; found.Problem != nil {
+			problem := *found.Problem
+			problem.Field, problem.Severity = sourceField(use.Source), manifest.Error
+			problem.Hint = closedUntil + problem.Hint
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+// notGranted returns a problem for each Secret of another namespace that does not allow the
+// policy to read it. Who may not see a Secret is not told whether it exists.
+func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
+	for _, use := range extras.Credentials() {
+		ref := backend.Reference{From: of, To: use.Source.Secret}
+		if ref.To.Name == "" || ref.To.Namespace == of.Namespace || r.in.grants.Get(c, ref.To.Namespace).Permit(ref) {
+			continue
+		}
+		why := ref.NotGranted()
+		problems = append(problems, manifest.Problem{
+			Code: string(why.Reason), Severity: manifest.Error, Field: sourceField(use.Source), Message: why.Message, Hint: closedUntil + why.Hint,
+		})
+	}
+	return problems
+}
+
+// sourceField is the field of a policy that names the source.
+func sourceField(source ir.CredentialSource) string {
+	if source.Secret.Name == "" {
+		return source.Field.Path() + ".secretSelector"
+	}
+	return source.Field.Path() + ".secretRef"
+}
+
+func (r *credentialRules) runCredentials(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
+	if source.Field == ir.FieldBasicAuth {
+		return r.users(c, source)
+	}
+	return r.clients(c, source)
+}
+
+// users reads the htpasswd file in one entry of a Secret.
+func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
+	secret, missing := r.secret(c, source.Secret)
+	if missing != nil {
+		return missing
+	}
+	text, ok := secret.Data[source.Entry]
+	switch {
+	case !ok:
+		return notUsable(fmt.Sprintf("%s has no entry %s", source.Secret, source.Entry), "write the htpasswd file into the entry, or name another one with key")
+	case len(text) > maxCredentialBytes:
+		return tooLarge(source.Secret.String(), len(text))
+	}
+	list, fault := policy.ReadUsers(string(text))
+	if fault != nil {
+		return notUsable(fmt.Sprintf("entry %s of %s: %s", source.Entry, source.Secret, fault.Message), fault.Hint)
+	}
+	return &credentialsOut{List: list}
+}
+
+// clients reads the keys in all entries of the Secrets.
+func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
+	secrets, where := []manifest.Key{source.Secret}, source.Secret.String()
+	if source.Secret.Name == "" {
+		secrets, where = r.selected(c, source), fmt.Sprintf("the Secrets of namespace %s that are selected", source.Namespace)
+		if len(secrets) == 0 {
+			return notUsable(fmt.Sprintf("no Secret of namespace %s has all of the labels", source.Namespace), "give a Secret of that namespace these labels")
+		}
+	}
+	known, size := map[string]ir.Hidden{}, 0
+	for _, key := range secrets {
+		secret, missing := r.secret(c, key)
+		if missing != nil {
+			return missing
+		}
+		for _, value := range secret.Data {
+			size += len(value)
+		}
+		if size > maxCredentialBytes {
+			return tooLarge(where, size)
+		}
+		if fault := policy.ReadKeys(known, secret.Data); fault != nil {
+			return notUsable(fmt.Sprintf("%s: %s", key, fault.Message), fault.Hint)
+		}
+	}
+	list, fault := policy.Clients(known)
+	if fault != nil {
+		return notUsable(fmt.Sprintf("%s: %s", where, fault.Message), fault.Hint)
+	}
+	return &credentialsOut{List: list}
+}
+
+// secret returns a Secret; missing says that there is none.
+func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.Secret, missing *credentialsOut) {
+	object, _ := r.in.secrets.Get(c, key)
+	secret, ok := manifest.As[*corev1.Secret](object)
+	if !ok {
+		return nil, &credentialsOut{Problem: &manifest.Problem{
+			Code: "SecretNotFound", Message: key.String() + " does not exist, or cannot be read", Hint: r.in.absent(c, key, "reference"),
+		}}
+	}
+	return secret, nil
+}
+
+// selected returns the Secrets that a selector selects, sorted.
+func (r *credentialRules) selected(c *memo.Ctx, source ir.CredentialSource) (out []manifest.Key) {
+	wanted := source.Selected()
+	name := slices.Min(slices.Collect(maps.Keys(wanted)))
+	found, _ := r.labelled.Get(c, labelAt{apischema.GroupKind{Kind: "Secret"}, source.Namespace, name, wanted[name]})
+	for one := range found.All() {
+		if hasLabels(one.Labels, wanted) {
+			out = append(out, one.Key)
+		}
+	}
+	return out
+}
+
+func notUsable(message, hint string) *credentialsOut {
+	return &credentialsOut{Problem: &manifest.Problem{Code: policy.BadCredentials, Message: message, Hint: hint}}
+}
+
+func tooLarge(where string, size int) *credentialsOut {
+	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", where, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
+}
