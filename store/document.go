@@ -152,12 +152,12 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 }
 
 // shows reports whether lines of an object may be shown: it is known to be no
-// Secret and alone in its document, or nothing there looks like a Secret.
+// Secret, has no users, and is alone in its document, or nothing there looks like a Secret.
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
 	harmless := name != "Secret" && kindOf(apischema.FromAPIVersionAndKind(apiVersion, name).GroupKind()) != nil
-	return harmless && len(at) == 0 || !secretive(d.text)
+	return harmless && len(at) == 0 && !listsUsers(d.text) || !secretive(d.text)
 }
 
 // document reads the value of a whole document.

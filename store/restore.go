@@ -19,8 +19,8 @@ type Saved struct {
 	Path string
 	// Line is the line of the file at which Text begins.
 	Line int
-	// Text is a document with this object and no other. It is nil for a Secret whose content
-	// must not be saved.
+	// Text is a document with this object and no other. It is nil for a Secret, or a policy with
+	// users, whose content must not be saved.
 	Text []byte
 	// Checked is the object of Text, if Text has no other object and no problem; else nil.
 	Checked *Checked
@@ -67,8 +67,9 @@ func (s *Store) save(key manifest.Key) Saved {
 	if at.kept != nil {
 		saved.Text = at.kept.text
 	}
+	object := at.object
 	if withheld {
-		saved.Text, saved.Since = former.text, former.Since
+		saved.Text, saved.Since, object = former.text, former.Since, former.Object
 	} else if d := at.definition; d != nil {
 		saved.Line, saved.Text = d.document.line, d.saved()
 		if d.alone() != nil {
@@ -78,7 +79,7 @@ func (s *Store) save(key manifest.Key) Saved {
 			saved.Checked = &Checked{object: at.object, name: d.place}
 		}
 	}
-	if key.Kind == kindSecret && !s.options.SaveSecrets {
+	if !s.options.SaveSecrets && confidential(key, object) {
 		saved.Text, saved.Checked = nil, nil
 	}
 	return saved
@@ -171,7 +172,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	switch {
 	case saved.Path == "" || twice:
 		return false
-	case saved.Key.Kind == kindSecret && (saved.Text == nil || !s.options.SaveSecrets):
+	case saved.Text == nil && mayBeConfidential(saved.Key), saved.Key.Kind == kindSecret && !s.options.SaveSecrets:
 		s.saves.absent[saved.Key] = saved.Path
 		return true
 	case r.remarks().syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:

@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -51,3 +52,16 @@ type Withheld struct {
 // kindSecret is the kind whose content is saved only where Options.SaveSecrets
 // asks for it.
 const kindSecret = "Secret"
+
+// confidential reports whether the content of an object is saved only where
+// Options.SaveSecrets asks for it: a Secret, or a policy with users and the hashes of their
+// passwords.
+func confidential(key manifest.Key, object *manifest.Object) bool {
+	policy, _ := manifest.As[*api.TrafficPolicy](object)
+	return key.Kind == kindSecret || policy != nil && policy.Spec.BasicAuth != nil && len(policy.Spec.BasicAuth.Users) > 0
+}
+
+// mayBeConfidential reports whether the objects of the key's kind can be confidential.
+func mayBeConfidential(key manifest.Key) bool {
+	return key.Kind == kindSecret || key.Kind == api.KindTrafficPolicy
+}

@@ -16,6 +16,7 @@ type showing struct {
 	parsed   bool
 	lines    [][]byte
 	hidden   func() bool // whether the text may be a Secret's; asked once
+	users    func() bool // whether it looks like one with users and hashes; asked once
 }
 
 // begin has what is kept be about a document.
@@ -23,7 +24,11 @@ func (s *showing) begin(to *document) {
 	if s.document == to {
 		return
 	}
-	*s = showing{document: to, hidden: sync.OnceValue(func() bool { return secretive(to.text) })}
+	*s = showing{
+		document: to,
+		hidden:   sync.OnceValue(func() bool { return secretive(to.text) }),
+		users:    sync.OnceValue(func() bool { return listsUsers(to.text) }),
+	}
 }
 
 // place returns the place of a field in the definition's document.
@@ -38,7 +43,7 @@ func (s *showing) place(d *definition, field string) place {
 // excerpt returns the excerpt of a place in the definition's document, "" if it may not be shown.
 func (s *showing) excerpt(d *definition, at place) string {
 	s.begin(d.document)
-	if d.object.Key.Kind == kindSecret || len(d.at()) > 0 && s.hidden() {
+	if d.object.Key.Kind == kindSecret || s.users() || len(d.at()) > 0 && s.hidden() {
 		return ""
 	}
 	if s.lines == nil {

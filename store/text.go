@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,12 +20,15 @@ func textOf(value any) string {
 // secretive reports whether the text may be a Secret's. It is asked where the
 // document's kind is not known, and errs on the side of silence.
 func secretive(text []byte) bool {
-	for _, word := range []string{"ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword"} {
-		if bytes.Contains(text, []byte(word)) {
-			return true
-		}
-	}
-	return false
+	return containsAny(text, "ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword") || listsUsers(text)
+}
+
+// listsUsers reports whether a text looks like one with users and the hashes of their passwords,
+// as a TrafficPolicy may have them.
+func listsUsers(text []byte) bool { return containsAny(text, "asicAuth", "{SHA}", "$apr1$", "$2") }
+
+func containsAny(text []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
 // describe names the sort of a value for people.

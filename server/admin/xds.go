@@ -139,13 +139,16 @@ func dumpSecret(body []byte) secretDump {
 	return secretDump{Secret: redacted, SHA256: hex.EncodeToString(sum[:])[:sumPrefix]}
 }
 
-// ConfigJSON returns a resource as protobuf JSON, and of a secret only the public parts of its
-// certificate.
+// ConfigJSON returns a resource as protobuf JSON, without passwords and keys, and of a secret only
+// the public parts of its certificate.
 func ConfigJSON(e *xds.Resource) json.RawMessage {
 	if e.Type == xds.SecretType {
 		return mustJSON(dumpSecret(e.Body))
 	}
 	message, err := (&anypb.Any{TypeUrl: e.Type, Value: e.Body}).UnmarshalNew()
+	if err == nil {
+		err = redact(message.ProtoReflect())
+	}
 	if err == nil {
 		var text []byte
 		if text, err = protojson.Marshal(message); err == nil {

@@ -166,6 +166,7 @@ func rootCommand() *cobra.Command {
 		statusCommand(),
 		translateCommand(),
 		validateCommand(),
+		hashCommand(),
 		versionCommand(),
 	)
 	root.SetFlagErrorFunc(explainFlagError)

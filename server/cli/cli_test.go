@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,12 +31,15 @@ func TestMain(m *testing.M) {
 // prints its status code.
 func page() {
 	asked := client{address: os.Getenv("GATEFOLD_ADMIN_ADDRESS"), timeout: patience}
-	code, _, err := asked.get(context.Background(), os.Args[1])
+	code, body, err := asked.get(context.Background(), os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
 	fmt.Println(code)
+	if len(os.Args) > 2 { // page PATH body
+		fmt.Println(string(body))
+	}
 }
 
 // guest runs tests without writing into the home of who runs them, where serve keeps
@@ -77,6 +83,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
 			"eventually": eventually,
+			"hides":      hides,
 		},
 	})
 }
@@ -95,6 +102,31 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s: exit code %d, want %d", filepath.Base(args[1]), got, want)
+	}
+}
+
+// hides TEXT… [in DIR] wants none of the texts in the last output, or in the files of a folder.
+func hides(ts *testscript.TestScript, _ bool, args []string) {
+	places := map[string]string{"stdout": ts.ReadFile("stdout"), "stderr": ts.ReadFile("stderr")}
+	if at := len(args) - 2; args[at] == "in" {
+		clear(places)
+		ts.Check(filepath.WalkDir(ts.MkAbs(args[at+1]), func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type().IsRegular() {
+				places[path] = ts.ReadFile(path)
+			}
+			return err
+		}))
+		args = args[:at]
+	}
+	if len(strings.Join(slices.Collect(maps.Values(places)), "")) == 0 {
+		ts.Fatalf("there is nothing that could show %q", args)
+	}
+	for place, text := range places {
+		for _, hidden := range args {
+			if strings.Contains(text, hidden) {
+				ts.Fatalf("%s shows %q", place, hidden)
+			}
+		}
 	}
 }
 

@@ -69,12 +69,14 @@ func ofPolicies() []Entry {
 		{"ExtensionNotFound", Error, "The policy names a GatewayExtension that does not exist. Its routes answer 500.", "Create it, or correct the name."},
 		{"ExtensionNotUsable", Error, "The GatewayExtension of the policy is invalid, or its service cannot be found. Routes of the policy answer 500.", "Correct the GatewayExtension; its own problems say what is wrong."},
 		{"Invalid", Error, "The policy cannot be applied as a whole. It closes its targets.", "Change the field that the message names."},
+		{"InvalidCredentials", Error, "The users or keys of the policy cannot be used: a hash that Envoy does not accept, a key of two clients, an entry that is missing or empty. Routes of the policy answer 500.", "Write users as `gatefold hash` prints them, and one key for each client."},
 		{"InvalidKind", Error, "A reference names a kind that cannot be used there.", "Use one of the kinds that the message or hint names."},
-		{"LoosensParent", Warning, "A policy of a delegated route turns off or replaces `extAuth`, `csrf` or a rate limit of a route above it.", "If it is not meant, remove the field, or set `kgateway.dev/inherited-policy-priority: ShallowMergePreferParent` on the parent."},
+		{"LoosensParent", Warning, "A policy of a delegated route turns off or replaces `extAuth`, `basicAuth`, `apiKeyAuth`, `csrf` or a rate limit of a route above it.", "If it is not meant, remove the field, or set `kgateway.dev/inherited-policy-priority: ShallowMergePreferParent` on the parent."},
 		{"OpenWithoutHeader", Warning, "An `rbac` of action Deny reads a header without asking whether the request has it. For a request without the header the expression fails, and does not match: the request is not denied.", "Say what is meant: `!('x-a' in request.headers) || …` denies such requests, `'x-a' in request.headers && …` does not."},
 		{"NoEffect", Warning, "The field, selector or target has no effect.", "Remove it, or change it as the hint says."},
 		{"PolicyNotFound", Error, "A rule names a TrafficPolicy that does not exist. The rule answers 500.", "Create the policy, or correct the name."},
 		{"TooManyPolicies", Error, "More than 64 policies of one kind are for a rule, a listener, a Service or a Backend, or more than 1,024 targetRefs and selectors of the kind name it or ask for one of its labels. It answers 500, a Service or Backend 503, as each policy may be one that protects. Of each namespace, the first is named.", "Join policies that have the same targets into one, or select by labels that fewer objects have."},
+		{"SecretNotFound", Error, "The policy names a Secret that does not exist. Routes of the policy answer 500.", "Create the Secret, or correct the name."},
 		{"TargetNotFound", Error, "The policy's target does not exist. The policy is not applied there.", "Create the target, or correct the name."},
 	}
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,9 +22,17 @@ func shown(s string) string {
 	return strconv.Quote(string(start[:shownLength])) + "…"
 }
 
+// hides reports whether the value at the present path must not be shown: it is a Secret's, or
+// among the users and keys of a policy.
+func (w *walk) hides() bool {
+	return w.secret || slices.ContainsFunc(w.path, func(at step) bool {
+		return at.index == aField && (at.name == "basicAuth" || at.name == "apiKeyAuth")
+	})
+}
+
 // quoted is the value in a message, after a blank; nothing for a Secret's.
 func (w *walk) quoted(v any) string {
-	if w.secret {
+	if w.hides() {
 		return ""
 	}
 	if s, ok := v.(string); ok {
@@ -77,7 +86,7 @@ func (w *walk) wrongType(n *node, v any) {
 	message := w.name() + " is " + describe(v)
 	switch v.(type) {
 	case string, bool, int64, float64:
-		if !w.secret {
+		if !w.hides() {
 			message += " (" + strings.TrimSpace(w.quoted(v)) + ")"
 		}
 	}
@@ -88,7 +97,7 @@ func (w *walk) wrongType(n *node, v any) {
 func (w *walk) typeHint(n *node, v any) string {
 	switch n.typ {
 	case "string":
-		return stringHint(v, w.secret)
+		return stringHint(v, w.hides())
 	case "array":
 		return "write it as a list: begin each item with \"- \""
 	case "object":
@@ -100,7 +109,7 @@ func (w *walk) typeHint(n *node, v any) string {
 		}
 		return ""
 	}
-	if s, ok := v.(string); ok && !w.secret && n.takes(plain(s)) {
+	if s, ok := v.(string); ok && !w.hides() && n.takes(plain(s)) {
 		return "write it without quotes: " + s
 	}
 	return ""
@@ -137,7 +146,7 @@ func (w *walk) notAllowed(n *node, v any) {
 		return
 	}
 	hint := ""
-	if s, ok := v.(string); ok && !w.secret {
+	if s, ok := v.(string); ok && !w.hides() {
 		hint = didYouMean(s, n.enumStrings())
 	}
 	w.add(NotAllowedValue, w.name()+w.quoted(v)+" is not allowed; it is one of "+enumText(n), hint)

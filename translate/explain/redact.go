@@ -1,0 +1,74 @@
+package explain
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// redacted is shown in the place of a password or key of the question.
+const redacted = "[redacted]"
+
+// asked returns the texts of a question that a rule compares with its credentials.
+func asked(rule *ir.Rule, q Query) (texts []string) {
+	if rule == nil {
+		return nil
+	}
+	r, extras := newRequest(q), rule.Action.Extras.OrNone()
+	if extras.BasicAuth != nil {
+		for _, value := range r.headers["authorization"] {
+			texts = append(texts, value, strings.TrimPrefix(value, "Basic "))
+		}
+	}
+	if extras.APIKeyAuth != nil {
+		for _, source := range extras.APIKeyAuth.Sources {
+			for _, key := range []string{r.headers.first(source.Header), r.parameter(source.Query), r.cookie(source.Cookie), r.rawParameter(source.Query)} {
+				texts = append(texts, strings.TrimPrefix(key, "Bearer "))
+			}
+		}
+	}
+	return texts
+}
+
+// rawParameter returns the first value of a query parameter as it was sent.
+func (r *request) rawParameter(name string) string {
+	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
+		if key, value, _ := strings.Cut(pair, "="); name != "" && decoded(key) == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// redact takes the texts out of all that repeats the question. Empty texts are none.
+func (r *Report) redact(texts []string) {
+	hide := func(text string) string {
+		for _, one := range texts {
+			if one != "" {
+				text = strings.ReplaceAll(text, one, redacted)
+			}
+		}
+		return text
+	}
+	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
+	r.Request.Headers = hideValues(r.Request.Headers, hide)
+	for i := range r.Backends {
+		if receives := r.Backends[i].Receives; receives != nil {
+			receives.Path, receives.Headers = hide(receives.Path), hideValues(receives.Headers, hide)
+		}
+	}
+}
+
+func hideValues(headers http.Header, hide func(string) string) http.Header {
+	if headers == nil {
+		return nil
+	}
+	out := http.Header{}
+	for name, values := range headers {
+		for _, value := range values {
+			out[name] = append(out[name], hide(value))
+		}
+	}
+	return out
+}
