@@ -98,6 +98,8 @@ func (w *world) policy(n int) object {
 		"transformation":  func() any { return w.transformation() },
 		"acl":             func() any { return w.acl() },
 		"rbac":            func() any { return w.rbac() },
+		"basicAuth":       func() any { return w.basicAuth() },
+		"apiKeyAuth":      func() any { return w.apiKeyAuth() },
 		"extAuth":         func() any { return w.extAuth() },
 		"extProc":         func() any { return w.extProc() },
 		"rateLimit":       func() any { return w.rateLimit() },
@@ -111,7 +113,7 @@ func (w *world) policy(n int) object {
 		"hashPolicies":    func() any { return w.hashPolicies() },
 	}
 	names := []string{
-		"transformation", "transformation", "transformation", "acl", "rbac", "rbac", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
 		"headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "retry", "hashPolicies",
 	}
 	spec := object{}

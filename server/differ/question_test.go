@@ -225,7 +225,7 @@ func odd(r *rand.Rand, target string) string {
 
 // mutate changes one thing about a question.
 func mutate(r *rand.Rand, q *question) {
-	switch r.IntN(14) {
+	switch r.IntN(16) {
 	case 0:
 		q.method = one(r, "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PURGE", "PROPFIND", "MKCOL", "LINK", "REPORT", "FOO", "QUERY", "M-SEARCH", "POSTS", "get", "Get")
 	case 1:
@@ -254,6 +254,8 @@ func mutate(r *rand.Rand, q *question) {
 		q.add(hop.Name, hop.Value)
 	case 13:
 		q.add("x-token", one(r, "good", "good", "good", "bad"))
+	case 14, 15:
+		identify(r, q)
 	}
 }
 

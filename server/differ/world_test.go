@@ -76,6 +76,7 @@ func newWorld(seed uint64, number int, with *shared) *world {
 	w.addBackends(with.extension)
 	w.addGateway(with.authority)
 	w.addExtensions()
+	w.addCredentials()
 	for i := range 1 + w.IntN(3) {
 		w.exported = append(w.exported, fmt.Sprintf("shared%d", i))
 	}

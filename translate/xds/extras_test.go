@@ -34,6 +34,8 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		CORS: &ir.CORS{}, CSRF: &ir.CSRF{}, BufferBytes: 1, Request: []ir.HeaderChange{{Name: "a"}},
 		RateLimit: &ir.RateLimit{Max: 1, Fill: 1, Interval: time.Second}, RequestHeaders: ir.HeaderMods{Remove: []string{"a"}},
 		RBAC:        &ir.RBAC{Expressions: []string{"true"}},
+		BasicAuth:   &ir.BasicAuth{},
+		APIKeyAuth:  &ir.APIKeyAuth{},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Auth: &ir.AuthService{}}}},
 		ExtProc:     &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Processor: &ir.ProcessorService{}}}},

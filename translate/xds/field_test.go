@@ -43,6 +43,8 @@ func allExtras() ir.Extras {
 		Request: []ir.HeaderChange{{Name: "a"}}, Response: []ir.HeaderChange{{Name: "a"}},
 		RateLimit:   &ir.RateLimit{Max: 1, Fill: 1, Interval: hour},
 		RBAC:        &ir.RBAC{Expressions: []string{"true"}},
+		BasicAuth:   &ir.BasicAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a", Secret: "{SHA}L55TUjtiq8FBorTWAZ0jy6g129A="}}}},
+		APIKeyAuth:  &ir.APIKeyAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a", Secret: "k"}}}, Sources: []ir.KeySource{{Header: "a"}}},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: use(ir.Extension{Auth: &ir.AuthService{}})},
 		ExtProc:     &ir.ExtProc{ExtensionUse: use(ir.Extension{Processor: &ir.ProcessorService{}})},
