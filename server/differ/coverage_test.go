@@ -164,7 +164,10 @@ func exempted() map[string]string {
 		"gwv1.HTTPExternalAuthFilter.ForwardBody": notServed, "gwv1.ForwardBodyConfig": notServed,
 		"gwv1.HTTPExternalAuthFilter.GRPCAuthConfig": notServed, "gwv1.GRPCAuthConfig": notServed,
 		"gwv1.HTTPAuthConfig.AllowedRequestHeaders": notServed, "gwv1.HTTPAuthConfig.AllowedResponseHeaders": notServed,
-		"ir.Extras.LocationPort": "xds sets it while it encodes a redirect",
-		"ir.Extras.Replaced":     "the View has the policies of the host merged into its rules",
+		"api.SecretRef.Group":          "it has one value, which means nothing",
+		"api.SecretRef.Kind":           "it has one value, which means nothing",
+		"api.SecretSelector.Namespace": "it is no field of the API",
+		"ir.Extras.LocationPort":       "xds sets it while it encodes a redirect",
+		"ir.Extras.Replaced":           "the View has the policies of the host merged into its rules",
 	}
 }

@@ -46,7 +46,10 @@ func (w *world) apiKeyAuth() object {
 	} else {
 		out["secretRef"] = object{"name": one(w.Rand, "keys", "keys", "keys", "keys", "twice", "missing")}
 	}
-	w.maybe(2, out, "keySources", some(w.Rand, object{"header": "Authorization"}, object{"header": "x-key", "query": "key"}, object{"query": "key"}, object{"cookie": "key"}))
+	w.maybe(1, out, "keySources", some(w.Rand, object{"header": "Authorization"}, object{"header": "x-key", "query": "key"}, object{"cookie": "key"}, object{"query": "key"}))
+	if w.IntN(3) == 0 {
+		delete(out, "keySources")
+	}
 	w.maybe(3, out, "forwardCredential", true)
 	w.maybe(2, out, "clientIdHeader", "X-Client")
 	return out

@@ -78,7 +78,7 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	if allow {
 		return gate{}
 	}
-	denied := gate{status: status, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
+	denied := gate{status: status, reply: true, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
 	field := "defaultAction"
 	if i >= 0 {
 		name := "a rule without a name"

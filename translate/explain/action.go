@@ -25,7 +25,9 @@ type Outcome struct {
 	Policed, Rejected bool
 	// GRPC is true if the client gets Status as a gRPC status, with HTTP status 200 (see
 	// GRPCStatus).
-	GRPC     bool
+	GRPC bool
+	// reply is true for an answer that gRPC clients get as a gRPC status, whatever its status.
+	reply    bool
 	Backends []Backend
 	// Caveats are texts about what may change the outcome and is not known here.
 	Unless []string

@@ -20,11 +20,13 @@ type gate struct {
 	// at is the field that decides, where one is known.
 	at     Source
 	unless []string
+	// reply is true for an answer that gRPC clients get as a gRPC status, whatever its status.
+	reply bool
 }
 
 // outcome returns the answer of a filter, with what may happen in its place.
 func (g gate) outcome(unless []string) Outcome {
-	return Outcome{Policed: true, Status: g.status, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
+	return Outcome{Policed: true, reply: g.reply, Status: g.status, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
 // corsGate answers a preflight request, where the rule has a backend.
