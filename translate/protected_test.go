@@ -34,6 +34,8 @@ func headerUses() []struct{ path, use string } {
 		{`spec\.transformation\.(request|response)\.remove\[\]`, written},
 		{`spec\.acl\.denyResponse\.(addBlockedByHeader|headers\[\]\.name)`, written},
 		{`spec\.acl\.denyResponse\.headers\[\]\.value`, value},
+		{`spec\.apiKeyAuth\.clientIdHeader`, written},
+		{`spec\.apiKeyAuth\.keySources\[\]\.header`, "read"},
 		// Browsers read these names in Access-Control-*, nobody writes headers of them.
 		{`cors\.(allow|expose)Headers\[\]`, "listed"},
 		{`matches\[\]\.headers\[\]\.(name|type|value)`, "read"},
@@ -115,6 +117,7 @@ func compareProtected(t *testing.T, s *store.Store, field headerField, text stri
 func (w *world) answer(host string) int {
 	query := explain.Query{Scheme: "http", Host: host, Port: 80, Method: http.MethodPost, Path: "/a/b", Headers: http.Header{}}
 	query.Headers.Set("Content-Type", "application/grpc")
+	query.Headers.Set("Api-Key", "k-acme")
 	outcome := explain.Request(w.view(), query).Outcome
 	if outcome.Status == http.StatusServiceUnavailable || outcome.Status == http.StatusNotFound && len(w.invalid) > 0 {
 		return http.StatusInternalServerError
@@ -144,6 +147,11 @@ func TestEnvoyHeadersMayBeRemoved(t *testing.T) {
 }
 
 const innocent = `
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {acme: k-acme}
+---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: eg}
@@ -282,6 +290,12 @@ func fill(into map[string]any, path []string, text string) {
 		if kind == "cors" {
 			next["type"] = "CORS"
 		}
+	case name == "acl":
+		next["defaultAction"] = "allow"
+	case name == "apiKeyAuth":
+		next["secretRef"] = map[string]any{"name": "keys"}
+	case name == "headers" && path[0] == "headers[]":
+		next["name"], next["value"] = "x-good", "good"
 	case name == "set" || name == "add":
 		next["name"], next["value"] = "x-good", "good"
 	}
