@@ -25,12 +25,12 @@ func (w *world) addCredentials() {
 
 func (w *world) basicAuth() object {
 	switch w.IntN(6) {
-	case 0:
+	case 0, 1:
 		return object{"disable": object{}}
-	case 1:
+	case 2:
 		return object{"users": list{"alice:{SHA}L55TUjtiq8FBorTWAZ0jy6g129A="}}
 	}
-	ref := object{"name": one(w.Rand, "people", "people", "people", "people", "missing")}
+	ref := object{"name": one(w.Rand, "people", "people", "people", "people", "people", "people", "people", "missing")}
 	w.maybe(3, ref, "namespace", w.namespace)
 	w.maybe(8, ref, "key", one(w.Rand, "bcrypt", "none"))
 	return object{"secretRef": ref}
@@ -42,15 +42,15 @@ func (w *world) apiKeyAuth() object {
 	}
 	out := object{}
 	if w.IntN(3) == 0 {
-		out["secretSelector"] = object{"matchLabels": object{"keys": one(w.Rand, "keys", "keys", "keys", "none")}}
+		out["secretSelector"] = object{"matchLabels": object{"keys": one(w.Rand, "keys", "keys", "keys", "keys", "keys", "none")}}
 	} else {
-		out["secretRef"] = object{"name": one(w.Rand, "keys", "keys", "keys", "keys", "twice", "missing")}
+		out["secretRef"] = object{"name": one(w.Rand, "keys", "keys", "keys", "keys", "keys", "keys", "twice", "missing")}
 	}
 	w.maybe(1, out, "keySources", some(w.Rand, object{"header": "Authorization"}, object{"header": "x-key", "query": "key"}, object{"cookie": "key"}, object{"query": "key"}))
 	if w.IntN(3) == 0 {
 		delete(out, "keySources")
 	}
-	w.maybe(3, out, "forwardCredential", true)
+	w.maybe(2, out, "forwardCredential", true)
 	w.maybe(2, out, "clientIdHeader", "X-Client")
 	return out
 }

@@ -113,7 +113,7 @@ func (w *world) policy(n int) object {
 		"hashPolicies":    func() any { return w.hashPolicies() },
 	}
 	names := []string{
-		"transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "apiKeyAuth", "extAuth", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"transformation", "transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "apiKeyAuth", "extAuth", "extProc", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
 		"headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "retry", "hashPolicies",
 	}
 	spec := object{}

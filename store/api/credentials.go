@@ -97,7 +97,8 @@ type APIKeyAuth struct {
 type APIKeySource struct {
 	// Header is the name of a header. "Bearer " before the key is left out.
 	Header *HeaderName `json:"header,omitempty"`
-	// Query is the name of a parameter of the query.
+	// Query is the name of a parameter of the query. It needs ForwardCredential: Envoy cannot take
+	// the key out without decoding the other parameters.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256

@@ -71,7 +71,10 @@ func (r *request) user(auth *ir.BasicAuth) (name, why string) {
 	if !found {
 		return "", `header authorization does not begin with "Basic "`
 	}
-	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	for range 2 { // the padding may be missing
+		text = strings.TrimSuffix(text, "=")
+	}
+	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return "", "what follows Basic is no base64"
 	}
@@ -108,9 +111,6 @@ func apiKeyAuthGate(rule *ir.Rule, r *request) gate {
 	key, source := r.key(auth)
 	r.keyClient = clientOf(auth, key)
 	if r.keyClient != "" {
-		if source.Query != "" && !auth.Forward {
-			r.dropParameter(source.Query)
-		}
 		return gate{}
 	}
 	why := "no client has the key in " + placeWords(source)
@@ -165,20 +165,6 @@ func decoded(text string) string {
 		return out
 	}
 	return text
-}
-
-// dropParameter takes a parameter out of the query.
-func (r *request) dropParameter(name string) {
-	var kept []string
-	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
-		if key, _, _ := strings.Cut(pair, "="); decoded(key) != name {
-			kept = append(kept, pair)
-		}
-	}
-	r.search = ""
-	if len(kept) > 0 {
-		r.search = "?" + strings.Join(kept, "&")
-	}
 }
 
 // cookie returns the value of a cookie, "" for none.

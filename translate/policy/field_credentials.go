@@ -81,7 +81,15 @@ func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.
 	} else {
 		to.Source.Secret = secretKey(from.SecretRef)
 	}
-	for _, source := range from.KeySources {
+	var problems []manifest.Problem
+	for i, source := range from.KeySources {
+		if source.Query != nil && !to.Forward {
+			problems = append(problems, manifest.Problem{
+				Code: "UnsupportedValue", Severity: manifest.Error, Field: fmt.Sprintf("%s.keySources[%d].query", ir.FieldAPIKeyAuth.Path(), i),
+				Message: "Envoy cannot take a key out of the query without decoding the other parameters, so that %26 in one of them would begin another",
+				Hint:    "write forwardCredential: true, or have clients send the key in a header",
+			})
+		}
 		for _, one := range []ir.KeySource{
 			{Header: strings.ToLower(api.Text(source.Header))}, {Query: api.Text(source.Query)}, {Cookie: api.Text(source.Cookie)},
 		} {
@@ -94,7 +102,7 @@ func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.
 		to.Sources = []ir.KeySource{{Header: "api-key"}}
 	}
 	extras.APIKeyAuth = to
-	return nil
+	return problems
 }
 
 // secretKey returns the key of a Secret that a spec from WithNamespace names.
