@@ -43,6 +43,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	if f.Places != nil {
 		b.report.locate(f.Places)
 	}
+	policies.place()
 	b.report.redact(asked(a.Rule, q))
 	return b.report, nil
 }
