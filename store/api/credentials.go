@@ -65,12 +65,12 @@ type BasicAuth struct {
 // +kubebuilder:validation:MaxLength=1024
 type HtpasswdLine = string
 
-// APIKeyAuth asks clients for a key. Exactly one of SecretRef, SecretSelector and Disable is
+// KeyAuth asks clients for a key. Exactly one of SecretRef, SecretSelector and Disable is
 // set.
 //
 // +kubebuilder:validation:XValidation:message="set exactly one of secretRef, secretSelector and disable",rule="[has(self.secretRef), has(self.secretSelector), has(self.disable)].filter(x, x).size() == 1"
 // +kubebuilder:validation:XValidation:message="disable stands alone",rule="!has(self.disable) || (!has(self.keySources) && !has(self.forwardCredential) && !has(self.clientIdHeader))"
-type APIKeyAuth struct {
+type KeyAuth struct {
 	// SecretRef names a Secret. Each entry of its data is a client: the entry's name is that of
 	// the client, the value is its key.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
@@ -81,7 +81,7 @@ type APIKeyAuth struct {
 	//
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=16
-	KeySources []APIKeySource `json:"keySources,omitempty"`
+	KeySources []KeySource `json:"keySources,omitempty"`
 	// ForwardCredential sends the key to the backend, too.
 	ForwardCredential *bool `json:"forwardCredential,omitempty"`
 	// ClientIDHeader is a header that is sent to the backend with the client's name.
@@ -90,11 +90,11 @@ type APIKeyAuth struct {
 	Disable *Disable `json:"disable,omitempty"`
 }
 
-// APIKeySource is a place of a request that may have a key. Where several of its fields are
+// KeySource is a place of a request that may have a key. Where several of its fields are
 // set, each is a place, in the order header, query, cookie.
 //
 // +kubebuilder:validation:XValidation:message="set header, query or cookie",rule="has(self.header) || has(self.query) || has(self.cookie)"
-type APIKeySource struct {
+type KeySource struct {
 	// Header is the name of a header. "Bearer " before the key is left out.
 	Header *HeaderName `json:"header,omitempty"`
 	// Query is the name of a parameter of the query. It needs ForwardCredential: Envoy cannot take

@@ -57,7 +57,7 @@ type TrafficPolicySpec struct {
 	// BasicAuth asks clients for a name and a password.
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 	// APIKeyAuth asks clients for a key.
-	APIKeyAuth *APIKeyAuth `json:"apiKeyAuth,omitempty"`
+	APIKeyAuth *KeyAuth `json:"apiKeyAuth,omitempty"`
 	// RateLimit limits requests.
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 	// CORS says which origins browsers may send requests from.
