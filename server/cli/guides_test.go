@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A question that a guide asks its own YAML gets the answer that the guide says.
+func TestGuidesExplainTruly(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/guides/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := regexp.MustCompile(`(?m)^gatefold (explain DIR .*?) +# → (.*?)( of …)?$`)
+	asked := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := t.TempDir()
+		block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
+		for _, found := range question.FindAllSubmatch(text, -1) {
+			asked++
+			if err := os.WriteFile(filepath.Join(folder, "guide.yaml"), block[1], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := words(string(found[1]))
+			args[1] = folder
+			var stdout, stderr bytes.Buffer
+			Main(args, &stdout, &stderr)
+			if want := "→ " + string(found[2]); !strings.Contains(stdout.String(), want) {
+				t.Errorf("%s: %s\nwant %s, got:\n%s%s", filepath.Base(page), found[0], want, &stdout, &stderr)
+			}
+		}
+	}
+	if asked < 5 {
+		t.Errorf("guides ask %d questions, more are known", asked)
+	}
+}
+
+// words splits a command as a shell does, with quotation marks of one kind.
+func words(command string) []string {
+	quoted := false
+	all := strings.FieldsFunc(command, func(c rune) bool {
+		if c == '\'' {
+			quoted = !quoted
+		}
+		return c == ' ' && !quoted
+	})
+	for i := range all {
+		all[i] = strings.Trim(all[i], "'")
+	}
+	return all
+}
