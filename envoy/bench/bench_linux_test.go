@@ -131,6 +131,7 @@ func parts() []struct {
 		{"memory", measureMemory},
 		{"fanout", measureFanout},
 		{"lookup", measureLookup},
+		{"chain", measureChain},
 	}
 }
 
