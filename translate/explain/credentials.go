@@ -55,14 +55,14 @@ func basicAuthGate(rule *ir.Rule, r *request) gate {
 	if auth == nil {
 		return gate{}
 	}
-	if _, why := r.user(auth); why != "" {
+	if _, why := userOf(r, auth); why != "" {
 		return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldBasicAuth.PartKind()) + ": " + why}
 	}
 	return gate{}
 }
 
-// user returns the user that a request proves to be. why says that it proves none.
-func (r *request) user(auth *ir.BasicAuth) (name, why string) {
+// userOf returns the user that a request proves to be. why says that it proves none.
+func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	values := r.headers["authorization"]
 	if len(values) == 0 || values[0] == "" {
 		return "", "it has no header authorization"
@@ -97,7 +97,7 @@ func replacePassword(r *request, headers headerFields, extras *ir.Extras) {
 	if extras.BasicAuth == nil {
 		return
 	}
-	name, _ := r.user(extras.BasicAuth)
+	name, _ := userOf(r, extras.BasicAuth)
 	headers.remove("authorization")
 	headers.set(ir.UserHeader, name)
 }
@@ -108,7 +108,7 @@ func apiKeyAuthGate(rule *ir.Rule, r *request) gate {
 	if auth == nil {
 		return gate{}
 	}
-	key, source := r.key(auth)
+	key, source := keyOf(r, auth)
 	r.keyClient = clientOf(auth, key)
 	if r.keyClient != "" {
 		return gate{}
@@ -130,16 +130,16 @@ func clientOf(auth *ir.APIKeyAuth, key string) string {
 	return ""
 }
 
-// key returns the first key of a request, and where it is; "" for none.
-func (r *request) key(auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
+// keyOf returns the first key of a request, and where it is; "" for none.
+func keyOf(r *request, auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
 	for _, at = range auth.Sources {
 		switch {
 		case at.Header != "":
 			key = strings.TrimPrefix(r.headers.first(at.Header), "Bearer ")
 		case at.Query != "":
-			key = r.parameter(at.Query)
+			key = parameterOf(r, at.Query)
 		default:
-			key = r.cookie(at.Cookie)
+			key = cookieOf(r, at.Cookie)
 		}
 		if key != "" {
 			return key, at
@@ -148,8 +148,8 @@ func (r *request) key(auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
 	return "", at
 }
 
-// parameter returns the first value of a query parameter, decoded.
-func (r *request) parameter(name string) string {
+// parameterOf returns the first value of a query parameter, decoded.
+func parameterOf(r *request, name string) string {
 	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
 		key, value, _ := strings.Cut(pair, "=")
 		if decoded(key) == name {
@@ -167,8 +167,8 @@ func decoded(text string) string {
 	return text
 }
 
-// cookie returns the value of a cookie, "" for none.
-func (r *request) cookie(name string) string {
+// cookieOf returns the value of a cookie, "" for none.
+func cookieOf(r *request, name string) string {
 	for _, line := range r.headers["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			if key, value, _ := strings.Cut(strings.TrimLeft(pair, " "), "="); key == name {
@@ -188,7 +188,7 @@ func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	if auth.ClientHeader != "" {
 		headers.set(auth.ClientHeader, r.keyClient)
 	}
-	_, source := r.key(auth)
+	_, source := keyOf(r, auth)
 	switch {
 	case auth.Forward:
 	case source.Header != "":

@@ -58,9 +58,9 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 		return gate{}
 	}
 	by := partsOf(&rule.Action, ir.FieldRBAC.PartKind())
-	blocked, match := r.isIn(rbac.Blocked), yes
+	blocked, match := isIn(r.client, rbac.Blocked), yes
 	if len(rbac.Allowed) > 0 {
-		match = r.isIn(rbac.Allowed)
+		match = isIn(r.client, rbac.Allowed)
 	}
 	expressions, which := r.matchesOne(rbac.Expressions)
 	match = match.and(expressions)
@@ -92,13 +92,13 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// isIn reports whether the client's address is in one of the ranges.
-func (r *request) isIn(ranges []string) certainty {
-	if len(ranges) > 0 && !r.client.IsValid() {
+// isIn reports whether the address of a client is in one of the ranges.
+func isIn(client netip.Addr, ranges []string) certainty {
+	if len(ranges) > 0 && !client.IsValid() {
 		return unknown
 	}
 	for _, text := range ranges {
-		if p, err := netip.ParsePrefix(text); err == nil && p.Contains(r.client.Unmap()) {
+		if p, err := netip.ParsePrefix(text); err == nil && p.Contains(client.Unmap()) {
 			return yes
 		}
 	}

@@ -23,7 +23,7 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	}
 	if extras.APIKeyAuth != nil {
 		for _, source := range extras.APIKeyAuth.Sources {
-			for _, key := range []string{r.headers.first(source.Header), r.parameter(source.Query), r.cookie(source.Cookie), r.rawParameter(source.Query)} {
+			for _, key := range []string{r.headers.first(source.Header), parameterOf(r, source.Query), cookieOf(r, source.Cookie), rawParameterOf(r, source.Query)} {
 				texts = append(texts, strings.TrimPrefix(key, "Bearer "))
 			}
 		}
@@ -31,8 +31,8 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	return texts
 }
 
-// rawParameter returns the first value of a query parameter as it was sent.
-func (r *request) rawParameter(name string) string {
+// rawParameterOf returns the first value of a query parameter as it was sent.
+func rawParameterOf(r *request, name string) string {
 	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
 		if key, value, _ := strings.Cut(pair, "="); name != "" && decoded(key) == name {
 			return value
