@@ -339,6 +339,10 @@ const constraintMark = "Proto constraint validation failed"
 // maxWords bounds what is kept of Envoy's words, in bytes.
 const maxWords = 1000
 
+// keyMark is what Envoy writes before an API key that two clients have. translate rejects such
+// keys before they are sent.
+const keyMark = "credential key:"
+
 // redacted stands in the place of words that may have the content of a secret.
 const redacted = "[redacted]"
 
@@ -349,6 +353,9 @@ func plainWords(typ, words string) string {
 		words = words[at:]
 	} else if typ == xds.SecretType && (len(words) > 200 || strings.Contains(words, "-----BEGIN")) {
 		return redacted
+	}
+	if before, _, found := strings.Cut(words, keyMark); found {
+		words = before + keyMark + " " + redacted
 	}
 	if len(words) > maxWords {
 		words = words[:maxWords] + "…"

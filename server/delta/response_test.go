@@ -70,6 +70,7 @@ func TestEnvoysWordsAreShortenedAndSecretsLeftOut(t *testing.T) {
 		{rds, "missing ): ((\n", "missing ): (("},
 		{rds, `virtual_hosts { name: "x" } ` + constraintMark + " (Field: [...])", constraintMark + " (Field: [...])"},
 		{rds, strings.Repeat("x", 2000), strings.Repeat("x", 1000) + "…"},
+		{rds, "Duplicated credential key: 'k-acme'", "Duplicated credential key: " + redacted},
 		{sds, key, redacted},
 		{sds, "name: \"s\" tls_certificate { " + key + " } " + constraintMark + " (X)", constraintMark + " (X)"},
 		{sds, "Failed to load private key from <inline>", "Failed to load private key from <inline>"},
