@@ -231,8 +231,8 @@ func (s *Store) Delivered() (all Change) {
 // addMissingSecrets adds to the problem of a Tree that is held that nothing serves, if so.
 func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	if s.saves.restored && len(s.saves.absent) > 0 {
-		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and %d are missing", len(s.saves.absent))
-		p.Hint = "restore the folder; --state-secrets lets the state hold Secrets, for the next start"
+		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and no users of policies, and %d objects are missing", len(s.saves.absent))
+		p.Hint = "restore the folder; --state-secrets lets the state hold them, for the next start"
 	}
 }
 

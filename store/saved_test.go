@@ -267,7 +267,7 @@ func (l ledger) hushed(t *testing.T) {
 	}
 }
 
-// No Secret is saved, however it is written, unless that is asked for.
+// No Secret and no user of a policy is saved, however it is written, unless that is asked for.
 func TestSecretsAreNotSaved(t *testing.T) {
 	files := map[string]string{
 		"a.yaml": secret("alone"),
@@ -276,6 +276,7 @@ func TestSecretsAreNotSaved(t *testing.T) {
 		"d.yaml": listOf(strings.Replace(secret("broken"), "data:", "dada:", 1), route("d", "/1")),
 		"e.json": `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"json"},"data":{"word":"` + hush + `"}}`,
 		"f.yaml": route("f", "/1") + "---\n" + strings.Replace(secret("encoded"), "Secret", `"\u0053ecret"`, 1),
+		"h.yaml": "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: users}\nspec: {basicAuth: {users: [\"alice:" + hush + "\"]}}\n",
 		"g.yaml": strings.Replace(route("g", "/1"), "spec:", "x: {kind: Secret, data: {word: "+hush+"}}\nspec:", 1),
 	}
 	s, saved := newStore(t, saving), ledger{}
@@ -284,7 +285,7 @@ func TestSecretsAreNotSaved(t *testing.T) {
 	saved.hushed(t)
 	if again := saved.restart(t, saving); summary(again.Apply(watcher.Tree{Missing: true})) != "HOLD FolderMissing" {
 		t.Error("a snapshot without its Secrets is served")
-	} else if got := summary(again.Apply(treeOf(files))); !strings.HasPrefix(got, "+alone +encoded +json +listed +b=/1 +c=/1 +d=/1 +f=/1") {
+	} else if got := summary(again.Apply(treeOf(files))); !strings.HasPrefix(got, "+alone +encoded +json +listed +users +b=/1 +c=/1 +d=/1 +f=/1") {
 		t.Errorf("got %q", got)
 	}
 
@@ -293,7 +294,7 @@ func TestSecretsAreNotSaved(t *testing.T) {
 	s.Apply(treeOf(files))
 	saved.take(s)
 	again := saved.restart(t, all)
-	if got := summary(again.Apply(watcher.Tree{Missing: true})); got != "+alone +encoded +json +listed +b=/1 +c=/1 +d=/1 +f=/1 HOLD FolderMissing" {
+	if got := summary(again.Apply(watcher.Tree{Missing: true})); got != "+alone +encoded +json +listed +users +b=/1 +c=/1 +d=/1 +f=/1 HOLD FolderMissing" {
 		t.Errorf("with Secrets: %q", got)
 	}
 	again = saved.restart(t, saving) // Secrets that were saved once are not saved again

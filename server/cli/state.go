@@ -27,7 +27,7 @@ func (o *stateOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dir, "state-dir", stateAuto,
 		"directory for the last valid configuration, used at a restart while the folder is broken or missing: PATH, none or auto\n"+
 			"(systemd's $STATE_DIRECTORY, else a folder of its own for DIR below $XDG_STATE_HOME or ~/.local/state)")
-	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets, in clear text")
+	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets and the users of basicAuth, in clear text")
 }
 
 // of returns where the engine keeps the state of the folder dir.
