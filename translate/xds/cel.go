@@ -167,12 +167,80 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 			c.fault = fmt.Sprintf("has the regular expression %q, which %s", shorten(pattern), fault)
 		}
 	}
+	if len(args) == 2 {
+		c.compare(name, args[0], args[1])
+	}
 	if call.IsMemberFunction() {
 		c.walk(call.Target(), depth+1)
 	}
 	for _, arg := range args {
 		c.walk(arg, depth+1)
 	}
+}
+
+// compare rejects a comparison of different types, which fails for every request.
+func (c *celChecker) compare(operator string, a, b ast.Expr) {
+	others := []ast.Expr{b}
+	switch operator {
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+	case operators.In:
+		if b.Kind() != ast.ListKind {
+			return
+		}
+		others = b.AsList().Elements()
+	default:
+		return
+	}
+	for _, other := range others {
+		if x, y := celType(a), celType(other); x != "" && y != "" && x != y && c.fault == "" {
+			c.fault = fmt.Sprintf("compares %s with %s, which never matches", x, y)
+		}
+	}
+}
+
+// celType returns the type of an expression as far as it can be seen: "a text", "a number" or
+// "true or false", "" for unknown.
+func celType(e ast.Expr) string {
+	const text, number, truth = "a text", "a number", "true or false"
+	switch e.Kind() {
+	case ast.LiteralKind:
+		switch e.AsLiteral().Value().(type) {
+		case string:
+			return text
+		case int64, uint64, float64:
+			return number
+		case bool:
+			return truth
+		}
+	case ast.SelectKind:
+		s := e.AsSelect()
+		if s.IsTestOnly() {
+			return truth
+		}
+		if s.Operand().Kind() != ast.IdentKind {
+			return ""
+		}
+		switch s.Operand().AsIdent() + "." + s.FieldName() {
+		case "request.path", "request.url_path", "request.host", "request.scheme", "request.method", "request.referer", "request.useragent",
+			"request.id", "request.protocol", "request.query", "source.address", "destination.address", "connection.requested_server_name", "connection.tls_version":
+			return text
+		case "request.size", "source.port", "destination.port", "connection.id":
+			return number
+		case "connection.mtls":
+			return truth
+		}
+	case ast.CallKind:
+		call := e.AsCall()
+		switch call.FunctionName() {
+		case operators.Index:
+			if _, isHeader := headerName(call.Args()[0], call.Args()[1]); isHeader {
+				return text
+			}
+		case "size", "int":
+			return number
+		}
+	}
+	return ""
 }
 
 // mayBeBool reports whether an expression can be true or false: others never match.
