@@ -30,21 +30,17 @@ type attachIn struct {
 // the namespaces have equal parts of what all may have (Options.MaxCopies).
 type attachRules struct {
 	in     attachIn
-	wide   *memo.Rule[manifest.Key, share]
+	wide   *memo.Rule[manifest.Key, copies]
 	tooFar *memo.Rule[struct{}, map[shareKey]overload]
 	attach *memo.Rule[manifest.Key, *attachOut]
 }
 
 func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	r := &attachRules{in: in}
-	r.wide = memo.NewRule(e, "wide", r.runWide, identical[share])
+	r.wide = memo.NewRule(e, "wide", r.runWide, identical[copies])
 	memo.EachOf(r.wide, in.routes, manyNames)
 	width := memo.NewFold[struct{}, shareKey](e, "width", addTotal, sameTotal)
-	memo.From(width, r.wide, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
-		if s.Extra > 0 {
-			yield(memo.Place[struct{}, shareKey]{ID: s.Key}, s)
-		}
-	}, identical)
+	memo.From(width, r.wide, shareOfRoute, identical)
 	r.tooFar = memo.NewRule(e, "toofar", func(c *memo.Ctx, _ struct{}) map[shareKey]overload {
 		all, _ := width.Get(c, struct{}{})
 		return all.cut(placesPerCopy * in.MaxCopies)
@@ -117,9 +113,9 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 }
 
 // runWide counts the places of a route that has many of them.
-func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) share {
+func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
-	return share{Key: shareKey{Root: key}, Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces, Extra: max(0, places-freePlaces)}
+	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
 }
 
 // runAttach rejects a route that has more places than its namespace may have.

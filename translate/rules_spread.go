@@ -50,7 +50,8 @@ type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
 	reach    *memo.Rule[manifest.Key, reach]
-	share    *memo.Rule[shareKey, share]
+	alone    *memo.Rule[manifest.Key, copies]
+	under    *memo.Rule[shareKey, copies]
 	loud     *memo.Fold[struct{}, struct{}, spreadTotal, spreadTotal]
 	overload *memo.Rule[struct{}, *overloads]
 }
@@ -64,20 +65,18 @@ func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
 		}
 	}, identical)
 	r.reach = memo.NewRule(e, "reach", r.runReach, identical[reach])
-	r.share = memo.NewRule(e, "share", r.runShare, identical[share])
-	memo.EachOf(r.share, in.routes, func(key manifest.Key, _ *manifest.Object) []shareKey { return []shareKey{{Root: key}} })
-	memo.Each(r.share, r.below)
+	r.alone = memo.NewRule(e, "alone", r.runAlone, identical[copies])
+	memo.Each(r.alone, in.routes)
+	r.under = memo.NewRule(e, "under", r.runUnder, identical[copies])
+	memo.Each(r.under, r.below)
 	total := memo.NewFold[struct{}, shareKey](e, "total", addTotal, sameTotal)
-	memo.From(total, r.share, func(key shareKey, s share, yield func(memo.Place[struct{}, shareKey], share)) {
-		if s.Extra > 0 {
-			yield(memo.Place[struct{}, shareKey]{ID: key}, s)
-		}
-	}, identical)
+	memo.From(total, r.alone, shareOfRoute, identical)
+	memo.From(total, r.under, shareOf, identical)
 	hosts := memo.NewRule(e, "hostshare", r.runHostShare, identical[share])
 	memo.EachOf(hosts, in.gateway, listenersOf)
 	carried := memo.NewFold[manifest.Key, listenerKey](e, "carried", addHostShares, identical[share])
 	memo.From(carried, hosts, func(key listenerKey, s share, yield func(memo.Place[manifest.Key, listenerKey], share)) {
-		if s.Extra > 0 {
+		if s.extra() > 0 {
 			yield(memo.Place[manifest.Key, listenerKey]{Key: s.Key.Root, ID: key}, s)
 		}
 	}, identical)
@@ -129,23 +128,37 @@ func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	return reach{Tables: attach.tables(), Ports: len(attach.Ports), Team: object.Source == manifest.OtherFile}
 }
 
-// runShare counts the copies of a route, by itself or below a root, without making them.
-func (r *spreadRules) runShare(c *memo.Ctx, key shareKey) share {
-	owner := key.Root.Namespace
-	if key.Child.IsZero() {
-		object, ok := r.in.routes.Get(c, key.Root)
-		tables := r.in.admitted.Get(c, key.Root).tables()
-		if !ok || tables == 0 {
-			return share{Key: key}
-		}
-		return newShare(key, owner, tables, r.in.loadOf(c, object))
+// runAlone counts the copies of a route's own rules, without making them.
+func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
+	object, ok := r.in.routes.Get(c, key)
+	tables := r.in.admitted.Get(c, key).tables()
+	if !ok || tables == 0 {
+		return copies{}
 	}
+	return newCopies(key.Namespace, tables, r.in.loadOf(c, object))
+}
+
+// runUnder counts the copies of a route below a root, without making them.
+func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
+	owner := key.Root.Namespace
 	root := r.reach.Get(c, key.Root)
 	if key.Child.Namespace != owner && !root.Team {
 		owner += ">" + key.Child.Namespace
 	}
 	sum, _ := r.below.Get(c, key)
-	return newShare(key, owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
+	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
+}
+
+// shareOfRoute hands the copies of a route's own rules to a fold of all that are not free.
+func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
+	shareOf(shareKey{Root: key}, c, yield)
+}
+
+// shareOf hands copies to a fold of all that are not free.
+func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
+	if c.extra() > 0 {
+		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
+	}
 }
 
 // listenersOf returns the listeners that serve hosts.
@@ -169,10 +182,9 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 		return share{}
 	}
 	hosts, _ := r.in.breadth.Get(c, key)
-	return share{
-		Key: shareKey{Root: level.Heaviest}, Owner: level.Heaviest.Namespace, Tables: hosts,
-		Cost: hosts * level.Units, Free: hosts * freeUnits, Extra: hosts * (level.Units - freeUnits),
-	}
+	return share{shareKey{Root: level.Heaviest}, copies{
+		Owner: level.Heaviest.Namespace, Tables: hosts, Cost: hosts * level.Units, Free: hosts * freeUnits,
+	}}
 }
 
 // addHostShares is the step of the fold carried.
@@ -184,7 +196,6 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 		sum.Tables += m.New.Tables - m.Old.Tables
 		sum.Cost += m.New.Cost - m.Old.Cost
 		sum.Free += m.New.Free - m.Old.Free
-		sum.Extra += m.New.Extra - m.Old.Extra
 	}
 	return sum
 }
@@ -195,7 +206,7 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 		t.Shares = memo.NewOrdered(compareShares)
 	}
 	for _, m := range members {
-		t.Extra += m.New.Extra - m.Old.Extra
+		t.Extra += m.New.extra() - m.Old.extra()
 		if m.Had {
 			t.Shares = t.Shares.Delete(m.Old)
 		}

@@ -41,33 +41,40 @@ func compareShareKeys(a, b shareKey) int {
 	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// share is what a shareKey comes to, in plain routes of Envoy.
-type share struct {
-	Key shareKey
-	// Owner answers for it: the namespace of the root or, as a root may be shared, those of
+// copies are how often something stands in tables. Every route has a value of it, so that it is
+// small.
+type copies struct {
+	// Owner answers for them: the namespace of the root or, as a root may be shared, those of
 	// the root and of the child.
-	Owner  string
-	Tables int
-	// Cost is that of all copies, Extra what of it is not Free.
-	Cost, Free, Extra int
+	Owner string
+	// Tables are the hosts and ports. Cost is that of all copies, in plain routes of Envoy, and
+	// Free what of it the namespace may have anyway.
+	Tables, Cost, Free int
 }
 
-// newShare returns the share of what has a load in each of so many tables.
-func newShare(key shareKey, owner string, tables int, load route.Load) share {
-	free := max(load.Written, freeTables*load.Matches)
-	cost := tables * load.Made
-	return share{Key: key, Owner: owner, Tables: tables, Cost: cost, Free: free, Extra: max(0, cost-free)}
+// newCopies returns the copies of what has a load in each of so many tables.
+func newCopies(owner string, tables int, load route.Load) copies {
+	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
+}
+
+// extra returns what of the cost is not free.
+func (c copies) extra() int { return max(0, c.Cost-c.Free) }
+
+// share is what the object of a shareKey asks for.
+type share struct {
+	Key shareKey
+	copies
 }
 
 // compareShares puts those first that ask for the least.
 func compareShares(a, b share) int {
-	return cmp.Or(cmp.Compare(a.Extra, b.Extra), compareShareKeys(a.Key, b.Key))
+	return cmp.Or(cmp.Compare(a.extra(), b.extra()), compareShareKeys(a.Key, b.Key))
 }
 
-// spreadTotal is what all routes ask for beyond what is free.
+// spreadTotal is what all ask for beyond what is free.
 type spreadTotal struct {
 	Extra  int
-	Shares memo.Ordered[share] // those with an Extra
+	Shares memo.Ordered[share] // those that are not free
 }
 
 func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
@@ -169,14 +176,14 @@ func (t spreadTotal) cut(most int) map[shareKey]overload {
 	}
 	asked, left, closing := map[string]int{}, map[string]int{}, map[string]int{}
 	for s := range t.Shares.All() {
-		asked[s.Owner] += s.Extra
+		asked[s.Owner] += s.extra()
 	}
 	part := partOf(most, slices.Collect(maps.Values(asked)))
 	for s := range t.Shares.All() {
 		if _, begun := left[s.Owner]; !begun {
 			left[s.Owner], closing[s.Owner] = part, part
 		}
-		if asked[s.Owner] > part && s.Extra > left[s.Owner] {
+		if asked[s.Owner] > part && s.extra() > left[s.Owner] {
 			closed := max(0, s.Tables-s.Free) // a plain route for each table
 			kind, _ := route.KindOf(s.Key.Root)
 			over := overload{Tables: s.Tables, Cost: s.Cost, Limit: part, Closed: kind.Tables && s.Key.Child.IsZero() && closed <= closing[s.Owner]}
@@ -186,7 +193,7 @@ func (t spreadTotal) cut(most int) map[shareKey]overload {
 			out[s.Key] = over
 			continue
 		}
-		left[s.Owner] -= s.Extra
+		left[s.Owner] -= s.extra()
 	}
 	return out
 }
