@@ -92,6 +92,38 @@ func TestAnEditOfAStreamLeavesOthersAlone(t *testing.T) {
 	}
 }
 
+// An edit of an acl of streams closes the connections of its route alone, when Envoy's time to drain
+// ends: also those of clients that may no longer come.
+func TestAnEditOfAStreamsACLLeavesOthersAlone(t *testing.T) {
+	backends := map[string]cases.TLSBackend{}
+	for i := range 2 {
+		backends[fmt.Sprintf("127.9.0.%d:443", i+1)] = cases.TLSBackend{Authority: "one", Names: []string{"x.example"}}
+	}
+	run := startCase(t, &cases.Case{TLS: backends}, "--drain-time-s", "1")
+	folder := func(acl string) cases.Step {
+		step := streamFolder("{group: gateway.kgateway.dev, kind: Backend, name: one}", "{name: one, port: 53}")
+		step.Files["acl.yaml"] = "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: acl}\n" +
+			"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: TLSRoute, name: a}], acl: " + acl + "}\n"
+		return step
+	}
+	run.apply(folder("{defaultAction: deny, rules: [{cidrs: [127.0.0.0/8], action: allow}]}"))
+	at := run.address + ":8443"
+	a, b := run.open(at, "a.example.com"), run.open(at, "b.example.com")
+	run.leadTo(a, "one")
+	run.leadTo(b, "two")
+	run.apply(folder("{defaultAction: deny, rules: [{cidrs: [127.0.0.9], action: allow}]}"))
+	envoytest.Wait(t, "new connections to be denied", func() error {
+		if answer, err := envoytest.Try(envoytest.Request{Address: at, TLS: &envoytest.TLS{ServerName: "a.example.com"}}); err == nil {
+			return fmt.Errorf("%s answers", answer.Backend)
+		}
+		return nil
+	})
+	if _, err := a.reader.ReadByte(); err == nil {
+		t.Error("a sends something by itself")
+	}
+	run.leadTo(b, "two")
+}
+
 // kept is a connection that stays open.
 type kept struct {
 	net.Conn

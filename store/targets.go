@@ -41,6 +41,7 @@ func (k *kind) policyTargets() []apischema.GroupKind {
 		return []apischema.GroupKind{
 			{Group: gatewayGroup, Kind: "HTTPRoute"}, {Group: gatewayGroup, Kind: "GRPCRoute"},
 			{Group: gatewayGroup, Kind: "Gateway"}, {Group: gatewayGroup, Kind: "ListenerSet"},
+			{Group: gatewayGroup, Kind: "TCPRoute"}, {Group: gatewayGroup, Kind: "TLSRoute"}, {Group: gatewayGroup, Kind: "UDPRoute"},
 		}
 	case kindBackendTLSPolicy, api.KindBackendConfigPolicy:
 		return []apischema.GroupKind{{Kind: "Service"}, {Group: api.Group, Kind: api.KindBackend}}

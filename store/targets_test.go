@@ -16,7 +16,7 @@ const flowPolicy = "{apiVersion: gateway.kgateway.dev/v1alpha1, kind: TrafficPol
 // all the same, or more than that, and what cannot be read is said.
 func TestTargetsAreReadOfInvalidPolicies(t *testing.T) {
 	const ref = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
-	all := "HTTPRoute default/r GRPCRoute default/r Gateway default/r ListenerSet default/r"
+	all := "HTTPRoute default/r GRPCRoute default/r Gateway default/r ListenerSet default/r TCPRoute default/r TLSRoute default/r UDPRoute default/r"
 	for _, test := range []struct{ name, text, want string }{
 		{"an unknown field", policyHead + "spec: {targetRefs: [" + ref + "], oops: 1}\n", "HTTPRoute default/r"},
 		{"a section", policyHead + "spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: s}], oops: 1}\n", "HTTPRoute default/r#s"},
@@ -83,7 +83,7 @@ func TestTargetsAreReadOfInvalidPolicies(t *testing.T) {
 		{"an alias that is not defined", policyHead + "spec:\n  targetRefs: [" + ref + "]\n  oops: *x\n", "HTTPRoute default/r"},
 		{"one of two names", policyHead + "spec: {targetRefs: [" + ref + ", {kind: HTTPRoute}]}\n", "HTTPRoute default/r lost"},
 		{"no targets", policyHead + "spec: {oops: 1}\n", ""},
-		{"too many targets", policyHead + "spec: {targetRefs: [" + manyRefs(2000) + "]}\n", "each HTTPRoute in namespace default each GRPCRoute in namespace default each Gateway in namespace default each ListenerSet in namespace default"},
+		{"too many targets", policyHead + "spec: {targetRefs: [" + manyRefs(2000) + "]}\n", "each HTTPRoute in namespace default each GRPCRoute in namespace default each Gateway in namespace default each ListenerSet in namespace default each TCPRoute in namespace default each TLSRoute in namespace default each UDPRoute in namespace default"},
 	} {
 		i := invalidOf(t, test.text)
 		var got []string

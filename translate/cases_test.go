@@ -139,7 +139,11 @@ func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
 		t.Fatalf("%s: %v", r.Line, err)
 	}
 	if r.Connection() {
-		w.askConnection(t, prefix, r, explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Gateway: r.Gateway})
+		query := explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Gateway: r.Gateway}
+		if err := query.SetFrom(r.Sender()); err != nil {
+			t.Fatalf("%s: %v", r.Line, err)
+		}
+		w.askConnection(t, prefix, r, query)
 		return
 	}
 	query := explain.Query{

@@ -38,6 +38,9 @@ type hostPolicy struct {
 	Backends []*backend.Key
 	// Closed says why all these routes answer 500: a policy that cannot be used.
 	Closed *closing
+	// StreamsClosed says why connections are refused: a policy that cannot be used, and that may
+	// have an acl.
+	StreamsClosed *closing
 }
 
 func sameHost(a, b *hostOut) bool {

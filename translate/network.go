@@ -143,9 +143,9 @@ func (n *network) addRoutes(e *memo.Engine) {
 	})
 	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
 	n.streams = newStreamRules(e, streamIn{
-		spreadRules: n.spread, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,
+		spreadRules: n.spread, policyRules: n.policies, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,
 	})
-	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, streams: n.streams.streams, Options: n.Options})
+	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, Options: n.Options})
 }
 
 // addDelegation declares what routes hand to others.
@@ -202,7 +202,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{tlsPolicyRules: n.tlsPolicies, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies})
 	n.policyStatuses = newPolicyStatusRules(e, policyStatusIn{
 		hintRules: n.hints, policyRules: n.policies, gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy,
-		mount: n.roots.mount, graft: n.grafts.graft,
+		mount: n.roots.mount, graft: n.grafts.graft, stream: n.streams.stream,
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.gatewayStatuses = newGatewayStatusRules(e, gatewayStatusIn{

@@ -34,6 +34,23 @@ func randomStream(r *rand.Rand) (string, string) {
 	return document("gateway.networking.k8s.io/v1", kind, namespace(r), pick(r, "t1", "t2", "t3"), body)
 }
 
+// randomStreamPolicy returns a TrafficPolicy for streams, or for listeners that may have some.
+func randomStreamPolicy(r *rand.Rand) (string, string) {
+	target := func() string {
+		return "{group: gateway.networking.k8s.io, " + pick(r, "kind: "+pick(r, "TCPRoute", "TLSRoute", "UDPRoute")+", name: "+pick(r, "t1", "t2", "t3"),
+			"kind: Gateway, name: "+pick(r, "one", "two")+pick(r, "", ", sectionName: "+pick(r, "l0", "l1")),
+			"kind: ListenerSet, name: "+pick(r, "one", "other")) + "}"
+	}
+	body := randomAge(r) + "spec:\n  targetRefs: [" + target() + pick(r, "", ", "+target()) + "]\n"
+	if r.IntN(3) == 0 {
+		const group = "group: gateway.networking.k8s.io, "
+		body += randomSelectors(r, group+"kind: TCPRoute", group+"kind: TLSRoute", group+"kind: UDPRoute")
+	}
+	body += "  acl: {defaultAction: " + pick(r, "allow", "deny") + pick(r, "", ", rules: [{cidrs: ["+pick(r, "10.0.0.0/8", "10.0.0.1", "10.0.0.1/8", "0.0.0.0/0")+"], action: "+pick(r, "allow", "deny")+"}]") + "}\n"
+	body += pick(r, "", "", "", "  rbac: {policy: {matchExpressions: [\"true\"]}}\n")
+	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", namespace(r), pick(r, "p3", "p4", "p5"), body)
+}
+
 // randomDatagrams returns a Service, or its endpoints, that gets datagrams.
 func randomDatagrams(r *rand.Rand) (string, string) {
 	if r.IntN(2) == 0 {

@@ -89,7 +89,7 @@ func randomEdit(r *rand.Rand, files map[string]string) {
 		randomGateway, randomGateway, randomListenerSet, randomListenerSet, randomRoute, randomRoute, randomLong, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
 		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
 		randomTrust, randomTLSPolicy, randomTLSPolicy,
-		randomStream, randomStream, randomDatagrams,
+		randomStream, randomStream, randomDatagrams, randomStreamPolicy,
 	}
 	name, text := kinds[r.IntN(len(kinds))](r)
 	if r.IntN(8) == 0 {

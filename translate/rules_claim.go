@@ -22,6 +22,14 @@ type claimIn struct {
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
+	// streams counts the names that routes of streams ask listeners for.
+	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
+}
+
+// streamAt is what a route of streams asks a port for.
+type streamAt struct {
+	tableKey
+	Route manifest.Key
 }
 
 func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
@@ -46,6 +54,15 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	memo.From(r.breadth, r.claimed, func(key tableKey, of claim, yield func(memo.Place[listenerKey, tableKey], struct{})) {
 		if of.Count > 0 {
 			yield(memo.Place[listenerKey, tableKey]{Key: listenerKey{key.Gateway, of.Listener}, ID: key}, struct{}{})
+		}
+	}, identical)
+	r.streams = memo.NewFold[listenerKey, streamAt](e, "streambreadth", count[streamAt], identical[int])
+	memo.From(r.streams, in.admitted, func(key manifest.Key, a *attachOut, yield func(memo.Place[listenerKey, streamAt], struct{})) {
+		if !route.IsStream(key) {
+			return
+		}
+		for table, place := range a.places() {
+			yield(memo.Place[listenerKey, streamAt]{Key: listenerKey{table.Gateway, place.Listener}, ID: streamAt{table, key}}, struct{}{})
 		}
 	}, identical)
 	return r

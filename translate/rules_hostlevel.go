@@ -64,7 +64,7 @@ func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	}
 	r.gatherHost(c, gathered, hostOf{gateway, key.Listener, inSet})
 	resolved := resolveHost(gathered.specs)
-	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Closed: gathered.closed}}
+	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Closed: gathered.closed, StreamsClosed: gathered.streams}}
 	if out.Closed == nil {
 		out.Extras = resolved.Extras()
 		out.Backends, _ = r.in.connect(c, out.Extras)

@@ -87,9 +87,10 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 	if !cut {
 		return &level.hostPolicy
 	}
-	return &hostPolicy{Resolved: level.Resolved, Closed: &closing{ // without numbers, which change with each host
+	closed := &closing{ // without numbers, which change with each host
 		fmt.Sprintf("TooManyCopies: %s %s is on too many hosts", level.Heaviest, over.Field), ir.Part{Kind: ir.PartClosed, Object: level.Heaviest, Field: over.Field},
-	}}
+	}
+	return &hostPolicy{Resolved: level.Resolved, Closed: closed, StreamsClosed: closed}
 }
 
 func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {

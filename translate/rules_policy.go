@@ -121,6 +121,12 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	} else {
 		problems = append(problems, xds.CheckExtras(key, extras)...)
 	}
+	for _, target := range targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...) {
+		if route.IsStream(targetKey(key.Namespace, target)) {
+			problems = append(problems, policy.CheckStreams(spec, target.Kind)...)
+			break
+		}
+	}
 	if out.Counted {
 		problems = append(problems, r.tooLongForRoutes(c, from, out.Attached)...)
 	}
@@ -172,18 +178,22 @@ type gathering struct {
 	specs []*policy.Attached
 	// counted are those of specs that are policyOut.Counted.
 	counted []*policy.Attached
-	// closed says why rules must not serve: the first reason.
-	closed *closing
+	// closed says why rules must not serve: the first reason. streams is the first that is one
+	// for connections, too.
+	closed, streams *closing
 }
 
 func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close keeps the first reason.
-func (g *gathering) close(by *closing) {
+// close keeps the first reason. streams is true if it closes connections, too.
+func (g *gathering) close(by *closing, streams bool) {
 	if g.closed == nil {
 		g.closed = by
+	}
+	if g.streams == nil && streams {
+		g.streams = by
 	}
 }
 
@@ -198,7 +208,8 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 		if p.Invalid {
 			why = "%s is invalid: %s"
 		}
-		g.close(&closing{fmt.Sprintf(why, of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: p.Field}})
+		g.close(&closing{fmt.Sprintf(why, of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: p.Field}},
+			p.Invalid || policy.SetsForStreams(p.Attached.Spec))
 	}
 	attached := *p.Attached
 	attached.Standing = standing
@@ -213,7 +224,7 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 // listener of a Gateway or ListenerSet. Where they are too many, it takes in none and closes.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
-		g.close(crowded)
+		g.close(crowded, true)
 		return
 	}
 	for _, one := range at.Aims {
@@ -235,6 +246,9 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	if object == nil {
 		return &levelOut{}
 	}
+	if route.IsStream(key.Route) {
+		return r.streamLevel(c, object)
+	}
 	rules := route.Rules(object)
 	if key.Rule >= len(rules) {
 		return &levelOut{}
@@ -253,7 +267,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	out, gathered := &levelOut{}, r.gathering(c)
 	for i, filter := range rule.Filters {
 		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
-			gathered.close(out.missing(key, i, of, r.in.absentHere(c, of)))
+			gathered.close(out.missing(key, i, of, r.in.absentHere(c, of)), false)
 		}
 	}
 	gathered.attach(at, api.Text(rule.Name), r.aims.kind)
@@ -263,6 +277,20 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 		extras := policy.Resolve([]policy.Level{out.Level}).Extras()
 		r.in.connect(c, extras)
 		out.Burden = route.ExtrasBurden(extras)
+	}
+	return out
+}
+
+// streamLevel returns the level of a TCPRoute, TLSRoute or UDPRoute, which has one rule.
+func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOut {
+	out, gathered, section := &levelOut{}, r.gathering(c), ""
+	if sections := route.Sections(object); len(sections) > 0 {
+		section = sections[0]
+	}
+	gathered.attach(r.aims.at.Get(c, object.Key), section, r.aims.kind)
+	out.Level = policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
+	if out.Closed = gathered.closed; out.Closed == nil {
+		out.Burden = route.ExtrasBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
 	}
 	return out
 }

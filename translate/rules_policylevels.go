@@ -47,7 +47,7 @@ func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	return route.LoadOf(object, func(rule int) route.Burden {
-		if !targeted && !namesPolicies(object.Key, &rules[rule]) {
+		if !targeted && (route.IsStream(object.Key) || !namesPolicies(object.Key, &rules[rule])) {
 			return route.Burden{}
 		}
 		return r.policies.Get(c, ruleKey{object.Key, rule}).Burden

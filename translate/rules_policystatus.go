@@ -62,6 +62,7 @@ type policyStatusIn struct {
 	hostPolicy      *memo.Rule[listenerKey, *hostPolicy]
 	mount           *memo.Rule[manifest.Key, *mountOut]
 	graft           *memo.Rule[flatKey, *graftOut]
+	stream          *memo.Rule[manifest.Key, *streamOut]
 	trafficPolicies *objects
 	routes          *objects
 	gateways        *objects
@@ -74,12 +75,16 @@ type policyStatusRules struct {
 	lost         *memo.Rule[manifest.Key, []targetOut]
 	fates        *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
+	// unchecked warns of listeners of connections that a policy does not protect.
+	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
 func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules {
 	r := &policyStatusRules{in: in}
 	r.lost = memo.NewRule(e, "policytargets", r.runLostTargets, deepEqual)
 	memo.Each(r.lost, in.trafficPolicies)
+	r.unchecked = memo.NewRule(e, "unchecked", r.runUnchecked, deepEqual)
+	memo.Each(r.unchecked, in.trafficPolicies)
 
 	uses := memo.NewFold[policyUseKey, flatKey](e, "policyuses", countFates, identical[fates])
 	memo.From(uses, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
@@ -90,6 +95,12 @@ func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules 
 		seen := map[policyUseKey]bool{}
 		for _, table := range g.Tables {
 			yieldUses(key, table, g.Uses, seen, yield)
+		}
+	}, identical)
+	memo.From(uses, in.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+		seen := map[policyUseKey]bool{}
+		for at := range s.places() {
+			yieldUses(flatKey{Route: key}, tableKey{chainKey: chainKey{portKey: at}}, s.Uses, seen, yield)
 		}
 	}, identical)
 	r.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
@@ -109,6 +120,60 @@ func (r *policyStatusRules) report(all *problemFold) {
 		}
 		return problems
 	})
+	problemsFrom(all, "unchecked", r.unchecked, func(problems []manifest.Problem) []manifest.Problem { return problems })
+}
+
+// runUnchecked warns of a policy for a Gateway or ListenerSet that protects its requests, where the
+// object has listeners of connections or datagrams, too: Envoy has no such filter for them.
+func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
+	own := r.in.policy.Get(c, key)
+	if own.Attached == nil || own.Unusable != "" {
+		return nil
+	}
+	fields := policy.Unchecked(own.Attached.Spec)
+	if len(fields) == 0 {
+		return nil
+	}
+	for _, target := range r.in.aims.targets.Get(c, key) {
+		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
+			continue
+		}
+		objects, _ := r.in.aims.objects(c, key, target, maxListed)
+		for _, at := range objects {
+			listeners, _ := r.listenersAt(c, at, target.Section)
+			for _, l := range listeners {
+				if l.Serves() && !l.SpeaksHTTP() {
+					return []manifest.Problem{{
+						Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: fields[0].Path(),
+						Message: fmt.Sprintf("listener %s of %s has protocol %s, where Envoy sees no requests: %s does not check its connections", l.Name, at, l.Protocol, fields[0]),
+						Hint:    "protect these listeners by acl, and target those of HTTP by sectionName here",
+					}}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// listenersAt returns the listeners that a policy for a section of a Gateway or ListenerSet is for.
+func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section string) (out []*listen.Listener, gatewayName string) {
+	gateway, set := at, r.setAt(c, at)
+	if at.Kind == kindListenerSet {
+		if set == nil || !set.Accepted.Good() {
+			return nil, ""
+		}
+		gateway = ir.GatewayKey(set.Gateway)
+	}
+	g := r.in.listeners.Get(c, gateway)
+	if g == nil {
+		return nil, ""
+	}
+	for _, l := range g.Listeners {
+		if (l.Owner == at || at == gateway && section == "") && (section == "" || l.Name == section) {
+			out = append(out, l)
+		}
+	}
+	return out, g.Name
 }
 
 // yieldUses makes what became of policies at a node a member of each Gateway's
@@ -173,12 +238,7 @@ func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section str
 
 // lostRule looks for the rule of a route that a policy names.
 func lostRule(object *manifest.Object, section string) *manifest.Problem {
-	var names []string
-	for _, rule := range route.Rules(object) {
-		if rule.Name != nil {
-			names = append(names, string(*rule.Name))
-		}
-	}
+	names := route.Sections(object)
 	if section == "" || slices.Contains(names, section) {
 		return nil
 	}
@@ -265,22 +325,9 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 // hostFates counts what became of a policy at the listeners of a Gateway or ListenerSet, or
 // at one of them. A policy of a Gateway holds for those of its sets, too.
 func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
-	gateway, set := at, r.setAt(c, at)
-	if at.Kind == kindListenerSet {
-		if set == nil || !set.Accepted.Good() {
-			return out
-		}
-		gateway = ir.GatewayKey(set.Gateway)
-	}
-	g := r.in.listeners.Get(c, gateway)
-	if g == nil {
-		return out
-	}
-	for _, l := range g.Listeners {
-		if l.Owner != at && (at != gateway || section != "") || section != "" && l.Name != section {
-			continue
-		}
-		for _, use := range r.in.hostPolicy.Get(c, listenerKey{g.Name, l.ID()}).Uses {
+	listeners, name := r.listenersAt(c, at, section)
+	for _, l := range listeners {
+		for _, use := range r.in.hostPolicy.Get(c, listenerKey{name, l.ID()}).Uses {
 			if use.Policy == policy {
 				out[use.Fate]++
 			}

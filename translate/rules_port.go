@@ -28,7 +28,9 @@ func resourceOf(p *portOut) *xds.Resource {
 
 type portIn struct {
 	*gatewayRules
-	streams *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
+	policed    *memo.Rule[string, bool]
+	streams    *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
 	Options
 }
 
@@ -69,12 +71,33 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 			if len(port.Streams) > 0 {
 				claimants, _ := r.in.streams.Get(c, key)
 				listen.Assign(port, claimants.All())
+				r.admit(c, port)
 				dress(port, r.in.clientOf(c, key.Gateway))
 			}
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}
 	}
 	panic(fmt.Sprintf("translate: no port %v", key))
+}
+
+// admit sets which clients may use the streams of a port. What the policies of a route say goes
+// before what those of its listener say, but for a listener that they close.
+func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
+	policed := r.in.policed.Get(c, port.Gateway)
+	for i := range port.Streams {
+		s := &port.Streams[i]
+		if s.Route == nil {
+			continue
+		}
+		s.Access = s.Route.Access
+		if !policed {
+			continue
+		}
+		host := r.in.hostPolicy.Get(c, listenerKey{port.Gateway, s.Listener})
+		if s.Access == nil || host.StreamsClosed != nil {
+			s.Access = accessOf(&host.Resolved, host.StreamsClosed)
+		}
+	}
 }
 
 // dress names the clusters of the streams of a TCP port: those that TLS goes through to

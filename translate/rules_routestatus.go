@@ -146,6 +146,12 @@ func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo
 func (r *routeStatusRules) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
 	s := r.in.stream.Get(c, key)
 	out := outcome{Attach: s.Attach, Resolved: manifest.Verdict[gwv1.RouteConditionReason](s.Unresolved)}
+	if access := s.Route.Access; access != nil && access.Closed != "" {
+		out.Closed = map[string]string{}
+		for _, parent := range s.Attach.Parents {
+			out.Closed[parent.Gateway] = access.Closed
+		}
+	}
 	if lost, _ := r.in.losses.Get(c, key); lost.Len() > 0 {
 		out.Lost = map[listenerKey][]string{}
 		for l := range lost.All() {

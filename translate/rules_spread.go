@@ -161,13 +161,15 @@ func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], 
 	}
 }
 
-// listenersOf returns the listeners that serve hosts.
+// listenersOf returns the listeners that serve.
 func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	if g == nil {
 		return nil
 	}
-	for _, place := range g.Places() {
-		keys = append(keys, listenerKey{g.Name, place.Listener})
+	for _, l := range g.Listeners {
+		if l.Serves() {
+			keys = append(keys, listenerKey{g.Name, l.ID()})
+		}
 	}
 	return keys
 }
@@ -182,6 +184,8 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 		return share{}
 	}
 	hosts, _ := r.in.breadth.Get(c, key)
+	streams, _ := r.in.streams.Get(c, key)
+	hosts += streams
 	return share{shareKey{Root: level.Heaviest}, copies{
 		Owner: level.Heaviest.Namespace, Tables: hosts, Cost: hosts * level.Units, Free: hosts * freeUnits,
 	}}

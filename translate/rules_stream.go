@@ -8,8 +8,10 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -19,10 +21,13 @@ type streamOut struct {
 	*route.StreamFlat
 	// Clients are the Gateways that show backends a certificate, and its Secret.
 	Clients map[string]string
+	// Uses says which policies are in force.
+	Uses []policy.Use
 }
 
 type streamIn struct {
 	*spreadRules
+	*policyRules
 	*gatewayRules
 	backend *memo.Rule[backend.Reference, backend.Resolution]
 	routes  *objects
@@ -84,16 +89,43 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	if !ok {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
 	}
-	attach, _ := r.in.where(c, key)
+	attach, cut := r.in.where(c, key)
 	out := &streamOut{Attach: attach, StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
 		return r.in.backend.Get(c, streamRefer(key, ref))
 	}), Clients: map[string]string{}}
+	if out.Route.Access, out.Uses = r.access(c, key); cut != nil {
+		rule := cut.Entries[0].Rule
+		out.Route.Access = &ir.Access{Closed: rule.Action.Respond.Why, Parts: rule.Action.Parts}
+	}
 	for _, parent := range out.Attach.Parents {
 		if client := r.in.clientOf(c, parent.Gateway); client != "" {
 			out.Clients[parent.Gateway] = client
 		}
 	}
 	return out
+}
+
+// access returns what the policies of a route say of its clients, nil for nothing.
+func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []policy.Use) {
+	if !r.in.aims.any(c, key) {
+		return nil, nil
+	}
+	level := r.in.policies.Get(c, ruleKey{Route: key})
+	resolved := policy.Resolve([]policy.Level{level.Level})
+	return accessOf(&resolved, level.Closed), resolved.Uses
+}
+
+// accessOf returns what policies say of the clients of streams, nil for nothing.
+func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
+	if closed != nil {
+		return &ir.Access{Closed: closed.Why, Parts: []ir.Part{closed.At}}
+	}
+	own := resolved.Only(policy.ForStreams)
+	acl := own.Extras().OrNone().ACL
+	if acl == nil {
+		return nil
+	}
+	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
 // dressed returns the backends of a route as dress names them at a place.

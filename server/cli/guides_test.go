@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A question that a guide asks its own YAML gets the answer that the guide says.
+// A question that a guide asks the YAML above it gets the answer that the guide says.
 func TestGuidesExplainTruly(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/guides/*.md")
 	if err != nil {
@@ -23,10 +23,11 @@ func TestGuidesExplainTruly(t *testing.T) {
 			t.Fatal(err)
 		}
 		folder := t.TempDir()
-		block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
-		for _, found := range question.FindAllSubmatch(text, -1) {
+		for _, at := range question.FindAllSubmatchIndex(text, -1) {
 			asked++
-			if err := os.WriteFile(filepath.Join(folder, "guide.yaml"), block[1], 0o600); err != nil {
+			found := question.FindSubmatch(text[at[0]:])
+			blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text[:at[0]], -1)
+			if err := os.WriteFile(filepath.Join(folder, "guide.yaml"), blocks[len(blocks)-1][1], 0o600); err != nil {
 				t.Fatal(err)
 			}
 			args := words(string(found[1]))

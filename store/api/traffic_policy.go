@@ -46,7 +46,7 @@ type TrafficPolicySpec struct {
 
 	// Transformation changes headers by templates.
 	Transformation *Transformation `json:"transformation,omitempty"`
-	// ACL admits and rejects requests by the address of the client.
+	// ACL admits and rejects requests and connections by the address of the client.
 	ACL *ACL `json:"acl,omitempty"`
 	// RBAC admits or rejects requests by expressions and by the address of the client.
 	RBAC *RBAC `json:"rbac,omitempty"`
@@ -88,9 +88,9 @@ type PolicyTarget struct {
 	//
 	// +kubebuilder:validation:Enum=gateway.networking.k8s.io
 	Group gwv1.Group `json:"group"`
-	// Kind is the kind of the target.
+	// Kind is the kind of the target. Routes of connections and datagrams have acl alone.
 	//
-	// +kubebuilder:validation:Enum=HTTPRoute;Gateway;GRPCRoute;ListenerSet
+	// +kubebuilder:validation:Enum=HTTPRoute;Gateway;GRPCRoute;ListenerSet;TCPRoute;TLSRoute;UDPRoute
 	Kind gwv1.Kind `json:"kind"`
 	// Name is the name of the target.
 	Name gwv1.ObjectName `json:"name"`
@@ -105,9 +105,9 @@ type PolicySelector struct {
 	//
 	// +kubebuilder:validation:Enum=gateway.networking.k8s.io
 	Group gwv1.Group `json:"group"`
-	// Kind is the kind of the targets.
+	// Kind is the kind of the targets. Routes of connections and datagrams have acl alone.
 	//
-	// +kubebuilder:validation:Enum=HTTPRoute;Gateway;GRPCRoute;ListenerSet
+	// +kubebuilder:validation:Enum=HTTPRoute;Gateway;GRPCRoute;ListenerSet;TCPRoute;TLSRoute;UDPRoute
 	Kind gwv1.Kind `json:"kind"`
 	// MatchLabels are the labels that an object must have, all of them.
 	MatchLabels map[string]string `json:"matchLabels"`

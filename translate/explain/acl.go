@@ -70,15 +70,21 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	if acl == nil || !denies(acl) {
 		return gate{}
 	}
-	by, status := partsOf(&rule.Action, ir.FieldACL.PartKind()), aclStatus(acl)
-	if !r.client.IsValid() && allows(acl) {
-		return gate{unless: []string{fmt.Sprintf("acl: %s denies the client's address (%d), which is not known: give it by --from", by, status)}}
+	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%d)", aclStatus(acl)))
+}
+
+// aclDecision returns what an acl does with a client; answer says what it gets. The Parts of the
+// action are the policies.
+func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
+	by := partsOf(action, ir.FieldACL.PartKind())
+	if !client.IsValid() && allows(acl) {
+		return gate{unless: []string{fmt.Sprintf("acl: %s denies the client's address%s, which is not known: give it by --from", by, answer)}}
 	}
-	allow, i := decide(acl, r.client)
+	allow, i := decide(acl, client)
 	if allow {
 		return gate{}
 	}
-	denied := gate{status: status, reply: true, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
+	denied := gate{status: aclStatus(acl), reply: true, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
 	field := "defaultAction"
 	if i >= 0 {
 		name := "a rule without a name"
@@ -87,11 +93,25 @@ func aclGate(rule *ir.Rule, r *request) gate {
 		}
 		denied.why, field = fmt.Sprintf("denied by %s of %s", name, by), fmt.Sprintf("rules[%d]", i)
 	}
-	if r.client.IsValid() {
-		denied.why += fmt.Sprintf("; the client's address is %s", r.client)
+	if client.IsValid() {
+		denied.why += fmt.Sprintf("; the client's address is %s", client)
 	}
-	denied.at = onlySource(&rule.Action, ir.FieldACL, field)
+	denied.at = onlySource(action, ir.FieldACL, field)
 	return denied
+}
+
+// accessGate returns what the policies of a stream do with a client. A status says that its
+// connection is closed.
+func accessGate(access *ir.Access, client netip.Addr) gate {
+	switch {
+	case access == nil:
+		return gate{}
+	case access.Closed != "":
+		return gate{status: http.StatusForbidden, why: access.Closed, at: Source{Object: access.Parts[0].Object, Field: access.Parts[0].Field}}
+	case !denies(access.ACL):
+		return gate{}
+	}
+	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
 // onlySource returns the place of what is below a field, where one policy alone has set the field:

@@ -21,6 +21,11 @@ type ConnectionAnswer struct {
 	// Backends share the connections; empty if the connection is closed or the datagram
 	// dropped.
 	Backends []Share
+	// Denied says which policy closes the connection, "" for none, and At which of its fields.
+	// Unless says what one may do to a client whose address is not known.
+	Denied string
+	At     Source
+	Unless []string
 }
 
 // Share is a backend's share of the connections.
@@ -58,7 +63,12 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	}
 	answer := ConnectionAnswer{Port: fits[0]}
 	answer.Stream, answer.Domain = streamOf(fits[0], query)
-	if answer.Stream != nil && answer.Stream.Route.Live() {
+	if answer.Stream == nil {
+		return answer
+	}
+	access := accessGate(answer.Stream.Access, query.From)
+	answer.Denied, answer.At, answer.Unless = access.why, access.at, access.unless
+	if answer.Denied == "" && answer.Stream.Route.Live() {
 		answer.Backends = shareOut(answer.Stream.Route.Backends)
 	}
 	return answer

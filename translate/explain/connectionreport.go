@@ -108,8 +108,13 @@ func (b *connectionReporter) outcome() {
 			b.report.Reason = fmt.Sprintf("no listener of Gateway %s on port %d has the hostname %s: the connection is closed", gateway, b.query.Port, hostname(b.query.Host))
 		}
 		b.report.Suggestions = b.streams()
+	case b.answer.Denied != "":
+		b.report.Outcome, b.report.Reason = Closed, b.answer.Denied
+		if b.answer.At.Field != "" {
+			b.report.ReasonAt = &b.answer.At
+		}
 	case len(b.report.Backends) > 0:
-		b.report.Outcome = Forwarded
+		b.report.Outcome, b.report.Caveats = Forwarded, b.answer.Unless
 	default:
 		b.report.Outcome = Closed
 		b.report.Reason = b.whyClosed(stream)

@@ -23,6 +23,18 @@ type Stream struct {
 	Route *StreamRoute
 	// Behind are routes with the same domains that lost to Route, which is older.
 	Behind []Rival
+	// Access says which clients may use the stream; nil is all of them.
+	Access *Access
+}
+
+// Access says which clients may use a stream.
+type Access struct {
+	// ACL decides by the client's address; nil while Closed is set.
+	ACL *ACL
+	// Closed says why no client may, "" if ACL decides.
+	Closed string
+	// Parts are the policies with the ACL, or what closes the stream.
+	Parts []Part
 }
 
 // Name returns a name that is unique on its port: that of the listener, and of the route.
@@ -53,6 +65,8 @@ type StreamRoute struct {
 	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends; "" if none
 	// of them is resolved, and for every other kind.
 	Cluster string
+	// Access is what policies of the route say, nil if they say nothing.
+	Access *Access
 }
 
 // Name returns "TCPRoute/namespace/name".

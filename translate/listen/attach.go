@@ -284,7 +284,7 @@ func (l *Listener) place(domain string) Place {
 func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {
-		if l.Serves() && l.speaksHTTP() {
+		if l.Serves() && l.SpeaksHTTP() {
 			out = append(out, l.place(domain(l.Hostname)))
 		}
 	}

@@ -55,7 +55,7 @@ func (b Bound) NoHost() Attachment {
 // checkHostname rejects a listener with a hostname that its namespace may not serve.
 // Listeners of protocols without hostnames are bounded by their ports alone.
 func (r *specReader) checkHostname(field string, l *Listener) {
-	named := l.speaksHTTP() || l.Protocol == gwv1.TLSProtocolType
+	named := l.SpeaksHTTP() || l.Protocol == gwv1.TLSProtocolType
 	if !named || !l.Accepted.Good() || Covers(r.bound.Hosts, domain(l.Hostname)) {
 		return
 	}

@@ -242,8 +242,8 @@ func (r *specReader) checkProtocol(field string, l *Listener) {
 	r.problem("UnsupportedProtocol", field+".protocol", message, hint)
 }
 
-// speaksHTTP reports whether requests are served, and not connections or datagrams.
-func (l *Listener) speaksHTTP() bool {
+// SpeaksHTTP reports whether requests are served, and not connections or datagrams.
+func (l *Listener) SpeaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
 }
 

@@ -153,7 +153,7 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 		chain := l.chain()
 		port.Name = PortName(g.Name, l.Port, l.Protocol)
 		switch {
-		case !l.speaksHTTP():
+		case !l.SpeaksHTTP():
 			port.Streams = append(port.Streams, l.stream())
 		case chain != "" || len(port.Chains) == 0:
 			port.Chains = append(port.Chains, ir.Chain{Name: chain, RouteConfig: RoutesName(g.Name, l.Port, chain), TLS: l.terminate()})

@@ -31,7 +31,7 @@ const (
 // readTLS reads the usable certificates. A broken one beside a valid one stops nothing;
 // ResolvedRefs names it.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
-	if l.speaksHTTP() { // what else is inside, the client and the backend know
+	if l.SpeaksHTTP() { // what else is inside, the client and the backend know
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
 	}
 	if from == nil || len(from.CertificateRefs) == 0 {

@@ -33,6 +33,8 @@ type Field struct {
 	// routeHas reports whether the route itself says what the field says, by a filter or a
 	// field of its rule, which goes before every policy; nil where a route cannot.
 	routeHas func(*ir.Action) bool
+	// streams is true if the field holds for connections and datagrams, too.
+	streams bool
 }
 
 // Fields returns a row for each field, in the order in which fields are shown. The rows are
@@ -51,6 +53,7 @@ var fields = sync.OnceValue(func() []Field {
 			has:      func(s *api.TrafficPolicySpec) bool { return s.ACL != nil },
 			take:     func(into, from *api.TrafficPolicySpec) { into.ACL = from.ACL },
 			protects: protection{off: aclOff, replaced: true},
+			streams:  true,
 		},
 		{
 			Name: ir.FieldRBAC, lower: lowerRBAC,

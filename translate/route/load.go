@@ -53,7 +53,7 @@ type Load struct {
 func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	rules := Rules(object)
 	if rules == nil { // a route of streams has no table
-		return Load{Matches: 1, Written: 1, Made: 1}
+		return Load{Matches: 1, Written: 1, Made: 1 + policies(0).Cost()}
 	}
 	var out Load
 	for i := range rules {

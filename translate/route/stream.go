@@ -85,6 +85,19 @@ func (f *StreamFlat) weigh(key manifest.Key) {
 	})
 }
 
+// Sections returns the names of a route's rules, of any kind.
+func Sections(object *manifest.Object) (names []string) {
+	if name, _ := streamRule(object); name != nil {
+		names = append(names, string(*name))
+	}
+	for _, rule := range Rules(object) {
+		if rule.Name != nil {
+			names = append(names, string(*rule.Name))
+		}
+	}
+	return names
+}
+
 func streamRule(object *manifest.Object) (name *gwv1.SectionName, refs []gwv1.BackendRef) {
 	if tcp, ok := manifest.As[*gwv1.TCPRoute](object); ok && len(tcp.Spec.Rules) > 0 {
 		return tcp.Spec.Rules[0].Name, tcp.Spec.Rules[0].BackendRefs

@@ -54,12 +54,28 @@ func aclRules(extras *ir.Extras) message {
 
 // aclMatcher returns a matcher with an action for every address: the longest range decides.
 func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
-	matcher := &xdsmatcherv3.Matcher{OnNoMatch: rbacAction(aclNoRule, acl.Allow)}
-	ranges := &xdsmatcherv3.IPMatcher{}
+	var rules []addressRanges
 	for i := range acl.Rules {
-		if rule := &acl.Rules[i]; len(rule.Ranges) > 0 {
+		rule := &acl.Rules[i]
+		rules = append(rules, addressRanges{rule.Ranges, rbacAction(aclPolicyName(rule), rule.Allow)})
+	}
+	return bySource(rbacAction(aclNoRule, acl.Allow), rules...)
+}
+
+// addressRanges is what is done with addresses in some ranges.
+type addressRanges struct {
+	ranges []string
+	action *xdsmatcherv3.Matcher_OnMatch
+}
+
+// bySource returns a matcher for the client's address: the longest range decides, and others is for
+// an address in no range.
+func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xdsmatcherv3.Matcher {
+	matcher, ranges := &xdsmatcherv3.Matcher{OnNoMatch: others}, &xdsmatcherv3.IPMatcher{}
+	for _, rule := range rules {
+		if len(rule.ranges) > 0 {
 			ranges.RangeMatchers = append(ranges.RangeMatchers, &xdsmatcherv3.IPMatcher_IPRangeMatcher{
-				Ranges: cidrRanges(rule.Ranges), OnMatch: rbacAction(aclPolicyName(rule), rule.Allow),
+				Ranges: cidrRanges(rule.ranges), OnMatch: rule.action,
 			})
 		}
 	}

@@ -53,7 +53,7 @@ func Listener(port *ir.Port) Resource {
 		listener.FilterChains = append(listener.FilterChains, filterChain(port, &port.Chains[i]))
 	}
 	for i := range port.Streams {
-		listener.FilterChains = append(listener.FilterChains, streamChain(port, &port.Streams[i]))
+		listener.FilterChains = append(listener.FilterChains, streamChains(port, &port.Streams[i])...)
 	}
 	return newResource(ListenerType, port.Name, marshal(listener))
 }

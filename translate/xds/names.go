@@ -5,6 +5,10 @@ package xds
 // The slash distinguishes it from real names.
 const NoCluster = "gatefold/unresolved"
 
+// DeniedCluster is the cluster of connections and datagrams whose client is denied. It is never
+// defined either.
+const DeniedCluster = "gatefold/denied"
+
 // The metadata of a route that is closed names the object for which it is: the access log
 // writes it down.
 const (

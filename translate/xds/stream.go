@@ -5,6 +5,7 @@ import (
 
 	cncfcorev3 "github.com/cncf/xds/go/xds/core/v3"
 	matcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	tcpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	udpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/udp/udp_proxy/v3"
@@ -16,6 +17,81 @@ import (
 // connectAttempts are how many endpoints of a cluster a connection is tried with:
 // nothing was sent before it stands.
 const connectAttempts = 3
+
+// streamChains returns the filter chains of a stream: one for the clients that may use it, and one
+// that closes the connections of others. The addresses are a condition of the chain and no filter
+// in it: Envoy's network rbac filter waits for the first byte of the client, and the backend's
+// first bytes would pass by then (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
+func streamChains(port *ir.Port, stream *ir.Stream) []*listenerv3.FilterChain {
+	allowed, denied, limited := admitted(stream.Access)
+	if !limited {
+		return []*listenerv3.FilterChain{streamChain(port, stream)}
+	}
+	var out []*listenerv3.FilterChain
+	if len(allowed) > 0 {
+		out = append(out, fromRanges(streamChain(port, stream), allowed))
+	}
+	refused := *stream
+	refused.TLS = nil // without a handshake
+	chain := streamChain(port, &refused)
+	chain.Name += "/denied"
+	chain.Filters[0].ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: pack(refusal(port, stream))}
+	return append(out, fromRanges(chain, denied))
+}
+
+// fromRanges bounds a chain to clients with addresses in some ranges.
+func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.FilterChain {
+	if chain.FilterChainMatch == nil {
+		chain.FilterChainMatch = &listenerv3.FilterChainMatch{}
+	}
+	for _, r := range cidrRanges(ranges) {
+		chain.FilterChainMatch.SourcePrefixRanges = append(chain.FilterChainMatch.SourcePrefixRanges, &corev3.CidrRange{
+			AddressPrefix: r.AddressPrefix, PrefixLen: r.PrefixLen,
+		})
+	}
+	return chain
+}
+
+// admitted returns the ranges of clients that may use a stream, and those of others: every address is
+// in one of them, and the longest range decides. limited is false if all clients may.
+func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
+	everybody := []string{"0.0.0.0/0", "::/0"}
+	if access == nil {
+		return nil, nil, false
+	}
+	if access.ACL == nil {
+		return nil, everybody, true
+	}
+	add := func(r string, allow bool) {
+		if allow {
+			allowed = append(allowed, r)
+		} else {
+			denied = append(denied, r)
+		}
+	}
+	known := map[string]bool{}
+	for _, rule := range access.ACL.Rules {
+		for _, r := range rule.Ranges {
+			known[r] = true
+			add(r, rule.Allow)
+		}
+	}
+	for _, r := range everybody {
+		if !known[r] {
+			add(r, access.ACL.Allow)
+		}
+	}
+	return allowed, denied, len(denied) > 0
+}
+
+// refusal closes connections: its cluster does not exist.
+func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
+	return &tcpv3.TcpProxy{
+		StatPrefix:       port.Name,
+		AccessLog:        streamLogs(port.AccessLog, stream),
+		ClusterSpecifier: &tcpv3.TcpProxy_Cluster{Cluster: DeniedCluster},
+	}
+}
 
 // streamChain makes the filter chain of a stream. Each has a name of its own, so that
 // Envoy, which compares chains, leaves the connections of all others alone.
@@ -76,13 +152,18 @@ func udpProxy(port *ir.Port, stream *ir.Stream) *udpv3.UdpProxyConfig {
 	if stream.Route.Live() {
 		cluster = stream.Route.Cluster
 	}
+	to := func(cluster string) *matcherv3.Matcher_OnMatch {
+		return &matcherv3.Matcher_OnMatch{OnMatch: &matcherv3.Matcher_OnMatch_Action{
+			Action: &cncfcorev3.TypedExtensionConfig{Name: "route", TypedConfig: pack(&udpv3.Route{Cluster: cluster})},
+		}}
+	}
+	matcher := &matcherv3.Matcher{OnNoMatch: to(cluster)}
+	if allowed, denied, limited := admitted(stream.Access); limited {
+		matcher = bySource(to(DeniedCluster), addressRanges{allowed, to(cluster)}, addressRanges{denied, to(DeniedCluster)})
+	}
 	return &udpv3.UdpProxyConfig{
-		StatPrefix: port.Name,
-		RouteSpecifier: &udpv3.UdpProxyConfig_Matcher{Matcher: &matcherv3.Matcher{
-			OnNoMatch: &matcherv3.Matcher_OnMatch{OnMatch: &matcherv3.Matcher_OnMatch_Action{
-				Action: &cncfcorev3.TypedExtensionConfig{Name: "route", TypedConfig: pack(&udpv3.Route{Cluster: cluster})},
-			}},
-		}},
-		AccessLog: streamLogs(port.AccessLog, stream),
+		StatPrefix:     port.Name,
+		RouteSpecifier: &udpv3.UdpProxyConfig_Matcher{Matcher: matcher},
+		AccessLog:      streamLogs(port.AccessLog, stream),
 	}
 }

@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// ForStreams reports whether a field holds for connections and datagrams.
+func ForStreams(name ir.Field) bool {
+	for _, field := range Fields() {
+		if field.Name == name {
+			return field.streams
+		}
+	}
+	return false
+}
+
+// SetsForStreams reports whether a spec sets a field that holds for connections and datagrams.
+func SetsForStreams(spec *api.TrafficPolicySpec) bool {
+	for _, field := range Fields() {
+		if field.streams && field.has(spec) {
+			return true
+		}
+	}
+	return false
+}
+
+// Unchecked returns the fields of a spec that keep requests away from backends, and connections
+// not.
+func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
+	for _, field := range Fields() {
+		if !field.streams && field.has(spec) && field.protects.off != nil && !field.protects.off(spec) {
+			out = append(out, field.Name)
+		}
+	}
+	return out
+}
+
+// CheckStreams returns what a policy whose targets include a route of connections or datagrams
+// cannot say. Another field closes the targets: it would be ignored there.
+func CheckStreams(spec *api.TrafficPolicySpec, kind string) (problems []manifest.Problem) {
+	for _, name := range SetFields(spec) {
+		if !ForStreams(name) {
+			problems = append(problems, manifest.Problem{
+				Code: "UnsupportedValue", Severity: manifest.Error, Field: name.Path(),
+				Message: fmt.Sprintf("a policy for a %s can have acl alone: Envoy sees connections there, and no requests", kind),
+				Hint:    "move the field into a policy for HTTPRoutes or GRPCRoutes",
+			})
+		}
+	}
+	if spec.ACL != nil && spec.ACL.DenyResponse != nil {
+		problems = append(problems, warning(ir.FieldACL.Path()+".denyResponse",
+			fmt.Sprintf("a %s has no responses: what is denied is closed or dropped", kind), "remove it, or keep it for the other targets"))
+	}
+	return problems
+}
