@@ -52,9 +52,13 @@ packages: envoy
 suite: envoy
 	cd $(SUITE) && $(GO) vet ./... && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 20m ./...
 
-# Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine).
+# Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine). The others
+# of these tests do one thing after the other: commands, each a process, of which those of TestScripts
+# are most; files for a program that is built without the detector; cases, sent one by one.
+SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy)$$
+
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -race -short -timeout 45m $$($(GO) list ./... | grep -v /translate)
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $$($(GO) list ./... | grep -v /translate)
 
 random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
