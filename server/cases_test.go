@@ -163,6 +163,13 @@ func (run *caseRun) startEcho(name, host string, port int32) {
 	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil {
 		return
 	}
+	if envoytest.IsSignIn(name) {
+		if !run.extensions[address] {
+			run.extensions[address] = true
+			envoytest.StartSignIn(run.t, name, address)
+		}
+		return
+	}
 	if b, ok := run.speakTLS[cases.Network+strings.TrimPrefix(address, run.network)]; ok {
 		run.echoes[address] = envoytest.EchoTLS(run.t, name, address, run.tlsConfig(b))
 	} else {

@@ -21,7 +21,7 @@ import (
 // headerUses says for the end of a field's path what the header named there is for. A
 // field that speaks of headers and is not here fails TestProtectedHeaders.
 func headerUses() []struct{ path, use string } {
-	const written, value = "written", "value"
+	const written, value, sent = "written", "value", "sent"
 	return []struct{ path, use string }{
 		{`HeaderModifier\.(set|add)\[\]\.name`, written},
 		{`HeaderModifier\.(set|add)\[\]\.value`, value},
@@ -41,10 +41,15 @@ func headerUses() []struct{ path, use string } {
 		{`matches\[\]\.headers\[\]\.(name|type|value)`, "read"},
 		{`spec\.hashPolicies\[\]\.header\.name`, "read"},
 		{`spec\.rateLimit\.global\.descriptors\[\]\.entries\[\]\.header`, "read"},
-		{`spec\.extAuth\.headersToForward\[\]`, "read"}, // a gRPC service gets them as a map
+		{`spec\.extAuth\.headersToForward\[\]`, sent},
+		{`spec\.extAuth\.httpService\.authorizationRequest\.headersToAdd\{\}`, value},
+		{`spec\.extAuth\.httpService\.authorizationResponse\.headersTo(Backend|Client|ClientOnSuccess)\[\]`, written},
+		{`backendRefs\[\]\.filters\[\]\.externalAuth\..*`, "not served"}, // the rule answers 500
+		{`filters\[\]\.externalAuth\.http\.allowedResponseHeaders\[\]`, written},
+		{`filters\[\]\.externalAuth\.http\.allowedHeaders\[\]`, sent},
+		{`filters\[\]\.externalAuth\.grpc\.allowedHeaders\[\]`, "read"}, // a gRPC service gets them as a map
 		{`(request|response)HeaderMode`, "no name"},
 		{`spec\.rateLimit\.xRateLimitHeaders`, "no name"},
-		{`filters\[\]\.externalAuth\..*`, "not served"}, // the rule answers 500
 	}
 }
 
@@ -78,6 +83,10 @@ func TestProtectedHeaders(t *testing.T) {
 			if !strings.HasSuffix(field.path, "remove[]") {
 				bad = append(bad, "x-envoy-upstream-alt-stat-name", "X-Envoy-Retry-On", "x_envoy_max_retries")
 			}
+		case "sent": // those that a service by HTTP always gets are left out
+			bad = slices.DeleteFunc(bad, func(name string) bool {
+				return slices.Contains([]string{"content-length", "host", ":authority", ":path", ":method"}, strings.ToLower(name))
+			})
 		case "listed":
 			bad = []string{"a\r\nb", "a b", "", "a,\x00"}
 		default:
@@ -245,9 +254,17 @@ func attacker(t *testing.T, field headerField, text string) string {
 		route["kind"], route["apiVersion"] = field.kind, field.group+"/"+field.version
 		fill(route, strings.Split(field.path, "."), text)
 	} else {
+		spec := map[string]any{"targetRefs": []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "attack"}}}
 		policy := map[string]any{
-			"apiVersion": field.group + "/" + field.version, "kind": field.kind, "metadata": map[string]any{"name": "attack"},
-			"spec": map[string]any{"targetRefs": []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "attack"}}},
+			"apiVersion": field.group + "/" + field.version, "kind": field.kind, "metadata": map[string]any{"name": "attack"}, "spec": spec,
+		}
+		if field.kind == "GatewayExtension" {
+			spec["extAuth"] = map[string]any{"extensionRef": map[string]any{"name": "attack"}}
+			extension := map[string]any{"httpService": map[string]any{"backendRef": backend}}
+			documents = append(documents, map[string]any{
+				"apiVersion": field.group + "/" + field.version, "kind": "TrafficPolicy", "metadata": map[string]any{"name": "attack"}, "spec": spec,
+			})
+			policy["spec"] = map[string]any{"extAuth": extension}
 		}
 		fill(policy, strings.Split(field.path, "."), text)
 		documents = append(documents, policy)
@@ -271,6 +288,9 @@ func fill(into map[string]any, path []string, text string) {
 	case len(path) == 1 && list:
 		into[name] = []any{text}
 		return
+	case len(path) == 1 && strings.HasSuffix(name, "{}"):
+		into[strings.TrimSuffix(name, "{}")] = map[string]any{"x-good": text}
+		return
 	case len(path) == 1:
 		into[name] = text
 		return
@@ -290,6 +310,9 @@ func fill(into map[string]any, path []string, text string) {
 		if kind == "cors" {
 			next["type"] = "CORS"
 		}
+	case name == "externalAuth":
+		next["protocol"], next["backendRef"] = "HTTP", map[string]any{"group": "gateway.kgateway.dev", "kind": "Backend", "name": "a"}
+		next["http"] = map[string]any{}
 	case name == "acl":
 		next["defaultAction"] = "allow"
 	case name == "apiKeyAuth":

@@ -218,7 +218,7 @@ func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 		return nil
 	}
 	var parts []backend.Part
-	flat := route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+	flat := route.Stream(object, func(ref gwv1.BackendObjectReference, _ bool) backend.Resolution {
 		resolution := r.in.backend.Get(c, streamRefer(key.Object, ref))
 		part := backend.Part{}
 		if resolution.OK() {

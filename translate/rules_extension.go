@@ -69,15 +69,15 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	if object.Source == manifest.OtherFile {
 		problems = append([]manifest.Problem{teamService()}, problems...)
 	}
-	ref := backend.Refer(key, service.BackendRef.Object())
-	ref.GRPC = true
+	ref := backend.Refer(key, service.Object())
+	ref.GRPC = extension.Auth == nil || extension.Auth.HTTP == nil
 	if resolution := r.in.backend.Get(c, ref); resolution.OK() {
 		out.Backend = resolution.Key
 		extension.Service.Cluster = resolution.Cluster
 		problems = append(problems, xds.CheckExtension(key, extension)...)
 	} else {
 		problems = append(problems, manifest.Problem{
-			Code: string(resolution.Reason), Severity: manifest.Error, Field: extension.Path() + ".grpcService.backendRef",
+			Code: string(resolution.Reason), Severity: manifest.Error, Field: extension.ServicePath(),
 			Message: resolution.Message, Hint: resolution.Hint,
 		})
 	}
@@ -159,7 +159,7 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 // that other users share (docs/guides/teams.md).
 func teamService() manifest.Problem {
 	return manifest.Problem{
-		Code: "ExtensionNotAllowed", Severity: manifest.Error, Field: "spec",
+		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",
 		Message: "a GatewayExtension comes from files of --cluster-paths alone, as its service could change the answers to other users of the listener; policies that use it close their targets",
 		Hint:    "have the platform define it in a file of --cluster-paths, if it trusts the service",
 	}

@@ -47,9 +47,9 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
 	}
-	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference) backend.Resolution {
+	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
-		to.GRPC = key.Route.Kind == "GRPCRoute" // calls need HTTP/2, whatever the port says
+		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // calls need HTTP/2, whatever the port says
 		return r.in.backend.Get(c, to)
 	})}
 	for _, link := range setting.Links {

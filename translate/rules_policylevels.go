@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -97,6 +98,15 @@ type joinedLevels struct {
 	backends []*backend.Key
 	// loosened are the protecting fields of routes above that those below take back.
 	loosened []policy.Loosening
+	// auth is what the levels ask for that ExternalAuth of a route may replace.
+	auth []authLevel
+}
+
+// authLevel is a policy with extAuth at a level: prefers is true if the level wins over those below.
+type authLevel struct {
+	level   int
+	policy  manifest.Key
+	prefers bool
 }
 
 func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
@@ -118,6 +128,7 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 		out.extras = out.Resolved.Extras()
 		out.backends, _ = r.in.connect(c, out.extras)
 		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
+		out.auth = authLevels(list, out.extras)
 	}
 	return out
 }
@@ -127,7 +138,7 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		problem := manifest.Problem{
-			Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: l.Field.Path(),
+			Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: cmp.Or(l.At, l.Field.Path()),
 			Message: fmt.Sprintf("this replaces %s of %s, which is for a route above: requests are not checked as it asks for", l.Field, l.Parent),
 			Hint: fmt.Sprintf("if this is not meant, remove the field here, or let policies above win: annotation %s: %s on the route that delegates",
 				api.AnnotationPolicyPriority, policy.ShallowMergePreferParent),
@@ -141,8 +152,47 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
+// authLevels returns the policies with extAuth of some levels, the root's first; none where the
+// extras have no extAuth.
+func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
+	if extras == nil || extras.ExtAuth == nil {
+		return nil
+	}
+	for i, level := range levels {
+		for _, a := range level.Specs {
+			if auth := a.Spec.ExtAuth; auth != nil && auth.Disable == nil {
+				out = append(out, authLevel{i, a.Origin.Key, level.Priority.PrefersParent()})
+			}
+		}
+	}
+	return out
+}
+
+// external takes the filter ExternalAuth out of a rule where a policy of a route above wins over
+// what routes below ask for, and warns where the filter replaces that policy.
+func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
+	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
+	if rule.Action.ExternalAuth == nil || at < 0 {
+		return
+	}
+	filter := rule.Action.Parts[at]
+	level := slices.IndexFunc(rule.Chain, func(hop ir.Hop) bool { return hop.Route == filter.Object })
+	if level < 0 {
+		level = len(rule.Chain)
+	}
+	above := slices.DeleteFunc(slices.Clone(j.auth), func(a authLevel) bool { return a.level >= level })
+	switch {
+	case len(above) == 0:
+	case slices.ContainsFunc(above, func(a authLevel) bool { return a.prefers }):
+		rule.Action.ExternalAuth, rule.Action.Parts = nil, slices.Delete(slices.Clone(rule.Action.Parts), at, at+1)
+	case level == len(rule.Chain):
+		out.loosens(joinedLevels{loosened: []policy.Loosening{{Field: ir.FieldExtAuth, Parent: above[0].policy, Child: filter.Object, At: filter.Field}}})
+	}
+}
+
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
+		j.external(rule, out)
 		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
 		if out.Policies == nil {
 			out.Policies = map[string]*policy.Resolved{}

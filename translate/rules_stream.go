@@ -90,7 +90,7 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
 	}
 	attach, cut := r.in.where(c, key)
-	out := &streamOut{Attach: attach, StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference) backend.Resolution {
+	out := &streamOut{Attach: attach, StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference, _ bool) backend.Resolution {
 		return r.in.backend.Get(c, streamRefer(key, ref))
 	}), Clients: map[string]string{}}
 	if out.Route.Access, out.Uses = r.access(c, key); cut != nil {

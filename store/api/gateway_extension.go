@@ -120,19 +120,18 @@ type ServiceBackoff struct {
 	MaxInterval *Duration `json:"maxInterval,omitempty"`
 }
 
-// ExtAuthProvider decides whether a request may pass, by envoy.service.auth.v3.
+// ExtAuthProvider decides whether a request may pass: by envoy.service.auth.v3, or as the
+// answer to an HTTP request says.
 //
-// A rule requires grpcService, not the list of required fields: kgateway has httpService in
-// its place, and an object with that one gets one finding, not two.
-//
-// +kubebuilder:validation:XValidation:message="set grpcService",rule="has(self.grpcService)"
+// +kubebuilder:validation:XValidation:message="set exactly one of grpcService and httpService",rule="has(self.grpcService) != has(self.httpService)"
 type ExtAuthProvider struct {
-	// GRPCService is where the service answers.
-	//
-	// +optional
-	GRPCService GRPCService `json:"grpcService"`
-	// HeadersToForward are the headers of the request that the service sees; all of them
-	// when the list is empty.
+	// GRPCService is where a service for gRPC answers.
+	GRPCService *GRPCService `json:"grpcService,omitempty"`
+	// HTTPService is where a service for HTTP answers, as forward authentication has it.
+	HTTPService *HTTPService `json:"httpService,omitempty"`
+	// HeadersToForward are the headers of the request that the service sees. When the list is
+	// empty, a GRPCService sees all of them. An HTTPService always sees Host, Authorization, the
+	// method and the path, and no others when the list is empty.
 	//
 	// +kubebuilder:validation:MaxItems=64
 	HeadersToForward []AnyHeaderName `json:"headersToForward,omitempty"`

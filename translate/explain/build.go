@@ -54,8 +54,8 @@ func (b *requestReporter) route() {
 // unreachableWords returns why Envoy cannot ask the service of a part of the rule; "" where it
 // can, or where the part needs no service.
 func (b *requestReporter) unreachableWords(kind string) string {
-	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
-		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.Field.PartKind() && reason != "" {
+	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
+		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.PartKind() && reason != "" {
 			return ", as now: " + reason
 		}
 	}

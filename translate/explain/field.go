@@ -30,7 +30,7 @@ func policyFields() []policyField {
 		{name: ir.FieldBasicAuth, words: basicAuthWords, gate: basicAuthGate, change: replacePassword},
 		{name: ir.FieldAPIKeyAuth, words: apiKeyAuthWords, gate: apiKeyAuthGate, change: replaceKey},
 		{name: ir.FieldBuffer, words: bufferWords, gate: bufferGate},
-		{name: ir.FieldExtAuth, words: authWords, gate: authGate},
+		{name: ir.FieldExtAuth, words: policyAuthWords, gate: authGate, change: replaceIdentity},
 		{name: ir.FieldRBAC, words: rbacWords, gate: rbacGate},
 		{name: ir.FieldLocalRateLimit, words: localLimitWords, gate: localLimitGate},
 		{name: ir.FieldGlobalRateLimit, words: globalLimitWords, gate: globalLimitGate},
@@ -192,19 +192,6 @@ func hashWords(hashes []ir.Hash) string {
 		return ""
 	}
 	return "the endpoint follows from " + strings.Join(words, ", ")
-}
-
-func authWords(extras *ir.Extras) string {
-	if extras.ExtAuth == nil {
-		return turnedOff
-	}
-	service := extras.ExtAuth.Extension
-	share := "a request"
-	if service.Auth.Percent < 100 {
-		share = fmt.Sprintf("%d%% of the requests", service.Auth.Percent)
-	}
-	return fmt.Sprintf("%s is asked whether %s may pass; %s", service.Service.Cluster, share,
-		outageWords(service.Auth.FailOpen, service.Auth.StatusOnError))
 }
 
 // outageWords says what happens while a service does not answer.

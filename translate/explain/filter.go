@@ -25,6 +25,8 @@ func filterWords(kind string, a *ir.Action) string {
 		return mirrorWords(a.Mirrors)
 	case string(gwv1.HTTPRouteFilterCORS):
 		return corsWords(a.CORS)
+	case ir.PartExternalAuth:
+		return authWords(a.ExternalAuth)
 	case ir.PartTimeouts:
 		return timeoutWords(namedTimeout{"request", a.RequestTimeout}, namedTimeout{"backendRequest", a.BackendTimeout})
 	case ir.PartRetry:

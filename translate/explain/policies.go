@@ -265,7 +265,7 @@ func (b *policyReporter) clusterNames() (names []string) {
 	for _, backend := range b.report.Backends {
 		names = append(names, backend.Cluster)
 	}
-	for _, use := range b.answer.Rule.Action.Extras.Extensions() {
+	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 		names = append(names, use.Extension.Service.Cluster)
 	}
 	return names

@@ -168,6 +168,9 @@ func (r *request) attributes() (cel.PartialActivation, error) {
 	for name, values := range r.headers {
 		headers[name] = strings.Join(values, ",")
 	}
+	for _, name := range r.answered {
+		headers[name] = unknownAnswer
+	}
 	request := map[string]any{
 		"path": r.path + r.search, "url_path": r.path, "host": r.query.Host, "scheme": r.scheme, "method": r.query.Method,
 		"query": strings.TrimPrefix(r.search, "?"), "headers": headerMap{types.NewStringStringMap(types.DefaultTypeAdapter, headers)},
@@ -207,6 +210,9 @@ func (h headerMap) Get(key ref.Val) ref.Val {
 
 // Contains reports whether the request has a header.
 func (h headerMap) Contains(key ref.Val) ref.Val {
-	_, found := h.Find(key)
+	value, found := h.Find(key)
+	if found && types.IsUnknown(value) && h.Mapper.Get(key) == types.String(unknownAnswer) {
+		return value
+	}
 	return types.Bool(found)
 }

@@ -23,6 +23,9 @@ type request struct {
 	parameters map[string]string // the first value of each query parameter, by name
 	effort     *effort
 	keyClient  string // that of apiKeyAuth, once the request has passed it
+	// answered are the headers that a service's answer has in place of the client's, once the
+	// request has passed the service: in lower case.
+	answered []string
 	// chunked is true if a body comes in chunks, and hostless if Host was removed.
 	chunked, hostless bool
 }

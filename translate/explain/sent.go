@@ -18,7 +18,7 @@ var consumed = []string{
 // sent returns the headers that a backend of an action receives, in the order of Envoy: the
 // policies change them, then the router and the route.
 func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
-	headers := r.transformed(action.Extras)
+	headers := r.transformed(extrasInForce(action))
 	if limit := expected(action); limit > 0 {
 		headers.set("x-envoy-expected-rq-timeout-ms", strconv.FormatInt(limit.Milliseconds(), 10))
 	}
@@ -34,6 +34,16 @@ func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
 	}
 	r.frame(headers, backend)
 	return headers
+}
+
+// extrasInForce returns an action's extras, with what the route's own filters have in their place.
+func extrasInForce(action *ir.Action) *ir.Extras {
+	if action.ExternalAuth == nil {
+		return action.Extras
+	}
+	extras := action.Extras.OrNone()
+	extras.ExtAuth = action.ExternalAuth
+	return &extras
 }
 
 func rewritesHost(action *ir.Action) bool {

@@ -22,40 +22,7 @@ func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string 
 // outage returns the answer in place of a service that cannot be asked.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
-		use.Extension.Service.Cluster, partsOf(action, use.Field.PartKind()), reason)}
-}
-
-// authGate asks a service whether the request may pass.
-func authGate(rule *ir.Rule, r *request) gate {
-	auth := rule.Action.Extras.OrNone().ExtAuth
-	if auth == nil || auth.Extension.Auth.Percent == 0 {
-		return gate{}
-	}
-	service := auth.Extension
-	name, percent := service.Service.Cluster, service.Auth.Percent
-	large, reason := r.exceeds(auth), unreachable(r.clusters, service)
-	switch {
-	case large > 0 && percent == 100:
-		return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldExtAuth.PartKind()), large)}
-	case reason == "":
-		lines := []string{fmt.Sprintf("extAuth: %s denies it%s", name, orNoAnswer(service.Auth.FailOpen, service.Auth.StatusOnError))}
-		return gate{unless: append(lines, overfull("extAuth", service, r)...)}
-	case service.Auth.FailOpen:
-		return gate{}
-	case percent < 100:
-		return gate{unless: []string{fmt.Sprintf("extAuth: it is one of the %d%% about which Envoy cannot ask %s (%d): %s", percent, name, service.Auth.StatusOnError, reason)}}
-	}
-	return outage(&rule.Action, auth.ExtensionUse, service.Auth.StatusOnError, reason)
-}
-
-// exceeds returns the limit on the body that an authorization has, where the body of the
-// request is longer; 0 where it is not, or where Envoy does not wait for the body.
-func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
-	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
-	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {
-		return 0
-	}
-	return body.Max
+		use.Extension.Service.Cluster, partsOf(action, use.PartKind()), reason)}
 }
 
 // orNoAnswer returns the words for what Envoy answers while a service that it can ask does not
@@ -76,7 +43,7 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 		return gate{}
 	}
 	service := limit.Extension
-	counts, reason := r.counted(limit, extras.ExtAuth), unreachable(r.clusters, service)
+	counts, reason := r.counted(limit, rule.Action.AuthInForce()), unreachable(r.clusters, service)
 	switch {
 	case counts == misses, reason != "" && service.Limiter.FailOpen:
 		return gate{}
@@ -92,7 +59,7 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 // descriptor with a header that is missing. An authorization before it may add the header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
-		return entry.Header != "" && len(templateReader{r, r.headers}.read(entry.Header)) == 0
+		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
 	}
 	for _, descriptor := range limit.Descriptors {
 		if !slices.ContainsFunc(descriptor, missing) {

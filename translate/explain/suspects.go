@@ -144,7 +144,7 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 		way[ir.GatewayKey(b.report.Listener.Gateway)] = true
 	}
 	if b.answer.Rule != nil { // the services that policies ask
-		for _, use := range b.answer.Rule.Action.Extras.Extensions() {
+		for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 			if cluster := b.facts.View.Clusters[use.Extension.Service.Cluster]; cluster != nil {
 				for _, object := range cluster.Objects {
 					way[object] = true

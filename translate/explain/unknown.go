@@ -10,19 +10,21 @@ import (
 const (
 	unknownClient = "\x00\x01\x00" // the address of the client
 	unknownID     = "\x00\x02\x00" // a new request ID
+	unknownAnswer = "\x00\x03\x00" // a header of a service's answer, which may lack it
 )
 
 // The placeholders in a Report for values that are not known.
 const (
 	ClientAddress = "<address of the client>"
 	NewRequestID  = "<new request ID>"
+	ServiceAnswer = "<what the service of extAuth answers, if it does>"
 )
 
 func shown(value string) string {
 	if isKnown(value) {
 		return value
 	}
-	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID).Replace(value)
+	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID, unknownAnswer, ServiceAnswer).Replace(value)
 }
 
 // isKnown reports whether a value has no unknown part.

@@ -70,11 +70,12 @@ func TestEveryFilterHasWords(t *testing.T) {
 	limit, rule := 5*time.Second, prefixed("a", 0, "/")
 	mods := &ir.HeaderMods{Remove: []string{"x"}}
 	rule.Action.RequestHeaders, rule.Action.ResponseHeaders, rule.Action.RequestTimeout = mods, mods, &limit
+	rule.Action.ExternalAuth = &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Filter: true, Extension: &ir.Extension{Service: ir.Service{Cluster: "sso"}, Auth: &ir.AuthService{HTTP: &ir.HTTPAuth{}}}}}
 	rule.Action.Redirect, rule.Action.Rewrite = &ir.Redirect{Status: 301}, &ir.Rewrite{Hostname: "b.test"}
 	rule.Action.Mirrors, rule.Action.CORS, rule.Action.Retry = []ir.Mirror{{Cluster: "m"}}, &ir.CORS{}, &ir.Retry{Attempts: 1}
 	kinds := []string{ir.PartTimeouts, ir.PartRetry}
 	for i := range reflect.TypeFor[gwv1.HTTPRouteFilter]().NumField() {
-		if name := reflect.TypeFor[gwv1.HTTPRouteFilter]().Field(i).Name; !slices.Contains([]string{"Type", "ExtensionRef", "ExternalAuth"}, name) {
+		if name := reflect.TypeFor[gwv1.HTTPRouteFilter]().Field(i).Name; !slices.Contains([]string{"Type", "ExtensionRef"}, name) {
 			kinds = append(kinds, name)
 		}
 	}

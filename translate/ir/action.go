@@ -26,6 +26,8 @@ type Action struct {
 	Retry          *Retry
 	// CORS is the route's own setting, nil if it has none.
 	CORS *CORS
+	// ExternalAuth is the route's own authorization, nil if it has none.
+	ExternalAuth *ExtAuth
 	// Extras is what policies add, nil if they add nothing.
 	Extras *Extras
 
@@ -52,8 +54,20 @@ func (a *Action) renamed(name func(string) string) Action {
 	for i := range out.Mirrors {
 		rename(&out.Mirrors[i].Cluster)
 	}
+	if a.ExternalAuth != nil {
+		out.ExternalAuth = copied(a.ExternalAuth)
+		out.ExternalAuth.rename(name)
+	}
 	out.Extras = a.Extras.Renamed(name)
 	return out
+}
+
+// AuthInForce returns the route's own authorization, or else that of policies, or nil.
+func (a *Action) AuthInForce() *ExtAuth {
+	if a.ExternalAuth == nil && a.Extras != nil {
+		return a.Extras.ExtAuth
+	}
+	return a.ExternalAuth
 }
 
 // CORSInForce returns the route's own CORS, or else that of policies, or nil.
@@ -72,10 +86,12 @@ func (a *Action) ClosedBy() string {
 	return a.Parts[0].Object.String()
 }
 
-// The Kinds of Parts that are neither a filter nor a field of a policy.
+// Kinds of Parts that are no fields of a policy.
 const (
 	PartTimeouts = "timeouts"
 	PartRetry    = "retry"
+	// PartExternalAuth is the kind of the Gateway API's filter ExternalAuth.
+	PartExternalAuth = "ExternalAuth"
 	// PartClosed is the kind of a Part that makes a rule answer 500: a policy that is missing
 	// or invalid.
 	PartClosed = "closed"

@@ -1,13 +1,14 @@
 package ir
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Extension is a gRPC service that Envoy calls for requests: exactly one of Auth, Processor and
-// Limiter is set.
+// Extension is a service that Envoy calls for requests, by gRPC if Auth.HTTP is not set: exactly
+// one of Auth, Processor and Limiter is set.
 type Extension struct {
 	Service   Service
 	Auth      *AuthService
@@ -17,7 +18,7 @@ type Extension struct {
 
 // Service is how Envoy calls an Extension.
 type Service struct {
-	// Cluster is the xDS cluster's name; it speaks HTTP/2.
+	// Cluster is the xDS cluster's name; it speaks HTTP/2, but for AuthService.HTTP.
 	Cluster string
 	// Authority is the :authority header; "" means the cluster's name.
 	Authority string
@@ -39,12 +40,37 @@ type AuthService struct {
 	FailOpen bool
 	// StatusOnError is the answer while the service fails.
 	StatusOnError uint32
-	// Headers are the request headers that the service receives; nil is all.
+	// Headers are the request headers that the service receives, in lower case; nil is all for
+	// gRPC, and none but HTTPAuth.Receives for HTTP.
 	Headers []string
 	Body    *RequestBody
 	// Percent of the requests are sent to the service.
 	Percent    uint32
 	StatPrefix string
+	// HTTP is set if the service is asked by HTTP.
+	HTTP *HTTPAuth
+}
+
+// HTTPAuth is how a service is asked by HTTP, and what is used of its answer. Names of headers
+// are in lower case.
+type HTTPAuth struct {
+	// Prefix is put before the path of the request.
+	Prefix string
+	// Add are headers for the service. Their values are formats of Envoy.
+	Add []Header
+	// ToBackend are headers of an answer of 200 that the backend receives, in place of the
+	// client's. AllToBackend is true if it receives all that may be copied.
+	ToBackend    []string
+	AllToBackend bool
+	// ToClient are headers of a rejection that the client receives; nil is all.
+	ToClient []string
+	// OnSuccess are headers of an answer of 200 that the backend's response gets.
+	OnSuccess []string
+}
+
+// Receives reports whether the service receives the client's header of a name, in lower case.
+func (a *AuthService) Receives(name string) bool {
+	return slices.Contains(a.Headers, name) || a.HTTP == nil && len(a.Headers) == 0 || a.HTTP != nil && name == "authorization"
 }
 
 // RequestBody is how much of a request body an AuthService receives.
@@ -93,6 +119,16 @@ type ExtensionUse struct {
 	Key manifest.Key
 	// Extension is nil until the rules have resolved it. In a route it is never nil.
 	Extension *Extension
+	// Filter is true if a filter of the route has the service, and no policy: Key is zero then.
+	Filter bool
+}
+
+// PartKind returns the Kind of the Parts that are the use.
+func (u *ExtensionUse) PartKind() string {
+	if u.Filter {
+		return PartExternalAuth
+	}
+	return u.Field.PartKind()
 }
 
 // ExtAuth calls a service to allow or deny the request.
@@ -161,4 +197,12 @@ func (e *Extension) Path() string {
 		return "spec.rateLimit"
 	}
 	return e.Field().Path()
+}
+
+// ServicePath returns the path of the reference to the service inside the GatewayExtension.
+func (e *Extension) ServicePath() string {
+	if e.Auth != nil && e.Auth.HTTP != nil {
+		return e.Path() + ".httpService.backendRef"
+	}
+	return e.Path() + ".grpcService.backendRef"
 }

@@ -18,11 +18,16 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	out := *e
 	out.ExtAuth, out.GlobalLimit, out.ExtProc = copied(e.ExtAuth), copied(e.GlobalLimit), copied(e.ExtProc)
 	for _, use := range out.Extensions() {
-		extension := *use.Extension
-		extension.Service.Cluster = name(extension.Service.Cluster)
-		use.Extension = &extension
+		use.rename(name)
 	}
 	return &out
+}
+
+// rename gives the use another Extension, with a service of another name.
+func (u *ExtensionUse) rename(name func(string) string) {
+	extension := *u.Extension
+	extension.Service.Cluster = name(extension.Service.Cluster)
+	u.Extension = &extension
 }
 
 // Renamed does for a route of streams what Rule.Renamed does.

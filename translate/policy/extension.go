@@ -1,32 +1,66 @@
 package policy
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// ServiceNotAllowed is the code of a service of an author that the platform does not trust.
+const ServiceNotAllowed = "ExtensionNotAllowed"
+
 // LowerExtension converts a GatewayExtension, without the cluster of its service, and returns
-// the service. Problems name fields; the caller adds the object. If one is an error, the
+// the reference to it. Problems name fields; the caller adds the object. If one is an error, the
 // extension must not be used.
-func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.GRPCService, []manifest.Problem) {
+func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	switch {
+	case spec.ExtAuth != nil && spec.ExtAuth.HTTPService != nil:
+		return lowerHTTPService(spec.ExtAuth), &spec.ExtAuth.HTTPService.BackendRef, nil
 	case spec.ExtAuth != nil:
-		return lowerAuthService(spec.ExtAuth), &spec.ExtAuth.GRPCService, nil
+		return &ir.Extension{Service: grpcService(spec.ExtAuth.GRPCService), Auth: lowerAuthService(spec.ExtAuth)}, &spec.ExtAuth.GRPCService.BackendRef, nil
 	case spec.ExtProc != nil:
-		return lowerProcessor(spec.ExtProc), &spec.ExtProc.GRPCService, nil
+		return lowerProcessor(spec.ExtProc), &spec.ExtProc.GRPCService.BackendRef, nil
 	}
 	return lowerLimiter(spec.RateLimit)
 }
 
-func lowerAuthService(from *api.ExtAuthProvider) *ir.Extension {
-	return &ir.Extension{
-		Service: grpcService(&from.GRPCService),
-		Auth: &ir.AuthService{
-			FailOpen: from.FailOpen, StatusOnError: uint32(from.StatusOnError), Headers: from.HeadersToForward,
-			Body: requestBody(from.WithRequestBody), Percent: number(from.PercentageEnabled, 100), StatPrefix: api.Text(from.StatPrefix),
-		},
+func lowerAuthService(from *api.ExtAuthProvider) *ir.AuthService {
+	return &ir.AuthService{
+		FailOpen: from.FailOpen, StatusOnError: uint32(from.StatusOnError), Headers: HeaderNames(from.HeadersToForward),
+		Body: requestBody(from.WithRequestBody), Percent: number(from.PercentageEnabled, 100), StatPrefix: api.Text(from.StatPrefix),
 	}
+}
+
+// lowerHTTPService returns an extension that is asked by HTTP.
+func lowerHTTPService(from *api.ExtAuthProvider) *ir.Extension {
+	service := from.HTTPService
+	to := &ir.Extension{Service: ir.Service{Timeout: api.ParseDuration(service.RequestTimeout), Retry: callRetry(service.Retry)}, Auth: lowerAuthService(from)}
+	http := &ir.HTTPAuth{Prefix: api.Text(service.PathPrefix)}
+	if request := service.AuthorizationRequest; request != nil {
+		for _, name := range slices.Sorted(maps.Keys(request.HeadersToAdd)) {
+			http.Add = append(http.Add, ir.Header{Name: name, Value: request.HeadersToAdd[name]})
+		}
+	}
+	if answer := service.AuthorizationResponse; answer != nil {
+		http.ToBackend, http.ToClient = HeaderNames(answer.HeadersToBackend), HeaderNames(answer.HeadersToClient)
+		http.OnSuccess = HeaderNames(answer.HeadersToClientOnSuccess)
+	}
+	to.Auth.HTTP = http
+	return to
+}
+
+// HeaderNames returns names of headers in lower case, sorted and unique.
+func HeaderNames(names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, strings.ToLower(name))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
@@ -42,7 +76,7 @@ func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	return &ir.Extension{Service: grpcService(&from.GRPCService), Processor: to}
 }
 
-func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService, []manifest.Problem) {
+func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	var problems []manifest.Problem
 	if from.GRPCService.RequestTimeout != nil {
 		problems = append(problems, warning("spec.rateLimit.grpcService.requestTimeout",
@@ -54,18 +88,22 @@ func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.GRPCService,
 			Domain: from.Domain, FailOpen: from.FailOpen == nil || *from.FailOpen,
 			Timeout: api.ParseDuration(from.Timeout), Headers: api.Text(from.XRateLimitHeaders) == "DraftVersion03",
 		},
-	}, &from.GRPCService, problems
+	}, &from.GRPCService.BackendRef, problems
 }
 
 func grpcService(from *api.GRPCService) ir.Service {
-	to := ir.Service{Authority: api.Text(from.Authority), Timeout: api.ParseDuration(from.RequestTimeout)}
-	if retry := from.Retry; retry != nil && retry.Attempts > 0 {
-		to.Retry = &ir.ServiceRetry{Attempts: uint32(retry.Attempts)}
-		if backoff := retry.Backoff; backoff != nil {
-			to.Retry.Base = *api.ParseDuration(&backoff.BaseInterval)
-			if most := api.ParseDuration(backoff.MaxInterval); most != nil {
-				to.Retry.Max = *most
-			}
+	return ir.Service{Authority: api.Text(from.Authority), Timeout: api.ParseDuration(from.RequestTimeout), Retry: callRetry(from.Retry)}
+}
+
+func callRetry(from *api.ServiceRetry) *ir.ServiceRetry {
+	if from == nil || from.Attempts == 0 {
+		return nil
+	}
+	to := &ir.ServiceRetry{Attempts: uint32(from.Attempts)}
+	if backoff := from.Backoff; backoff != nil {
+		to.Base = *api.ParseDuration(&backoff.BaseInterval)
+		if most := api.ParseDuration(backoff.MaxInterval); most != nil {
+			to.Max = *most
 		}
 	}
 	return to

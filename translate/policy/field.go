@@ -66,6 +66,7 @@ var fields = sync.OnceValue(func() []Field {
 			has:      func(s *api.TrafficPolicySpec) bool { return s.ExtAuth != nil },
 			take:     func(into, from *api.TrafficPolicySpec) { into.ExtAuth = from.ExtAuth },
 			protects: protection{off: extAuthOff, replaced: true},
+			routeHas: func(a *ir.Action) bool { return a.ExternalAuth != nil },
 		},
 		{
 			Name: ir.FieldExtProc, lower: lowerExtProc, inNamespace: extProcIn,

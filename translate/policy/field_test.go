@@ -245,7 +245,7 @@ func TestRouteHas(t *testing.T) {
 			t.Errorf("a route that says nothing has %s", field.Name)
 		}
 	}
-	want := []ir.Field{ir.FieldAutoHostRewrite, ir.FieldCORS, ir.FieldRetry, ir.FieldTimeouts}
+	want := []ir.Field{ir.FieldAutoHostRewrite, ir.FieldCORS, ir.FieldExtAuth, ir.FieldRetry, ir.FieldTimeouts}
 	if got := slices.Sorted(maps.Keys(own)); !slices.Equal(got, want) {
 		t.Errorf("a route can set %v itself, want %v", got, want)
 	}

@@ -11,7 +11,9 @@ import (
 // Loosening is a protecting field of a policy that a policy of a route below overrides.
 type Loosening struct {
 	Field         ir.Field
-	Parent, Child manifest.Key // the policies
+	Parent, Child manifest.Key // the policies, or a route with a filter as Child
+	// At is the filter's path in the route, "" for a policy.
+	At string
 	// Off is true if the field is removed and not replaced.
 	Off bool
 }

@@ -93,6 +93,12 @@ func parts() []part {
 			conflicts: func(parent *ir.Action) bool { return parent.CORS != nil },
 			features:  []features.FeatureName{features.SupportHTTPRouteCORS},
 		},
+		{
+			kind: ir.PartExternalAuth, read: externalAuth,
+			inherit:   func(out *ir.Action, m merge) { out.ExternalAuth = cmp.Or(m.first.ExternalAuth, m.second.ExternalAuth) },
+			shows:     func(_ *ir.Action, m merge) bool { return m.first.ExternalAuth == nil },
+			conflicts: func(parent *ir.Action) bool { return parent.ExternalAuth != nil },
+		},
 		{kind: string(gwv1.HTTPRouteFilterExtensionRef), read: extensionRef},
 		{
 			kind: ir.PartTimeouts, inherit: inheritTimeouts, shows: showsTimeouts,

@@ -15,7 +15,7 @@ import (
 
 // notServed are the filters of the Gateway API that close their rule, as
 // docs/reference/kinds.md says.
-func notServed() []string { return []string{"ExternalAuth"} }
+func notServed() []string { return nil }
 
 // Every filter that the Gateway API has for HTTPRoutes is read, or is known not to be. Its
 // struct has a field of the name of each type.
@@ -67,11 +67,11 @@ func allOf() (action ir.Action, kinds map[string]string) {
 	hour, mods := time.Hour, &ir.HeaderMods{Remove: []string{"a"}}
 	action = ir.Action{
 		RequestHeaders: mods, ResponseHeaders: mods, Rewrite: &ir.Rewrite{Hostname: "a.test"}, Mirrors: []ir.Mirror{{Cluster: "m"}},
-		RequestTimeout: &hour, BackendTimeout: &hour, Retry: &ir.Retry{Attempts: 1}, CORS: &ir.CORS{MaxAge: 1},
+		RequestTimeout: &hour, BackendTimeout: &hour, Retry: &ir.Retry{Attempts: 1}, CORS: &ir.CORS{MaxAge: 1}, ExternalAuth: &ir.ExtAuth{},
 	}
 	return action, map[string]string{
 		"RequestHeaders": "RequestHeaderModifier", "ResponseHeaders": "ResponseHeaderModifier", "Rewrite": "URLRewrite",
-		"Mirrors": "RequestMirror", "RequestTimeout": ir.PartTimeouts, "BackendTimeout": ir.PartTimeouts, "Retry": ir.PartRetry, "CORS": "CORS",
+		"Mirrors": "RequestMirror", "RequestTimeout": ir.PartTimeouts, "BackendTimeout": ir.PartTimeouts, "Retry": ir.PartRetry, "CORS": "CORS", "ExternalAuth": ir.PartExternalAuth,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -105,7 +106,11 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 // cluster resolves a reference to a cluster's name, "" when that fails, and to the DNS
 // name of its endpoints.
 func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (name, dnsName string) {
-	resolution := a.resolve(ref)
+	return a.resolved(field, a.resolve(ref, false))
+}
+
+// resolved notes what a reference at a field was resolved to, and returns it as cluster does.
+func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)
 		return resolution.Cluster, resolution.DNSName

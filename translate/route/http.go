@@ -16,8 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Resolver resolves a backend reference.
-type Resolver func(gwv1.BackendObjectReference) backend.Resolution
+// Resolver resolves a backend reference. calls is true for a service that Envoy itself calls by
+// gRPC.
+type Resolver func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution
 
 // Flat is the flattened form of one route object on one port.
 type Flat struct {

@@ -44,7 +44,7 @@ func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 		if ref.Weight != nil {
 			target.Weight = uint32(*ref.Weight)
 		}
-		switch r := resolve(ref.BackendObjectReference); {
+		switch r := resolve(ref.BackendObjectReference, false); {
 		case r.OK():
 			target.Cluster = r.Cluster
 			out.Backends = append(out.Backends, r.Key)

@@ -186,6 +186,10 @@ func (c *checker) checkAction(action *ir.Action) {
 		c.text(filters, action.Rewrite.Hostname)
 		c.checkPathChange(filters, action.Rewrite.Path)
 	}
+	if action.ExternalAuth != nil {
+		c.checkHTTPAuth(filterFields(filters), action.ExternalAuth.Extension.Auth)
+		c.message(extAuthz(&ir.Extras{ExtAuth: action.ExternalAuth}))
+	}
 	if action.Forward != nil {
 		c.checkBackends(action.Forward.Backends)
 	}

@@ -20,6 +20,7 @@ func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	case e.Auth != nil:
 		extras.ExtAuth = &ir.ExtAuth{ExtensionUse: use}
 		c.authStatus("spec.extAuth.statusOnError", e.Auth.StatusOnError)
+		c.checkHTTPAuth(extensionFields(), e.Auth)
 	case e.Processor != nil:
 		extras.ExtProc = &ir.ExtProc{ExtensionUse: use}
 		c.processingMode("spec.extProc.processingMode", e.Processor.Mode)

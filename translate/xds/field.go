@@ -17,8 +17,8 @@ type policyField struct {
 	// filters are empty for a field of the action alone.
 	filters []httpFilter
 	// fill completes an action by what its route leaves open, or the extras, which are a
-	// copy, by what the route says itself. It is called for every route with extras or
-	// CORS.
+	// copy, by what the route says itself. It is called for every route with extras, CORS or
+	// ExternalAuth.
 	fill func(*ir.Action, *ir.Extras)
 	// action writes settings that only policies have.
 	action func(*routev3.RouteAction, *ir.Extras)
@@ -41,7 +41,7 @@ var policyFields = sync.OnceValue(func() []policyField {
 		{name: ir.FieldBasicAuth, filters: []httpFilter{basicAuthFilter(), dropPasswordFilter()}},
 		{name: ir.FieldAPIKeyAuth, filters: []httpFilter{apiKeyAuthFilter()}, check: checkAPIKeyAuth},
 		{name: ir.FieldBuffer, filters: []httpFilter{bufferFilter()}},
-		{name: ir.FieldExtAuth, filters: []httpFilter{extAuthFilter()}, check: checkExtAuth},
+		{name: ir.FieldExtAuth, filters: []httpFilter{extAuthFilter()}, fill: fillExtAuth, check: checkExtAuth},
 		{name: ir.FieldRBAC, filters: []httpFilter{rbacFilter()}, check: checkRBAC},
 		{name: ir.FieldLocalRateLimit, filters: []httpFilter{localRateLimitFilter()}},
 		{name: ir.FieldGlobalRateLimit, filters: []httpFilter{globalRateLimitFilter()}, check: checkGlobalRateLimit},
@@ -70,7 +70,7 @@ func HeldByHost(name ir.Field) bool {
 // before.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
-	if action.Extras == nil && action.CORS == nil && !portless {
+	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
 		return action
 	}
 	extras := action.Extras.OrNone()
@@ -100,6 +100,9 @@ func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 
 // fillCORS has the filter of the policies do what the route's own filter says.
 func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSInForce() }
+
+// fillExtAuth has the filter of the policies ask the service of the route's own filter.
+func fillExtAuth(action *ir.Action, extras *ir.Extras) { extras.ExtAuth = action.AuthInForce() }
 
 func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {
 	if action.RequestTimeout == nil {

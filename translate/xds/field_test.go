@@ -66,6 +66,9 @@ func allActions() ir.Action {
 		RequestHeaders: mods, ResponseHeaders: mods, Rewrite: &ir.Rewrite{Hostname: "a.test"},
 		Mirrors: []ir.Mirror{{Cluster: "m"}}, RequestTimeout: &hour, BackendTimeout: &hour,
 		Retry: &ir.Retry{Attempts: 1}, CORS: &ir.CORS{}, Extras: &extras,
+		ExternalAuth: &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Filter: true, Extension: &ir.Extension{
+			Service: ir.Service{Cluster: "sso"}, Auth: &ir.AuthService{StatusOnError: 403, Percent: 100, HTTP: &ir.HTTPAuth{}},
+		}}},
 		Parts: []ir.Part{{Kind: ir.PartClosed, Object: manifest.Key{Kind: "TrafficPolicy", Name: "p"}}},
 	}
 }

@@ -32,6 +32,9 @@ type httpFilter struct {
 	// listener has an empty chain of filters in its place, and the route brings the chain,
 	// of that one filter.
 	service func(*ir.Extras) message
+	// before and behind return the filters that the route's chain has around the one that asks;
+	// they are called where service returns one. nil for none.
+	before, behind func(*ir.Extras) []innerFilter
 	// context returns the one setting of the filter that asks which Envoy takes from the
 	// route itself; nil for none.
 	context func(*ir.Extras) message
@@ -68,10 +71,25 @@ func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	if f.service == nil {
 		return f.route(extras)
 	}
-	if config := f.service(extras); config != nil {
-		return chainWith(f.serviceAt(l), config)
+	config := f.service(extras)
+	if config == nil {
+		return nil
 	}
-	return nil
+	var chain []innerFilter
+	if f.before != nil {
+		chain = f.before(extras)
+	}
+	chain = append(chain, innerFilter{f.serviceAt(l), config})
+	if f.behind != nil {
+		chain = append(chain, f.behind(extras)...)
+	}
+	return chainWith(chain)
+}
+
+// innerFilter is a filter of a chain that a route brings.
+type innerFilter struct {
+	name   string
+	config message
 }
 
 // message is a message that reports what Envoy would reject of it.
@@ -87,9 +105,11 @@ func (f *httpFilter) forUpgrades() httpFilter {
 	return filter
 }
 
-// chainWith returns a chain of one filter, of a name.
-func chainWith(name string, filter message) message {
-	return &chainv3.FilterChainConfigPerRoute{FilterChain: &chainv3.FilterChain{
-		Filters: []*corev3.TypedExtensionConfig{{Name: name, TypedConfig: pack(filter)}},
-	}}
+// chainWith returns a chain of filters.
+func chainWith(filters []innerFilter) message {
+	chain := &chainv3.FilterChain{}
+	for _, f := range filters {
+		chain.Filters = append(chain.Filters, &corev3.TypedExtensionConfig{Name: f.name, TypedConfig: pack(f.config)})
+	}
+	return &chainv3.FilterChainConfigPerRoute{FilterChain: chain}
 }

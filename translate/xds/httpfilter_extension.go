@@ -2,18 +2,13 @@ package xds
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/config/ratelimit/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	authzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	chainv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/filter_chain/v3"
 	ratefilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ratelimit/v3"
-	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
-	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -24,14 +19,9 @@ import (
 // httpFilter.service.
 
 const (
-	extAuthName         = "gatefold/" + string(ir.FieldExtAuth)
 	extProcName         = "gatefold/" + string(ir.FieldExtProc)
 	globalRateLimitName = "gatefold/" + string(ir.FieldGlobalRateLimit)
 )
-
-func extAuthFilter() httpFilter {
-	return httpFilter{name: extAuthName, chain: emptyChain, joined: true, service: extAuthz, context: authContext}
-}
 
 func extProcFilter() httpFilter {
 	return httpFilter{name: extProcName, chain: emptyChain, joined: true, service: extProcessor, upgradeService: upgradeProcessor}
@@ -42,56 +32,6 @@ func globalRateLimitFilter() httpFilter {
 }
 
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
-
-func extAuthz(extras *ir.Extras) message {
-	if extras.ExtAuth == nil {
-		return nil
-	}
-	service := extras.ExtAuth.Extension
-	body := extras.ExtAuth.Body
-	if body == nil {
-		body = service.Auth.Body
-	}
-	config := &authzv3.ExtAuthz{
-		Services:            &authzv3.ExtAuthz_GrpcService{GrpcService: grpcService(service.Service)},
-		TransportApiVersion: corev3.ApiVersion_V3,
-		FailureModeAllow:    service.Auth.FailOpen,
-		StatusOnError:       &typev3.HttpStatus{Code: typev3.StatusCode(service.Auth.StatusOnError)},
-		StatPrefix:          service.Auth.StatPrefix,
-		WithRequestBody:     authBody(body),
-		// Without them Envoy lets the service write line breaks and content-length.
-		ValidateMutations:          true,
-		DecoderHeaderMutationRules: serviceRules(),
-	}
-	if service.Auth.Percent < 100 {
-		config.FilterEnabled = percentage(service.Auth.Percent)
-	}
-	if len(service.Auth.Headers) > 0 {
-		config.AllowedHeaders = &matcherv3.ListStringMatcher{}
-		for _, name := range service.Auth.Headers {
-			config.AllowedHeaders.Patterns = append(config.AllowedHeaders.Patterns, stringMatcher(ir.StringMatch{Value: name, IgnoreCase: true}))
-		}
-	}
-	return config
-}
-
-func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
-	if from == nil {
-		return nil
-	}
-	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
-}
-
-// authContext returns the context that a route passes to the service; nil for none. It is the
-// one setting of the filter in the chain that Envoy takes from the route itself.
-func authContext(extras *ir.Extras) message {
-	if extras.ExtAuth == nil || len(extras.ExtAuth.Context) == 0 {
-		return nil
-	}
-	return &authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_CheckSettings{
-		CheckSettings: &authzv3.CheckSettings{ContextExtensions: extras.ExtAuth.Context},
-	}}
-}
 
 // extProcessor never has a route chosen anew: the request would go to it without
 // that route's policies.
@@ -231,18 +171,6 @@ func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
 		to.MaxInterval = durationpb.New(max(base, min(from.Max, longestBackoff)))
 	}
 	return to
-}
-
-func checkExtAuth(c *checker, extras *ir.Extras) {
-	if extras.ExtAuth == nil {
-		return
-	}
-	context := extras.ExtAuth.Context
-	for _, key := range slices.Sorted(maps.Keys(context)) {
-		at := fmt.Sprintf("%s.contextExtensions[%s]", ir.FieldExtAuth.Path(), key)
-		c.text(at, key)
-		c.text(at, context[key])
-	}
 }
 
 func checkExtProc(c *checker, extras *ir.Extras) {

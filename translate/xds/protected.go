@@ -41,9 +41,9 @@ func isEnvoyHeader(name string) bool {
 // serviceRules limit what an external service changes: no protected header, no header of
 // Envoy's own, no host, and of the pseudo headers the path alone. A method of HEAD or a status
 // of 204 says that no body follows, and so is framing, too. Envoy ignores what a service
-// asks of these and applies the rest.
-func serviceRules() *mutationv3.HeaderMutationRules {
-	names := []string{":method", ":status", ":scheme", ":authority", ":protocol"}
+// asks of these and applies the rest. more are expressions of names that it does not change either.
+func serviceRules(more ...string) *mutationv3.HeaderMutationRules {
+	names := append([]string{":method", ":status", ":scheme", ":authority", ":protocol"}, more...)
 	for _, name := range protectedHeaders() {
 		names = append(names, strings.ReplaceAll(name, "-", "[-_]"))
 	}

@@ -1,0 +1,127 @@
+package envoytest
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// SignIn is a service that Envoy asks by HTTP whether requests may pass.
+type SignIn struct {
+	name   string
+	server *httptest.Server
+	mu     sync.Mutex
+	seen   map[string]int // calls by x-flaky
+}
+
+// IsSignIn reports whether backends of a name are a SignIn in the tests: "signin" with any ending,
+// and the products of the guide.
+func IsSignIn(name string) bool {
+	return strings.HasPrefix(name, "signin") || slices.Contains([]string{"oauth2-proxy", "authelia", "authentik"}, name)
+}
+
+// StartSignIn starts the service on "ip:port". It stops when the test ends.
+//
+// A product answers as it does (signin_products.go). Every other service answers 401, and 200 to
+// "authorization: Bearer good", "x-token: good" and the cookie session=good. The first request with
+// each value of x-flaky gets 503. The query parameter answer of the path asks for something else: a
+// status; "nobody", which is 200 without the headers about the user; "hang", no answer; "reset", a
+// connection that is closed; "chunked", a 200 in chunks.
+//
+// Of its headers, x-user has its name, x-asked what it was asked for: the method, the path, and
+// the headers beside those that Envoy adds.
+func StartSignIn(t testing.TB, name, address string) *SignIn {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &SignIn{name: name, seen: map[string]int{}}
+	handler := http.HandlerFunc(s.answer)
+	switch name {
+	case "oauth2-proxy":
+		handler = oauth2Proxy
+	case "authelia":
+		handler = authelia
+	case "authentik":
+		handler = authentik
+	}
+	s.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}}
+	s.server.Start()
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *SignIn) answer(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	status, asks := http.StatusUnauthorized, r.URL.Query().Get("answer")
+	if cookie, err := r.Cookie("session"); r.Header.Get("Authorization") == "Bearer good" || r.Header.Get("X-Token") == "good" || err == nil && cookie.Value == "good" {
+		status = http.StatusOK
+	}
+	if s.flaky(r.Header.Get("X-Flaky")) {
+		status = http.StatusServiceUnavailable
+	}
+	if n, err := strconv.Atoi(asks); err == nil {
+		status = n
+	}
+	switch asks {
+	case "hang":
+		<-r.Context().Done()
+		return
+	case "reset":
+		panic(http.ErrAbortHandler)
+	case "nobody", "chunked":
+		status = http.StatusOK
+	}
+	headers, body := w.Header(), "sign in"
+	headers.Set("X-Asked", askedByHTTP(r))
+	if status == http.StatusOK && asks != "nobody" {
+		headers.Set("X-User", s.name)
+		headers.Set("Authorization", "Bearer from-"+s.name)
+	}
+	headers["Set-Cookie"] = []string{"a=1; Path=/", "b=2; Path=/"}
+	headers.Set("Location", "https://login.example/?rd=x")
+	headers.Set("Www-Authenticate", `Bearer realm="`+s.name+`"`)
+	headers.Set("Content-Type", "text/html")
+	headers.Set("X-Checked", s.name)
+	if asks != "chunked" && status != http.StatusNoContent {
+		headers.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead && status != http.StatusNoContent {
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// flaky reports whether a value, which is not "", comes for the first time.
+func (s *SignIn) flaky(value string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[value]++
+	return value != "" && s.seen[value] == 1
+}
+
+// askedByHTTP is what a request to a SignIn shows: "GET /a host=a.test authorization=x body=3".
+func askedByHTTP(r *http.Request) string {
+	body := ""
+	if r.ContentLength > 0 {
+		body = fmt.Sprint(" body=", r.ContentLength)
+	}
+	var headers []string
+	for name, values := range r.Header {
+		name = strings.ToLower(name)
+		if !strings.HasPrefix(name, "x-envoy-") && !slices.Contains([]string{"content-length", "accept-encoding", "user-agent"}, name) {
+			headers = append(headers, name+"="+strings.Join(values, "|"))
+		}
+	}
+	slices.Sort(headers)
+	return strings.Join(append([]string{r.Method, r.RequestURI, "host=" + r.Host}, headers...), " ") + body
+}

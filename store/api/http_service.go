@@ -1,0 +1,56 @@
+package api
+
+// HTTPService is a service that is asked by HTTP: it gets the method, the path and headers of a
+// request. With 200 the request passes. Any other answer but one of 500 and above goes to the
+// client as it is: a redirect to a login, for example.
+type HTTPService struct {
+	// BackendRef is the Service or Backend of the service.
+	BackendRef BackendRef `json:"backendRef"`
+	// PathPrefix is put before the path of the request, as it is.
+	PathPrefix *AuthPath `json:"pathPrefix,omitempty"`
+	// RequestTimeout limits a call with its retries; 2s when it is not set.
+	RequestTimeout *PositiveDuration `json:"requestTimeout,omitempty"`
+	// AuthorizationRequest changes what the service is sent.
+	AuthorizationRequest *AuthorizationRequest `json:"authorizationRequest,omitempty"`
+	// AuthorizationResponse says what is used of the answer.
+	AuthorizationResponse *AuthorizationResponse `json:"authorizationResponse,omitempty"`
+	// Retry repeats calls that get no answer, or one of 500 and above.
+	Retry *ServiceRetry `json:"retry,omitempty"`
+}
+
+// AuthPath is the beginning of a path.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=1024
+// +kubebuilder:validation:Pattern=`^/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`
+type AuthPath = string
+
+// AuthorizationRequest changes what an HTTPService is sent.
+type AuthorizationRequest struct {
+	// HeadersToAdd are headers by name, which replace those of the client. A value may have
+	// %REQ(NAME)% for a header of the request, also :path, :method and :authority,
+	// %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% for the client's address, %PROTOCOL%, and %% for
+	// a percent sign.
+	//
+	// +kubebuilder:validation:MaxProperties=64
+	HeadersToAdd map[string]HeaderValue `json:"headersToAdd,omitempty"`
+}
+
+// AuthorizationResponse says what is used of the answer of an HTTPService.
+type AuthorizationResponse struct {
+	// HeadersToBackend are headers of an answer of 200 that the backend receives. The client's
+	// own are removed, also when the answer lacks them.
+	//
+	// +kubebuilder:validation:MaxItems=64
+	HeadersToBackend []HeaderName `json:"headersToBackend,omitempty"`
+	// HeadersToClient are headers of any other answer that the client receives, besides
+	// Location, Set-Cookie, WWW-Authenticate and Content-Type; all of them when the list is empty.
+	//
+	// +kubebuilder:validation:MaxItems=64
+	HeadersToClient []HeaderName `json:"headersToClient,omitempty"`
+	// HeadersToClientOnSuccess are headers of an answer of 200 that are added to the
+	// backend's response.
+	//
+	// +kubebuilder:validation:MaxItems=64
+	HeadersToClientOnSuccess []HeaderName `json:"headersToClientOnSuccess,omitempty"`
+}

@@ -1,0 +1,134 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func policyAuthWords(extras *ir.Extras) string {
+	if extras.ExtAuth == nil {
+		return turnedOff
+	}
+	return authWords(extras.ExtAuth)
+}
+
+// authWords says which service is asked, what it is sent, and what is copied of its answer.
+func authWords(auth *ir.ExtAuth) string {
+	if auth == nil {
+		return ""
+	}
+	service := auth.Extension
+	share := "a request"
+	if service.Auth.Percent < 100 {
+		share = fmt.Sprintf("%d%% of the requests", service.Auth.Percent)
+	}
+	words := fmt.Sprintf("%s is asked whether %s may pass; %s", service.Service.Cluster, share,
+		outageWords(service.Auth.FailOpen, service.Auth.StatusOnError))
+	if service.Auth.HTTP == nil {
+		return words
+	}
+	return strings.Join(append([]string{words}, httpAuthWords(service.Auth)...), "; ")
+}
+
+func httpAuthWords(auth *ir.AuthService) []string {
+	sent := append([]string{"method", "path", "host", "authorization"}, auth.Headers...)
+	for _, header := range auth.HTTP.Add {
+		sent = append(sent, strings.ToLower(header.Name))
+	}
+	words := "it is sent " + strings.Join(sent, ", ")
+	if auth.HTTP.Prefix != "" {
+		words = fmt.Sprintf("it is sent %s, with %s before the path", strings.Join(sent, ", "), auth.HTTP.Prefix)
+	}
+	out := []string{words}
+	switch {
+	case auth.HTTP.AllToBackend:
+		out = append(out, "the backend gets all headers of an answer of 200")
+	case len(auth.HTTP.ToBackend) > 0:
+		out = append(out, fmt.Sprintf("the backend gets %s of an answer of 200, never the client's", strings.Join(auth.HTTP.ToBackend, ", ")))
+	}
+	return out
+}
+
+// authGate asks a service whether the request may pass.
+func authGate(rule *ir.Rule, r *request) gate {
+	auth := rule.Action.AuthInForce()
+	if auth == nil {
+		return gate{}
+	}
+	if climbs(auth, r) {
+		return gate{status: http.StatusForbidden, why: fmt.Sprintf("Envoy rejects the path %q by %s: it has a step .. that could lead out of %s",
+			r.path, partsOf(&rule.Action, auth.PartKind()), auth.Extension.Auth.HTTP.Prefix)}
+	}
+	out := decision(rule, r, auth)
+	if http := auth.Extension.Auth.HTTP; http != nil {
+		r.answered = http.ToBackend
+	}
+	return out
+}
+
+// decision is authGate for a path that the service may see.
+func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
+	service := auth.Extension
+	name, percent := service.Service.Cluster, service.Auth.Percent
+	large, reason := r.exceeds(auth), unreachable(r.clusters, service)
+	switch {
+	case percent == 0:
+		return gate{}
+	case large > 0 && percent == 100:
+		return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, auth.PartKind()), large)}
+	case reason == "":
+		lines := []string{fmt.Sprintf("extAuth: %s denies it%s", name, orNoAnswer(service.Auth.FailOpen, service.Auth.StatusOnError))}
+		return gate{unless: append(lines, overfull("extAuth", service, r)...)}
+	case service.Auth.FailOpen:
+		return gate{}
+	case percent < 100:
+		return gate{unless: []string{fmt.Sprintf("extAuth: it is one of the %d%% about which Envoy cannot ask %s (%d): %s", percent, name, service.Auth.StatusOnError, reason)}}
+	}
+	return outage(&rule.Action, auth.ExtensionUse, service.Auth.StatusOnError, reason)
+}
+
+// climbs reports whether a path has a step up that a service could resolve and Envoy does not,
+// between encoded slashes. The service would be asked about a path outside of its prefix.
+func climbs(auth *ir.ExtAuth, r *request) bool {
+	http := auth.Extension.Auth.HTTP
+	if http == nil || http.Prefix == "" {
+		return false
+	}
+	path := strings.NewReplacer("%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", "\\", "/", "%2e", ".", "%2E", ".", "%3b", ";", "%3B", ";").Replace(r.path)
+	for step := range strings.SplitSeq(path, "/") {
+		if before, _, _ := strings.Cut(step, ";"); before == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds returns the limit on the body that an authorization has, where the body of the
+// request is longer; 0 where it is not, or where Envoy does not wait for the body.
+func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
+	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
+	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {
+		return 0
+	}
+	return body.Max
+}
+
+// replaceIdentity takes the headers out of a request that a service by HTTP answers with, and
+// writes its answer in, which is not known.
+func replaceIdentity(r *request, headers headerFields, extras *ir.Extras) {
+	auth := extras.ExtAuth
+	if auth == nil || auth.Extension.Auth.HTTP == nil {
+		return
+	}
+	asks := auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == ""
+	for _, name := range auth.Extension.Auth.HTTP.ToBackend {
+		headers.remove(name)
+		if asks {
+			headers.set(name, unknownAnswer)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package xds
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// authFields are the paths of the fields that an ir.AuthService for HTTP is written in.
+type authFields struct {
+	prefix, sent, added, toBackend, toClient, onSuccess string
+}
+
+// extensionFields are those of a GatewayExtension.
+func extensionFields() authFields {
+	const at = "spec.extAuth.httpService"
+	return authFields{
+		prefix: at + ".pathPrefix", sent: "spec.extAuth.headersToForward", added: at + ".authorizationRequest.headersToAdd",
+		toBackend: at + ".authorizationResponse.headersToBackend", toClient: at + ".authorizationResponse.headersToClient",
+		onSuccess: at + ".authorizationResponse.headersToClientOnSuccess",
+	}
+}
+
+// filterFields are those of a filter ExternalAuth of a rule.
+func filterFields(filters string) authFields {
+	at := filters + ".externalAuth.http"
+	return authFields{prefix: at + ".path", sent: at + ".allowedHeaders", toBackend: at + ".allowedResponseHeaders"}
+}
+
+// checkHTTPAuth rejects what Envoy rejects of a service that is asked by HTTP, and what would
+// let a client or the service say more than headers.
+func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
+	http := auth.HTTP
+	if http == nil {
+		return
+	}
+	c.authPrefix(fields.prefix, http.Prefix)
+	for _, name := range auth.Headers {
+		c.sentName(fields.sent, name)
+	}
+	for _, header := range http.Add {
+		field := fmt.Sprintf("%s[%s]", fields.added, header.Name)
+		c.changedName(field, header.Name, false)
+		c.headerValue(field, header.Value)
+		if fault := formatFault(header.Value); fault != "" {
+			c.reject(field, fault, "write %REQ(NAME)%, %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%, %PROTOCOL%, or %% for a percent sign")
+		}
+	}
+	for _, name := range http.ToBackend {
+		c.changedName(fields.toBackend, name, false)
+		if auth.Receives(name) && strings.Contains(name, "%") {
+			c.reject(fields.toBackend, fmt.Sprintf("header %q is sent to the service and copied back, and has a percent sign in its name", shorten(name)), "use another name")
+		}
+	}
+	for _, name := range http.ToClient {
+		c.changedName(fields.toClient, name, false)
+	}
+	for _, name := range http.OnSuccess {
+		c.changedName(fields.onSuccess, name, false)
+	}
+}
+
+// authPrefix rejects a prefix that does not begin with a slash, or has steps that programs
+// resolve.
+func (c *checker) authPrefix(field, prefix string) {
+	if prefix == "" {
+		return
+	}
+	c.text(field, prefix)
+	step := func(segment string) bool {
+		dots := strings.ReplaceAll(strings.ToLower(segment), "%2e", ".")
+		return dots == "." || dots == ".."
+	}
+	switch {
+	case !strings.HasPrefix(prefix, "/"):
+		c.reject(field, fmt.Sprintf("path %q does not begin with a slash", shorten(prefix)), `write "/" in front`)
+	case strings.ContainsAny(prefix, "?#"):
+		c.reject(field, fmt.Sprintf("path %q contains a query or fragment", shorten(prefix)), "remove it")
+	case slices.ContainsFunc(strings.Split(prefix, "/"), step):
+		c.reject(field, fmt.Sprintf("path %q has a step . or ..", shorten(prefix)), "write the path that it comes to")
+	}
+}
+
+// sentName rejects a header of the client that the request to a service must not have: it would
+// say where that request ends, or steer Envoy.
+func (c *checker) sentName(field, name string) {
+	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
+		return // always sent, with the request's own values
+	}
+	if isEnvoyHeader(name) {
+		c.reject(field, fmt.Sprintf("header %q steers Envoy and cannot be sent to the service", shorten(name)), "remove it from the list")
+		return
+	}
+	c.changedName(field, name, false)
+}
+
+// envoyCommand matches the commands of Envoy's formats that a header for a service may have. All
+// others are rejected: some read files and the environment of Envoy.
+var envoyCommand = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^%(?:%|REQ\(:?[A-Za-z0-9_-]+(?:\?:?[A-Za-z0-9_-]+)?\)(?::[1-9][0-9]{0,4})?%|PROTOCOL%|REQUESTED_SERVER_NAME%|DOWNSTREAM_(?:DIRECT_)?REMOTE_ADDRESS(?:_WITHOUT_PORT)?%)`)
+})
+
+// formatFault returns why Envoy must not be sent a format; "" if it may.
+func formatFault(format string) string {
+	for {
+		i := strings.IndexByte(format, '%')
+		if i < 0 {
+			return ""
+		}
+		command := envoyCommand().FindString(format[i:])
+		if command == "" {
+			return fmt.Sprintf("%q begins no command that a header for the service may have", shorten(format[i:]))
+		}
+		format = format[i+len(command):]
+	}
+}

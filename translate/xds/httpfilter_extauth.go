@@ -1,0 +1,163 @@
+package xds
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	authzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const extAuthName = "gatefold/" + string(ir.FieldExtAuth)
+
+func extAuthFilter() httpFilter {
+	return httpFilter{
+		name: extAuthName, chain: emptyChain, joined: true,
+		service: extAuthz, before: beforeAuth, behind: behindAuth, context: authContext,
+	}
+}
+
+// extAuthz returns the filter that asks, always with a service: Envoy ends itself where the
+// filter runs without one.
+func extAuthz(extras *ir.Extras) message {
+	if extras.ExtAuth == nil {
+		return nil
+	}
+	service := extras.ExtAuth.Extension
+	config := &authzv3.ExtAuthz{
+		TransportApiVersion: corev3.ApiVersion_V3,
+		FailureModeAllow:    service.Auth.FailOpen,
+		StatusOnError:       &typev3.HttpStatus{Code: typev3.StatusCode(service.Auth.StatusOnError)},
+		StatPrefix:          service.Auth.StatPrefix,
+		WithRequestBody:     authBody(cmp.Or(extras.ExtAuth.Body, service.Auth.Body)),
+		// Without them Envoy lets the service write line breaks and content-length.
+		ValidateMutations:          true,
+		DecoderHeaderMutationRules: serviceRules(),
+	}
+	if service.Auth.HTTP != nil {
+		config.Services = &authzv3.ExtAuthz_HttpService{HttpService: httpService(service)}
+	} else {
+		config.Services = &authzv3.ExtAuthz_GrpcService{GrpcService: grpcService(service.Service)}
+	}
+	if service.Auth.HTTP != nil && service.Auth.HTTP.AllToBackend {
+		config.DecoderHeaderMutationRules = serviceRules(ownHeaders()...)
+	}
+	if service.Auth.Percent < 100 {
+		config.FilterEnabled = percentage(service.Auth.Percent)
+	}
+	config.AllowedHeaders = nameMatchers(service.Auth.Headers)
+	return config
+}
+
+// ownHeaders are expressions for the headers of an answer that are about the answer itself. A
+// request with its Content-Type or Date would say so of another body.
+func ownHeaders() []string { return []string{"content-.*", "date", "server"} }
+
+// nameMatchers returns a list that matches each of these names of headers, nil for none.
+func nameMatchers(names []string) *matcherv3.ListStringMatcher {
+	if len(names) == 0 {
+		return nil
+	}
+	list := &matcherv3.ListStringMatcher{}
+	for _, name := range names {
+		list.Patterns = append(list.Patterns, stringMatcher(ir.StringMatch{Value: name, IgnoreCase: true}))
+	}
+	return list
+}
+
+// authTimeout is how long Envoy waits for a service that is asked by HTTP, where the service
+// does not say.
+const authTimeout = 2 * time.Second
+
+func httpService(from *ir.Extension) *authzv3.HttpService {
+	http, timeout := from.Auth.HTTP, authTimeout
+	if from.Service.Timeout != nil {
+		timeout = *from.Service.Timeout
+	}
+	to := &authzv3.HttpService{
+		ServerUri: &corev3.HttpUri{ // the request has the client's Host
+			Uri: "http://" + extAuthName, HttpUpstreamType: &corev3.HttpUri_Cluster{Cluster: from.Service.Cluster}, Timeout: durationpb.New(timeout),
+		},
+		PathPrefix:           http.Prefix,
+		AuthorizationRequest: &authzv3.AuthorizationRequest{},
+		AuthorizationResponse: &authzv3.AuthorizationResponse{
+			AllowedUpstreamHeaders:        nameMatchers(http.ToBackend),
+			AllowedClientHeaders:          clientHeaders(http.ToClient),
+			AllowedClientHeadersOnSuccess: nameMatchers(http.OnSuccess),
+			DynamicMetadataFromHeaders:    nameMatchers(answeredHeaders(from.Auth)),
+		},
+	}
+	if http.AllToBackend {
+		to.AuthorizationResponse.AllowedUpstreamHeaders = &matcherv3.ListStringMatcher{Patterns: []*matcherv3.StringMatcher{
+			{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: ".*"}}},
+		}}
+	}
+	for _, header := range http.Add {
+		to.AuthorizationRequest.HeadersToAdd = append(to.AuthorizationRequest.HeadersToAdd, &corev3.HeaderValue{Key: header.Name, Value: header.Value})
+	}
+	if from.Service.Retry != nil {
+		to.RetryPolicy = httpCallRetry(from.Service.Retry)
+	}
+	return to
+}
+
+// clientHeaders returns the headers of a rejection for the client, nil for all. A login begins
+// with those that are always among them.
+func clientHeaders(names []string) *matcherv3.ListStringMatcher {
+	if len(names) == 0 {
+		return nil
+	}
+	all := append(slices.Clone(names), "location", "set-cookie", "www-authenticate", "content-type")
+	slices.Sort(all)
+	return nameMatchers(slices.Compact(all))
+}
+
+// httpCallBackoff is the wait before the first repetition of a call by HTTP, which must fit into
+// its timeout: Envoy's own is up to a second.
+const httpCallBackoff = 25 * time.Millisecond
+
+func httpCallRetry(from *ir.ServiceRetry) *corev3.RetryPolicy {
+	retry := *from
+	retry.Base = cmp.Or(retry.Base, httpCallBackoff)
+	return &corev3.RetryPolicy{RetryOn: "5xx", NumRetries: wrapperspb.UInt32(retry.Attempts), RetryBackOff: callBackoff(&retry)}
+}
+
+func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
+	if from == nil {
+		return nil
+	}
+	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
+}
+
+// authContext returns the context that a route passes to the service; nil for none. It is the
+// one setting of the filter in the chain that Envoy takes from the route itself.
+func authContext(extras *ir.Extras) message {
+	auth := extras.ExtAuth
+	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {
+		return nil
+	}
+	return &authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_CheckSettings{
+		CheckSettings: &authzv3.CheckSettings{ContextExtensions: auth.Context},
+	}}
+}
+
+func checkExtAuth(c *checker, extras *ir.Extras) {
+	if extras.ExtAuth == nil {
+		return
+	}
+	context := extras.ExtAuth.Context
+	for _, key := range slices.Sorted(maps.Keys(context)) {
+		at := fmt.Sprintf("%s.contextExtensions[%s]", ir.FieldExtAuth.Path(), key)
+		c.text(at, key)
+		c.text(at, context[key])
+	}
+}
