@@ -79,6 +79,24 @@ func TestDocumentedYAMLHasNoProblems(t *testing.T) {
 	}
 }
 
+// The recipes of the guide are the files of the example, whose requests go through a real Envoy.
+func TestSignInExampleIsTheGuide(t *testing.T) {
+	guide, err := os.ReadFile("../docs/guides/sign-in.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(guide), -1)
+	names := []string{"oauth2-proxy", "authelia", "authentik", "filter"}
+	if len(blocks) != len(names) {
+		t.Fatalf("%d blocks, want %v", len(blocks), names)
+	}
+	for i, name := range names {
+		if file, err := os.ReadFile("sign-in/" + name + ".yaml"); err != nil || string(file) != blocks[i][1] {
+			t.Errorf("sign-in/%s.yaml is not block %d of the guide: %v", name, i+1, err)
+		}
+	}
+}
+
 // optionsOf gives the options that an example is served with.
 func optionsOf(t *testing.T, folder string) translate.Options {
 	t.Helper()

@@ -279,7 +279,8 @@ func randomAction(r *rand.Rand) string {
 		}
 		return "    filters: [{type: ExtensionRef, extensionRef: {group: example.com, kind: Filter, name: x}}]\n"
 	}
-	out := pick(r, "", "    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]\n",
+	out := pick(r, "", "    filters: [{type: ExternalAuth, externalAuth: {protocol: "+pick(r, "HTTP, http: {}", "GRPC, grpc: {}")+", backendRef: {name: "+pick(r, "s1", "s2")+", port: 80}}}]\n",
+		"    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]\n",
 		"    filters: [{type: ExtensionRef, extensionRef: {group: gateway.kgateway.dev, kind: TrafficPolicy, name: "+pick(r, "p1", "p2", "p3")+"}}]\n") + "    backendRefs:\n"
 	for range 1 + r.IntN(2) {
 		ref := fmt.Sprintf("name: %s, namespace: %s, weight: %d", pick(r, "s1", "s2"), namespace(r), r.IntN(3))
@@ -314,7 +315,8 @@ func randomPolicy(r *rand.Rand) (string, string) {
 func randomExtension(r *rand.Rand) (string, string) {
 	service := fmt.Sprintf("grpcService: {backendRef: {name: %s, namespace: %s%s}}", pick(r, "s1", "s2"), namespace(r),
 		pick(r, ", port: 80", ", port: 81", ", group: gateway.kgateway.dev, kind: Backend"))
-	body := "spec: {" + pick(r, "extAuth: {"+service+pick(r, "", ", failOpen: true", ", clearRouteCache: true")+"}", "extProc: {"+service+"}",
+	asked := strings.Replace(service, "grpcService: {", "httpService: {pathPrefix: "+pick(r, "/a", "/b")+", authorizationResponse: {headersToBackend: [x-user]}, ", 1)
+	body := "spec: {" + pick(r, "extAuth: {"+asked+"}", "extAuth: {"+service+pick(r, "", ", failOpen: true", ", clearRouteCache: true")+"}", "extProc: {"+service+"}",
 		"rateLimit: {"+service+", domain: a}") + "}\n"
 	return document("gateway.kgateway.dev/v1alpha1", "GatewayExtension", namespace(r), pick(r, "x1", "x2"), body)
 }

@@ -31,7 +31,8 @@ func IsSignIn(name string) bool {
 // StartSignIn starts the service on "ip:port". It stops when the test ends.
 //
 // A product answers as it does (signin_products.go). Every other service answers 401, and 200 to
-// "authorization: Bearer good", "x-token: good" and the cookie session=good. The first request with
+// "authorization: Bearer good", "x-token: good" and the cookie session=good; "signin-open" answers
+// 200 to all that have no other x-token. The first request with
 // each value of x-flaky gets 503. The query parameter answer of the path asks for something else: a
 // status; "nobody", which is 200 without the headers about the user; "hang", no answer; "reset", a
 // connection that is closed; "chunked", a 200 in chunks.
@@ -64,6 +65,9 @@ func (s *SignIn) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	status, asks := http.StatusUnauthorized, r.URL.Query().Get("answer")
 	if cookie, err := r.Cookie("session"); r.Header.Get("Authorization") == "Bearer good" || r.Header.Get("X-Token") == "good" || err == nil && cookie.Value == "good" {
+		status = http.StatusOK
+	}
+	if s.name == "signin-open" && r.Header.Get("X-Token") == "" {
 		status = http.StatusOK
 	}
 	if s.flaky(r.Header.Get("X-Flaky")) {

@@ -26,13 +26,18 @@ func oauth2Proxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if cookie, err := r.Cookie("_oauth2_proxy"); err != nil || cookie.Value != "alice" {
-		back := r.Header.Get("X-Forwarded-Uri")
+		if strings.Contains(r.Header.Get("Accept"), "application/json") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		back := r.Header.Get("X-Auth-Request-Redirect")
 		if back == "" {
 			back = r.URL.RequestURI()
 		}
 		toProvider(w, r, back)
 		return
 	}
+	headers.Add("Set-Cookie", "_oauth2_proxy=alice; Path=/; HttpOnly")
 	headers.Set("X-Auth-Request-User", "alice")
 	headers.Set("X-Auth-Request-Email", "alice@example.com")
 	_, _ = w.Write([]byte("Authenticated"))

@@ -96,10 +96,10 @@ func (x *exchange) took(by explain.Unsure) bool {
 
 // policyMay reports whether Envoy did what a rule's policies may do, by the lines that say so.
 func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
-	if rule == nil || rule.Action.Extras == nil {
+	if rule == nil {
 		return false
 	}
-	extras := rule.Action.Extras
+	extras := rule.Action.Extras.OrNone()
 	said := func(field string) bool {
 		return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, field+": ") })
 	}
@@ -112,7 +112,7 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 		return said(field) && !open && x.isStatus(http.StatusInternalServerError)
 	}
 	switch {
-	case said("extAuth") && x.isStatus(x.denied(extras.ExtAuth)...):
+	case said("extAuth") && x.isStatus(x.denied(rule.Action.AuthInForce())...):
 		return true
 	case (overfull("extAuth") || overfull("extProc")) && x.isStatus(http.StatusInternalServerError):
 		return true
@@ -137,8 +137,11 @@ func (x *exchange) isStatus(statuses ...uint32) bool {
 // has the token, and StatusOnError while the service does not answer.
 func (x *exchange) denied(auth *ir.ExtAuth) (out []uint32) {
 	tokens := x.question.values("x-token")
-	if !slices.Contains(tokens, "good") || len(tokens) > 1 {
+	if !slices.Contains(tokens, "good") || len(tokens) > 1 || auth.Extension.Auth.HTTP != nil && !auth.Extension.Auth.Receives("x-token") {
 		out = append(out, http.StatusUnauthorized)
+	}
+	if auth.Extension.Auth.HTTP != nil {
+		out = append(out, http.StatusBadRequest) // net/http does not take every Host
 	}
 	if service := auth.Extension.Auth; !service.FailOpen {
 		out = append(out, service.StatusOnError)
@@ -270,6 +273,13 @@ func (x *exchange) compareOne(want *explain.ReceivesReport, got *received) strin
 	}
 	for name, values := range want.Headers {
 		name = strings.ToLower(name)
+		if wrong, ok := x.compareAnswered(name, values, left[name]); ok {
+			if wrong != "" {
+				return wrong
+			}
+			delete(left, name)
+			continue
+		}
 		if !slices.EqualFunc(values, left[name], likeShown) {
 			return fmt.Sprintf("received header %s: explain says %q, the backend received %q", name, values, left[name])
 		}
@@ -281,6 +291,28 @@ func (x *exchange) compareOne(want *explain.ReceivesReport, got *received) strin
 		}
 	}
 	return ""
+}
+
+// compareAnswered compares a header that a service by HTTP may have written; ok is false for others. It
+// may be missing, and is never the client's where explain says so.
+func (x *exchange) compareAnswered(name string, want, got []string) (wrong string, ok bool) {
+	unknown := func(value string) bool { return strings.Contains(value, explain.ServiceAnswer) }
+	if slices.ContainsFunc(want, unknown) {
+		for _, value := range got {
+			if len(want) == 1 && want[0] == explain.ServiceAnswer && !slices.Contains([]string{"", "signin-open", "Bearer from-signin-open"}, value) {
+				return fmt.Sprintf("received header %s: it is the service's alone, the backend received %q", name, value), true
+			}
+		}
+		return "", true
+	}
+	auth := x.rule.Action.AuthInForce()
+	copied := auth != nil && (auth.Extension.Auth.HTTP == nil || auth.Extension.Auth.HTTP.AllToBackend) && slices.Contains(signInHeaders(), name)
+	return "", copied && slices.Contains([]string{"guard", "signin-open", "Bearer from-signin-open"}, strings.Join(got, ","))
+}
+
+// signInHeaders are those that a SignIn answers with.
+func signInHeaders() []string {
+	return []string{"x-user", "x-asked", "authorization", "set-cookie", "location", "www-authenticate", "x-checked"}
 }
 
 // likeKnown compares a value with what explain says, where some of it is not known: an
@@ -299,7 +331,7 @@ func likeKnown(want, got string) bool {
 // itself.
 func (x *exchange) added(name string) bool {
 	byEnvoy := []string{"x-forwarded-proto", "x-forwarded-for", "x-request-id", "x-envoy-expected-rq-timeout-ms", "x-envoy-external-address", "x-envoy-internal", "transfer-encoding", "content-length"}
-	byService := map[string][]string{"extAuth:": {"x-user", "x-asked"}, "extProc:": {"x-processed", "x-body"}}
+	byService := map[string][]string{"extAuth:": signInHeaders(), "extProc:": {"x-processed", "x-body"}}
 	if slices.Contains(byEnvoy, name) {
 		return true
 	}

@@ -155,15 +155,9 @@ func reason(exempt map[string]string, name string) (string, bool) {
 
 // exempted are the fields, and the structs, that no request can meet, and why.
 func exempted() map[string]string {
-	const (
-		notServed = "not served: the rule answers 500"
-		noBody    = "not served: the policy is invalid"
-	)
+	const noBody = "not served: the policy is invalid"
 	return map[string]string{
 		"api.Transform.Body": noBody, "api.BodyTransform": noBody,
-		"gwv1.HTTPExternalAuthFilter.ForwardBody": notServed, "gwv1.ForwardBodyConfig": notServed,
-		"gwv1.HTTPExternalAuthFilter.GRPCAuthConfig": notServed, "gwv1.GRPCAuthConfig": notServed,
-		"gwv1.HTTPAuthConfig.AllowedRequestHeaders": notServed, "gwv1.HTTPAuthConfig.AllowedResponseHeaders": notServed,
 		"api.SecretRef.Group":          "it has one value, which means nothing",
 		"api.SecretRef.Kind":           "it has one value, which means nothing",
 		"api.SecretSelector.Namespace": "it is no field of the API",

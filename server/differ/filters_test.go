@@ -27,9 +27,30 @@ func (w *world) filters(prefix bool) (out list, redirects bool) {
 	case 4:
 		out = append(out, w.mirror())
 	case 5:
-		out = append(out, object{"type": "ExternalAuth", "externalAuth": object{"protocol": "HTTP", "http": object{"path": "/check"}, "backendRef": object{"name": "slice", "port": 80}}})
+		if w.IntN(2) == 0 {
+			break
+		}
+		out = append(out, object{"type": "ExternalAuth", "externalAuth": w.externalAuth()})
 	}
 	return out, false
+}
+
+// externalAuth asks a service by HTTP or gRPC; one in a while does not exist.
+func (w *world) externalAuth() object {
+	service := func(name string) object { return object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name} }
+	if w.IntN(8) == 0 {
+		out := object{"protocol": "GRPC", "backendRef": service("guard"), "grpc": object{}}
+		w.maybe(2, out, "grpc", object{"allowedHeaders": list{"x-token"}})
+		return out
+	}
+	http := object{"allowedHeaders": list{"x-token"}}
+	w.maybe(2, http, "path", one(w.Rand, "/check", "/a/b/"))
+	if w.IntN(4) > 0 {
+		http["allowedResponseHeaders"] = some(w.Rand, "x-user", "X-In", "authorization", "x-token")
+	}
+	out := object{"protocol": "HTTP", "backendRef": service(one(w.Rand, "signin", "signin", "signin", "signin", "signin", "signin", "signin", "signin", "signin", "signin", "signin", "signin", "down", "gone")), "http": http}
+	w.maybe(2, out, "forwardBody", object{"maxSize": one(w.Rand, 0, 4, 1000)})
+	return out
 }
 
 func (w *world) grpcFilters() (out list) {

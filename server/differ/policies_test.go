@@ -192,7 +192,7 @@ func (w *world) extAuth() object {
 	if w.IntN(4) == 0 {
 		return object{"disable": object{}}
 	}
-	ref := object{"name": one(w.Rand, "auth", "auth", "auth", "auth", "auth-down", "auth-open", "auth-some", "auth-void", "auth-void-open", "auth-shut", "auth-shut-open", "auth-shut-some", "missing")}
+	ref := object{"name": one(w.Rand, "auth", "auth", "auth-down", "auth-open", "auth-some", "auth-void", "auth-void-open", "auth-shut", "auth-shut-open", "auth-shut-some", "missing", "sign-in-open", "sign-in-open", "sign-in", "sign-in", "sign-in", "sign-in", "sign-in", "sign-in", "sign-in", "sign-in-plain", "sign-in-plain", "sign-in-down", "sign-in-open", "sign-in-some")}
 	w.maybe(3, ref, "namespace", w.namespace)
 	out := object{"extensionRef": ref}
 	w.maybe(3, out, "contextExtensions", object{"team": "shop"})
@@ -299,6 +299,23 @@ func (w *world) addExtensions() {
 		w.add(kgateway, "GatewayExtension", name, object{field: spec})
 	}
 	of("extAuth", "auth", "guard", object{"headersToForward": list{"x-token"}, "withRequestBody": object{"maxRequestBytes": 1000}, "statPrefix": "x"})
+	by := func(name, backend string, service, more object) {
+		service["backendRef"] = object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": backend}
+		spec := object{"httpService": service}
+		maps.Copy(spec, more)
+		w.add(kgateway, "GatewayExtension", name, object{"extAuth": spec})
+	}
+	answer := func() object {
+		return object{"headersToBackend": some(w.Rand, "X-User", "x-in", "authorization", "accept"), "headersToClient": list{"x-checked"}, "headersToClientOnSuccess": list{"x-checked"}}
+	}
+	by("sign-in", "signin", object{
+		"pathPrefix": "/api/verify", "requestTimeout": "10s", "retry": object{"attempts": 1, "backoff": object{"baseInterval": "1ms", "maxInterval": "2ms"}},
+		"authorizationRequest": object{"headersToAdd": object{"x-url": "%REQ(:authority)%%REQ(:path)%"}}, "authorizationResponse": answer(),
+	}, object{"headersToForward": list{"x-token", "accept"}, "statPrefix": "y"})
+	by("sign-in-plain", "signin", object{}, object{"withRequestBody": object{"maxRequestBytes": 4}})
+	by("sign-in-down", "down", object{"authorizationResponse": answer()}, object{"statusOnError": 503})
+	by("sign-in-open", "down", object{"authorizationResponse": answer()}, object{"failOpen": true})
+	by("sign-in-some", "signin", object{"authorizationResponse": answer()}, object{"percentageEnabled": one(w.Rand, 0, 50)})
 	of("extAuth", "auth-down", "down", object{"statusOnError": 503})
 	of("extAuth", "auth-open", "down", object{"failOpen": true})
 	of("extAuth", "auth-some", "guard", object{"percentageEnabled": 50})

@@ -254,6 +254,7 @@ func mutate(r *rand.Rand, q *question) {
 		q.add(hop.Name, hop.Value)
 	case 13:
 		q.add("x-token", one(r, "good", "good", "good", "bad"))
+		q.add("x-user", "forged")
 	case 14, 15:
 		identify(r, q)
 	}

@@ -46,6 +46,7 @@ type routeName struct {
 type shared struct {
 	ports     map[string]int // by name of the backend
 	extension string         // "ip:port"
+	signIn    string         // the same, of a service that is asked by HTTP
 	authority *envoytest.Authority
 }
 
@@ -58,12 +59,13 @@ func backendNames() []string {
 
 func startShared(t *testing.T, backends *recorder) *shared {
 	t.Helper()
-	out := &shared{ports: map[string]int{}, extension: envoytest.LoopbackAddress() + ":9000", authority: envoytest.NewAuthority(t)}
+	out := &shared{ports: map[string]int{}, extension: envoytest.LoopbackAddress() + ":9000", signIn: envoytest.LoopbackAddress() + ":9001", authority: envoytest.NewAuthority(t)}
 	for _, name := range backendNames() {
 		out.ports[name] = backends.backend(t, name)
 	}
 	out.ports["pair2"] = backends.backend(t, "pair")
 	envoytest.StartExtension(t, "guard", out.extension)
+	envoytest.StartSignIn(t, "signin-open", out.signIn)
 	return out
 }
 
@@ -73,7 +75,7 @@ func newWorld(seed uint64, number int, with *shared) *world {
 		Rand: rand.New(rand.NewPCG(seed, uint64(number))), number: number,
 		namespace: fmt.Sprintf("w%d", number), address: envoytest.LoopbackAddress(), ports: with.ports,
 	}
-	w.addBackends(with.extension)
+	w.addBackends(with)
 	w.addGateway(with.authority)
 	w.addExtensions()
 	w.addCredentials()
@@ -121,7 +123,7 @@ func (w *world) add(apiVersion, kind, name string, spec object) object {
 // backendLike reports whether a Backend answers requests itself, and is no service or mirror: what a
 // closed one comes to is not what is asked here.
 func backendLike(name string) bool {
-	return !slices.Contains([]string{"guard", "down", "shut", "mirror"}, name)
+	return !slices.Contains([]string{"guard", "signin", "down", "shut", "mirror"}, name)
 }
 
 const (
@@ -153,7 +155,7 @@ func (w *world) maybe(n int, o object, field string, value any) {
 	}
 }
 
-func (w *world) addBackends(extension string) {
+func (w *world) addBackends(with *shared) {
 	static := func(name string, spec object) {
 		w.add(kgateway, "Backend", name, object{"type": "Static", "static": spec})
 	}
@@ -166,12 +168,16 @@ func (w *world) addBackends(extension string) {
 	static("refused", object{"hosts": list{at("169.254.169.254", 80)}})
 	static("down", object{"appProtocol": "grpc", "hosts": list{at("127.0.0.1", 1)}})
 	static("shut", object{"appProtocol": "grpc", "hosts": list{at("127.0.0.1", 1)}})
-	host, port, _ := strings.Cut(extension, ":")
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		panic(err)
+	service := func(address string) list {
+		host, port, _ := strings.Cut(address, ":")
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			panic(err)
+		}
+		return list{at(host, number)}
 	}
-	static("guard", object{"appProtocol": "grpc", "hosts": list{at(host, number)}})
+	static("guard", object{"appProtocol": "grpc", "hosts": service(with.extension)})
+	static("signin", object{"hosts": service(with.signIn)})
 	w.addService("slice", w.ports["slice"], object{"ready": true})
 	w.addService("notready", w.ports["slice"], object{"ready": false})
 	w.addService("draining", w.ports["draining"], object{"ready": false, "serving": true, "terminating": true})
