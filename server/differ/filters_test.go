@@ -37,7 +37,9 @@ func (w *world) filters(prefix bool) (out list, redirects bool) {
 
 // externalAuth asks a service by HTTP or gRPC; one in a while does not exist.
 func (w *world) externalAuth() object {
-	service := func(name string) object { return object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name} }
+	service := func(name string) object {
+		return object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name}
+	}
 	if w.IntN(8) == 0 {
 		out := object{"protocol": "GRPC", "backendRef": service("guard"), "grpc": object{}}
 		w.maybe(2, out, "grpc", object{"allowedHeaders": list{"x-token"}})

@@ -5,9 +5,9 @@ import (
 
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	rbacconfigv3 "github.com/envoyproxy/go-control-plane/envoy/config/rbac/v3"
+	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/config/rbac/v3"
 	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
-	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
+	rbacfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -79,15 +79,15 @@ func appendMutation(filters []innerFilter, name string, changes []*mutationv3.He
 const climbingPath = `(?i)(?:.*(?:/|\\|%2f|%5c))?(?:\.|%2e){2}(?:(?:/|\\|%2f|%5c|;|%3b).*)?`
 
 func climbingRejected() message {
-	return &rbacv3.RBAC{Rules: &rbacconfigv3.RBAC{
-		Action: rbacconfigv3.RBAC_DENY,
-		Policies: map[string]*rbacconfigv3.Policy{"climbing-path": {
-			Permissions: []*rbacconfigv3.Permission{{Rule: &rbacconfigv3.Permission_UrlPath{UrlPath: &matcherv3.PathMatcher{
+	return &rbacfilterv3.RBAC{Rules: &rbacv3.RBAC{
+		Action: rbacv3.RBAC_DENY,
+		Policies: map[string]*rbacv3.Policy{"climbing-path": {
+			Permissions: []*rbacv3.Permission{{Rule: &rbacv3.Permission_UrlPath{UrlPath: &matcherv3.PathMatcher{
 				Rule: &matcherv3.PathMatcher_Path{Path: &matcherv3.StringMatcher{
 					MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: climbingPath}},
 				}},
 			}}}},
-			Principals: []*rbacconfigv3.Principal{{Identifier: &rbacconfigv3.Principal_Any{Any: true}}},
+			Principals: []*rbacv3.Principal{{Identifier: &rbacv3.Principal_Any{Any: true}}},
 		}},
 	}}
 }
