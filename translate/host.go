@@ -25,6 +25,8 @@ type hostOut struct {
 	Twins [][]*entry
 	// Policy holds for the routes that say nothing themselves, nil for none.
 	Policy *hostPolicy
+	// Forged are the identity headers that the host removes.
+	Forged []string
 	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
 	Rejected *Rejection
 }
@@ -62,10 +64,11 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 
 // extras are those that the host holds for its routes.
 func (h *hostOut) extras() *ir.Extras {
-	if h.Policy == nil {
-		return nil
+	var held *ir.Extras
+	if h.Policy != nil {
+		held = h.Policy.Extras
 	}
-	return h.Policy.Extras
+	return withForged(held, h.Forged)
 }
 
 // list encodes the host with its routes as one list.

@@ -85,7 +85,7 @@ func (l lastView) build() *ir.View {
 	byPort := map[portKey][]ir.HostView{}
 	for h := range l.hosts.All() {
 		byPort[h.Key.portKey] = append(byPort[h.Key.portKey], ir.HostView{
-			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(), Attached: h.attached,
+			Chain: h.Key.Chain, Domain: h.Key.Domain, Rules: h.rules(), Len: h.Table.Len(), Forged: h.Forged, Attached: h.attached,
 		})
 	}
 	view := &ir.View{

@@ -43,6 +43,7 @@ type network struct {
 	links   *linkRules
 	grafts  *graftRules
 
+	identities   *identityRules
 	tables       *tableRules
 	shadows      *shadowRules
 	routeConfigs *routeConfigRules
@@ -169,8 +170,9 @@ func (n *network) addDelegation(e *memo.Engine) {
 
 // addTables declares the virtual hosts and the RouteConfigurations.
 func (n *network) addTables(e *memo.Engine) {
+	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
 	n.tables = newTableRules(e, tableIn{
-		hostPolicyRules: n.hostPolicies, claimRules: n.claims, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
+		hostPolicyRules: n.hostPolicies, claimRules: n.claims, identityRules: n.identities, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
@@ -215,7 +217,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, fates: n.policyStatuses.fates, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.tables, n.shadows, n.nodes)
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes)
 }
 
 // addViews declares what a View shows.

@@ -87,7 +87,7 @@ func (w *world) checkIdle(t *testing.T) func() *ir.View {
 func randomEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){
 		randomGateway, randomGateway, randomListenerSet, randomListenerSet, randomRoute, randomRoute, randomLong, randomCalls, randomLink, randomLink, randomLink, randomService, randomSlice, randomBackend, randomGrant, randomNamespace, randomClass,
-		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret,
+		randomPolicy, randomPolicy, randomBackendPolicy, randomExtension, randomSecret, randomKeys,
 		randomTrust, randomTLSPolicy, randomTLSPolicy,
 		randomStream, randomStream, randomDatagrams, randomStreamPolicy,
 	}
@@ -306,10 +306,16 @@ func randomPolicy(r *rand.Rand) (string, string) {
 	body += pick(r, "", "", "  cors: {allowOrigins: [\"https://"+pick(r, "a", "b")+".example.com\"]}\n", "  cors: {disable: {}}\n")
 	body += pick(r, "", "  csrf: {percentageEnabled: "+pick(r, "0", "100")+"}\n") + pick(r, "", "  retry: {retryOn: [5xx], attempts: "+pick(r, "0", "2")+"}\n")
 	body += pick(r, "", "  headerModifiers: {request: {set: [{name: x-m, value: "+pick(r, "a", "b")+"}]}}\n")
+	body += pick(r, "", "", "  apiKeyAuth: {secretRef: {name: keys}, clientIdHeader: "+pick(r, "x-one", "x-two", "authorization")+"}\n", "  apiKeyAuth: {disable: {}}\n")
 	ref := "{name: " + pick(r, "x1", "x2") + pick(r, "", ", namespace: "+namespace(r)) + "}"
 	body += pick(r, "", "", "  extAuth: {extensionRef: "+ref+"}\n", "  extAuth: {disable: {}}\n", "  extProc: {extensionRef: "+ref+"}\n",
 		"  rateLimit: {global: {extensionRef: "+ref+", descriptors: [{entries: [{type: Path}]}]}}\n")
 	return document("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", namespace(r), pick(r, "p1", "p2", "p3"), body)
+}
+
+// randomKeys returns a Secret of API keys.
+func randomKeys(r *rand.Rand) (string, string) {
+	return document("v1", "Secret", namespace(r), "keys", "stringData: {"+pick(r, "a: k1", "a: k2", "a: k1, b: k2", "a: k1, b: k1")+"}\n")
 }
 
 func randomExtension(r *rand.Rand) (string, string) {

@@ -15,6 +15,7 @@ import (
 type tableIn struct {
 	*hostPolicyRules
 	*claimRules
+	*identityRules
 	gateway    *memo.Rule[manifest.Key, *listen.Gateway]
 	mount      *memo.Rule[manifest.Key, *mountOut]
 	graft      *memo.Rule[flatKey, *graftOut]
@@ -78,7 +79,10 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 		return nil
 	}
 	table, _ := r.table.Get(c, key)
-	out := &hostOut{Key: key, Table: table.rules, Policy: r.in.hostPolicyOf(c, key)}
+	out := &hostOut{Key: key, Policy: r.in.hostPolicyOf(c, key)}
+	forged, closed := r.in.forged(c, key.Gateway, table.rules, out.Policy)
+	table = table.closing(closed)
+	out.Table, out.Forged = table.rules, forged
 	leaves := table.leaves()
 	out.Rejected = r.rejectionOf(c, key, out.extras())
 	if leaves != nil {

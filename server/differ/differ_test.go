@@ -53,6 +53,9 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 	t.Log(all)
 	if !testing.Short() && seed == 1 { // fewer requests, or others, may leave out a field
 		all.coverage.check(t)
+		if all.forged == 0 {
+			t.Error("no backend got a request that had a forged header")
+		}
 	}
 	all.check(t, requests)
 	all.shares.check(t, backends)
@@ -122,6 +125,7 @@ type tally struct {
 	asked    int
 	outcomes map[string]int
 	unknown  int // answers that Envoy gave and explain could not know
+	forged   int // requests that a backend got without a forged header
 	kinds    map[string][]string
 	counts   map[string]int
 	folder   string
@@ -154,6 +158,9 @@ func (a *tally) note(f *fleet, w *world, x *exchange) {
 	if difference == "" {
 		if x.report.Outcome == explain.Forwarded && x.rule != nil {
 			a.shares.note(x)
+			if slices.ContainsFunc(x.report.Actions, func(action explain.ActionReport) bool { return action.Type == explain.IdentityHeader }) {
+				a.forged++
+			}
 		}
 		return
 	}
@@ -205,7 +212,7 @@ func (a *tally) String() string {
 	for _, name := range slices.Sorted(maps.Keys(a.outcomes)) {
 		outcomes = append(outcomes, fmt.Sprintf("%s %d", name, a.outcomes[name]))
 	}
-	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown", a.asked, strings.Join(outcomes, ", "), a.unknown)
+	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown, %d with a forged header", a.asked, strings.Join(outcomes, ", "), a.unknown, a.forged)
 }
 
 func (a *tally) check(t *testing.T, requests int) {

@@ -339,7 +339,7 @@ func ownHeaders() []header {
 		{"x-envoy-retry-grpc-on", "cancelled"}, {"x-envoy-retriable-header-names", "x"}, {"x-envoy-upstream-stream-duration-ms", "1"}, {"x-envoy-upstream-rq-timeout-alt-response", "1"},
 		{"x-envoy-degraded", "1"}, {"x-envoy-overloaded", "1"}, {"x-envoy-ratelimited", "1"}, {"x-envoy-immediate-health-check-fail", "1"}, {"x-envoy-upstream-canary", "true"},
 		{"x-envoy-upstream-healthchecked-cluster", "x"}, {"x-envoy-upstream-service-time", "1"}, {"x-envoy-cluster", "x"},
-		{"x-forwarded-client-cert", "x"}, {"x-client-trace-id", "x"}, {"x-client-trace-id", "y"}, {"proxy-status", "x"}, {"early-data", "1"}, {"x-amzn-trace-id", "x"},
+		{"x-forwarded-client-cert", "x"}, {"x-client-trace-id", "x"}, {"X-Client", "root"}, {"x-client-trace-id", "y"}, {"proxy-status", "x"}, {"early-data", "1"}, {"x-amzn-trace-id", "x"},
 	}
 }
 

@@ -25,6 +25,8 @@ type Answer struct {
 	Path string
 	// Rule is the rule that matches the request; nil means 404 (or 400, see Outcome).
 	Rule *ir.Rule
+	// Forged are the identity headers of the request, which the host removes.
+	Forged []string
 	// Outcome is what Envoy does.
 	Outcome Outcome
 	// Unsure are rules before Rule that may match the request, at most 20: the question lacks
@@ -83,7 +85,11 @@ func Request(view *ir.View, query Query) Answer {
 		return answer
 	}
 	if host != nil {
+		answer.Forged = r.forges(host.Forged)
 		answer.tryRules(host, r)
+	}
+	if host != nil { // the rule is chosen by then
+		r = r.without(host.Forged)
 	}
 	answer.Outcome = outcome(answer.Rule, r)
 	var all []string
@@ -107,7 +113,7 @@ func (a *Answer) tryRules(host *ir.HostView, r *request) {
 		case a.Rule == nil:
 			a.Passed++
 			if result == may && len(a.Unsure) < maxShown {
-				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r)})
+				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r.without(host.Forged))})
 			}
 			if reason != pathDiffers && len(a.Considered) < maxShown {
 				a.Considered = append(a.Considered, Miss{Rule: rule, Reason: reason})

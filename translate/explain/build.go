@@ -38,6 +38,11 @@ func (b *requestReporter) route() {
 	b.report.Route = &RouteReport{
 		Name: rule.Name, Match: matchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: hopsOf(rule),
 	}
+	for _, name := range b.answer.Forged {
+		b.report.Actions = append(b.report.Actions, ActionReport{
+			Type: IdentityHeader, Does: fmt.Sprintf("header %s of the client is removed: policies set it for routes of the host's namespaces", name), From: []Source{},
+		})
+	}
 	byKind := map[string]int{}
 	for _, part := range rule.Action.Parts {
 		i, known := byKind[part.Kind]

@@ -141,13 +141,17 @@ type HopReport struct {
 
 // ActionReport is something that the rule does with the request or the response.
 type ActionReport struct {
-	// Type is the type of a filter, "timeouts", "retry", or "TrafficPolicy" and a field.
+	// Type is the type of a filter, "timeouts", "retry", IdentityHeader, or "TrafficPolicy" and a
+	// field.
 	Type string `json:"type"`
 	// Does is a text that says what it does.
 	Does string `json:"does"`
 	// From are the places where it is written: several if they were merged.
 	From []Source `json:"from"`
 }
+
+// IdentityHeader is the Type of an action that removes a header which only filters may set.
+const IdentityHeader = "identity header"
 
 // BackendReport is a target of the request.
 type BackendReport struct {

@@ -54,6 +54,29 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
+// forges returns the headers of a request that only filters set, those of names.
+func (r *request) forges(names []string) (out []string) {
+	for _, name := range names {
+		if r.headers.has(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// without returns the request without headers of some names.
+func (r *request) without(names []string) *request {
+	if len(r.forges(names)) == 0 {
+		return r
+	}
+	out := *r
+	out.headers = r.headers.clone()
+	for _, name := range names {
+		out.headers.remove(name)
+	}
+	return &out
+}
+
 // upgrades reports whether a request asks for another protocol on its connection.
 func (r *request) upgrades() bool {
 	return r.headers.has("upgrade") && slices.ContainsFunc(tokens(r.headers.first("connection")), func(token string) bool {

@@ -80,6 +80,10 @@ type Extras struct {
 	// sets it for the route's own redirect; policies never do.
 	LocationPort uint32
 
+	// Forged are the identity headers that a virtual host removes from what clients send, sorted.
+	// The host sets them; policies never do.
+	Forged []string
+
 	// Replaced are the fields of the virtual host's policies that the route's policies replace,
 	// even with nothing.
 	Replaced []Field

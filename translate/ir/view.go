@@ -42,6 +42,8 @@ type HostView struct {
 	// Rules returns the rules in the order in which Envoy tries them; Len is their number.
 	Rules iter.Seq[*Rule]
 	Len   int
+	// Forged are the identity headers that are removed from what clients send.
+	Forged []string
 	// Attached returns the TrafficPolicies of the way to one of the rules: those attached to
 	// its route, to routes above it and to its listener. It may be nil.
 	Attached func(*Rule) []manifest.Key

@@ -17,6 +17,7 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 			f.check(&c, extras)
 		}
 	}
+	checkIdentities(&c, extras)
 	if !slices.ContainsFunc(c.problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error }) {
 		c.messages(extras)
 	}

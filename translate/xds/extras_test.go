@@ -36,6 +36,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		RBAC:        &ir.RBAC{Expressions: []string{"true"}},
 		BasicAuth:   &ir.BasicAuth{},
 		APIKeyAuth:  &ir.APIKeyAuth{},
+		Forged:      []string{"x-user"},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Auth: &ir.AuthService{}}}},
 		ExtProc:     &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Processor: &ir.ProcessorService{}}}},

@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// httpFilters returns the chain in its order: those of the fields of policies, and then
-// those for the routes' own settings.
+// httpFilters returns the chain in its order: the one that removes forged headers, those of the
+// fields of policies, and then those for the routes' own settings.
 func httpFilters() []httpFilter {
 	rows := policyFields()
-	filters := make([]httpFilter, 0, len(rows)+4) // two fields have two, and locationFilter, and one for upgrades
+	filters := []httpFilter{forgedFilter()}
 	for _, f := range rows {
 		for _, filter := range f.filters {
 			filter.field = f.name

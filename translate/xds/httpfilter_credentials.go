@@ -76,9 +76,6 @@ func checkAPIKeyAuth(c *checker, extras *ir.Extras) {
 		return
 	}
 	at := ir.FieldAPIKeyAuth.Path()
-	if from.ClientHeader != "" {
-		c.changedName(at+".clientIdHeader", from.ClientHeader, false)
-	}
 	for i, source := range from.Sources {
 		c.text(fmt.Sprintf("%s.keySources[%d]", at, i), source.Header+source.Query+source.Cookie)
 	}

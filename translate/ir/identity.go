@@ -1,0 +1,85 @@
+package ir
+
+import (
+	"slices"
+	"strings"
+)
+
+// Identity is a request header in which a filter says to the backend who sends a request. From a
+// client it is forged: virtual hosts remove it from requests (docs/design/policies.md#identity-headers-are-removed-on-every-route-of-a-host).
+type Identity struct {
+	// Name is in lower case.
+	Name string
+	// Field is the path where a policy names it.
+	Field string
+}
+
+// Identities returns the headers that filters of the extras set; none for nil. A field that sets
+// such a header has its line here.
+func (e *Extras) Identities() []Identity {
+	if e == nil {
+		return nil
+	}
+	var out []Identity
+	if e.APIKeyAuth != nil && e.APIKeyAuth.ClientHeader != "" {
+		out = append(out, Identity{e.APIKeyAuth.ClientHeader, FieldAPIKeyAuth.Path() + ".clientIdHeader"})
+	}
+	return append(out, e.ExtAuth.identities()...)
+}
+
+// Identities returns the headers that filters of the action set.
+func (a *Action) Identities() []Identity {
+	if a.ExternalAuth == nil {
+		return a.Extras.Identities()
+	}
+	extras := a.Extras.OrNone()
+	extras.ExtAuth = a.ExternalAuth
+	return extras.Identities()
+}
+
+// identities returns the headers that a service by HTTP answers with. A header that clients send
+// for purposes of their own is none, and neither is one that the service reads from the client.
+func (a *ExtAuth) identities() (out []Identity) {
+	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
+		return nil
+	}
+	for _, name := range a.Extension.Auth.HTTP.ToBackend {
+		if !IsClientHeader(name) && !a.Extension.Auth.Receives(name) {
+			out = append(out, Identity{strings.ReplaceAll(name, "_", "-"), FieldExtAuth.Path() + ".extensionRef"})
+		}
+	}
+	return out
+}
+
+// IdentityNames returns the names of the headers, sorted and unique.
+func (e *Extras) IdentityNames() []string {
+	var out []string
+	for _, identity := range e.Identities() {
+		out = append(out, identity.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// clientHeaders are those that clients send for purposes of their own, in lower case. As an identity
+// header they would be removed from the requests of all routes of a host. A name that ends in "-"
+// stands for all that begin so.
+func clientHeaders() []string {
+	return []string{
+		"accept", "accept-", "access-control-", "age", "authorization", "cache-control", "content-", "cookie", "date", "dnt", "etag", "forwarded", "from",
+		"host", "idempotency-key", "if-", "last-modified", "link", "location", "max-forwards", "origin", "pragma", "prefer", "priority", "proxy-", "range",
+		"referer", "save-data", "sec-", "set-cookie", "signature", "signature-input", "upgrade-", "user-agent", "vary", "via", "warning", "www-authenticate",
+		"grpc-", "x-http-method-override", "x-requested-with", "x-csrf-token", "x-xsrf-token", "api-key", "x-api-key",
+		"traceparent", "tracestate", "baggage", "b3", "x-b3-", "uber-trace-id", "x-request-id", "x-correlation-id", "x-client-trace-id", "x-amzn-trace-id",
+		"x-forwarded-", "x-real-ip", "x-original-", "x-rewrite-url",
+	}
+}
+
+// IsClientHeader reports whether clients send a header, of a name in lower case, for purposes of their
+// own.
+func IsClientHeader(name string) bool {
+	name = strings.ReplaceAll(name, "_", "-")
+	return slices.ContainsFunc(clientHeaders(), func(known string) bool {
+		return name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known)
+	})
+}

@@ -1,0 +1,181 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// tenantAt is a namespace with routes at a Gateway.
+type tenantAt struct{ Gateway, Namespace string }
+
+// maxIdentityBytes bounds the names of the identity headers of a namespace at a Gateway: each of its hosts
+// has them.
+const maxIdentityBytes = 2 << 10
+
+// identityAt is an identity header that policies set for routes of a namespace.
+type identityAt struct {
+	tenantAt
+	Header string
+}
+
+// identity is such a header, and the first route that has a policy with it.
+type identity struct {
+	identityAt
+	Route manifest.Key
+}
+
+type identityIn struct {
+	mount *memo.Rule[manifest.Key, *mountOut]
+	graft *memo.Rule[flatKey, *graftOut]
+}
+
+// identityRules know the identity headers that policies set for the routes of each namespace at a
+// Gateway.
+type identityRules struct {
+	names *memo.Fold[tenantAt, string, identity, memo.Ordered[identity]]
+	// tenants counts the namespaces of a Gateway that have some: most Gateways have none.
+	tenants *memo.Fold[string, tenantAt, struct{}, int]
+}
+
+func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
+	setters := memo.NewFold[identityAt, flatKey](e, "identities", gather[flatKey](compareNodes), memo.Ordered[flatKey].Same)
+	memo.From(setters, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[identityAt, flatKey], flatKey)) {
+		seen := map[identityAt]bool{}
+		m.tables(func(table tableKey, flat *flatOut) {
+			yieldIdentities(flatKey{Route: key}, table.Gateway, flat.Entries, seen, yield)
+		})
+	}, identical)
+	memo.From(setters, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[identityAt, flatKey], flatKey)) {
+		seen := map[identityAt]bool{}
+		for _, table := range g.Tables {
+			yieldIdentities(key, table.Gateway, g.Entries, seen, yield)
+		}
+	}, identical)
+	r := &identityRules{names: memo.NewFold[tenantAt, string](e, "identitynames", gather[string](compareIdentities), memo.Ordered[identity].Same)}
+	memo.From(r.names, setters, func(key identityAt, nodes memo.Ordered[flatKey], yield func(memo.Place[tenantAt, string], identity)) {
+		for first := range nodes.All() {
+			yield(memo.Place[tenantAt, string]{Key: key.tenantAt, ID: key.Header}, identity{key, first.Route})
+			return
+		}
+	}, identical)
+	r.tenants = memo.NewFold[string, tenantAt](e, "identified", count[tenantAt], identical[int])
+	memo.From(r.tenants, r.names, func(key tenantAt, names memo.Ordered[identity], yield func(memo.Place[string, tenantAt], struct{})) {
+		if names.Len() > 0 {
+			yield(memo.Place[string, tenantAt]{Key: key.Gateway, ID: key}, struct{}{})
+		}
+	}, identical)
+	return r
+}
+
+func compareNodes(a, b flatKey) int {
+	return cmp.Or(manifest.CompareKeys(a.Route, b.Route), cmp.Compare(a.Port, b.Port), strings.Compare(a.Via, b.Via))
+}
+
+func compareIdentities(a, b identity) int { return strings.Compare(a.Header, b.Header) }
+
+func (r *identityRules) report(all *problemFold) {
+	problemsFrom(all, "identitynames", r.names, func(names memo.Ordered[identity]) []manifest.Problem {
+		for first := range names.All() {
+			if closed := first.overfull(names); closed != nil {
+				return []manifest.Problem{{
+					Code: "TooManyCopies", Severity: manifest.Error, Object: first.Route, Field: "metadata.name", Message: closed.Why + "; its routes there answer 500",
+					Hint: "use one header for all routes: clientIdHeader of policies, and what other fields call the user's name",
+				}}
+			}
+		}
+		return nil
+	})
+}
+
+// overfull says why the routes of a namespace are closed where it has too many identity headers.
+func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
+	size := 0
+	for name := range names.All() {
+		size += len(name.Header)
+	}
+	if size <= maxIdentityBytes {
+		return nil
+	}
+	return &closing{
+		fmt.Sprintf("TooManyCopies: the names of the identity headers of namespace %s at Gateway %s are longer together than %d bytes", t.Namespace, t.Gateway, maxIdentityBytes),
+		ir.Part{Kind: ir.PartClosed, Object: manifest.Key{Kind: "Namespace", Name: t.Namespace}, Field: "metadata.name"},
+	}
+}
+
+// yieldIdentities makes a node a member of the count of each header that policies of its rules set.
+func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
+	for _, e := range entries {
+		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
+			continue
+		}
+		for _, identity := range e.Rule.Action.Identities() {
+			at := identityAt{tenantAt{gateway, e.Rule.Source.Key.Namespace}, identity.Name}
+			if !seen[at] {
+				seen[at] = true
+				yield(memo.Place[identityAt, flatKey]{Key: at, ID: node}, node)
+			}
+		}
+	}
+}
+
+// forged returns the identity headers that a virtual host removes from what clients send, sorted:
+// those of its listener's policies, and those that policies set for any route at the Gateway of a
+// namespace that has a route of the host. closed are the namespaces that have too many of them.
+func (r *identityRules) forged(c *memo.Ctx, gateway string, rules memo.Ordered[*entry], host *hostPolicy) (names []string, closed map[string]*closing) {
+	if host != nil {
+		names = host.Extras.IdentityNames()
+	}
+	if tenants, _ := r.tenants.Get(c, gateway); tenants > 0 {
+		known := map[string]bool{}
+		closed = map[string]*closing{}
+		for e := range rules.All() {
+			namespace := e.Rule.Source.Key.Namespace
+			if known[namespace] {
+				continue
+			}
+			known[namespace] = true
+			tenant := tenantAt{gateway, namespace}
+			own, _ := r.names.Get(c, tenant)
+			if why := tenant.overfull(own); why != nil {
+				closed[namespace] = why
+				continue
+			}
+			for identity := range own.All() {
+				names = append(names, identity.Header)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), closed
+}
+
+// closing returns the table in which the rules of some namespaces answer 500.
+func (t table) closing(namespaces map[string]*closing) table {
+	if len(namespaces) == 0 {
+		return t
+	}
+	out := table{rules: memo.NewOrdered(compareEntries)}
+	for e := range t.rules.All() {
+		if by := namespaces[e.Rule.Source.Key.Namespace]; by != nil {
+			e = e.closed(by)
+		}
+		out.rules = out.rules.Insert(e)
+	}
+	return out
+}
+
+// withForged returns extras with the identity headers that a virtual host removes.
+func withForged(extras *ir.Extras, names []string) *ir.Extras {
+	if len(names) == 0 {
+		return extras
+	}
+	out := extras.OrNone()
+	out.Forged = names
+	return &out
+}

@@ -1,0 +1,57 @@
+package xds
+
+import (
+	"fmt"
+	"strings"
+
+	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// forgedFilter removes identity headers that a client has written itself. It is the first filter:
+// those behind it set the headers anew. Virtual hosts alone configure it.
+func forgedFilter() httpFilter {
+	return httpFilter{name: "gatefold/identities", chain: emptyMutation, route: removeForged}
+}
+
+func removeForged(extras *ir.Extras) message {
+	if len(extras.Forged) == 0 {
+		return nil
+	}
+	mutations := &headerv3.Mutations{}
+	for _, name := range extras.Forged {
+		mutations.RequestMutations = append(mutations.RequestMutations, removal(name))
+	}
+	return &headerv3.HeaderMutationPerRoute{Mutations: mutations}
+}
+
+// checkIdentities rejects identity headers whose removal would break what other routes of a host do.
+func checkIdentities(c *checker, extras *ir.Extras) {
+	read := map[string]bool{}
+	if extras.APIKeyAuth != nil {
+		for _, source := range extras.APIKeyAuth.Sources {
+			read[source.Header] = true
+		}
+	}
+	reject := func(field, fault, hint string) {
+		c.reject(field, fault, hint)
+		c.problems[len(c.problems)-1].Code = "UnsupportedValue"
+	}
+	for _, identity := range extras.Identities() {
+		switch name := identity.Name; {
+		case isProtected(name):
+			c.changedName(identity.Field, name, false)
+		case ir.IsClientHeader(name):
+			reject(identity.Field, fmt.Sprintf("clients send header %q themselves, and gatefold removes an identity header from what clients send to the host", name),
+				"choose a name that no client has a use for, such as x-gateway-client")
+		case strings.Contains(name, "_"):
+			reject(identity.Field, fmt.Sprintf("%q has an underscore: Envoy drops such headers, and backends take them for the same name with -", name), "write - in its place")
+		case read[name]:
+			reject(identity.Field, fmt.Sprintf("header %q is where the policy reads keys, and gatefold removes an identity header from what clients send", name),
+				"choose another name")
+		default:
+			c.changedName(identity.Field, name, false)
+		}
+	}
+}
