@@ -163,19 +163,29 @@ func (run *caseRun) startEcho(name, host string, port int32) {
 	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil {
 		return
 	}
-	if envoytest.IsSignIn(name) {
-		if !run.extensions[address] {
-			run.extensions[address] = true
-			envoytest.StartSignIn(run.t, name, address)
-		}
+	b, ok := run.speakTLS[cases.Network+strings.TrimPrefix(address, run.network)]
+	switch {
+	case envoytest.IsSignIn(name):
+		run.startSignIn(name, address, b, ok)
 		return
-	}
-	if b, ok := run.speakTLS[cases.Network+strings.TrimPrefix(address, run.network)]; ok {
+	case ok:
 		run.echoes[address] = envoytest.EchoTLS(run.t, name, address, run.tlsConfig(b))
-	} else {
+	default:
 		run.echoes[address] = envoytest.Echo(run.t, name, address)
 	}
 	run.byName[name] = append(run.byName[name], run.echoes[address])
+}
+
+func (run *caseRun) startSignIn(name, address string, b cases.TLSBackend, secure bool) {
+	if run.extensions[address] {
+		return
+	}
+	run.extensions[address] = true
+	var config *tls.Config
+	if secure {
+		config = run.tlsConfig(b)
+	}
+	envoytest.StartSignIn(run.t, name, address, config)
 }
 
 func (run *caseRun) tlsConfig(b cases.TLSBackend) *tls.Config {

@@ -1,6 +1,7 @@
 package envoytest
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -28,7 +29,8 @@ func IsSignIn(name string) bool {
 	return strings.HasPrefix(name, "signin") || slices.Contains([]string{"oauth2-proxy", "authelia", "authentik"}, name)
 }
 
-// StartSignIn starts the service on "ip:port". It stops when the test ends.
+// StartSignIn starts the service on "ip:port", with TLS where config is not nil. It stops when the
+// test ends.
 //
 // A product answers as it does (signin_products.go). Every other service answers 401, and 200 to
 // "authorization: Bearer good", "x-token: good" and the cookie session=good; "signin-open" answers
@@ -39,7 +41,7 @@ func IsSignIn(name string) bool {
 //
 // Of its headers, x-user has its name, x-asked what it was asked for: the method, the path, and
 // the headers beside those that Envoy adds.
-func StartSignIn(t testing.TB, name, address string) *SignIn {
+func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -56,7 +58,11 @@ func StartSignIn(t testing.TB, name, address string) *SignIn {
 		handler = authentik
 	}
 	s.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}}
-	s.server.Start()
+	if s.server.TLS = config; config == nil {
+		s.server.Start()
+	} else {
+		s.server.StartTLS()
+	}
 	t.Cleanup(s.server.Close)
 	return s
 }

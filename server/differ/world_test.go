@@ -65,7 +65,7 @@ func startShared(t *testing.T, backends *recorder) *shared {
 	}
 	out.ports["pair2"] = backends.backend(t, "pair")
 	envoytest.StartExtension(t, "guard", out.extension)
-	envoytest.StartSignIn(t, "signin-open", out.signIn)
+	envoytest.StartSignIn(t, "signin-open", out.signIn, nil)
 	return out
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -154,7 +155,13 @@ func checkExtAuth(c *checker, extras *ir.Extras) {
 	if extras.ExtAuth == nil {
 		return
 	}
-	context := extras.ExtAuth.Context
+	context, service := extras.ExtAuth.Context, extras.ExtAuth.Extension
+	if len(context) > 0 && service != nil && service.Auth != nil && service.Auth.HTTP != nil {
+		c.problems = append(c.problems, manifest.Problem{
+			Code: "NoEffect", Severity: manifest.Warning, Object: c.rule.Source.Key, Field: ir.FieldExtAuth.Path() + ".contextExtensions",
+			Message: "a service by HTTP does not get contextExtensions", Hint: "send it a header: httpService.authorizationRequest.headersToAdd of the GatewayExtension",
+		})
+	}
 	for _, key := range slices.Sorted(maps.Keys(context)) {
 		at := fmt.Sprintf("%s.contextExtensions[%s]", ir.FieldExtAuth.Path(), key)
 		c.text(at, key)
