@@ -98,8 +98,12 @@ func ruleField(rule *ir.Rule) string {
 	return fmt.Sprintf("spec.rules[%d]", rule.Position[len(rule.Position)-2])
 }
 
-// matchField is the place of a rule's match in its object.
+// matchField is the place of a rule's match in its object: that of the rule if it was added for
+// an identity provider.
 func matchField(rule *ir.Rule) string {
+	if rule.SignIn != (manifest.Key{}) {
+		return ruleField(rule)
+	}
 	return fmt.Sprintf("%s.matches[%d]", ruleField(rule), rule.Position[len(rule.Position)-1])
 }
 

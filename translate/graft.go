@@ -19,6 +19,7 @@ type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []*backend.Key
+	SignIns  []manifest.Key // as in flatOut
 	// Uses says which policies are in force at the rules of a child.
 	Uses []policy.Use
 	// Unresolved is the verdict about references of the route's own rules that lead nowhere.

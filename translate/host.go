@@ -4,6 +4,7 @@ import (
 	"iter"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -27,6 +28,8 @@ type hostOut struct {
 	Policy *hostPolicy
 	// Forged are the identity headers that the host removes.
 	Forged []string
+	// Insecure is true if the host has no TLS, and no proxy in front can have it.
+	Insecure bool
 	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
 	Rejected *Rejection
 }
@@ -51,13 +54,17 @@ func sameHost(a, b *hostOut) bool {
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
 
-// problems warn of rules of one path that are many.
+// problems warn of rules of one path that are many, and of users who sign in without TLS.
 func (h *hostOut) problems() (problems []manifest.Problem) {
 	if h == nil {
 		return nil
 	}
 	for _, path := range h.OnePaths {
 		problems = append(problems, path.problem(h.Key.Domain))
+	}
+	if extras := h.extras(); h.Insecure && extras != nil && extras.OAuth2 != nil {
+		i := slices.IndexFunc(h.Policy.Origins, func(o policy.FieldOrigin) bool { return o.Field == ir.FieldOAuth2 })
+		problems = append(problems, insecureSignIn(h.Policy.Origins[i].From[0], ir.FieldOAuth2.Path(), h.Key.portKey))
 	}
 	return problems
 }

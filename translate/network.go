@@ -53,6 +53,7 @@ type network struct {
 	clusters        *clusterRules
 	secrets         *secretRules
 	trusts          *trustRules
+	signIns         *signInRules
 
 	tlsStatuses     *tlsStatusRules
 	policyStatuses  *policyStatusRules
@@ -173,6 +174,7 @@ func (n *network) addTables(e *memo.Engine) {
 	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
 	n.tables = newTableRules(e, tableIn{
 		hostPolicyRules: n.hostPolicies, claimRules: n.claims, identityRules: n.identities, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
+		Options: n.Options,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
@@ -196,6 +198,9 @@ func (n *network) addBackends(e *memo.Engine) {
 	n.trusts = newTrustRules(e, trustIn{
 		certificateRules: n.certificates, gateway: n.gateways.gateway, push: n.clusters.push, Options: n.Options,
 	})
+	n.signIns = newSignInRules(e, signInIn{
+		credentialRules: n.credentials, mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, extensions: in.extensions, Options: n.Options,
+	})
 }
 
 // addStatuses declares the rules of statuses.
@@ -217,7 +222,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, fates: n.policyStatuses.fates, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes)
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes, n.signIns)
 }
 
 // addViews declares what a View shows.

@@ -31,6 +31,8 @@ type flatOut struct {
 	Uses []policy.Use
 	// Policies are those of each rule, by its name.
 	Policies map[string]*policy.Resolved
+	// SignIns are the identity providers at which the rules have users sign in.
+	SignIns []manifest.Key
 	// Whole is true if no rule of the route works as it is written.
 	Whole bool
 	// rejected is what Envoys said of the route's rules.
@@ -119,6 +121,15 @@ func (out *flatOut) use(uses []policy.Use) {
 // addBackends makes the Gateways of the node need the backends.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
+}
+
+// addSignIns makes the Gateways of the node need the secrets of identity providers.
+func (out *flatOut) addSignIns(extensions []manifest.Key) {
+	for _, extension := range extensions {
+		if !slices.Contains(out.SignIns, extension) {
+			out.SignIns = append(out.SignIns, extension)
+		}
+	}
 }
 
 // ifDelegating names a node that hands requests on.

@@ -36,6 +36,7 @@ func headerUses() []struct{ path, use string } {
 		{`spec\.acl\.denyResponse\.headers\[\]\.value`, value},
 		{`spec\.apiKeyAuth\.clientIdHeader`, "identity"},
 		{`spec\.apiKeyAuth\.keySources\[\]\.header`, "read"},
+		{`spec\.oauth2\.denyRedirect\.headers\[\]\.(name|type|value)`, "read"},
 		// Browsers read these names in Access-Control-*, nobody writes headers of them.
 		{`cors\.(allow|expose)Headers\[\]`, "listed"},
 		{`matches\[\]\.headers\[\]\.(name|type|value)`, "read"},

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -65,16 +66,19 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 		return r.absentExtension(c, key)
 	}
 	out := &extensionOut{}
-	extension, service, problems := policy.LowerExtension(&from.Spec)
+	extension, service, problems := policy.LowerExtension(key, &from.Spec)
 	if object.Source == manifest.OtherFile {
 		problems = append([]manifest.Problem{teamService()}, problems...)
 	}
 	ref := backend.Refer(key, service.Object())
-	ref.GRPC = extension.Auth == nil || extension.Auth.HTTP == nil
+	ref.GRPC = extension.GRPC()
 	if resolution := r.in.backend.Get(c, ref); resolution.OK() {
 		out.Backend = resolution.Key
 		extension.Service.Cluster = resolution.Cluster
-		problems = append(problems, xds.CheckExtension(key, extension)...)
+		if !slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error }) {
+			problems = append(problems, xds.CheckExtension(key, extension)...)
+		}
+		problems = append(problems, r.in.missingClientSecret(c, key, &from.Spec)...)
 	} else {
 		problems = append(problems, manifest.Problem{
 			Code: string(resolution.Reason), Severity: manifest.Error, Field: extension.ServicePath(),

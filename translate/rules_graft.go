@@ -93,7 +93,7 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	}
 	if key.Via != "" {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
-		out.Uses = flat.Uses
+		out.Uses, out.SignIns = flat.Uses, flat.SignIns
 	}
 	budgets := r.in.overBudget(c, key)
 	for _, point := range flat.Points {

@@ -61,7 +61,8 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	r.in.addPolicies(c, object, out)
 	out.rejected, _ = r.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
-	for _, rule := range out.Rules { // delegation makes many of few, and each may have expressions to be compiled
+	added := out.addSignInRules(setting.Links, func(rule *ir.Rule) manifest.Key { return r.in.providerAbove(c, rule) })
+	for _, rule := range append(added, out.Rules...) { // delegation makes many of few, and each may have expressions to be compiled
 		c.Pause()
 		e, problems := out.encode(rule)
 		if len(problems) > 0 {

@@ -81,6 +81,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 			out.use(joined.Uses)
 			out.loosens(joined)
 			out.addBackends(joined.backends)
+			out.addSignIns(signInsOf(joined.extras))
 		}
 		joined.apply(rule, out)
 	}

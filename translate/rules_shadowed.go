@@ -29,6 +29,9 @@ type spot struct {
 	Route manifest.Key
 	Field string
 	To    manifest.Key
+	// SignIn is that of the rule, and Path its path.
+	SignIn manifest.Key
+	Path   string
 }
 
 // shadowKey names a shadow among those of a route, by the rules in the table.
@@ -119,7 +122,13 @@ func (t twin) shadows(table tableKey) (out []*shadow) {
 }
 
 // spotOf is the match of the rule itself.
-func spotOf(rule *ir.Rule) spot { return spot{Route: rule.Source.Key, Field: matchField(rule)} }
+func spotOf(rule *ir.Rule) spot {
+	out := spot{Route: rule.Source.Key, Field: matchField(rule)}
+	if out.SignIn = rule.SignIn; out.SignIn != (manifest.Key{}) {
+		out.Path = rule.Match.Path.Value
+	}
+	return out
+}
 
 // spotAt is a match on the way down to a rule.
 func spotAt(hop ir.Hop, rule *ir.Rule) spot {
@@ -168,6 +177,9 @@ func (s *shadow) problem(more int) manifest.Problem {
 	if s.To != (manifest.Key{}) {
 		requests += fmt.Sprintf(" that it hands to %s", s.To)
 	}
+	if s.SignIn != (manifest.Key{}) || s.By.SignIn != (manifest.Key{}) {
+		return s.signInProblem(requests)
+	}
 	problem := manifest.Problem{Code: codeShadowed, Severity: manifest.Warning, Object: s.Route, Field: s.Field}
 	if s.Wins {
 		problem.Message = fmt.Sprintf("this match takes all requests for %s from %s, which is the same: %s", requests, s.By, s.Why)
@@ -177,6 +189,28 @@ func (s *shadow) problem(more int) manifest.Problem {
 	problem.Message = fmt.Sprintf("this match gets no request for %s: %s is the same, and comes first: %s", requests, s.By, s.Why)
 	problem.Hint = "remove one of the two, or make them differ in path, method, headers, query parameters or hostnames"
 	return problem
+}
+
+// signInProblem is the problem where a rule for a callback or a logout is the same as another one.
+func (s *shadow) signInProblem(requests string) manifest.Problem {
+	own, other := s.spot, s.By
+	if own.SignIn == (manifest.Key{}) {
+		own, other = other, own
+	}
+	return manifest.Problem{
+		Code: "SignInConflict", Severity: manifest.Error, Object: s.Route, Field: s.Field,
+		Message: fmt.Sprintf("path %s of %s is that of %s as well, for %s: one of the two gets no request, so that users cannot finish to sign in, or cannot sign out",
+			own.Path, own.SignIn, other.owner(), requests),
+		Hint: "give each identity provider a redirectURI and a logoutPath of its own, which no route has",
+	}
+}
+
+// owner names what a match is of.
+func (s spot) owner() string {
+	if s.SignIn != (manifest.Key{}) {
+		return s.SignIn.String()
+	}
+	return s.String()
 }
 
 // runTwins returns the twins of a host that are reported, the same for equal tables.
@@ -195,7 +229,7 @@ func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 				firsts[hosts] = e
 				continue
 			}
-			if t := (twin{first, e}); told.count(t) {
+			if t := (twin{first, e}); !t.agree() && told.count(t) {
 				twins = append(twins, t)
 			}
 		}

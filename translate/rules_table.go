@@ -20,6 +20,7 @@ type tableIn struct {
 	mount      *memo.Rule[manifest.Key, *mountOut]
 	graft      *memo.Rule[flatKey, *graftOut]
 	quarantine *quarantineInputs
+	Options
 }
 
 // tableRules make the virtual hosts.
@@ -28,12 +29,14 @@ type tableRules struct {
 	table      *memo.Fold[tableKey, string, *entry, table]
 	host       *memo.Rule[tableKey, *hostOut]
 	groupTwins func([]*entry) [][]*entry // in the order of a table
+	step       func(table, []memo.Member[string, *entry]) table
 }
 
 func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 	r := &tableRules{in: in}
 	r.groupTwins = groupTwins(maphash.MakeSeed())
-	r.table = memo.NewFold[tableKey, string, *entry](e, "table", tableStep(r.groupTwins), sameTable)
+	r.step = tableStep(r.groupTwins)
+	r.table = memo.NewFold[tableKey, string, *entry](e, "table", r.step, sameTable)
 	memo.From(r.table, in.mount, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range m.placed.in(key, flat.Entries) {
@@ -79,9 +82,9 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 		return nil
 	}
 	table, _ := r.table.Get(c, key)
-	out := &hostOut{Key: key, Policy: r.in.hostPolicyOf(c, key)}
+	out := &hostOut{Key: key, Policy: r.in.hostPolicyOf(c, key), Insecure: key.Chain == "" && r.in.TrustedHops == 0}
 	forged, closed := r.in.forged(c, key.Gateway, table.rules, out.Policy)
-	table = table.closing(closed)
+	table = r.withSignIn(table.closing(closed), key.Gateway, out.Policy)
 	out.Table, out.Forged = table.rules, forged
 	leaves := table.leaves()
 	out.Rejected = r.rejectionOf(c, key, out.extras())

@@ -26,6 +26,7 @@ type Translator struct {
 	clusters *memo.Sink[useKey, *clusterOut]
 	secrets  *memo.Sink[secretUse, *secretOut]
 	trust    *memo.Sink[trustUse, *trustOut]
+	signIns  *memo.Sink[signInUse, *signInOut]
 	status   []*memo.Sink[manifest.Key, *status.Update]
 	last     lastView
 	undo     []former
@@ -45,6 +46,7 @@ func New(options Options) *Translator {
 		clusters: memo.NewSink(net.clusters.push),
 		secrets:  memo.NewSink(net.secrets.pushSecret),
 		trust:    memo.NewSink(net.trusts.pushTrust),
+		signIns:  memo.NewSink(net.signIns.pushSignIn),
 	}
 	for _, rule := range net.statuses() {
 		t.status = append(t.status, memo.NewSink(rule))
@@ -87,6 +89,10 @@ func (t *Translator) delta() []xds.Update {
 	}
 	for key, change := range t.trust.Drain() {
 		out = appendUpdate(out, key.Gateway, change.Old.resource(), change.New.resource())
+	}
+	for key, change := range t.signIns.Drain() {
+		out = appendUpdate(out, key.Gateway, change.Old.client(), change.New.client())
+		out = appendUpdate(out, key.Gateway, change.Old.cookies(), change.New.cookies())
 	}
 	slices.SortFunc(out, func(a, b xds.Update) int {
 		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))

@@ -195,7 +195,11 @@ func (t *explainPage) hops(r *explain.RouteReport) {
 	last := r.Hops[len(r.Hops)-1]
 	t.row("route", last.Object.String(), last.At)
 	t.row("rule", strings.TrimPrefix(ruleName(last), "rule "), last.RuleAt)
-	t.row("match", fmt.Sprintf("%d: %s", last.Match, r.Match), last.MatchAt)
+	match := fmt.Sprintf("%d: %s", last.Match, r.Match)
+	if last.Match < 0 {
+		match = r.Match + ", added for oauth2"
+	}
+	t.row("match", match, last.MatchAt)
 	if r.Weight != 0 {
 		t.row("weight", fmt.Sprint(r.Weight), explain.Source{})
 	}

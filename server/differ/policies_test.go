@@ -100,6 +100,7 @@ func (w *world) policy(n int) object {
 		"rbac":            func() any { return w.rbac() },
 		"basicAuth":       func() any { return w.basicAuth() },
 		"apiKeyAuth":      func() any { return w.apiKeyAuth() },
+		"oauth2":          func() any { return w.oauth2() },
 		"extAuth":         func() any { return w.extAuth() },
 		"extProc":         func() any { return w.extProc() },
 		"rateLimit":       func() any { return w.rateLimit() },
@@ -113,8 +114,8 @@ func (w *world) policy(n int) object {
 		"hashPolicies":    func() any { return w.hashPolicies() },
 	}
 	names := []string{
-		"transformation", "transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "apiKeyAuth", "extAuth", "extProc", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
-		"headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "retry", "hashPolicies",
+		"transformation", "transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "apiKeyAuth", "oauth2", "extAuth", "extProc", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"headerModifiers", "headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "timeouts", "retry", "retry", "hashPolicies", "hashPolicies",
 	}
 	spec := object{}
 	for range n {

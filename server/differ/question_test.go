@@ -136,6 +136,9 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 	for range r.IntN(4) {
 		mutate(r, q)
 	}
+	if r.IntN(20) == 0 {
+		signIn(r, q, w.namespace)
+	}
 	if q.method == http.MethodConnect { // it has the host in place of the path
 		q.host = fmt.Sprintf("%s:%d", q.name, q.port)
 	}

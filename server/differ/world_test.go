@@ -79,6 +79,7 @@ func newWorld(seed uint64, number int, with *shared) *world {
 	w.addGateway(with.authority)
 	w.addExtensions()
 	w.addCredentials()
+	w.addProviders()
 	for i := range 1 + w.IntN(3) {
 		w.exported = append(w.exported, fmt.Sprintf("shared%d", i))
 	}

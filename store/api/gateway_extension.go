@@ -6,7 +6,7 @@ import (
 )
 
 // GatewayExtension is an external service that Envoy calls for requests. TrafficPolicies
-// name it in extAuth, extProc and rateLimit.global.
+// name it in extAuth, extProc, oauth2 and rateLimit.global.
 type GatewayExtension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -31,18 +31,20 @@ func (s *GatewayExtensionStatus) DeepCopy() *GatewayExtensionStatus {
 
 // GatewayExtensionSpec holds exactly one of its services.
 //
-// +kubebuilder:validation:XValidation:message="set exactly one of extAuth, extProc and rateLimit",rule="[has(self.extAuth), has(self.extProc), has(self.rateLimit)].filter(x, x).size() == 1"
-// +kubebuilder:validation:XValidation:message="set what type names",rule="!has(self.type) || (self.type == 'ExtAuth' ? has(self.extAuth) : self.type == 'ExtProc' ? has(self.extProc) : has(self.rateLimit))"
+// +kubebuilder:validation:XValidation:message="set exactly one of extAuth, extProc, oauth2 and rateLimit",rule="[has(self.extAuth), has(self.extProc), has(self.oauth2), has(self.rateLimit)].filter(x, x).size() == 1"
+// +kubebuilder:validation:XValidation:message="set what type names",rule="!has(self.type) || (self.type == 'ExtAuth' ? has(self.extAuth) : self.type == 'ExtProc' ? has(self.extProc) : self.type == 'OAuth2' ? has(self.oauth2) : has(self.rateLimit))"
 type GatewayExtensionSpec struct {
 	// Type repeats which service it is. Older versions of kgateway require it.
 	//
-	// +kubebuilder:validation:Enum=ExtAuth;ExtProc;RateLimit
+	// +kubebuilder:validation:Enum=ExtAuth;ExtProc;OAuth2;RateLimit
 	Type *string `json:"type,omitempty"`
 
 	// ExtAuth decides whether a request may pass.
 	ExtAuth *ExtAuthProvider `json:"extAuth,omitempty"`
 	// ExtProc sees and changes requests and responses.
 	ExtProc *ExtProcProvider `json:"extProc,omitempty"`
+	// OAuth2 is an identity provider that users sign in at.
+	OAuth2 *OAuth2Provider `json:"oauth2,omitempty"`
 	// RateLimit counts requests for all Envoys together.
 	RateLimit *RateLimitProvider `json:"rateLimit,omitempty"`
 }

@@ -58,6 +58,8 @@ type TrafficPolicySpec struct {
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 	// APIKeyAuth asks clients for a key.
 	APIKeyAuth *KeyAuth `json:"apiKeyAuth,omitempty"`
+	// OAuth2 has users sign in at an identity provider.
+	OAuth2 *OAuth2 `json:"oauth2,omitempty"`
 	// RateLimit limits requests.
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 	// CORS says which origins browsers may send requests from.

@@ -5,6 +5,7 @@ import "testing"
 // TestGatewayExtensions holds which extensions pass, and at which field the others
 // do not.
 func TestGatewayExtensions(t *testing.T) {
+	const provider = "backendRef: {name: a, port: 443}, credentials: {clientID: a, clientSecretRef: {name: b}}"
 	const service = "grpcService: {backendRef: {name: a, port: 9000}}"
 	for _, c := range []struct {
 		spec, code, field string // no code: sound
@@ -37,7 +38,16 @@ func TestGatewayExtensions(t *testing.T) {
 		{spec: "{type: ExtProc, rateLimit: {" + service + ", domain: a}}", code: RuleViolated, field: "spec"},
 		{spec: "{extProc: {" + service + ", routeCacheAction: Clear}}", code: NotServed, field: "spec.extProc.routeCacheAction"},
 		{spec: "{extProc: {" + service + ", metadataOptions: {forwarding: {typed: [a]}}}}", code: NotServed, field: "spec.extProc.metadataOptions"},
-		{spec: "{oauth2: {issuerURI: a}}", code: NotServed, field: "spec.oauth2"},
+		{spec: "{type: OAuth2, oauth2: {" + provider + ", authorizationEndpoint: 'https://a/b?c=d', tokenEndpoint: 'https://a:8443/b'}}"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a/b'}}"},
+		{spec: "{oauth2: {" + provider + ", tokenEndpoint: 'https://a/b'}}", code: RuleViolated, field: "spec.oauth2"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'http://a'}}", code: InvalidValue, field: "spec.oauth2.issuerURI"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a', endSessionEndpoint: 'https://a/ b'}}", code: InvalidValue, field: "spec.oauth2.endSessionEndpoint"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a', scopes: ['a b']}}", code: InvalidValue, field: "spec.oauth2.scopes[0]"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a', cookies: {sameSite: lax}}}", code: NotAllowedValue, field: "spec.oauth2.cookies.sameSite"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a', cookies: {names: {idToken: 'a;b'}}}}", code: InvalidValue, field: "spec.oauth2.cookies.names.idToken"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a', denyRedirect: {headers: []}}}", code: InvalidValue, field: "spec.oauth2.denyRedirect.headers"},
+		{spec: "{oauth2: {" + provider + ", issuerURI: 'https://a', jwt: {}}}", code: NotServed, field: "spec.oauth2.jwt"},
 	} {
 		_, found := checked(t, doc("gateway.kgateway.dev/v1alpha1", "GatewayExtension", "spec: "+c.spec))
 		if c.code == "" && len(found) > 0 || c.code != "" && (len(found) != 1 || found[0].Code != c.code || found[0].Field != c.field) {

@@ -27,7 +27,9 @@ type Outcome struct {
 	// GRPCStatus).
 	GRPC bool
 	// reply is true for an answer that gRPC clients get as a gRPC status, whatever its status.
-	reply    bool
+	reply bool
+	// http is true for an answer that gRPC clients get as any other.
+	http     bool
 	Backends []Backend
 	// Caveats are texts about what may change the outcome and is not known here.
 	Unless []string

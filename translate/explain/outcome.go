@@ -9,7 +9,7 @@ import (
 // outcome returns what Envoy does with a request that a rule takes; nil is no rule.
 func outcome(rule *ir.Rule, r *request) Outcome {
 	result := decided(rule, r)
-	result.GRPC = r.asksByGRPC() && (result.reply || result.Status >= http.StatusMultipleChoices)
+	result.GRPC = r.asksByGRPC() && !result.http && (result.reply || result.Status >= http.StatusMultipleChoices)
 	return result
 }
 

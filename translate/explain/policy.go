@@ -17,16 +17,20 @@ import (
 type gate struct {
 	status uint32 // 0 passes it on
 	why    string
+	// location is where a redirect leads to, without the parameters that Envoy adds.
+	location string
 	// at is the field that decides, where one is known.
 	at     Source
 	unless []string
 	// reply is true for an answer that gRPC clients get as a gRPC status, whatever its status.
 	reply bool
+	// http is true for an answer that gRPC clients get as any other.
+	http bool
 }
 
 // outcome returns the answer of a filter, with what may happen in its place.
 func (g gate) outcome(unless []string) Outcome {
-	return Outcome{Policed: true, reply: g.reply, Status: g.status, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
+	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
 // corsGate answers a preflight request, where the rule has a backend.

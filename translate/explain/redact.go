@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// redacted is shown in the place of a password or key of the question.
+// redacted is shown in the place of a password, key or token of the question.
 const redacted = "[redacted]"
 
 // asked returns the texts of a question that a rule compares with its credentials.
@@ -26,6 +26,12 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 			for _, key := range []string{r.headers.first(source.Header), parameterOf(r, source.Query), cookieOf(r, source.Cookie), rawParameterOf(r, source.Query)} {
 				texts = append(texts, strings.TrimPrefix(key, "Bearer "))
 			}
+		}
+	}
+	if extras.OAuth2 != nil {
+		cookies := &extras.OAuth2.Extension.SignIn.Cookies
+		for _, name := range []string{cookies.AccessToken, cookies.IDToken, cookies.RefreshToken, cookies.HMAC, cookies.CodeVerifier} {
+			texts = append(texts, cookieOf(r, name))
 		}
 	}
 	return texts

@@ -127,7 +127,7 @@ type RouteReport struct {
 // HopReport is one match on the way from the root route to the rule that wins.
 type HopReport struct {
 	Object manifest.Key `json:"object"`
-	// Rule and Match count from 0; RuleName is rules[].name.
+	// Rule and Match count from 0; Match is -1 for a rule that was added for oauth2. RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
 	Match    int    `json:"match"`

@@ -81,6 +81,10 @@ func hopsOf(rule *ir.Rule) []HopReport {
 	}
 	last := hopAt(rule.Source.Key, ruleIndex(rule), rule.Position[len(rule.Position)-1])
 	last.RuleName = rule.Section
+	if rule.SignIn != (manifest.Key{}) { // no match of the route
+		last.Match, last.RuleAt = -1, signInPlace(rule)
+		last.MatchAt = last.RuleAt
+	}
 	return append(all, last)
 }
 
@@ -92,6 +96,15 @@ func hopAt(object manifest.Key, rule, match int) HopReport {
 		RuleAt:  Source{Object: object, Field: field},
 		MatchAt: Source{Object: object, Field: fmt.Sprintf("%s.matches[%d]", field, match)},
 	}
+}
+
+// signInPlace is the place of a rule that was added for an identity provider: that of the rule with
+// the policy, or the Gateway.
+func signInPlace(rule *ir.Rule) Source {
+	if rule.Source.Key.Kind == "Gateway" {
+		return Source{Object: rule.Source.Key}
+	}
+	return Source{Object: rule.Source.Key, Field: fmt.Sprintf("spec.rules[%d]", ruleIndex(rule))}
 }
 
 // ruleIndex is the index of the rule in its own object.

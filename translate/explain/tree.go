@@ -65,6 +65,12 @@ func (n *TreeNode) insert(rule *ir.Rule, notAccepted map[manifest.Key][]*TreeNod
 	}
 	source := at.route(rule.Source.Key, notAccepted)
 	i, j := rule.Position[len(rule.Position)-2], rule.Position[len(rule.Position)-1]
+	if rule.SignIn != (manifest.Key{}) {
+		field := manifest.Field{Object: rule.Source.Key, Path: signInPlace(rule).Field}
+		name := matchWords(rule.Match) + " → oauth2 of " + rule.SignIn.String()
+		source.Below = append(source.Below, &TreeNode{Kind: RuleNode, Name: name, field: field, order: []int{i, j, 1}})
+		return
+	}
 	leaf := source.child(RuleNode, matchField(rule.Source.Key, i, j), i, j, 1)
 	leaf.Name = matchWords(rule.Match) + " → " + leadsTo(&rule.Action)
 	if rule.Guard {

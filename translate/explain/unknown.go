@@ -10,6 +10,7 @@ import (
 const (
 	unknownClient = "\x00\x01\x00" // the address of the client
 	unknownID     = "\x00\x02\x00" // a new request ID
+	unknownToken  = "\x00\x04\x00" // the access token of a user
 	unknownAnswer = "\x00\x03\x00" // a header of a service's answer, which may lack it
 )
 
@@ -17,6 +18,7 @@ const (
 const (
 	ClientAddress = "<address of the client>"
 	NewRequestID  = "<new request ID>"
+	AccessToken   = "<access token of the user>"
 	ServiceAnswer = "<what the service of extAuth answers, if it does>"
 )
 
@@ -24,7 +26,7 @@ func shown(value string) string {
 	if isKnown(value) {
 		return value
 	}
-	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID, unknownAnswer, ServiceAnswer).Replace(value)
+	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID, unknownAnswer, ServiceAnswer, unknownToken, AccessToken).Replace(value)
 }
 
 // isKnown reports whether a value has no unknown part.

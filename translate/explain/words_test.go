@@ -28,6 +28,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 		RBAC:       &ir.RBAC{Deny: true, Expressions: []string{"true"}, Blocked: []string{"10.0.0.0/8"}},
 		BasicAuth:  &ir.BasicAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a"}}}},
 		APIKeyAuth: &ir.APIKeyAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a"}}}, Sources: []ir.KeySource{{Header: "a"}}},
+		OAuth2:     &ir.OAuth2{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{SignIn: &ir.SignIn{Authorization: "https://idp.test/a?b", RedirectPath: "/back", LogoutPath: "/bye"}}}},
 		ACL:        &ir.ACL{Rules: []ir.ACLRule{{Name: "office", Allow: true, Ranges: []string{"10.0.0.0/8"}}}},
 		ExtAuth:    &ir.ExtAuth{ExtensionUse: use}, ExtProc: &ir.ExtProc{ExtensionUse: use},
 		CORS: &ir.CORS{}, CSRF: &ir.CSRF{Enabled: 100, Origins: []ir.StringMatch{{Value: "b.test"}}}, BufferBytes: 9, AutoHost: true,
@@ -52,6 +53,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 	for field, want := range map[string]string{
 		"acl":             "only requests from office (10.0.0.0/8) pass; others are answered with 403",
 		"rbac":            "requests that match are rejected with 403; expressions: 1; blocked: 10.0.0.0/8",
+		"oauth2":          "users sign in at https://idp.test, which sends them back to /back; /bye signs them out",
 		"csrf":            "requests that change something from another origin are answered with 403, but for b.test",
 		"transformation":  "set x-a, remove x-b, in answers add x-c",
 		"autoHostRewrite": "the host becomes the DNS name of the endpoint",

@@ -7,18 +7,19 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Extension is a service that Envoy calls for requests, by gRPC if Auth.HTTP is not set: exactly
-// one of Auth, Processor and Limiter is set.
+// Extension is a service that Envoy calls for requests, by HTTP for a SignIn and if Auth.HTTP is
+// set, else by gRPC: exactly one of Auth, Processor, Limiter and SignIn is set.
 type Extension struct {
 	Service   Service
 	Auth      *AuthService
 	Processor *ProcessorService
 	Limiter   *LimitService
+	SignIn    *SignIn
 }
 
 // Service is how Envoy calls an Extension.
 type Service struct {
-	// Cluster is the xDS cluster's name; it speaks HTTP/2, but for AuthService.HTTP.
+	// Cluster is the xDS cluster's name; it speaks HTTP/2, but for a SignIn and AuthService.HTTP.
 	Cluster string
 	// Authority is the :authority header; "" means the cluster's name.
 	Authority string
@@ -177,6 +178,9 @@ func (e *Extras) Extensions() []*ExtensionUse {
 	if e.ExtProc != nil {
 		out = append(out, &e.ExtProc.ExtensionUse)
 	}
+	if e.OAuth2 != nil {
+		out = append(out, &e.OAuth2.ExtensionUse)
+	}
 	return out
 }
 
@@ -187,6 +191,8 @@ func (e *Extension) Field() Field {
 		return FieldExtAuth
 	case e.Processor != nil:
 		return FieldExtProc
+	case e.SignIn != nil:
+		return FieldOAuth2
 	}
 	return FieldGlobalRateLimit
 }
@@ -199,9 +205,17 @@ func (e *Extension) Path() string {
 	return e.Field().Path()
 }
 
+// GRPC reports whether Envoy calls the service by gRPC.
+func (e *Extension) GRPC() bool {
+	return e.SignIn == nil && (e.Auth == nil || e.Auth.HTTP == nil)
+}
+
 // ServicePath returns the path of the reference to the service inside the GatewayExtension.
 func (e *Extension) ServicePath() string {
-	if e.Auth != nil && e.Auth.HTTP != nil {
+	switch {
+	case e.SignIn != nil:
+		return e.Path() + ".backendRef"
+	case e.Auth != nil && e.Auth.HTTP != nil:
 		return e.Path() + ".httpService.backendRef"
 	}
 	return e.Path() + ".grpcService.backendRef"

@@ -18,6 +18,7 @@ const (
 	FieldExtProc         Field = "extProc"
 	FieldBasicAuth       Field = "basicAuth"
 	FieldAPIKeyAuth      Field = "apiKeyAuth"
+	FieldOAuth2          Field = "oauth2"
 	FieldLocalRateLimit  Field = "rateLimit.local"
 	FieldGlobalRateLimit Field = "rateLimit.global"
 	FieldCORS            Field = "cors"
@@ -59,6 +60,7 @@ type Extras struct {
 	ExtProc           *ExtProc
 	BasicAuth         *BasicAuth
 	APIKeyAuth        *APIKeyAuth
+	OAuth2            *OAuth2
 	GlobalLimit       *GlobalLimit
 	CORS              *CORS
 	CSRF              *CSRF

@@ -132,7 +132,10 @@ type Rule struct {
 	Ref      int
 	// Section is the name of the rule in its object (rules[].name), "" without one.
 	Section string
-	Action  Action
+	// SignIn is the GatewayExtension of an identity provider if the rule was added for its callback
+	// path or logout path; zero for a match that a route has.
+	SignIn manifest.Key
+	Action Action
 	// Rejected is why Envoys rejected the rule. It is nil unless every connected Envoy that has
 	// its table rejected it. The table keeps the rule, and each Envoy gets the table without
 	// it.

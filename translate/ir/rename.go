@@ -17,6 +17,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	}
 	out := *e
 	out.ExtAuth, out.GlobalLimit, out.ExtProc = copied(e.ExtAuth), copied(e.GlobalLimit), copied(e.ExtProc)
+	out.OAuth2 = copied(e.OAuth2)
 	for _, use := range out.Extensions() {
 		use.rename(name)
 	}

@@ -16,7 +16,7 @@ const ServiceNotAllowed = "ExtensionNotAllowed"
 // LowerExtension converts a GatewayExtension, without the cluster of its service, and returns
 // the reference to it. Problems name fields; the caller adds the object. If one is an error, the
 // extension must not be used.
-func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
+func LowerExtension(key manifest.Key, spec *api.GatewayExtensionSpec) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	switch {
 	case spec.ExtAuth != nil && spec.ExtAuth.HTTPService != nil:
 		return lowerHTTPService(spec.ExtAuth), &spec.ExtAuth.HTTPService.BackendRef, nil
@@ -24,6 +24,9 @@ func LowerExtension(spec *api.GatewayExtensionSpec) (*ir.Extension, *api.Backend
 		return &ir.Extension{Service: grpcService(spec.ExtAuth.GRPCService), Auth: lowerAuthService(spec.ExtAuth)}, &spec.ExtAuth.GRPCService.BackendRef, nil
 	case spec.ExtProc != nil:
 		return lowerProcessor(spec.ExtProc), &spec.ExtProc.GRPCService.BackendRef, nil
+	case spec.OAuth2 != nil:
+		signIn, problems := lowerSignIn(key, spec.OAuth2)
+		return signIn, &spec.OAuth2.BackendRef, problems
 	}
 	return lowerLimiter(spec.RateLimit)
 }

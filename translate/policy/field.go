@@ -86,6 +86,12 @@ var fields = sync.OnceValue(func() []Field {
 			protects: protection{off: apiKeyAuthOff, replaced: true},
 		},
 		{
+			Name: ir.FieldOAuth2, lower: lowerOAuth2, inNamespace: oauth2In,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.OAuth2 != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.OAuth2 = from.OAuth2 },
+			protects: protection{off: never, replaced: true},
+		},
+		{
 			Name: ir.FieldLocalRateLimit, lower: lowerLocalRateLimit,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Local != nil },
 			take:     takeLocalRateLimit,

@@ -40,7 +40,7 @@ func (c *checker) place(inMatch bool, field string) string {
 		return "spec.rules"
 	}
 	place := fmt.Sprintf("spec.rules[%d].", c.rule.Position[n-2])
-	if inMatch {
+	if inMatch && c.rule.SignIn == (manifest.Key{}) {
 		place += fmt.Sprintf("matches[%d].", c.rule.Position[n-1])
 	}
 	return place + field

@@ -24,6 +24,9 @@ func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	case e.Processor != nil:
 		extras.ExtProc = &ir.ExtProc{ExtensionUse: use}
 		c.processingMode("spec.extProc.processingMode", e.Processor.Mode)
+	case e.SignIn != nil:
+		extras.OAuth2 = &ir.OAuth2{ExtensionUse: use}
+		c.signIn(e.SignIn)
 	default:
 		extras.GlobalLimit = &ir.GlobalLimit{ExtensionUse: use}
 		c.text("spec.rateLimit.domain", e.Limiter.Domain)

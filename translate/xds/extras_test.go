@@ -37,6 +37,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		BasicAuth:   &ir.BasicAuth{},
 		APIKeyAuth:  &ir.APIKeyAuth{},
 		Forged:      []string{"x-user"},
+		OAuth2:      &ir.OAuth2{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{SignIn: &ir.SignIn{}}}},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Auth: &ir.AuthService{}}}},
 		ExtProc:     &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Processor: &ir.ProcessorService{}}}},

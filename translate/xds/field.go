@@ -28,8 +28,8 @@ type policyField struct {
 
 // policyFields returns a row for each field. The filters are in the order of Envoy's chain: requests
 // pass it from the first to the last, answers the other way. CORS answers preflight requests
-// before anything is asked of the client, acl costs less than all behind it, and CSRF, passwords and keys
-// are headers alone. The buffer comes before everything that waits for a service: Envoy does not
+// before anything is asked of the client, acl costs less than all behind it, and CSRF, cookies of
+// users who have signed in, passwords and keys are headers alone. The buffer comes before everything that waits for a service: Envoy does not
 // measure bytes that arrive during the wait in a filter behind it. Requests that are
 // rejected are not counted by the rate limits behind, and headers are changed when all
 // others have seen them. The rows are shared: do not change them.
@@ -38,6 +38,7 @@ var policyFields = sync.OnceValue(func() []policyField {
 		{name: ir.FieldCORS, filters: []httpFilter{corsFilter()}, fill: fillCORS},
 		{name: ir.FieldACL, filters: []httpFilter{aclResponseFilter(), aclFilter()}, check: checkACL},
 		{name: ir.FieldCSRF, filters: []httpFilter{csrfFilter()}, check: checkCSRF},
+		{name: ir.FieldOAuth2, filters: []httpFilter{oauth2Filter()}},
 		{name: ir.FieldBasicAuth, filters: []httpFilter{basicAuthFilter(), dropPasswordFilter()}},
 		{name: ir.FieldAPIKeyAuth, filters: []httpFilter{apiKeyAuthFilter()}, check: checkAPIKeyAuth},
 		{name: ir.FieldBuffer, filters: []httpFilter{bufferFilter()}},

@@ -1,0 +1,118 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+func oauth2Words(extras *ir.Extras) string {
+	if extras.OAuth2 == nil {
+		return turnedOff
+	}
+	provider := extras.OAuth2.Extension.SignIn
+	words := fmt.Sprintf("users sign in at %s, which sends them back to %s", origin(provider.Authorization), provider.RedirectPath)
+	if len(provider.Deny) > 0 {
+		words += "; some requests are answered with 401 in place of a redirect"
+	}
+	return words + "; " + provider.LogoutPath + " signs them out"
+}
+
+// origin returns scheme and host of a URI.
+func origin(uri string) string {
+	parsed, err := url.Parse(uri)
+	if err != nil {
+		return uri
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}
+
+// oauth2Gate does what Envoy does with a request that has no cookies of a user who has signed
+// in. Only Envoy can verify those: with them the request passes, and the gate says what it does
+// where they are not valid.
+func oauth2Gate(rule *ir.Rule, r *request) gate {
+	use := rule.Action.Extras.OrNone().OAuth2
+	if use == nil {
+		return gate{}
+	}
+	provider := use.Extension.SignIn
+	by := partsOf(&rule.Action, ir.FieldOAuth2.PartKind())
+	if r.path == provider.LogoutPath {
+		return gate{status: http.StatusFound, location: logoutLocation(provider, r), http: true, why: "Envoy signs the user out, by " + by}
+	}
+	cookie := func(name string) bool { return cookieOf(r, name) != "" }
+	signedIn := cookie(provider.Cookies.HMAC) && cookie(provider.Cookies.Expires)
+	refuse := gate{status: http.StatusUnauthorized, why: "Envoy refuses the request by " + by + ": "}
+	switch {
+	case r.path == provider.RedirectPath && !signedIn && !cookie(provider.Cookies.Nonce) && !r.hasFlowCookie(provider.Cookies.Nonce):
+		refuse.why += "it does not continue a login, as it has no cookie " + provider.Cookies.Nonce
+		return refuse
+	case r.path == provider.RedirectPath:
+		refuse.why += "Envoy alone can verify the login that it continues"
+		refuse.unless = []string{"oauth2: the login is valid, so that Envoy redirects to where it began (302)"}
+		return refuse
+	case signedIn:
+		return gate{unless: []string{"oauth2: the cookies are not valid, or have expired: " + r.signInWords(provider)}}
+	case !provider.Cookies.NoRefreshToken && cookie(provider.Cookies.RefreshToken):
+		return gate{unless: []string{"oauth2: the identity provider does not accept the refresh token: " + r.signInWords(provider)}}
+	case r.mayNotRedirect(provider) == takes:
+		refuse.why += "the user has not signed in, and denyRedirect selects the request"
+		return refuse
+	}
+	out := gate{status: http.StatusFound, location: provider.Authorization, http: true, why: "redirected to sign in, by " + by + "; Envoy adds the parameters of the login"}
+	if r.mayNotRedirect(provider) == may {
+		out.unless = []string{"oauth2: denyRedirect selects the request (401)"}
+	}
+	return out
+}
+
+// hasFlowCookie reports whether the request has a cookie of one of several logins that a browser
+// has begun.
+func (r *request) hasFlowCookie(name string) bool {
+	for _, line := range r.headers["cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if strings.HasPrefix(strings.TrimLeft(pair, " "), name+".") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// signInWords says what Envoy does with the request where its user has to sign in.
+func (r *request) signInWords(provider *ir.SignIn) string {
+	switch r.mayNotRedirect(provider) {
+	case takes:
+		return "401, as denyRedirect selects the request"
+	case may:
+		return "redirected to sign in (302), or 401"
+	}
+	return "redirected to sign in (302)"
+}
+
+// mayNotRedirect reports whether denyRedirect selects the request.
+func (r *request) mayNotRedirect(provider *ir.SignIn) (out verdict) {
+	for _, want := range provider.Deny {
+		one, _ := r.matchesHeader(want)
+		out = max(out, one)
+	}
+	return out
+}
+
+// logoutLocation is where Envoy redirects a user who has signed out.
+func logoutLocation(provider *ir.SignIn, r *request) string {
+	if provider.EndSession != "" {
+		return provider.EndSession
+	}
+	return r.scheme + "://" + r.query.Host + "/"
+}
+
+// replaceToken takes the client's own header out where the access token is sent in its place.
+func replaceToken(_ *request, headers headerFields, extras *ir.Extras) {
+	if extras.OAuth2 != nil && extras.OAuth2.Extension.SignIn.ForwardToken {
+		headers.set("authorization", "Bearer "+unknownToken)
+	}
+}

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// never is protection.off of a field that cannot be turned off.
+func never(*api.TrafficPolicySpec) bool { return false }
+
+// oauth2In is Field.inNamespace for oauth2.
+func oauth2In(spec *api.TrafficPolicySpec, namespace string) {
+	spec.OAuth2 = &api.OAuth2{ExtensionRef: spec.OAuth2.ExtensionRef.In(namespace)}
+}
+
+func lowerOAuth2(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
+	extras.OAuth2 = &ir.OAuth2{ExtensionUse: extensionUse(ir.FieldOAuth2, from.OAuth2.ExtensionRef)}
+	return nil
+}
+
+// The scopes of OAuth 2.0 that gatefold names.
+const (
+	scopeOpenID  = "openid"
+	scopeDefault = "user" // Envoy's
+)
+
+// lowerSignIn converts an identity provider.
+func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []manifest.Problem) {
+	to := &ir.SignIn{
+		Extension:     key,
+		Authorization: api.Text(from.AuthorizationEndpoint), Token: api.Text(from.TokenEndpoint), EndSession: api.Text(from.EndSessionEndpoint),
+		ClientID: from.Credentials.ClientID, RedirectURI: api.Text(from.RedirectURI), LogoutPath: api.Text(from.LogoutPath),
+		ForwardToken: isTrue(from.ForwardAccessToken), Scopes: from.Scopes, Cookies: signInCookies(key, from.Cookies),
+	}
+	if len(to.Scopes) == 0 {
+		to.Scopes = []string{scopeDefault}
+	}
+	if from.DenyRedirect != nil {
+		to.Deny = headerMatches(from.DenyRedirect.Headers)
+	}
+	var problems []manifest.Problem
+	reject := func(field, message, hint string) {
+		problems = append(problems, manifest.Problem{
+			Code: "UnsupportedValue", Severity: manifest.Error, Field: "spec.oauth2." + field, Message: message, Hint: hint,
+		})
+	}
+	if to.Authorization == "" || to.Token == "" {
+		reject("issuerURI", "gatefold does not read the discovery document of an issuer",
+			"write authorizationEndpoint and tokenEndpoint, which "+api.Text(from.IssuerURI)+"/.well-known/openid-configuration names")
+	}
+	if path, fault := redirectPath(to.RedirectURI); fault != "" {
+		reject("redirectURI", fault, "write SCHEME://HOST/PATH, such as %REQ(x-forwarded-proto)%://%REQ(:authority)%/oauth2/redirect")
+	} else {
+		to.RedirectPath = path
+	}
+	switch {
+	case !plainPath.MatchString(to.LogoutPath) || hasDots(to.LogoutPath):
+		reject("logoutPath", "the path has to begin with / and to be of plain characters, without %, query and fragment", "write a path such as /logout")
+	case to.LogoutPath == to.RedirectPath:
+		reject("logoutPath", "redirectURI has the same path", "write another path")
+	}
+	if to.EndSession != "" && !slices.Contains(to.Scopes, scopeOpenID) {
+		reject("endSessionEndpoint", "Envoy accepts it with the scope openid alone", "add openid to scopes, or remove the field")
+	}
+	if names := cookieNames(&to.Cookies); len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names) {
+		reject("cookies.names", "two cookies have the same name", "give each a name of its own")
+	}
+	return &ir.Extension{SignIn: to}, problems
+}
+
+// plainPath matches the paths that Envoy compares as they are written: no browser and no
+// normalization changes them.
+var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
+
+// redirectURIs matches a URI with the parts that Envoy may fill in: scheme and host.
+var redirectURIs = regexp.MustCompile(`^(?:https?|%REQ\((?:x-forwarded-proto|X-FORWARDED-PROTO|:scheme|:SCHEME)\)%)://` +
+	`(?:%REQ\((?::authority|:AUTHORITY)\)%|[A-Za-z0-9.-]+(?::[0-9]{1,5})?)(/[^%?#]*)$`)
+
+// redirectPath returns the path of a redirect URI; fault says why it cannot be used.
+func redirectPath(uri string) (path, fault string) {
+	parts := redirectURIs.FindStringSubmatch(uri)
+	switch {
+	case parts == nil:
+		return "", "it is no URI with a path and without a query, whose scheme and host are written out or those of the request"
+	case !plainPath.MatchString(parts[1]) || hasDots(parts[1]):
+		return "", "its path has to be of plain characters, without empty parts"
+	}
+	return parts[1], ""
+}
+
+// hasDots reports whether a path has a part that normalization takes out.
+func hasDots(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
+}
+
+// signInCookies returns the cookies of an extension. Their names end in a hash of the
+// extension's name, as in kgateway: several extensions can serve one host.
+func signInCookies(key manifest.Key, from *api.OAuth2Cookies) ir.SignInCookies {
+	sum := sha256.Sum256([]byte(key.Namespace + "/" + key.Name))
+	named := func(prefix string) string { return prefix + "-" + hex.EncodeToString(sum[:8]) }
+	to := ir.SignInCookies{
+		AccessToken: named("AccessToken"), IDToken: named("IdToken"), RefreshToken: named("RefreshToken"), HMAC: named("OauthHMAC"),
+		Expires: named("OauthExpires"), Nonce: named("OauthNonce"), CodeVerifier: named("OauthCodeVerifier"),
+	}
+	if from == nil {
+		return to
+	}
+	to.Domain, to.SameSite = api.Text(from.Domain), api.Text(from.SameSite)
+	to.NoAccessToken, to.NoIDToken, to.NoRefreshToken = isTrue(from.DisableAccessTokenSetCookie), isTrue(from.DisableIDTokenSetCookie), isTrue(from.DisableRefreshTokenSetCookie)
+	if names := from.Names; names != nil {
+		if names.AccessToken != nil {
+			to.AccessToken = *names.AccessToken
+		}
+		if names.IDToken != nil {
+			to.IDToken = *names.IDToken
+		}
+	}
+	return to
+}
+
+func cookieNames(c *ir.SignInCookies) []string {
+	return []string{c.AccessToken, c.IDToken, c.RefreshToken, c.HMAC, c.Expires, c.Nonce, c.CodeVerifier}
+}
+
+func headerMatches(from []api.OAuth2HeaderMatch) (out []ir.ValueMatch) {
+	for _, match := range from {
+		out = append(out, ir.ValueMatch{
+			Name: strings.ToLower(match.Name), Value: match.Value, Regex: api.Text(match.Type) == string(gwv1.HeaderMatchRegularExpression),
+		})
+	}
+	return out
+}
+
+// ClientSecretEntry is the entry of a Secret with the client's secret, and CookieSecretEntry
+// that with the secret of the cookies, which it need not have.
+const (
+	ClientSecretEntry = "client-secret"
+	CookieSecretEntry = "cookie-secret"
+)
+
+// ClientSecret returns the Secret of an identity provider.
+func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
+	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
+}
+
+// ReadClientSecret returns the client's secret of an identity provider. fault says why it cannot
+// be used, without any of it; nil for nothing.
+func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
+	text, found := data[ClientSecretEntry]
+	secret = ir.Hidden(strings.TrimSpace(string(text)))
+	switch {
+	case !found:
+		return "", &CredentialFault{0, "it has no entry " + ClientSecretEntry, "write the client's secret into the entry"}
+	case secret == "":
+		return "", &CredentialFault{0, fmt.Sprintf("entry %s is empty", ClientSecretEntry), "write the client's secret into the entry"}
+	case !isText(string(secret)):
+		return "", &CredentialFault{0, fmt.Sprintf("entry %s has characters that are not printable ASCII", ClientSecretEntry), "write the client's secret as the identity provider shows it"}
+	}
+	return secret, nil
+}
+
+// CookieSecret returns the text that the secret of the cookies is derived from: that of the
+// Secret, or else the client's secret.
+func CookieSecret(data map[string][]byte, client ir.Hidden) ir.Hidden {
+	if own := strings.TrimSpace(string(data[CookieSecretEntry])); own != "" {
+		return ir.Hidden(own)
+	}
+	return client
+}

@@ -1,0 +1,224 @@
+package translate
+
+import (
+	"cmp"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Identity providers (oauth2) have two secrets, which Envoy is sent by SDS: a changed Secret
+// changes no route. Routes and problems have neither of them.
+
+// signInUse is a Gateway and a GatewayExtension by which its users sign in.
+type signInUse struct {
+	Gateway   string
+	Extension manifest.Key
+}
+
+func (k signInUse) String() string { return k.Gateway + " " + k.Extension.String() }
+
+// signInOut are the secrets of an identity provider as Envoy is sent them.
+type signInOut struct {
+	Client, Cookies xds.Resource
+}
+
+func (o *signInOut) client() *xds.Resource {
+	if o == nil {
+		return nil
+	}
+	return &o.Client
+}
+
+func (o *signInOut) cookies() *xds.Resource {
+	if o == nil {
+		return nil
+	}
+	return &o.Cookies
+}
+
+func sameSignIn(a, b *signInOut) bool {
+	return a == b || a != nil && b != nil && sameResource(a.Client, b.Client) && sameResource(a.Cookies, b.Cookies)
+}
+
+type signInIn struct {
+	*credentialRules
+	mount      *memo.Rule[manifest.Key, *mountOut]
+	graft      *memo.Rule[flatKey, *graftOut]
+	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
+	extensions *objects
+	Options
+}
+
+// signInRules make the secrets of identity providers.
+type signInRules struct {
+	in         signInIn
+	secrets    *memo.Rule[manifest.Key, *signInOut]
+	pushSignIn *memo.Rule[signInUse, *signInOut]
+	insecure   *memo.Fold[manifest.Key, string, insecureUse, memo.Ordered[insecureUse]]
+}
+
+func newSignInRules(e *memo.Engine, in signInIn) *signInRules {
+	r := &signInRules{in: in}
+	uses := memo.NewFold[signInUse, string](e, "signinuses", count[string], identical[int])
+	memo.From(uses, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[signInUse, string], struct{})) {
+		seen := map[signInUse]bool{}
+		m.tables(func(table tableKey, flat *flatOut) {
+			eachSignIn(table.Gateway, flat.SignIns, seen, "route "+key.String(), yield)
+		})
+	}, identical)
+	memo.From(uses, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[signInUse, string], struct{})) {
+		seen := map[signInUse]bool{}
+		for _, table := range g.Tables {
+			eachSignIn(table.Gateway, g.SignIns, seen, "node "+key.String(), yield)
+		}
+	}, identical)
+	memo.From(uses, in.hostPolicy, func(key listenerKey, p *hostPolicy, yield func(memo.Place[signInUse, string], struct{})) {
+		eachSignIn(key.Gateway, signInsOf(p.Extras), map[signInUse]bool{}, "listener "+key.Listener, yield)
+	}, identical)
+	r.secrets = memo.NewRule(e, "signin", r.runSecrets, sameSignIn)
+	r.pushSignIn = memo.NewRule(e, "pushsignin", func(c *memo.Ctx, key signInUse) *signInOut {
+		return r.secrets.Get(c, key.Extension)
+	}, identical)
+	memo.Each(r.pushSignIn, uses)
+	r.insecure = memo.NewFold[manifest.Key, string](e, "insecure", gather[string](compareInsecure), memo.Ordered[insecureUse].Same)
+	if in.TrustedHops > 0 { // one of these may speak TLS
+		return r
+	}
+	memo.From(r.insecure, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[manifest.Key, string], insecureUse)) {
+		seen := map[portKey]bool{}
+		m.tables(func(table tableKey, flat *flatOut) {
+			eachInsecure(insecureUse{table.portKey, key, "route"}, table, flat.SignIns, seen, yield)
+		})
+	}, identical)
+	memo.From(r.insecure, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[manifest.Key, string], insecureUse)) {
+		seen := map[portKey]bool{}
+		for _, table := range g.Tables {
+			eachInsecure(insecureUse{table.portKey, key.Route, "node " + key.String()}, table, g.SignIns, seen, yield)
+		}
+	}, identical)
+	return r
+}
+
+func (r *signInRules) report(all *problemFold) {
+	problemsFrom(all, "insecure", r.insecure, insecureProblems)
+}
+
+// insecureUse is a port without TLS on which a route has users sign in. By names the node.
+type insecureUse struct {
+	portKey
+	Route manifest.Key
+	By    string
+}
+
+func compareInsecure(a, b insecureUse) int {
+	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
+}
+
+func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
+	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
+		return
+	}
+	seen[table.portKey] = true
+	yield(memo.Place[manifest.Key, string]{Key: use.Route, ID: use.By + " " + table.portKey.String()}, use)
+}
+
+// insecureProblems warns once of each port.
+func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Problem) {
+	var last portKey
+	for use := range uses.All() {
+		if use.portKey != last {
+			problems = append(problems, insecureSignIn(use.Route, "spec.parentRefs", use.portKey))
+		}
+		last = use.portKey
+	}
+	return problems
+}
+
+// insecureSignIn is the warning that users sign in on a port without TLS.
+func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
+	return manifest.Problem{
+		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,
+		Message: fmt.Sprintf("users sign in on port %d of Gateway %s, which has no TLS: browsers drop the cookies there, and are redirected again and again", at.Port, at.Gateway),
+		Hint:    "attach to an HTTPS listener, and redirect the others to it; or give --trusted-hops if a proxy in front speaks TLS",
+	}
+}
+
+func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
+	for _, extension := range extensions {
+		if use := (signInUse{gateway, extension}); !seen[use] {
+			seen[use] = true
+			yield(memo.Place[signInUse, string]{Key: use, ID: member}, struct{}{})
+		}
+	}
+}
+
+// signInsOf names the identity provider that extras have users sign in at.
+func signInsOf(extras *ir.Extras) []manifest.Key {
+	if extras == nil || extras.OAuth2 == nil {
+		return nil
+	}
+	return []manifest.Key{extras.OAuth2.Key}
+}
+
+// runSecrets returns nil for an extension that cannot be used: by the end of the flush no route
+// refers to it.
+func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
+	object, _ := r.in.extensions.Get(c, key)
+	from, ok := manifest.As[*api.GatewayExtension](object)
+	if !ok || from.Spec.OAuth2 == nil {
+		return nil
+	}
+	secret, missing := r.in.secret(c, policy.ClientSecret(key, from.Spec.OAuth2))
+	if missing != nil {
+		return nil
+	}
+	client, fault := policy.ReadClientSecret(secret.Data)
+	if fault != nil {
+		return nil
+	}
+	names := &ir.SignIn{Extension: key}
+	return &signInOut{
+		Client:  xds.TextSecret(names.ClientSecretName(), client),
+		Cookies: xds.TextSecret(names.CookieSecretName(), cookieSecret(key, policy.CookieSecret(secret.Data, client))),
+	}
+}
+
+// cookieSecret derives the secret that an extension's cookies are signed and encrypted with. It
+// is the same after a restart and on each replica, and another one for each extension.
+func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
+	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)
+	if err != nil {
+		panic("translate: no key of 32 bytes: " + err.Error())
+	}
+	return ir.Hidden(hex.EncodeToString(key))
+}
+
+// missingClientSecret returns a problem for an identity provider whose client's secret is
+// missing or cannot be used; none for another extension.
+func (r *credentialRules) missingClientSecret(c *memo.Ctx, key manifest.Key, from *api.GatewayExtensionSpec) []manifest.Problem {
+	if from.OAuth2 == nil {
+		return nil
+	}
+	of := policy.ClientSecret(key, from.OAuth2)
+	secret, missing := r.secret(c, of)
+	if missing == nil {
+		_, fault := policy.ReadClientSecret(secret.Data)
+		if fault == nil {
+			return nil
+		}
+		missing = notUsable(of.String()+": "+fault.Message, fault.Hint)
+	}
+	problem := *missing.Problem
+	problem.Severity, problem.Field = manifest.Error, "spec.oauth2.credentials.clientSecretRef"
+	return []manifest.Problem{problem}
+}

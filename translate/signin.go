@@ -1,0 +1,186 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// Envoy's oauth2 filter answers the callback of an identity provider, and a logout, on a route with
+// its configuration alone. So the hosts of a rule that has users sign in get two more rules,
+// for these two paths. They never reach a backend.
+
+// signInMatches is the first number of Position that no match of a rule has: the schema allows 64.
+const signInMatches = 1 << 16
+
+// signInRule returns the rule for the callback path or the logout path, under the conditions of match.
+// base is a rule with the same policies.
+func signInRule(base *ir.Rule, match ir.Match, logout bool) *ir.Rule {
+	use := base.Action.Extras.OAuth2
+	rule, path, name, at := *base, use.Extension.SignIn.RedirectPath, "oauth2-callback", signInMatches
+	if logout {
+		path, name, at = use.Extension.SignIn.LogoutPath, "oauth2-logout", signInMatches+1
+	}
+	rule.Match, rule.SignIn, rule.Guard = match, use.Key, false
+	rule.Match.Path = ir.Path{Kind: ir.PathExact, Value: path}
+	last := len(base.Position) - 1
+	rule.Name = base.Name[:strings.LastIndexByte(base.Name, '/')+1] + name
+	rule.Position = append(slices.Clone(base.Position[:last]), at)
+	rule.Action = ir.Action{Respond: &ir.Respond{Status: http.StatusNotFound}, Extras: base.Action.Extras, Parts: policyPartsOf(&base.Action)}
+	return &rule
+}
+
+// policyPartsOf returns the Parts of an action that are fields of policies.
+func policyPartsOf(action *ir.Action) []ir.Part {
+	return slices.DeleteFunc(slices.Clone(action.Parts), func(part ir.Part) bool {
+		_, ok := part.PolicyField()
+		return !ok
+	})
+}
+
+// signInKey is a place that delegates, "" for the route itself, and an identity provider.
+type signInKey struct {
+	Point     string
+	Extension manifest.Key
+}
+
+// addSignInRules adds the rules for callback and logout to a node, once for each identity provider. Below
+// a parent, they are as narrow as what the parent hands down. above returns the identity provider
+// at which the rule above has users sign in: that one has the rules then.
+func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
+	done := map[signInKey]bool{}
+	rules := slices.Clone(out.Rules)
+	for _, point := range out.Points {
+		rules = append(rules, point.Rest)
+	}
+	for _, base := range rules {
+		if base.Action.Extras == nil || base.Action.Extras.OAuth2 == nil {
+			continue
+		}
+		use, match := base.Action.Extras.OAuth2, ir.Match{Hosts: base.Match.Hosts}
+		key := signInKey{Extension: use.Key}
+		if len(links) > 0 {
+			key.Point = base.Name[:max(strings.LastIndexByte(base.Name, '>'), 0)]
+		}
+		if done[key] {
+			continue
+		}
+		done[key] = true
+		if key.Point != "" {
+			if above(base) == use.Key {
+				continue
+			}
+			at := slices.IndexFunc(links, func(l route.Link) bool { return l.Point.Name == key.Point })
+			if at < 0 {
+				continue
+			}
+			match = links[at].Point.Matcher
+			match.Hosts = base.Match.Hosts
+			if problem := outsideOf(base, match.Path); problem != nil {
+				out.Problems = append(out.Problems, *problem)
+				continue
+			}
+		}
+		for _, logout := range []bool{false, true} {
+			rule := signInRule(base, match, logout)
+			out.keepPolicies(rule, base)
+			added = append(added, rule)
+		}
+	}
+	return added
+}
+
+// keepPolicies notes that a rule has the policies of another.
+func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
+	if resolved, ok := out.Policies[base.Name]; ok {
+		out.Policies[rule.Name] = resolved
+	}
+}
+
+// outsideOf returns a problem if the paths for callback and logout are outside of what a parent
+// hands down, nil if they are inside.
+func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
+	provider := rule.Action.Extras.OAuth2.Extension.SignIn
+	for _, path := range []string{provider.RedirectPath, provider.LogoutPath} {
+		if parent.Kind == ir.PathPrefix && (parent.Value == "/" || path == parent.Value || strings.HasPrefix(path, parent.Value+"/")) {
+			continue
+		}
+		return &manifest.Problem{
+			Code: "SignInOutside", Severity: manifest.Error, Object: rule.Source.Key, Field: ruleField(rule),
+			Message: fmt.Sprintf("users cannot finish to sign in: path %s of %s is outside of %s, which is all that the parent delegates", path, provider.Extension, parent.Value),
+			Hint:    "have redirectURI and logoutPath of the extension begin with the parent's path, or attach the policy to the parent",
+		}
+	}
+	return nil
+}
+
+// withSignIn returns a table with rules for callback and logout if the policies of its listener
+// have users sign in.
+func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table {
+	if host == nil || host.Closed != nil || host.Extras == nil || host.Extras.OAuth2 == nil {
+		return t
+	}
+	key := ir.GatewayKey(gateway)
+	origin, weight := &ir.Origin{Key: key}, int32(0)
+	if r.in.Weighted { // before every weight
+		weight = math.MaxInt32
+	}
+	base := &ir.Rule{
+		Name: fmt.Sprintf("Gateway/%s/oauth2", gateway), Root: origin, Source: origin, Position: []int{0, 0}, Weight: weight,
+		Action: ir.Action{Extras: host.Extras},
+	}
+	var members []memo.Member[string, *entry]
+	for _, logout := range []bool{false, true} {
+		rule := signInRule(base, ir.Match{}, logout)
+		rule.Action.Extras = nil // the virtual host has them
+		encoded, problems := xds.Route(rule)
+		if len(problems) > 0 {
+			panic(fmt.Sprintf("translate: %s is rejected: %+v", rule.Name, problems))
+		}
+		members = append(members, memo.Member[string, *entry]{ID: rule.Name, Change: memo.Change[*entry]{Has: true, New: &entry{Rule: rule, Encoded: encoded}}})
+	}
+	return r.step(t, members)
+}
+
+// providerOf returns the identity provider at which a rule has users sign in, zero for none.
+func providerOf(rule *ir.Rule) manifest.Key {
+	if extras := rule.Action.Extras; rule.SignIn == (manifest.Key{}) && extras != nil && extras.OAuth2 != nil {
+		return extras.OAuth2.Key
+	}
+	return rule.SignIn
+}
+
+// signsIn reports whether one of two rules is for a callback or a logout.
+func (t twin) signsIn() bool {
+	return cmp.Or(t.First.Rule.SignIn, t.Later.Rule.SignIn) != (manifest.Key{})
+}
+
+// agree reports whether a rule for a callback or a logout, and another of the same match, are of
+// one identity provider: it does not matter which of them is first.
+func (t twin) agree() bool {
+	return t.signsIn() && providerOf(t.First.Rule) == providerOf(t.Later.Rule)
+}
+
+// providerAbove returns the identity provider at which the rules above a rule have users sign in,
+// zero for none.
+func (r *policyRules) providerAbove(c *memo.Ctx, rule *ir.Rule) manifest.Key {
+	var levels []policy.Level
+	for _, hop := range rule.Chain {
+		levels = append(levels, r.policies.Get(c, ruleKey{hop.Route, hop.Rule}).Level)
+	}
+	resolved := policy.Resolve(levels)
+	if extras := resolved.Extras(); extras != nil && extras.OAuth2 != nil {
+		return extras.OAuth2.Key
+	}
+	return manifest.Key{}
+}
