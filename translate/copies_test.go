@@ -117,6 +117,8 @@ func TestEveryMultiplicationIsCounted(t *testing.T) {
 		"origins of CORS":                 roots(5, 1, attackerRules(16, 8, prefix, "")) + policy("p", routesOf, "cors: {allowOrigins: "+list(64, func(i int) string { return fmt.Sprintf("'https://*.o%d.example.com'", i) })+"}"),
 		"request headers of a rule":       roots(1, 16, attackerRules(2, 64, prefix, filter("RequestHeaderModifier", "requestHeaderModifier"))),
 		"response headers of a rule":      roots(5, 1, attackerRules(2, 64, prefix, filter("ResponseHeaderModifier", "responseHeaderModifier"))),
+		"external authorizations of a rule": roots(4, 1, attackerRules(2, 64, prefix, ", filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {group: gateway.kgateway.dev, kind: Backend, name: b}, http: {allowedHeaders: "+
+			names(64)+", allowedResponseHeaders: "+names(64)+"}}}]")) + "\n---\n" + hostileObject(hostileGroup, "Backend", "b", "{type: Static, static: {hosts: [{host: 10.1.0.1, port: 1}]}}"),
 		"backends with filters": roots(1, 4, attackerRules(2, 64, prefix, ", backendRefs: "+list(16, func(i int) string {
 			return fmt.Sprintf("{name: s%d, port: 80%s}", i, strings.Replace(filter("RequestHeaderModifier", "requestHeaderModifier"), long(16), long(1), 1))
 		}))),

@@ -21,6 +21,10 @@ const (
 	// compiles for each route in each edit of its table (docs/scale.md#limits).
 	unitsPerRegex       = 3
 	instructionsPerUnit = 32
+	// unitsPerAuth and textsPerAuth are the cost of a filter ExternalAuth beside its texts, and how
+	// often Envoy is sent each text: it makes the filters that ask anew for each route in each edit of its table.
+	unitsPerAuth = 8
+	textsPerAuth = 4
 	// mostInstructions bounds the size of an expression, so that no sum of them overflows. What
 	// Envoy is sent has fewer.
 	mostInstructions = 1 << 14
@@ -82,7 +86,14 @@ func matchesOf(object *manifest.Object, rule int) []ir.Match {
 
 // ruleBurden returns what a rule adds to the route of each of its matches.
 func ruleBurden(rule *api.HTTPRouteRule) Burden {
-	return burdenOf(reflect.ValueOf(rule.Filters)).Plus(burdenOf(reflect.ValueOf(rule.BackendRefs)))
+	out := burdenOf(reflect.ValueOf(rule.Filters)).Plus(burdenOf(reflect.ValueOf(rule.BackendRefs)))
+	for i := range rule.Filters {
+		if auth := rule.Filters[i].ExternalAuth; auth != nil {
+			texts := burdenOf(reflect.ValueOf(auth))
+			out = out.Plus(Burden{Bytes: (textsPerAuth - 1) * texts.Bytes, Units: unitsPerAuth})
+		}
+	}
+	return out
 }
 
 // matchBurden returns what a match is made of.
@@ -104,6 +115,9 @@ func matchBurden(match *ir.Match) Burden {
 // RuleCost returns the cost of a rule; the size of its encoding is in bytes.
 func RuleCost(rule *ir.Rule, encoded int) int {
 	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
+	if rule.Action.ExternalAuth != nil {
+		units += unitsPerAuth
+	}
 	return 1 + Burden{encoded, units}.Cost()
 }
 

@@ -187,7 +187,7 @@ func (c *checker) checkAction(action *ir.Action) {
 		c.checkPathChange(filters, action.Rewrite.Path)
 	}
 	if action.ExternalAuth != nil {
-		c.checkHTTPAuth(filterFields(filters), action.ExternalAuth.Extension.Auth)
+		c.checkHTTPAuth(filterFields(c.rule, action, filters), action.ExternalAuth.Extension.Auth)
 		c.message(extAuthz(&ir.Extras{ExtAuth: action.ExternalAuth}))
 	}
 	if action.Forward != nil {

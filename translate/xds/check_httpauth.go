@@ -25,9 +25,18 @@ func extensionFields() authFields {
 	}
 }
 
-// filterFields are those of a filter ExternalAuth of a rule.
-func filterFields(filters string) authFields {
-	at := filters + ".externalAuth.http"
+// filterFields are those of the filter ExternalAuth of a rule. filters, the place of all filters of
+// the rule, stands for a filter of a route above.
+func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
+	at := filters
+	for _, part := range action.Parts {
+		if part.Kind == ir.PartExternalAuth && part.Object == rule.Source.Key {
+			at = part.Field
+		}
+	}
+	if at += ".externalAuth.http"; action.ExternalAuth.Extension.Auth.HTTP == nil {
+		return authFields{sent: strings.TrimSuffix(at, "http") + "grpc.allowedHeaders"}
+	}
 	return authFields{prefix: at + ".path", sent: at + ".allowedHeaders", toBackend: at + ".allowedResponseHeaders"}
 }
 
@@ -35,6 +44,9 @@ func filterFields(filters string) authFields {
 // let a client or the service say more than headers.
 func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	http := auth.HTTP
+	for _, name := range auth.Headers {
+		c.nameLength(fields.sent, name)
+	}
 	if http == nil {
 		return
 	}
@@ -51,6 +63,7 @@ func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 		}
 	}
 	for _, name := range http.ToBackend {
+		c.nameLength(fields.toBackend, name)
 		c.changedName(fields.toBackend, name, false)
 		if auth.Receives(name) && strings.Contains(name, "%") {
 			c.reject(fields.toBackend, fmt.Sprintf("header %q is sent to the service and copied back, and has a percent sign in its name", shorten(name)), "use another name")
@@ -82,6 +95,16 @@ func (c *checker) authPrefix(field, prefix string) {
 		c.reject(field, fmt.Sprintf("path %q contains a query or fragment", shorten(prefix)), "remove it")
 	case slices.ContainsFunc(strings.Split(prefix, "/"), step):
 		c.reject(field, fmt.Sprintf("path %q has a step . or ..", shorten(prefix)), "write the path that it comes to")
+	}
+}
+
+// maxHeaderName is the longest name of a header, in bytes, as the Gateway API has it elsewhere.
+const maxHeaderName = 256
+
+// nameLength rejects names that are too long: the lists of the filter ExternalAuth have no limit.
+func (c *checker) nameLength(field, name string) {
+	if len(name) > maxHeaderName {
+		c.reject(field, fmt.Sprintf("the name of header %q is %d bytes long, over the limit of %d", shorten(name), len(name), maxHeaderName), "shorten it")
 	}
 }
 
