@@ -184,7 +184,7 @@ func (w *world) rbac() object {
 		policy["matchExpressions"] = some(w.Rand, "request.headers['x-in'] == 'a'", "'X-A' in request.headers", "request.headers['x-b'] != 'c'", "!('accept' in request.headers)",
 			"request.method in ['GET', 'PUT']", "request.path.startsWith('/a')", "request.url_path.endsWith('/b') || request.query.contains('q=')", "request.url_path.matches('^/[ab](/.*)?$')",
 			"request.host.contains('a.test')", "request.scheme == 'https'", "size(request.path) > 6", "request.useragent == 'x'", "has(request.referer)", "request.headers[':authority'] == request.host",
-			"request.headers['x-a'] == 'a' ? request.method == 'GET' : request.path != '/'", "metadata.filter_metadata['none']['x'] == 'y'", "request.headers['cookie'].contains('a=1')", "request.method == 1")
+			"request.headers['x-a'] == 'a' ? request.method == 'GET' : request.path != '/'", "metadata.filter_metadata['none']['x'] == 'y'", "'x-client' in request.headers", "'authorization' in request.headers", "request.headers['cookie'].contains('a=1')", "request.method == 1")
 	}
 	return object{"action": one(w.Rand, "Allow", "Deny"), "policy": policy}
 }

@@ -46,12 +46,19 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	if all.status != 0 {
 		return all.outcome(nil), true
 	}
+	sent := r.headers
+	defer func() { r.headers = sent }()
 	var unless []string
 	for _, field := range policyFields() {
 		if field.gate == nil {
 			continue
 		}
 		own := field.gate(rule, r)
+		if field.change != nil && field.name != ir.FieldExtAuth && own.status == 0 && rule.Action.Extras != nil { // those behind see the change
+			changed := r.headers.clone() // what extAuth answers is in request.answered
+			field.change(r, changed, rule.Action.Extras)
+			r.headers = changed
+		}
 		switch {
 		case own.status == 0:
 			unless = append(unless, own.unless...)
