@@ -91,7 +91,17 @@ func (x *exchange) took(by explain.Unsure) bool {
 		}
 		allowed = append(allowed, name)
 	}
-	return slices.Contains(allowed, x.envoy()) && x.response.Headers.Get("Location") == by.Outcome.Location && wrongRule(by.Rule, x.response.Headers) == ""
+	return slices.Contains(allowed, x.envoy()) && x.leadsTo(by.Outcome) && wrongRule(by.Rule, x.response.Headers) == ""
+}
+
+// leadsTo reports whether Envoy's Location is that of an outcome. To the one of oauth2 Envoy adds the
+// parameters of a new login.
+func (x *exchange) leadsTo(outcome explain.Outcome) bool {
+	location := x.response.Headers.Get("Location")
+	if outcome.Policed && outcome.Location != "" {
+		return strings.HasPrefix(location, outcome.Location)
+	}
+	return location == outcome.Location
 }
 
 // policyMay reports whether Envoy did what a rule's policies may do, by the lines that say so.
