@@ -97,7 +97,7 @@ func (p *shopPort) serve(discovery ir.Discovery) {
 
 func (p *shopPort) first(discovery ir.Discovery) translate.Result {
 	p.t.Helper()
-	return translate.Result{Delta: append(p.cluster("c0", discovery), p.table("c0"), updateOf(xds.Listener(p.port)))}
+	return translate.Result{Delta: append(p.cluster("c0", discovery), p.table("c0"), updateOf(xds.Listener(p.port)), updateOf(xds.RequirementFilter(nil)))}
 }
 
 func (p *shopPort) waitOK() {

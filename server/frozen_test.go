@@ -68,7 +68,7 @@ func TestAFrozenEnvoyDelaysNobody(t *testing.T) {
 		live.Publish(translate.Result{Delta: append(live.edit(status), frozen.edit(status)...)})
 	}
 	publish(201)
-	live.Publish(translate.Result{Delta: append(live.own(updateOf(xds.Listener(live.port))), frozen.own(updateOf(xds.Listener(frozen.port)))...)})
+	live.Publish(translate.Result{Delta: append(live.own(updateOf(xds.Listener(live.port)), updateOf(xds.RequirementFilter(nil))), frozen.own(updateOf(xds.Listener(frozen.port)), updateOf(xds.RequirementFilter(nil)))...)})
 	envoytest.Start(t, envoytest.Options{XDSAddress: live.xds.String(), NodeCluster: "shop/a"})
 	cold := envoytest.Start(t, envoytest.Options{XDSAddress: live.xds.String(), NodeCluster: "shop/b"})
 	live.answers("/edit", 201)
@@ -129,7 +129,7 @@ func TestManyClustersFailNoRequest(t *testing.T) {
 	envoytest.Binary(t)
 	const clusters, requests = 2000, 4000
 	shop := newShop(t, Options{})
-	shop.Publish(translate.Result{Delta: append(shop.crowd("old", clusters), updateOf(xds.Listener(shop.port)))})
+	shop.Publish(translate.Result{Delta: append(shop.crowd("old", clusters), updateOf(xds.Listener(shop.port)), updateOf(xds.RequirementFilter(nil)))})
 
 	ended := make(chan []string, 1)
 	go func() { ended <- fromTheFirst(t, shop.address, clusters, requests) }()

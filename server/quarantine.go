@@ -67,7 +67,7 @@ func (q *quarantine) poke() {
 // heed has what Envoys rejected reviewed after an answer to a table: an Envoy may have taken a part.
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
-	if r.Type == xds.RouteType && !r.Probe && len(q.parts) > 0 {
+	if (r.Type == xds.RouteType || r.Type == xds.FilterType) && !r.Probe && len(q.parts) > 0 {
 		q.poke()
 	}
 }
@@ -94,8 +94,12 @@ func (q *quarantine) accuse(st *stream, part *delta.RejectedPart) {
 	st.Blame(part, of.told)
 }
 
-// keyOf returns what a part is remembered by. A route is rejected in whatever table it is.
+// keyOf returns what a part is remembered by. A route is rejected in whatever table it is, a requirement
+// at whatever Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
+	if part.Requirement != "" {
+		return translate.RejectedPart{Requirement: part.Requirement, Sum: part.Sum}
+	}
 	if part.Route != "" {
 		return translate.RejectedPart{Route: part.Route, Sum: part.Sum}
 	}
@@ -192,9 +196,14 @@ func (q *quarantine) forgive() {
 func (st *stream) refusedRoutes(gateway string) []string {
 	var said []string
 	for part := range st.RejectedParts() {
-		if !part.Blamed() && st.scope.Owns(gateway, xds.RouteType, part.Table) {
-			said = append(said, fmt.Sprintf("Envoy %q rejected %s, which answers 500 there: %s", cmp.Or(st.node, st.peer), part.Part, part.Words))
+		if part.Blamed() || !st.scope.Owns(gateway, part.Type(), part.Table) {
+			continue
 		}
+		meaning := "which answers 500 there"
+		if part.Requirement != "" {
+			meaning = "whose routes answer 403 there"
+		}
+		said = append(said, fmt.Sprintf("Envoy %q rejected %s, %s: %s", cmp.Or(st.node, st.peer), part.Part, meaning, part.Words))
 	}
 	slices.Sort(said)
 	return said

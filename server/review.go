@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // reviewEvery is the least time between two reviews of what Envoys rejected.
@@ -100,7 +99,7 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	for at := range of.at {
 		streams, known := asking[at.table]
 		if !known {
-			streams = q.askersOf(at.table)
+			streams = q.askersOf(at.Part.Type(), at.table)
 			asking[at.table] = streams
 		}
 		for _, st := range streams {
@@ -117,12 +116,12 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// askersOf returns the streams that ask for a table, some twice.
-func (q *quarantine) askersOf(table string) []*stream {
+// askersOf returns the streams that ask for a table or filter, some twice.
+func (q *quarantine) askersOf(typ, table string) []*stream {
 	streams := []*stream{}
-	for gateway := range q.verdicts.union.Owners(xds.RouteType, table) {
+	for gateway := range q.verdicts.union.Owners(typ, table) {
 		for _, st := range q.verdicts.audience(gateway) {
-			if st.Asks(xds.RouteType, table) {
+			if st.Asks(typ, table) {
 				streams = append(streams, st)
 			}
 		}

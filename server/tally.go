@@ -171,8 +171,8 @@ func (v *verdicts) objections(st *stream) map[*scope]objection {
 	for r := range st.Rejections() {
 		against(r.Type, r.Name, delta.BindFailed(r.Words))
 	}
-	for name := range st.RejectedTables() {
-		against(xds.RouteType, name, false)
+	for typ, name := range st.RejectedTables() {
+		against(typ, name, false)
 	}
 	return out
 }

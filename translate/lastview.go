@@ -16,6 +16,7 @@ type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]
 	clusters memo.Ordered[*clusterOut]
+	required memo.Ordered[*requirementOut]
 	policies memo.Ordered[*ir.Policy]
 	bounds   memo.Ordered[listen.Bound]
 	sets     memo.Ordered[problemSet]
@@ -32,6 +33,7 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.policyViews.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
 	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
 	memo.Watch(net.views.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
+	memo.Watch(net.views.allRequired, func(_ struct{}, v memo.Ordered[*requirementOut]) { l.required = v })
 	memo.Watch(net.secrets.allSecrets, l.setSecrets)
 	memo.Watch(net.trusts.allTrusts, l.setTrusts)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
@@ -98,6 +100,10 @@ func (l lastView) build() *ir.View {
 	for c := range l.clusters.All() {
 		view.Clusters[c.Source.Name] = c.Source
 	}
+	claims := map[string][]string{}
+	for one := range l.required.All() {
+		claims[one.Gateway] = append(claims[one.Gateway], one.Claims...)
+	}
 	for p := range l.ports.All() {
 		last := len(view.Gateways) - 1
 		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
@@ -105,7 +111,7 @@ func (l lastView) build() *ir.View {
 			last++
 		}
 		key := portKey{p.Port.Gateway, int32(p.Port.Port), p.Port.UDP}
-		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key]})
+		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key], Claims: claims[key.Gateway]})
 	}
 	return view
 }

@@ -51,6 +51,7 @@ type network struct {
 	backendPolicies *backendPolicyRules
 	tlsPolicies     *tlsPolicyRules
 	clusters        *clusterRules
+	requirements    *requirementRules
 	secrets         *secretRules
 	trusts          *trustRules
 	signIns         *signInRules
@@ -107,7 +108,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.credentials = newCredentialRules(e, credentialIn{hintRules: n.hints, grants: n.certificates.grants, secrets: in.secrets})
 	n.extensions = newExtensionRules(e, extensionIn{
 		hintRules: n.hints, credentialRules: n.credentials,
-		backend: n.references.backend, extensions: in.extensions, invalid: in.invalid,
+		backend: n.references.backend, extensions: in.extensions, configMaps: in.configMaps, invalid: in.invalid, quarantine: in.quarantine,
 	})
 }
 
@@ -194,6 +195,7 @@ func (n *network) addBackends(e *memo.Engine) {
 		mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, stream: n.streams.stream,
 		routes: in.routes, Options: n.Options,
 	})
+	n.requirements = newRequirementRules(e, requirementIn{extension: n.extensions.extension, uses: n.clusters.uses, gateway: n.gateways.gateway})
 	n.secrets = newSecretRules(e, secretIn{gateway: n.gateways.gateway, push: n.clusters.push, secrets: in.secrets})
 	n.trusts = newTrustRules(e, trustIn{
 		certificateRules: n.certificates, gateway: n.gateways.gateway, push: n.clusters.push, Options: n.Options,
@@ -232,7 +234,7 @@ func (n *network) addViews(e *memo.Engine) {
 		policyRules: n.policies, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, lost: n.policyStatuses.lost,
 		trafficPolicies: in.trafficPolicies, backendPolicies: in.backendPolicies, tlsPolicies: in.tlsPolicies, invalid: in.invalid,
 	})
-	n.views = newViewFolds(e, viewIn{host: n.tables.host, listener: n.ports.listener, cluster: n.clusters.cluster})
+	n.views = newViewFolds(e, viewIn{host: n.tables.host, listener: n.ports.listener, cluster: n.clusters.cluster, requirement: n.requirements.requirement})
 }
 
 // statuses are the rules whose values are statuses.

@@ -35,6 +35,9 @@ func headerUses() []struct{ path, use string } {
 		{`spec\.acl\.denyResponse\.(addBlockedByHeader|headers\[\]\.name)`, written},
 		{`spec\.acl\.denyResponse\.headers\[\]\.value`, value},
 		{`spec\.apiKeyAuth\.clientIdHeader`, "identity"},
+		{`spec\.jwt\.providers\[\]\.claimsToHeaders\[\]\.header`, written},
+		{`spec\.jwt\.providers\[\]\.claimsToHeaders\[\]\.name`, "read"},
+		{`spec\.jwt\.providers\[\]\.tokenSource\.header\.(header|prefix)`, "read"},
 		{`spec\.apiKeyAuth\.keySources\[\]\.header`, "read"},
 		{`spec\.oauth2\.denyRedirect\.headers\[\]\.(name|type|value)`, "read"},
 		// Browsers read these names in Access-Control-*, nobody writes headers of them.
@@ -158,6 +161,9 @@ func TestEnvoyHeadersMayBeRemoved(t *testing.T) {
 	}
 }
 
+// publicKey is a JWK.
+const publicKey = `{"kty":"EC","crv":"P-256","kid":"a","x":"AfpN6LMkIDhsCiMfLQ3c5esWUqq6-AsgUxyrmwf7V3s","y":"AbEy9CJD0cffmCd1aDUWSr9FMsqhjwa4LUO8Q1xWB8Q"}`
+
 const innocent = `
 apiVersion: v1
 kind: Secret
@@ -262,12 +268,7 @@ func attacker(t *testing.T, field headerField, text string) string {
 			"apiVersion": field.group + "/" + field.version, "kind": field.kind, "metadata": map[string]any{"name": "attack"}, "spec": spec,
 		}
 		if field.kind == "GatewayExtension" {
-			spec["extAuth"] = map[string]any{"extensionRef": map[string]any{"name": "attack"}}
-			extension := map[string]any{"httpService": map[string]any{"backendRef": backend}}
-			documents = append(documents, map[string]any{
-				"apiVersion": field.group + "/" + field.version, "kind": "TrafficPolicy", "metadata": map[string]any{"name": "attack"}, "spec": spec,
-			})
-			policy["spec"] = map[string]any{"extAuth": extension}
+			documents = append(documents, extensionUse(field, spec, policy, backend))
 		}
 		fill(policy, strings.Split(field.path, "."), text)
 		documents = append(documents, policy)
@@ -281,6 +282,20 @@ func attacker(t *testing.T, field headerField, text string) string {
 		out = append(out, strings.ReplaceAll(string(encoded), "\x7f", `\u007f`))
 	}
 	return strings.Join(out, "\n---\n")
+}
+
+// extensionUse makes an extension of an object that has a field, and returns a policy that names it.
+func extensionUse(field headerField, spec, extension, backend map[string]any) map[string]any {
+	named := map[string]any{"extensionRef": map[string]any{"name": "attack"}}
+	if strings.HasPrefix(field.path, "spec.jwt") {
+		spec["jwtAuth"], extension["spec"] = named, map[string]any{}
+	} else {
+		service := map[string]any{"httpService": map[string]any{"backendRef": backend}}
+		spec["extAuth"], extension["spec"] = named, map[string]any{"extAuth": service}
+	}
+	return map[string]any{
+		"apiVersion": field.group + "/" + field.version, "kind": "TrafficPolicy", "metadata": map[string]any{"name": "attack"}, "spec": spec,
+	}
 }
 
 // fill writes text at a path, in the first element of each list, with what the schema
@@ -318,6 +333,12 @@ func fill(into map[string]any, path []string, text string) {
 		next["http"] = map[string]any{}
 	case name == "acl":
 		next["defaultAction"] = "allow"
+	case name == "jwt":
+		next["validationMode"] = "AllowMissing"
+	case name == "providers":
+		next["name"], next["jwks"] = "corp", map[string]any{"local": map[string]any{"inline": publicKey}}
+	case name == "claimsToHeaders":
+		next["name"] = "sub"
 	case name == "apiKeyAuth":
 		next["secretRef"] = map[string]any{"name": "keys"}
 	case name == "headers" && path[0] == "headers[]":

@@ -18,7 +18,9 @@ type RejectedPart struct {
 	// Route is the name of an Envoy route. It is "" for a virtual host without its routes,
 	// which Table (the name of a RouteConfiguration) and Host identify.
 	Table, Host, Route string
-	Sum                [sha256.Size]byte
+	// Requirement is "namespace/name" of a GatewayExtension with jwt, and all that is set.
+	Requirement string
+	Sum         [sha256.Size]byte
 }
 
 // Rejection is why Envoys rejected a part.
@@ -38,34 +40,40 @@ type rejectedHost struct{ table, domain string }
 
 // quarantineInputs hold the quarantine by what it is about.
 type quarantineInputs struct {
-	routes *memo.Input[manifest.Key, rejections]
-	hosts  *memo.Input[rejectedHost, rejections]
+	routes     *memo.Input[manifest.Key, rejections]
+	hosts      *memo.Input[rejectedHost, rejections]
+	extensions *memo.Input[string, rejections] // by "namespace/name"
 	// present are the keys that have entries.
-	presentRoutes map[manifest.Key]rejections
-	presentHosts  map[rejectedHost]rejections
+	presentRoutes     map[manifest.Key]rejections
+	presentHosts      map[rejectedHost]rejections
+	presentExtensions map[string]rejections
 }
 
 func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	return &quarantineInputs{
-		routes: memo.NewInput[manifest.Key](e, "quarantine", deepEqual[rejections]),
-		hosts:  memo.NewInput[rejectedHost](e, "quarantine", deepEqual[rejections]),
+		routes:     memo.NewInput[manifest.Key](e, "quarantine", deepEqual[rejections]),
+		hosts:      memo.NewInput[rejectedHost](e, "quarantine", deepEqual[rejections]),
+		extensions: memo.NewInput[string](e, "quarantine", deepEqual[rejections]),
 	}
 }
 
 // replace makes set the quarantine.
 func (q *quarantineInputs) replace(set Quarantine) {
-	routes, hosts := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}
+	routes, hosts, extensions := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}, map[string]rejections{}
 	for part, rejection := range set {
-		if part.Route == "" {
-			at := rejectedHost{part.Table, part.Host}
-			put(hosts, at, part, rejection)
-		} else {
+		switch {
+		case part.Requirement != "":
+			put(extensions, part.Requirement, part, rejection)
+		case part.Route == "":
+			put(hosts, rejectedHost{part.Table, part.Host}, part, rejection)
+		default:
 			put(routes, holderOf(part.Route), part, rejection)
 		}
 	}
 	replace(q.routes, q.presentRoutes, routes)
 	replace(q.hosts, q.presentHosts, hosts)
-	q.presentRoutes, q.presentHosts = routes, hosts
+	replace(q.extensions, q.presentExtensions, extensions)
+	q.presentRoutes, q.presentHosts, q.presentExtensions = routes, hosts, extensions
 }
 
 func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection Rejection) {

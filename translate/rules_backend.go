@@ -137,6 +137,9 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
 	}
+	if key.Object.Kind == api.KindGatewayExtension {
+		return nil // its requirement is what is sent: see requirementRules
+	}
 	if key.Object.Group == api.Group {
 		object, _ := r.in.staticBackends.Get(c, key.Object)
 		if static, ok := manifest.As[*api.Backend](object); ok {

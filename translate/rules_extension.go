@@ -1,8 +1,8 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -25,8 +25,10 @@ type extensionOut struct {
 	Extension        *ir.Extension
 	Missing, Invalid bool
 	Unusable, Hint   string
-	// Backend is the service's, nil where there is none.
-	Backend  *backend.Key
+	// Rejected is what every connected Envoy said that rejects it, "" for nothing.
+	Rejected string
+	// Backends are that of the service, or those of keys.
+	Backends []*backend.Key
 	Problems []manifest.Problem
 }
 
@@ -35,7 +37,9 @@ type extensionIn struct {
 	*credentialRules
 	backend    *memo.Rule[backend.Reference, backend.Resolution]
 	extensions *objects
+	configMaps *objects
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
+	quarantine *quarantineInputs
 }
 
 // extensionRules follow references to the services that policies name.
@@ -66,24 +70,15 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 		return r.absentExtension(c, key)
 	}
 	out := &extensionOut{}
-	extension, service, problems := policy.LowerExtension(key, &from.Spec)
+	var extension *ir.Extension
+	var problems []manifest.Problem
 	if object.Source == manifest.OtherFile {
-		problems = append([]manifest.Problem{teamService()}, problems...)
+		problems = append(problems, teamService(&from.Spec))
 	}
-	ref := backend.Refer(key, service.Object())
-	ref.GRPC = extension.GRPC()
-	if resolution := r.in.backend.Get(c, ref); resolution.OK() {
-		out.Backend = resolution.Key
-		extension.Service.Cluster = resolution.Cluster
-		if !slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error }) {
-			problems = append(problems, xds.CheckExtension(key, extension)...)
-		}
-		problems = append(problems, r.in.missingClientSecret(c, key, &from.Spec)...)
+	if from.Spec.JWT != nil {
+		extension = &ir.Extension{JWT: r.tokens(c, key, from.Spec.JWT, out, &problems)}
 	} else {
-		problems = append(problems, manifest.Problem{
-			Code: string(resolution.Reason), Severity: manifest.Error, Field: extension.ServicePath(),
-			Message: resolution.Message, Hint: resolution.Hint,
-		})
+		extension = r.service(c, key, &from.Spec, out, &problems)
 	}
 	for _, problem := range problems {
 		problem.Object = key
@@ -95,7 +90,39 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	if out.Unusable == "" {
 		out.Extension = extension
 	}
+	if out.Rejected != "" {
+		out.Problems = append(out.Problems, rejectedTokens(key, out.Rejected))
+	}
 	return out
+}
+
+// service returns the service of an extension.
+func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.GatewayExtensionSpec, out *extensionOut, problems *[]manifest.Problem) *ir.Extension {
+	extension, service, found := policy.LowerExtension(key, spec)
+	*problems = append(*problems, found...)
+	ref := backend.Refer(key, service.Object())
+	ref.GRPC = extension.GRPC()
+	if cluster := r.reach(c, ref, extension.ServicePath(), out, problems); cluster != "" {
+		extension.Service.Cluster = cluster
+		if !hasErrors(*problems) {
+			*problems = append(*problems, xds.CheckExtension(key, extension)...)
+		}
+		*problems = append(*problems, r.in.missingClientSecret(c, key, spec)...)
+	}
+	return extension
+}
+
+// reach returns the cluster of a backend that an extension names in a field, "" where there is none.
+func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string, out *extensionOut, problems *[]manifest.Problem) (cluster string) {
+	resolution := r.in.backend.Get(c, ref)
+	if resolution.OK() {
+		out.Backends = append(out.Backends, resolution.Key)
+		return resolution.Cluster
+	}
+	*problems = append(*problems, manifest.Problem{
+		Code: string(resolution.Reason), Severity: manifest.Error, Field: field, Message: resolution.Message, Hint: resolution.Hint,
+	})
+	return ""
 }
 
 // absentExtension returns an extension that does not serve: it is invalid, or not there.
@@ -112,8 +139,9 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 		return nil
 	}
 	generation, bad := object.Value.GetGeneration(), manifest.Verdict[gwv1.PolicyConditionReason]{}
-	if own := r.extension.Get(c, key); own.Unusable != "" {
-		bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: own.Unusable}
+	own := r.extension.Get(c, key)
+	if why := cmp.Or(own.Unusable, own.Rejected); why != "" {
+		bad = manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: why}
 	}
 	return &status.Update{Key: key, Generation: generation, Status: &api.GatewayExtensionStatus{
 		Conditions: []metav1.Condition{status.ExtensionAccepted(generation, bad)},
@@ -146,9 +174,7 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 			problem.Hint = closedUntil + "name one for " + string(use.Field)
 		default:
 			use.Extension = found.Extension
-			if found.Backend != nil {
-				backends = append(backends, found.Backend)
-			}
+			backends = append(backends, found.Backends...)
 			continue
 		}
 		problems = append(problems, problem)
@@ -160,11 +186,17 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 // policies are in force, and it does not come from cluster paths. Envoy has no rules for
 // the headers that a service of extAuth or rateLimit adds to answers and for the status that
 // one of any kind answers with, so that a service can split the answers of a connection
-// that other users share (docs/guides/teams.md).
-func teamService() manifest.Problem {
-	return manifest.Problem{
+// that other users share (docs/guides/teams.md). The providers of all tokens are one filter: a change of
+// one has Envoy fetch the keys of all, and takes the headers for its claims out of the requests of all.
+func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
+	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",
 		Message: "a GatewayExtension comes from files of --cluster-paths alone, as its service could change the answers to other users of the listener; policies that use it close their targets",
 		Hint:    "have the platform define it in a file of --cluster-paths, if it trusts the service",
 	}
+	if spec.JWT != nil {
+		problem.Message = "a GatewayExtension comes from files of --cluster-paths alone, as its claimsToHeaders take headers out of requests to other routes with jwtAuth; policies that use it close their targets"
+		problem.Hint = "have the platform define it in a file of --cluster-paths"
+	}
+	return problem
 }

@@ -13,6 +13,8 @@ type viewIn struct {
 	host     *memo.Rule[tableKey, *hostOut]
 	listener *memo.Rule[portKey, *portOut]
 	cluster  *memo.Rule[backend.Key, *clusterOut]
+
+	requirement *memo.Rule[useKey, *requirementOut]
 }
 
 // viewFolds gather what a View shows beside policies, certificates and hosts of namespaces.
@@ -21,6 +23,8 @@ type viewFolds struct {
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
 	allPorts *memo.Fold[struct{}, portKey, *portOut, memo.Ordered[*portOut]]
 	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
+
+	allRequired *memo.Fold[struct{}, useKey, *requirementOut, memo.Ordered[*requirementOut]]
 }
 
 func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
@@ -41,7 +45,17 @@ func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
 			yield(memo.Place[struct{}, backend.Key]{ID: key}, c)
 		}
 	}, identical)
+	r.allRequired = memo.NewFold[struct{}, useKey, *requirementOut](e, "allrequired", gather[useKey](compareRequirements), memo.Ordered[*requirementOut].Same)
+	memo.From(r.allRequired, in.requirement, func(key useKey, one *requirementOut, yield func(memo.Place[struct{}, useKey], *requirementOut)) {
+		if one != nil {
+			yield(memo.Place[struct{}, useKey]{ID: key}, one)
+		}
+	}, identical)
 	return r
+}
+
+func compareRequirements(a, b *requirementOut) int {
+	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), strings.Compare(a.Encoded.Requirement, b.Encoded.Requirement))
 }
 
 func compareHosts(a, b *hostOut) int {

@@ -24,6 +24,7 @@ type Translator struct {
 	infra    *memo.Sink[manifest.Key, *ir.Infra]
 	routes   *memo.Sink[chainKey, xds.Resource]
 	clusters *memo.Sink[useKey, *clusterOut]
+	filters  *memo.Sink[string, xds.Resource]
 	secrets  *memo.Sink[secretUse, *secretOut]
 	trust    *memo.Sink[trustUse, *trustOut]
 	signIns  *memo.Sink[signInUse, *signInOut]
@@ -44,6 +45,7 @@ func New(options Options) *Translator {
 		infra:    memo.NewSink(net.gateways.infra),
 		routes:   memo.NewSink(net.routeConfigs.routeConfig),
 		clusters: memo.NewSink(net.clusters.push),
+		filters:  memo.NewSink(net.requirements.filter),
 		secrets:  memo.NewSink(net.secrets.pushSecret),
 		trust:    memo.NewSink(net.trusts.pushTrust),
 		signIns:  memo.NewSink(net.signIns.pushSignIn),
@@ -79,6 +81,9 @@ func (t *Translator) delta() []xds.Update {
 	}
 	for key, change := range t.routes.Drain() {
 		out = appendUpdate(out, key.Gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
+	}
+	for gateway, change := range t.filters.Drain() {
+		out = appendUpdate(out, gateway, optional(change.Old, change.Had), optional(change.New, change.Has))
 	}
 	for key, change := range t.clusters.Drain() {
 		out = appendUpdate(out, key.Gateway, change.Old.cluster(), change.New.cluster())

@@ -8,6 +8,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	jwtv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/jwt_authn/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -28,6 +29,14 @@ func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.Rout
 	filter := message.FilterChains[0].Filters[0]
 	Decode(t, filter.GetTypedConfig().GetValue(), manager)
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: routes}
+	if err := inlineFilters(manager.GetHttpFilters()); err != nil {
+		t.Fatal(err)
+	}
+	for _, upgrade := range manager.GetUpgradeConfigs() {
+		if err := inlineFilters(upgrade.GetFilters()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	packed, err := anypb.New(manager)
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +44,21 @@ func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.Rout
 	filter.ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: packed}
 	s.resources.Listeners = append(s.resources.Listeners, message)
 	return message
+}
+
+// inlineFilters puts an empty configuration into filters that request theirs.
+func inlineFilters(filters []*hcmv3.HttpFilter) error {
+	for _, filter := range filters {
+		if filter.GetConfigDiscovery() == nil {
+			continue
+		}
+		empty, err := anypb.New(&jwtv3.JwtAuthentication{})
+		if err != nil {
+			return err
+		}
+		filter.ConfigType = &hcmv3.HttpFilter_TypedConfig{TypedConfig: empty}
+	}
+	return nil
 }
 
 // AddCluster adds an encoded Cluster with its endpoints.

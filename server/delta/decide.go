@@ -37,9 +37,10 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	switch {
 	case held && ordered && l.typ != xds.ListenerType:
 		return removeLast
-	case held, named:
+	case held, named && l.typ != xds.FilterType:
 		// A name that does not exist is answered, so that Envoy does not wait
-		// for it (xDS protocol, "Deleting Resources").
+		// for it (xDS protocol, "Deleting Resources"). A listener that is told so of its
+		// filter waits for ever, and without an answer for 15 s.
 		return remove
 	}
 	return nothing

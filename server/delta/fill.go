@@ -9,8 +9,12 @@ const (
 )
 
 // drain takes the removals that wait; one that was rejected among others goes alone.
-// What came back is not among them: decide took it out.
+// What came back is not among them: decide took it out. Of a filter that the target has, what is
+// removed is a part of it.
 func (p *Plan) drain(l *ledger) *Response {
+	if r, part := p.trim(l); part {
+		return r
+	}
 	r := &Response{Type: l.typ}
 	for len(r.Removed) < batchNames {
 		name, ok := l.gone.peek()
@@ -76,6 +80,9 @@ func (p *Plan) fill(l *ledger) *Response {
 		case remove:
 			r.Removed = append(r.Removed, name)
 		case removeLast:
+			l.gone.push(name)
+		}
+		if e != nil && e.grown {
 			l.gone.push(name)
 		}
 		if e == nil && l.typ == xds.ClusterType {

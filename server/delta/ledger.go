@@ -136,8 +136,8 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 		}
 		if e != nil && e.Version == versions[name] {
 			same = append(same, e)
-			if l.typ != xds.RouteType {
-				continue
+			if l.typ != xds.RouteType && l.typ != xds.FilterType {
+				continue // others have nothing to learn from it
 			}
 		} else {
 			l.held.set(name, versions[name])

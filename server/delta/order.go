@@ -9,7 +9,7 @@ import "github.com/gatefold/gatefold/translate/xds"
 func Types() []string {
 	return []string{
 		xds.SecretType, xds.ClusterType, xds.EndpointType,
-		xds.ListenerType, xds.RouteType,
+		xds.ListenerType, xds.FilterType, xds.RouteType,
 	}
 }
 
@@ -19,13 +19,16 @@ func referredTypes() []string {
 }
 
 // referringTypes returns the types that wait for the answer to the clusters. Nothing is removed
-// while the Envoy serves an older form of one of them.
-func referringTypes() []string { return []string{xds.ListenerType, xds.RouteType} }
+// while the Envoy serves an older form of one of them. Routes wait for the filters, too: see
+// Plan.filtered.
+func referringTypes() []string {
+	return []string{xds.ListenerType, xds.FilterType, xds.RouteType}
+}
 
 // removedTypes returns the types of which removals wait for everything else. A removed listener
 // goes with the new ones, because a new listener may need its address; Envoy removes first.
 func removedTypes() []string {
-	return []string{xds.ClusterType, xds.EndpointType, xds.RouteType, xds.SecretType}
+	return []string{xds.FilterType, xds.ClusterType, xds.EndpointType, xds.RouteType, xds.SecretType}
 }
 
 // listed reports whether state-of-the-world responses of a type list all that there is, and an

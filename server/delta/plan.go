@@ -53,7 +53,7 @@ type Plan struct {
 	waived  time.Time
 	// blocked is since when something waits for them.
 	blocked time.Time
-	// tables are what was learned of the stream's route tables, by name; searches
+	// tables are what was learned of the stream's route tables and of its filter, by name; searches
 	// reports that bad routes are searched for, which only Envoy can stand.
 	tables   map[string]*tableState
 	searches bool
@@ -140,7 +140,13 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if until := p.gate(now); !until.IsZero() {
 		return nil, until
 	}
-	if r := p.first(p.fill, referringTypes()...); r != nil || p.tired {
+	if r := p.first(p.fill, xds.ListenerType, xds.FilterType); r != nil || p.tired {
+		return r, time.Time{}
+	}
+	if !p.filtered() {
+		return nil, time.Time{}
+	}
+	if r := p.first(p.fill, xds.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}
 	return p.removals(now)
@@ -237,7 +243,8 @@ func (p *Plan) due(typ string) bool {
 // was sent is accepted, because what Envoy still serves by may use it; also by
 // a listener or table of which Envoy rejected the new form. A stream that has
 // not asked for listeners or routes yet may hold some from a stream before,
-// which use clusters too; it is given the time of one barrier to say so.
+// which use clusters too; it is given the time of one barrier to say so. Streams
+// of Envoys without HTTP never ask for filters.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {
@@ -251,7 +258,7 @@ func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 		if l != nil && l.stale() {
 			return nil, time.Time{}
 		}
-		asked = asked && l != nil
+		asked = asked && (l != nil || typ == xds.FilterType)
 	}
 	if until := p.options.Opened.Add(p.options.Wait); !asked && now.Before(until) {
 		return nil, until

@@ -37,6 +37,8 @@ type Entry struct {
 	// it lacks.
 	of     *Entry
 	struck map[xds.Part]bool
+	// grown reports that it is a filter with more than its target has.
+	grown bool
 }
 
 // NewEntry encodes what goes before the Body of a resource, which is never changed from now on.

@@ -33,8 +33,8 @@ func (t *Target) call(typ string) called {
 		return r
 	}
 	r := &roll{versions: make(map[string]string, len(t.resources[typ]))}
-	for name, owners := range t.resources[typ] {
-		r.versions[name] = owners[0].Version
+	for name := range t.resources[typ] {
+		r.versions[name] = t.Entry(typ, name).Version
 	}
 	r.names = slices.Sorted(maps.Keys(r.versions))
 	t.rolls[typ] = called{r, map[string]struct{}{}}

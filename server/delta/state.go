@@ -69,12 +69,12 @@ func (p *Plan) Rejections() iter.Seq[Rejection] {
 	}
 }
 
-// RejectedTables returns the route tables with parts that the Envoy rejected, and that are not their
-// objects' fault, in no order.
-func (p *Plan) RejectedTables() iter.Seq[string] {
-	return func(yield func(string) bool) {
+// RejectedTables returns the types and names of the route tables, and of the filter, with parts that
+// the Envoy rejected, and that are not their objects' fault, in no order.
+func (p *Plan) RejectedTables() iter.Seq2[string, string] {
+	return func(yield func(typ, name string) bool) {
 		for name := range p.blamed {
-			if p.tables[name].unblamed > 0 && !yield(name) {
+			if t := p.tables[name]; t.unblamed > 0 && !yield(t.typ, name) {
 				return
 			}
 		}

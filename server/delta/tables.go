@@ -15,9 +15,10 @@ import (
 // What takes time in the size of a table is done by Prepare, between its steps. Next only notes
 // which tables wait for that.
 
-// tableState is what a stream knows of one of its tables. The stream's own goroutine alone
+// tableState is what a stream knows of one of its tables, or of its filter. The stream's own goroutine alone
 // changes it; what others read, accepted, refused and unblamed, in a step.
 type tableState struct {
+	typ      string
 	accepted *Entry // nil when it is not known, as after a reconnect
 	refused  map[xds.Part]*RejectedPart
 	unblamed int     // those that are not in quarantine
@@ -86,7 +87,7 @@ func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
 // Accepted reports whether the Envoy accepted the newest form of a table with this part of it.
 func (p *Plan) Accepted(table string, part xds.Part) bool {
 	t := p.tables[table]
-	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(xds.RouteType, table) && !t.accepted.struck[part]
+	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(part.Type(), table) && !t.accepted.struck[part]
 }
 
 // ForgetTables forgets what was learned of all tables: TakeRejected returns what was refused.
@@ -104,8 +105,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 			continue
 		}
 		p.forgetTable(name)
-		p.tables[name] = &tableState{accepted: t.accepted, refused: map[xds.Part]*RejectedPart{}}
-		if l := p.ledgers[xds.RouteType]; l != nil {
+		p.tables[name] = &tableState{typ: t.typ, accepted: t.accepted, refused: map[xds.Part]*RejectedPart{}}
+		if l := p.ledgers[t.typ]; l != nil {
 			l.rejected.remove(name)
 			l.mark(name)
 			forgiven = true
@@ -114,11 +115,11 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// tableOf returns what is known of a table, new when nothing is.
-func (p *Plan) tableOf(name string) *tableState {
+// tableOf returns what is known of a table or filter, new when nothing is.
+func (p *Plan) tableOf(typ, name string) *tableState {
 	t := p.tables[name]
 	if t == nil {
-		t = &tableState{refused: map[xds.Part]*RejectedPart{}}
+		t = &tableState{typ: typ, refused: map[xds.Part]*RejectedPart{}}
 		p.tables[name] = t
 	}
 	return t
@@ -129,7 +130,9 @@ func (p *Plan) tableOf(name string) *tableState {
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.tables[name]
 	switch {
-	case typ != xds.RouteType || t == nil:
+	case typ == xds.FilterType && e != nil:
+		return p.filter(e), false
+	case typ != xds.RouteType && typ != xds.FilterType || t == nil:
 		return e, false
 	case e == nil:
 		p.forgetTable(name)
@@ -174,16 +177,19 @@ func (p *Plan) probes(typ, name string) bool {
 
 // holds notes what the Envoy holds of a table, when it said so itself.
 func (p *Plan) holds(l *ledger, e *Entry) {
-	if e == nil || l.typ != xds.RouteType {
+	if e == nil || l.typ != xds.RouteType && l.typ != xds.FilterType {
 		return
 	}
 	if held, _ := l.held.get(e.Name); held == e.Version {
-		p.tableOf(e.Name).accepted = e
+		p.tableOf(l.typ, e.Name).accepted = e
 	}
 }
 
 // learn takes an answer to a table into account. It costs the same whatever the table has.
 func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
+	if l.typ == xds.FilterType {
+		p.learnFilter(l, r, nack, words)
+	}
 	if l.typ != xds.RouteType {
 		return
 	}
@@ -197,7 +203,7 @@ func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
 		return
 	}
 	e := r.Set[0]
-	t := p.tableOf(e.Name)
+	t := p.tableOf(l.typ, e.Name)
 	switch {
 	case p.target.Entry(l.typ, e.Name) == nil, t.hopeless == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
 		return
@@ -218,7 +224,7 @@ func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
 // accepts notes that the Envoy took a table. A client that takes a probe is no Envoy: nothing is
 // searched for it any more.
 func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
-	t := p.tableOf(e.Name)
+	t := p.tableOf(l.typ, e.Name)
 	t.accepted = e
 	p.searches = p.searches && !probe
 	if t.search != nil {

@@ -18,10 +18,12 @@ type Target struct {
 	resources map[string]map[string][]owned // type → name → by Gateway
 	rolls     map[string]called             // by type
 	edits     uint64                        // of resources
+	joined    map[string]*Entry             // filters of several Gateways, with what all of them have
 }
 
 // owned is a Gateway's form of a resource. In a target of all Gateways two of them may have one
-// of the same name, as they do of shared clusters; the first Gateway's is sent.
+// of the same name, as they do of shared clusters; the first Gateway's is sent. Of a filter, what all
+// of them have is sent.
 type owned struct {
 	gateway string
 	*Entry
@@ -35,7 +37,7 @@ type Update struct {
 
 // NewTarget returns a target that is not known yet.
 func NewTarget() *Target {
-	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]called{}}
+	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]called{}, joined: map[string]*Entry{}}
 }
 
 // Put applies one update. Plans learn of it by Plan.Mark.
@@ -57,6 +59,9 @@ func (t *Target) Put(u Update) {
 	case u.Entry != nil:
 		owners = slices.Insert(slices.Clone(owners), at, owned{u.Gateway, u.Entry})
 	}
+	if u.Type == xds.FilterType {
+		t.join(u.Name, owners)
+	}
 	if names[u.Name] = owners; len(owners) == 0 {
 		delete(names, u.Name)
 	}
@@ -74,6 +79,9 @@ func (t *Target) Known() bool { return t.known }
 // Entry returns the resource to send, nil when there is none.
 func (t *Target) Entry(typ, name string) *Entry {
 	if owners := t.resources[typ][name]; len(owners) > 0 {
+		if typ == xds.FilterType && len(owners) > 1 {
+			return t.joined[name]
+		}
 		return owners[0].Entry
 	}
 	return nil
@@ -101,9 +109,9 @@ func (t *Target) Names(typ string) iter.Seq[string] { return maps.Keys(t.resourc
 // Resources returns what is to be sent of all types, in no order.
 func (t *Target) Resources() iter.Seq[*xds.Resource] {
 	return func(yield func(*xds.Resource) bool) {
-		for _, names := range t.resources {
-			for _, owners := range names {
-				if !yield(owners[0].Resource) {
+		for typ, names := range t.resources {
+			for name := range names {
+				if !yield(t.Entry(typ, name).Resource) {
 					return
 				}
 			}

@@ -126,6 +126,8 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 		return true
 	case (overfull("extAuth") || overfull("extProc")) && x.isStatus(http.StatusInternalServerError):
 		return true
+	case said("jwtAuth") && x.isStatus(http.StatusUnauthorized):
+		return true
 	case (said("csrf") || said("rbac")) && x.isStatus(http.StatusForbidden):
 		return true
 	case said("oauth2") && x.isStatus(http.StatusFound, http.StatusUnauthorized):

@@ -101,6 +101,7 @@ func (w *world) policy(n int) object {
 		"basicAuth":       func() any { return w.basicAuth() },
 		"apiKeyAuth":      func() any { return w.apiKeyAuth() },
 		"oauth2":          func() any { return w.oauth2() },
+		"jwtAuth":         func() any { return w.jwtAuth() },
 		"extAuth":         func() any { return w.extAuth() },
 		"extProc":         func() any { return w.extProc() },
 		"rateLimit":       func() any { return w.rateLimit() },
@@ -114,7 +115,7 @@ func (w *world) policy(n int) object {
 		"hashPolicies":    func() any { return w.hashPolicies() },
 	}
 	names := []string{
-		"transformation", "transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "apiKeyAuth", "oauth2", "extAuth", "extProc", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
+		"transformation", "transformation", "transformation", "transformation", "acl", "rbac", "rbac", "basicAuth", "apiKeyAuth", "apiKeyAuth", "oauth2", "jwtAuth", "jwtAuth", "extAuth", "extProc", "extProc", "rateLimit", "cors", "cors", "csrf", "csrf",
 		"headerModifiers", "headerModifiers", "headerModifiers", "autoHostRewrite", "autoHostRewrite", "autoHostRewrite", "buffer", "timeouts", "timeouts", "retry", "retry", "hashPolicies", "hashPolicies",
 	}
 	spec := object{}

@@ -261,6 +261,9 @@ func mutate(r *rand.Rand, q *question) {
 	case 14, 15:
 		identify(r, q)
 	}
+	if r.IntN(5) == 0 {
+		showToken(r, q)
+	}
 }
 
 func (q *question) preflight(r *rand.Rand) {

@@ -80,6 +80,7 @@ func newWorld(seed uint64, number int, with *shared) *world {
 	w.addExtensions()
 	w.addCredentials()
 	w.addProviders()
+	w.addTokens()
 	for i := range 1 + w.IntN(3) {
 		w.exported = append(w.exported, fmt.Sprintf("shared%d", i))
 	}

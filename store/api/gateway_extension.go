@@ -5,8 +5,8 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// GatewayExtension is an external service that Envoy calls for requests. TrafficPolicies
-// name it in extAuth, extProc, oauth2 and rateLimit.global.
+// GatewayExtension is an external service that Envoy calls for requests, or who issues tokens.
+// TrafficPolicies name it in extAuth, extProc, oauth2, rateLimit.global and jwtAuth.
 type GatewayExtension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -31,12 +31,12 @@ func (s *GatewayExtensionStatus) DeepCopy() *GatewayExtensionStatus {
 
 // GatewayExtensionSpec holds exactly one of its services.
 //
-// +kubebuilder:validation:XValidation:message="set exactly one of extAuth, extProc, oauth2 and rateLimit",rule="[has(self.extAuth), has(self.extProc), has(self.oauth2), has(self.rateLimit)].filter(x, x).size() == 1"
-// +kubebuilder:validation:XValidation:message="set what type names",rule="!has(self.type) || (self.type == 'ExtAuth' ? has(self.extAuth) : self.type == 'ExtProc' ? has(self.extProc) : self.type == 'OAuth2' ? has(self.oauth2) : has(self.rateLimit))"
+// +kubebuilder:validation:XValidation:message="set exactly one of extAuth, extProc, jwt, oauth2 and rateLimit",rule="[has(self.extAuth), has(self.extProc), has(self.jwt), has(self.oauth2), has(self.rateLimit)].filter(x, x).size() == 1"
+// +kubebuilder:validation:XValidation:message="set what type names",rule="!has(self.type) || (self.type == 'ExtAuth' ? has(self.extAuth) : self.type == 'ExtProc' ? has(self.extProc) : self.type == 'JWT' ? has(self.jwt) : self.type == 'OAuth2' ? has(self.oauth2) : has(self.rateLimit))"
 type GatewayExtensionSpec struct {
 	// Type repeats which service it is. Older versions of kgateway require it.
 	//
-	// +kubebuilder:validation:Enum=ExtAuth;ExtProc;OAuth2;RateLimit
+	// +kubebuilder:validation:Enum=ExtAuth;ExtProc;JWT;OAuth2;RateLimit
 	Type *string `json:"type,omitempty"`
 
 	// ExtAuth decides whether a request may pass.
@@ -47,6 +47,8 @@ type GatewayExtensionSpec struct {
 	OAuth2 *OAuth2Provider `json:"oauth2,omitempty"`
 	// RateLimit counts requests for all Envoys together.
 	RateLimit *RateLimitProvider `json:"rateLimit,omitempty"`
+	// JWT says which tokens of clients are accepted.
+	JWT *JWT `json:"jwt,omitempty"`
 }
 
 // GRPCService is where a service answers.

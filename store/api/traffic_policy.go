@@ -60,6 +60,8 @@ type TrafficPolicySpec struct {
 	APIKeyAuth *KeyAuth `json:"apiKeyAuth,omitempty"`
 	// OAuth2 has users sign in at an identity provider.
 	OAuth2 *OAuth2 `json:"oauth2,omitempty"`
+	// JWTAuth asks clients for a token.
+	JWTAuth *JWTAuth `json:"jwtAuth,omitempty"`
 	// RateLimit limits requests.
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 	// CORS says which origins browsers may send requests from.

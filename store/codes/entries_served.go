@@ -64,6 +64,7 @@ func ofRoutes() []Entry {
 // ofPolicies are the codes of policies and extensions.
 func ofPolicies() []Entry {
 	return []Entry{
+		{"AnyToken", Warning, "A provider of tokens has no `issuer` or no `audiences`: a token that the provider issued for another service is accepted, too.", "Write the `iss` and the `aud` of tokens that are for this service."},
 		{"Conflicted", Error, "An older policy is for the same target. This one is not applied.", "Remove one of the two, or give it another target."},
 		{"ExtensionNotAllowed", Error, "A GatewayExtension, or a filter ExternalAuth of protocol GRPC, lies outside cluster paths. Its service could change answers to other users of the listener, so gatefold asks no such service: policies that use it close their targets with 500, and so does the filter its rule.", "Have the platform team define it in a cluster path, if it trusts the service."},
 		{"ExtensionNotFound", Error, "The policy names a GatewayExtension that does not exist. Its routes answer 500.", "Create it, or correct the name."},
@@ -72,7 +73,8 @@ func ofPolicies() []Entry {
 		{"InvalidCredentials", Error, "The users, keys or client secret of the policy cannot be used: a hash that Envoy does not accept, a key of two clients, an entry that is missing or empty. Routes of the policy answer 500.", "Write users as `gatefold hash` prints them, one key for each client, and a client secret into the entry `client-secret`."},
 		{"ForgeableHeaders", Warning, "A filter ExternalAuth copies every header of the service's answer to the backend. A header that the answer lacks reaches the backend as the client sends it, so that the client can choose who it is.", "List the headers that the service writes in `allowedResponseHeaders`."},
 		{"InvalidKind", Error, "A reference names a kind that cannot be used there.", "Use one of the kinds that the message or hint names."},
-		{"LoosensParent", Warning, "A policy of a delegated route, or its filter ExternalAuth, turns off or replaces `extAuth`, `basicAuth`, `apiKeyAuth`, `oauth2`, `csrf` or a rate limit of a route above it.", "If it is not meant, remove the field, or set `kgateway.dev/inherited-policy-priority: ShallowMergePreferParent` on the parent."},
+		{"InvalidKeys", Error, "The keys of a provider of tokens cannot be used: they are secret, damaged or missing, or of a kind that Envoy does not verify with. Routes of the policies that name the extension answer 500.", "Write public keys as a JWKS, a JWK, or PEM."},
+		{"LoosensParent", Warning, "A policy of a delegated route, or its filter ExternalAuth, turns off or replaces `extAuth`, `jwtAuth`, `basicAuth`, `apiKeyAuth`, `oauth2`, `csrf` or a rate limit of a route above it.", "If it is not meant, remove the field, or set `kgateway.dev/inherited-policy-priority: ShallowMergePreferParent` on the parent."},
 		{"OpenWithoutHeader", Warning, "An `rbac` of action Deny reads a header without asking whether the request has it. For a request without the header the expression fails, and does not match: the request is not denied.", "Say what is meant: `!('x-a' in request.headers) || …` denies such requests, `'x-a' in request.headers && …` does not."},
 		{"NoEffect", Warning, "The field, selector or target has no effect.", "Remove it, or change it as the hint says."},
 		{"PolicyNotFound", Error, "A rule names a TrafficPolicy that does not exist. The rule answers 500.", "Create the policy, or correct the name."},

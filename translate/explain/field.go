@@ -28,6 +28,7 @@ func policyFields() []policyField {
 		{name: ir.FieldACL, words: aclWords, gate: aclGate},
 		{name: ir.FieldCSRF, words: csrfWords, gate: csrfGate},
 		{name: ir.FieldOAuth2, words: oauth2Words, gate: oauth2Gate, change: replaceToken},
+		{name: ir.FieldJWTAuth, words: jwtAuthWords, gate: jwtAuthGate, change: writeClaims},
 		{name: ir.FieldBasicAuth, words: basicAuthWords, gate: basicAuthGate, change: replacePassword},
 		{name: ir.FieldAPIKeyAuth, words: apiKeyAuthWords, gate: apiKeyAuthGate, change: replaceKey},
 		{name: ir.FieldBuffer, words: bufferWords, gate: bufferGate},

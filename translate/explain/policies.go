@@ -266,7 +266,7 @@ func (b *policyReporter) clusterNames() (names []string) {
 		names = append(names, backend.Cluster)
 	}
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
-		names = append(names, use.Extension.Service.Cluster)
+		names = append(names, use.Extension.Clusters()...)
 	}
 	return names
 }

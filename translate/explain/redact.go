@@ -21,6 +21,12 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 			texts = append(texts, value, strings.TrimPrefix(value, "Basic "))
 		}
 	}
+	if extras.JWTAuth != nil {
+		for _, p := range extras.JWTAuth.Extension.JWT.Providers {
+			texts = append(texts, r.tokensAt(&p)...)
+			texts = append(texts, rawParameterOf(r, p.Query))
+		}
+	}
 	if extras.APIKeyAuth != nil {
 		for _, source := range extras.APIKeyAuth.Sources {
 			for _, key := range []string{r.headers.first(source.Header), parameterOf(r, source.Query), cookieOf(r, source.Cookie), rawParameterOf(r, source.Query)} {

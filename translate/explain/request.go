@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -26,6 +27,8 @@ type request struct {
 	// answered are the headers that a service's answer has in place of the client's, once the
 	// request has passed the service: in lower case.
 	answered []string
+	now      time.Time
+	claims   []string // PortView.Claims
 	// chunked is true if a body comes in chunks, and hostless if Host was removed.
 	chunked, hostless bool
 }
@@ -37,7 +40,7 @@ func newRequest(query Query) *request {
 	}
 	return &request{
 		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: headerFieldsOf(query.Headers),
-		parameters: firstParameters(search), effort: newEffort(),
+		parameters: firstParameters(search), effort: newEffort(), now: time.Now(),
 	}
 }
 

@@ -145,9 +145,11 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	}
 	if b.answer.Rule != nil { // the services that policies ask
 		for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
-			if cluster := b.facts.View.Clusters[use.Extension.Service.Cluster]; cluster != nil {
-				for _, object := range cluster.Objects {
-					way[object] = true
+			for _, name := range use.Extension.Clusters() {
+				if cluster := b.facts.View.Clusters[name]; cluster != nil {
+					for _, object := range cluster.Objects {
+						way[object] = true
+					}
 				}
 			}
 		}

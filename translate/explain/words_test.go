@@ -29,6 +29,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 		BasicAuth:  &ir.BasicAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a"}}}},
 		APIKeyAuth: &ir.APIKeyAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a"}}}, Sources: []ir.KeySource{{Header: "a"}}},
 		OAuth2:     &ir.OAuth2{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{SignIn: &ir.SignIn{Authorization: "https://idp.test/a?b", RedirectPath: "/back", LogoutPath: "/bye"}}}},
+		JWTAuth:    &ir.JWTAuth{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{JWT: &ir.JWT{Providers: []ir.JWTProvider{{Name: "corp"}}}}}},
 		ACL:        &ir.ACL{Rules: []ir.ACLRule{{Name: "office", Allow: true, Ranges: []string{"10.0.0.0/8"}}}},
 		ExtAuth:    &ir.ExtAuth{ExtensionUse: use}, ExtProc: &ir.ExtProc{ExtensionUse: use},
 		CORS: &ir.CORS{}, CSRF: &ir.CSRF{Enabled: 100, Origins: []ir.StringMatch{{Value: "b.test"}}}, BufferBytes: 9, AutoHost: true,

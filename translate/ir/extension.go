@@ -8,13 +8,15 @@ import (
 )
 
 // Extension is a service that Envoy calls for requests, by HTTP for a SignIn and if Auth.HTTP is
-// set, else by gRPC: exactly one of Auth, Processor, Limiter and SignIn is set.
+// set, else by gRPC, or which tokens are accepted: exactly one of Auth, Processor, Limiter, SignIn and
+// JWT is set.
 type Extension struct {
-	Service   Service
+	Service   Service // not of JWT
 	Auth      *AuthService
 	Processor *ProcessorService
 	Limiter   *LimitService
 	SignIn    *SignIn
+	JWT       *JWT
 }
 
 // Service is how Envoy calls an Extension.
@@ -181,6 +183,9 @@ func (e *Extras) Extensions() []*ExtensionUse {
 	if e.OAuth2 != nil {
 		out = append(out, &e.OAuth2.ExtensionUse)
 	}
+	if e.JWTAuth != nil {
+		out = append(out, &e.JWTAuth.ExtensionUse)
+	}
 	return out
 }
 
@@ -193,14 +198,32 @@ func (e *Extension) Field() Field {
 		return FieldExtProc
 	case e.SignIn != nil:
 		return FieldOAuth2
+	case e.JWT != nil:
+		return FieldJWTAuth
 	}
 	return FieldGlobalRateLimit
 }
 
+// Clusters returns the clusters of the service, or of keys; none where there are none.
+func (e *Extension) Clusters() (names []string) {
+	if e.JWT == nil {
+		return []string{e.Service.Cluster}
+	}
+	for _, p := range e.JWT.Providers {
+		if p.Remote != nil {
+			names = append(names, p.Remote.Cluster)
+		}
+	}
+	return names
+}
+
 // Path returns the path of the service's settings inside the GatewayExtension.
 func (e *Extension) Path() string {
-	if e.Limiter != nil {
+	switch {
+	case e.Limiter != nil:
 		return "spec.rateLimit"
+	case e.JWT != nil:
+		return "spec.jwt"
 	}
 	return e.Field().Path()
 }

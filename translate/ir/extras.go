@@ -19,6 +19,7 @@ const (
 	FieldBasicAuth       Field = "basicAuth"
 	FieldAPIKeyAuth      Field = "apiKeyAuth"
 	FieldOAuth2          Field = "oauth2"
+	FieldJWTAuth         Field = "jwtAuth"
 	FieldLocalRateLimit  Field = "rateLimit.local"
 	FieldGlobalRateLimit Field = "rateLimit.global"
 	FieldCORS            Field = "cors"
@@ -61,6 +62,7 @@ type Extras struct {
 	BasicAuth         *BasicAuth
 	APIKeyAuth        *APIKeyAuth
 	OAuth2            *OAuth2
+	JWTAuth           *JWTAuth
 	GlobalLimit       *GlobalLimit
 	CORS              *CORS
 	CSRF              *CSRF

@@ -24,7 +24,23 @@ func (e *Extras) Identities() []Identity {
 	if e.APIKeyAuth != nil && e.APIKeyAuth.ClientHeader != "" {
 		out = append(out, Identity{e.APIKeyAuth.ClientHeader, FieldAPIKeyAuth.Path() + ".clientIdHeader"})
 	}
-	return append(out, e.ExtAuth.identities()...)
+	return append(append(out, e.ExtAuth.identities()...), e.JWTAuth.identities()...)
+}
+
+// identities returns the headers for claims. A header that clients send for purposes of their own is
+// none.
+func (a *JWTAuth) identities() (out []Identity) {
+	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
+		return nil
+	}
+	for _, p := range a.Extension.JWT.Providers {
+		for _, claim := range p.Claims {
+			if !IsClientHeader(claim.Header) {
+				out = append(out, Identity{strings.ReplaceAll(claim.Header, "_", "-"), FieldJWTAuth.Path() + ".extensionRef"})
+			}
+		}
+	}
+	return out
 }
 
 // Identities returns the headers that filters of the action set.

@@ -18,6 +18,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	out := *e
 	out.ExtAuth, out.GlobalLimit, out.ExtProc = copied(e.ExtAuth), copied(e.GlobalLimit), copied(e.ExtProc)
 	out.OAuth2 = copied(e.OAuth2)
+	out.JWTAuth = copied(e.JWTAuth)
 	for _, use := range out.Extensions() {
 		use.rename(name)
 	}
@@ -27,7 +28,9 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 // rename gives the use another Extension, with a service of another name.
 func (u *ExtensionUse) rename(name func(string) string) {
 	extension := *u.Extension
-	extension.Service.Cluster = name(extension.Service.Cluster)
+	if extension.JWT = extension.JWT.Renamed(name); extension.JWT == nil {
+		extension.Service.Cluster = name(extension.Service.Cluster)
+	}
 	u.Extension = &extension
 }
 

@@ -32,6 +32,9 @@ type PortView struct {
 	Port *Port
 	// Hosts are sorted by Chain, then Domain.
 	Hosts []HostView
+	// Claims are the headers for claims that Envoy takes out of the requests to every route with
+	// jwtAuth.
+	Claims []string
 }
 
 // HostView is the table of one domain.

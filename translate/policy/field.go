@@ -92,6 +92,12 @@ var fields = sync.OnceValue(func() []Field {
 			protects: protection{off: never, replaced: true},
 		},
 		{
+			Name: ir.FieldJWTAuth, lower: lowerJWTAuth, inNamespace: jwtAuthIn,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.JWTAuth != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.JWTAuth = from.JWTAuth },
+			protects: protection{off: jwtAuthOff, replaced: true},
+		},
+		{
 			Name: ir.FieldLocalRateLimit, lower: lowerLocalRateLimit,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Local != nil },
 			take:     takeLocalRateLimit,

@@ -38,6 +38,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 		APIKeyAuth:  &ir.APIKeyAuth{},
 		Forged:      []string{"x-user"},
 		OAuth2:      &ir.OAuth2{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{SignIn: &ir.SignIn{}}}},
+		JWTAuth:     &ir.JWTAuth{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{JWT: &ir.JWT{Name: "a/b"}}}},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Auth: &ir.AuthService{}}}},
 		ExtProc:     &ir.ExtProc{ExtensionUse: ir.ExtensionUse{Extension: &ir.Extension{Processor: &ir.ProcessorService{}}}},

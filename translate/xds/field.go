@@ -39,6 +39,7 @@ var policyFields = sync.OnceValue(func() []policyField {
 		{name: ir.FieldACL, filters: []httpFilter{aclResponseFilter(), aclFilter()}, check: checkACL},
 		{name: ir.FieldCSRF, filters: []httpFilter{csrfFilter()}, check: checkCSRF},
 		{name: ir.FieldOAuth2, filters: []httpFilter{oauth2Filter()}},
+		{name: ir.FieldJWTAuth, filters: []httpFilter{jwtFilter()}},
 		{name: ir.FieldBasicAuth, filters: []httpFilter{basicAuthFilter(), dropPasswordFilter()}},
 		{name: ir.FieldAPIKeyAuth, filters: []httpFilter{apiKeyAuthFilter()}, check: checkAPIKeyAuth},
 		{name: ir.FieldBuffer, filters: []httpFilter{bufferFilter()}},

@@ -46,6 +46,7 @@ func allExtras() ir.Extras {
 		BasicAuth:   &ir.BasicAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a", Secret: "{SHA}L55TUjtiq8FBorTWAZ0jy6g129A="}}}},
 		APIKeyAuth:  &ir.APIKeyAuth{CredentialUse: ir.CredentialUse{List: []ir.Credential{{Name: "a", Secret: "k"}}}, Sources: []ir.KeySource{{Header: "a"}}},
 		OAuth2:      &ir.OAuth2{ExtensionUse: use(ir.Extension{SignIn: &ir.SignIn{}})},
+		JWTAuth:     &ir.JWTAuth{ExtensionUse: use(ir.Extension{JWT: &ir.JWT{Name: "a/b"}})},
 		ACL:         &ir.ACL{Response: &ir.ACLResponse{Status: 403}},
 		ExtAuth:     &ir.ExtAuth{ExtensionUse: use(ir.Extension{Auth: &ir.AuthService{}})},
 		ExtProc:     &ir.ExtProc{ExtensionUse: use(ir.Extension{Processor: &ir.ProcessorService{}})},

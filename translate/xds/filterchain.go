@@ -73,6 +73,9 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 
 // placeholder returns the filter as it is in the chain: turned off.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
+	if f.resource {
+		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}
+	}
 	return &hcmv3.HttpFilter{
 		Name: f.nameAt(l), Disabled: true,
 		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(f.chain())},

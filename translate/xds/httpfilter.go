@@ -38,6 +38,9 @@ type httpFilter struct {
 	// context returns the one setting of the filter that asks which Envoy takes from the
 	// route itself; nil for none.
 	context func(*ir.Extras) message
+	// resource has the filter's configuration come as a resource of the filter's name, in place of
+	// chain.
+	resource bool
 	// noUpgrades leaves the filter out for WebSockets. upgradeService is service for them,
 	// of a filter that has a name of its own.
 	noUpgrades     bool

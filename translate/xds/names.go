@@ -23,6 +23,7 @@ const (
 	ClusterType  = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 	EndpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 	SecretType   = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+	FilterType   = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
 )
 
 // newResource wraps an encoded message, under its sum as version (docs/design/xds.md).

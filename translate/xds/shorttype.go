@@ -13,6 +13,8 @@ func ShortType(typeURL string) string {
 		return "Listener"
 	case RouteType:
 		return "RouteConfiguration"
+	case FilterType:
+		return "TypedExtensionConfig"
 	case SecretType:
 		return "Secret"
 	}

@@ -20,11 +20,22 @@ const (
 	routeNameField     protowire.Number = 14
 )
 
-// Part names a part of a RouteConfiguration that Envoy can reject: the route of a virtual host
-// or, with no Route, the host without its routes.
-type Part struct{ Host, Route string }
+// Part names a part of a resource that Envoy can reject. Of a RouteConfiguration it is the route of
+// a virtual host or, with no Route, the host without its routes; of a filter it is a Requirement.
+type Part struct{ Host, Route, Requirement string }
+
+// Type returns the type of the resource that has the part.
+func (p Part) Type() string {
+	if p.Requirement != "" {
+		return FilterType
+	}
+	return RouteType
+}
 
 func (p Part) String() string {
+	if p.Requirement != "" {
+		return fmt.Sprintf("GatewayExtension %s", p.Requirement)
+	}
 	if p.Route == "" {
 		return fmt.Sprintf("host %q", p.Host)
 	}
@@ -66,7 +77,7 @@ func Pieces(table []byte) (all []Piece) {
 		h.eachRoute(func(body []byte) {
 			if route := nameOf(body); h.matcher == nil || !known[route] {
 				known[route] = true
-				all = append(all, Piece{Part{name, route}, body})
+				all = append(all, Piece{Part{Host: name, Route: route}, body})
 			}
 		})
 	})
@@ -190,7 +201,7 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 // without returns a host without faulty routes.
 func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
-		at := Part{string(h.name), nameOf(body)}
+		at := Part{Host: string(h.name), Route: nameOf(body)}
 		fault, ok := faults[at]
 		if !ok || fault.Sum != sha256.Sum256(body) {
 			return body

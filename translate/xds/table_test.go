@@ -28,11 +28,14 @@ func TestPiecesAreThePartsOfATable(t *testing.T) {
 			t.Errorf("%s is %q", p.Part, p.Body)
 		}
 	}
-	want := []Part{{"list.test", ""}, {"list.test", "a"}, {"list.test", "b"}, {"empty.test", ""}, {"tree.test", ""}, {"tree.test", "a"}, {"tree.test", "b"}}
+	want := []Part{
+		{Host: "list.test"}, {Host: "list.test", Route: "a"}, {Host: "list.test", Route: "b"}, {Host: "empty.test"},
+		{Host: "tree.test"}, {Host: "tree.test", Route: "a"}, {Host: "tree.test", Route: "b"},
+	}
 	if !slices.Equal(parts, want) {
 		t.Errorf("parts %v, want %v", parts, want)
 	}
-	same, found := Without(&table, map[Part]Fault{{"list.test", "a"}: {}})
+	same, found := Without(&table, map[Part]Fault{{Host: "list.test", Route: "a"}: {}})
 	if !bytes.Equal(same.Body, table.Body) || len(found) > 0 {
 		t.Errorf("another form of a part was taken out: %v", found)
 	}
@@ -45,7 +48,7 @@ func TestWithoutAPart(t *testing.T) {
 		CompiledHost("tree.test", nil, []*Leaf{NewLeaf("", [][]byte{a}), NewLeaf("/x/", [][]byte{b, a})}),
 		VirtualHost("list.test", nil, [][]byte{a}),
 	})
-	at := Part{"tree.test", "a"}
+	at := Part{Host: "tree.test", Route: "a"}
 	sum := Piece{at, a}.Sum()
 	closed, found := Without(&table, map[Part]Fault{at: {Sum: sum}})
 	config := &routev3.RouteConfiguration{}

@@ -1,0 +1,168 @@
+package delta
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// A filter is one resource with everything that routes can ask of it: its requirements. A route that
+// names one which the Envoy does not have is answered with 403. So for each stream
+//
+//   - routes wait until the Envoy answered for the filter (filtered);
+//   - a filter that takes the place of another has what that one had, too (grown), and loses it
+//     when the Envoy took all routes (trim);
+//   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
+
+// filtered reports whether routes may be sent: no filter is due or unanswered. An Envoy that did
+// not ask for the filter yet, although there are requirements, has not read the listeners.
+func (p *Plan) filtered() bool {
+	if l := p.ledgers[xds.FilterType]; l != nil {
+		return l.idle()
+	}
+	return !p.options.Envoy || !p.target.requires()
+}
+
+// requires reports whether a filter has requirements.
+func (t *Target) requires() bool {
+	for name := range t.Names(xds.FilterType) {
+		if len(xds.Requirements(t.Entry(xds.FilterType, name).Body)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// filter returns the form in which a filter goes to this stream's Envoy: without what the Envoy
+// rejects, and with what its routes may still name.
+func (p *Plan) filter(target *Entry) *Entry {
+	t := p.tableOf(xds.FilterType, target.Name)
+	if t.ready == nil || t.readyFor != target {
+		p.pardon(t, target)
+		t.ready, t.readyFor = target.filterWith(t.accepted, t.refused), target
+	}
+	return t.ready
+}
+
+// pardon forgets what the Envoy rejected and the filter no longer has in that form.
+func (p *Plan) pardon(t *tableState, target *Entry) {
+	if len(t.refused) == 0 {
+		return
+	}
+	now := map[xds.Part]xds.Fault{}
+	for _, r := range xds.Requirements(target.Body) {
+		now[r.Part] = xds.Fault{Sum: r.Sum()}
+	}
+	for part, refused := range t.refused {
+		if now[part] != refused.Fault {
+			p.acquit(target.Name, part)
+		}
+	}
+}
+
+// filterWith returns the filter e with the requirements of before that it lacks, and without
+// refused ones; e itself where that is the same.
+func (e *Entry) filterWith(before *Entry, refused map[xds.Part]*RejectedPart) *Entry {
+	made := &Entry{of: e, struck: map[xds.Part]bool{}}
+	var all []xds.Requirement
+	known := map[xds.Part]bool{}
+	for _, r := range xds.Requirements(e.Body) {
+		known[r.Part] = true
+		if refused[r.Part] != nil {
+			made.struck[r.Part] = true
+			continue
+		}
+		all = append(all, r)
+	}
+	if before != nil {
+		for _, r := range xds.Requirements(before.Body) {
+			if !known[r.Part] {
+				made.grown = true
+				all = append(all, r)
+			}
+		}
+	}
+	if !made.grown && len(made.struck) == 0 {
+		return e
+	}
+	resource := xds.RequirementFilter(all)
+	resource.Name = e.Name
+	encoded := NewEntry(&resource)
+	made.Resource, made.head = encoded.Resource, encoded.head
+	return made
+}
+
+// trim takes from a filter what no route names any more. part is false where there is none, or the
+// target has no such filter.
+func (p *Plan) trim(l *ledger) (r *Response, part bool) {
+	name, waits := l.gone.peek()
+	target := p.target.Entry(l.typ, name)
+	if l.typ != xds.FilterType || !waits || target == nil {
+		return nil, false
+	}
+	l.gone.pop()
+	t := p.tableOf(l.typ, name)
+	t.ready, t.readyFor = target.filterWith(nil, t.refused), target
+	if version, held := l.held.get(name); held && version == t.ready.Version {
+		return nil, true
+	}
+	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
+}
+
+// learnFilter takes an answer to a filter into account. Where the Envoy rejects it, the requirements
+// that its words name are at fault, or else all that are new to it.
+func (p *Plan) learnFilter(l *ledger, r *Response, nack bool, words string) {
+	for _, e := range r.Set {
+		t := p.tableOf(l.typ, e.Name)
+		if !nack {
+			t.accepted, t.ready = e, nil
+			continue
+		}
+		if !p.searches || r.Names() != 1 || p.target.Entry(l.typ, e.Name) != e.source() {
+			continue
+		}
+		faults := e.faults(t.accepted, words)
+		for _, fault := range faults {
+			p.accuse(&RejectedPart{Table: e.Name, Part: fault.Part, Fault: xds.Fault{Sum: fault.Sum()}, in: t, Words: words})
+		}
+		if len(faults) > 0 {
+			t.ready = nil
+			l.rejected.remove(e.Name)
+			l.due.push(e.Name)
+		}
+	}
+}
+
+// faults returns the requirements of a rejected filter that the words name by a provider, or
+// else those that are not in before.
+func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
+	all, held := xds.Requirements(e.Body), map[xds.Part]string{}
+	if before != nil {
+		for _, r := range xds.Requirements(before.Body) {
+			held[r.Part] = string(r.Body)
+		}
+	}
+	for _, r := range all {
+		if strings.Contains(words, "'"+r.Requirement+"/") {
+			named = append(named, r)
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return slices.DeleteFunc(all, func(r xds.Requirement) bool { return held[r.Part] == string(r.Body) })
+}
+
+// join notes what all Gateways have of a filter, where there are several.
+func (t *Target) join(name string, owners []owned) {
+	delete(t.joined, name)
+	if len(owners) < 2 {
+		return
+	}
+	joined := owners[0].Entry
+	for _, o := range owners[1:] {
+		joined = joined.filterWith(o.Entry, nil)
+	}
+	t.joined[name] = &Entry{Resource: joined.Resource, head: joined.head}
+}

@@ -1,0 +1,158 @@
+package explain
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// No text of this file has a token or a part of one.
+
+func jwtAuthWords(extras *ir.Extras) string {
+	if extras.JWTAuth == nil {
+		return turnedOff
+	}
+	tokens, names := extras.JWTAuth.Extension.JWT, []string{}
+	for _, p := range tokens.Providers {
+		names = append(names, p.Name)
+	}
+	words := "a token is asked for, of " + strings.Join(names, " or ")
+	switch {
+	case tokens.Failed:
+		words += "; requests without a valid one pass, too"
+	case tokens.Missing:
+		words += "; requests without one pass, too"
+	}
+	return words
+}
+
+// tokenFault is why a token is not accepted.
+type tokenFault struct {
+	why string
+	// missing is true if there is no token, foreign for one of another issuer.
+	missing, foreign bool
+	// audience is true for a token that is for others.
+	audience bool
+	// unknown is true if it cannot be said: the keys are not in the folder.
+	unknown bool
+}
+
+// jwtAuthGate checks the token of a request as Envoy does.
+func jwtAuthGate(rule *ir.Rule, r *request) gate {
+	auth := rule.Action.Extras.OrNone().JWTAuth
+	if auth == nil {
+		return gate{}
+	}
+	tokens := auth.Extension.JWT
+	_, _, fault := r.provider(tokens)
+	by := partsOf(&rule.Action, ir.FieldJWTAuth.PartKind())
+	switch {
+	case fault == nil, tokens.Failed:
+		return gate{}
+	case fault.unknown:
+		return gate{unless: []string{fmt.Sprintf("jwtAuth: the token is not accepted (%d): %s", http.StatusUnauthorized, fault.why)}}
+	case fault.missing && tokens.Missing:
+		return gate{}
+	case fault.audience:
+		return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + by + ": " + fault.why}
+	}
+	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
+}
+
+// provider returns the first provider that accepts the tokens of a request, or of which that cannot be
+// said, and the last of them. The fault is Envoy's: the last that is more than a missing token.
+func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token, fault *tokenFault) {
+	fault = &tokenFault{why: "it has no token", missing: true}
+	for i := range tokens.Providers {
+		p := &tokens.Providers[i]
+		last, why := r.verified(p)
+		switch {
+		case why == nil:
+			return p, last, nil
+		case why.unknown:
+			return p, last, why
+		case !why.missing && !why.foreign, why.foreign && fault.missing:
+			fault = why
+		}
+	}
+	return nil, nil, fault
+}
+
+// verified returns the token of a request at the place of a provider, and why it is not accepted. Envoy
+// wants all that are there to be valid.
+func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
+	texts := r.tokensAt(p)
+	if len(texts) == 0 {
+		return nil, &tokenFault{why: "it has no token", missing: true}
+	}
+	var unknown *tokenFault
+	for i := len(texts) - 1; i >= 0; i-- {
+		t, why := readToken(texts[i])
+		if why != "" {
+			return nil, &tokenFault{why: why}
+		}
+		if fault := t.fault(p, r.now); fault != nil && !fault.unknown {
+			return nil, fault
+		} else if fault != nil {
+			unknown = fault
+		}
+		last = t
+	}
+	return last, unknown
+}
+
+// tokensAt returns the tokens of a request at the place of a provider.
+func (r *request) tokensAt(p *ir.JWTProvider) (texts []string) {
+	if p.Header == "" {
+		if text := parameterOf(r, p.Query); text != "" {
+			texts = append(texts, text)
+		}
+		return texts
+	}
+	for _, value := range r.headers[p.Header] {
+		if p.Prefix == "" {
+			texts = append(texts, value)
+			continue
+		}
+		if _, after, found := strings.Cut(value, p.Prefix); found {
+			begin := strings.IndexFunc(after, inToken)
+			if begin < 0 {
+				texts = append(texts, value)
+			} else {
+				texts = append(texts, after[begin:])
+			}
+		}
+	}
+	return texts
+}
+
+func inToken(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
+}
+
+// writeClaims takes the token out of a request that has passed, and writes its claims in. Whatever the
+// client wrote into headers for claims is gone.
+func writeClaims(r *request, headers headerFields, extras *ir.Extras) {
+	auth := extras.JWTAuth
+	if auth == nil {
+		return
+	}
+	tokens := auth.Extension.JWT
+	p, t, _ := r.provider(tokens)
+	for _, name := range r.claims {
+		headers.remove(name)
+	}
+	if p == nil {
+		return
+	}
+	for _, claim := range p.Claims {
+		if value := t.claim(claim.Claim); value != "" {
+			headers.add(claim.Header, value)
+		}
+	}
+	if !p.Forward && p.Header != "" {
+		headers.remove(p.Header)
+	}
+}

@@ -1,0 +1,235 @@
+package policy
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// jwk is a public key (RFC 7517), with what Envoy reads of it.
+type jwk struct {
+	Kty string `json:"kty"`
+	Kid string `json:"kid,omitempty"`
+	Alg string `json:"alg,omitempty"`
+	Use string `json:"use,omitempty"`
+	Crv string `json:"crv,omitempty"`
+	N   string `json:"n,omitempty"`
+	E   string `json:"e,omitempty"`
+	X   string `json:"x,omitempty"`
+	Y   string `json:"y,omitempty"`
+	// D and K are secrets.
+	D string `json:"d,omitempty"`
+	K string `json:"k,omitempty"`
+}
+
+// minRSABits is the least size of an RSA key (RFC 7518, section 3.3).
+const minRSABits = 2048
+
+// ReadJWKS returns the public keys of a text as a JWKS: the text is a JWKS, a single JWK, or a public key as
+// PEM. skipped says which keys of several are left out, and why. fault says why there are no keys; no
+// text has any part of a key.
+func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "-----BEGIN") {
+		key, fault := readPEM(text)
+		if fault != nil {
+			return "", nil, fault
+		}
+		return encodeJWKS([]jwk{*key}), nil, nil
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	var one map[string]json.RawMessage
+	err := json.Unmarshal([]byte(text), &one)
+	if _, several := one["keys"]; err == nil && several {
+		err = json.Unmarshal([]byte(text), &set)
+	} else {
+		set.Keys = []json.RawMessage{json.RawMessage(text)}
+	}
+	if err != nil {
+		return "", nil, &CredentialFault{Message: "it is neither a JWKS nor a public key as PEM", Hint: `write {"keys": [...]}, or a PEM that begins with -----BEGIN PUBLIC KEY-----`}
+	}
+	var keys []jwk
+	for i, raw := range set.Keys {
+		key, why, secret := readJWK(raw)
+		if secret {
+			return "", nil, &CredentialFault{
+				Message: fmt.Sprintf("key %d of it is secret: whoever reads it can issue tokens", i+1),
+				Hint:    "write public keys alone, issue a new key, and sign tokens by RS256, ES256 or EdDSA",
+			}
+		}
+		if why != "" {
+			skipped = append(skipped, fmt.Sprintf("key %d is left out: %s", i+1, why))
+			continue
+		}
+		keys = append(keys, *key)
+	}
+	if len(keys) == 0 {
+		message := "it has no key"
+		if len(skipped) > 0 {
+			message += " that Envoy can verify with: " + skipped[0]
+		}
+		return "", nil, &CredentialFault{Message: message, Hint: "write a key with kty RSA, EC or OKP"}
+	}
+	return encodeJWKS(keys), skipped, nil
+}
+
+func encodeJWKS(keys []jwk) string {
+	text, err := json.Marshal(map[string][]jwk{"keys": keys})
+	if err != nil {
+		panic("policy: texts are no JSON: " + err.Error())
+	}
+	return string(text)
+}
+
+// readJWK reads one key. why says that it cannot be used, secret that it is no public one.
+func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
+	key = &jwk{}
+	if json.Unmarshal(raw, key) != nil {
+		return nil, "it is no JSON object with texts", false
+	}
+	switch {
+	case key.D != "" || key.K != "" || key.Kty == "oct":
+		return nil, "", true
+	case key.Use != "" && key.Use != "sig":
+		return nil, "it is not for signatures", false
+	}
+	key.Use = ""
+	switch key.Kty {
+	case "RSA":
+		why = key.checkRSA()
+	case "EC":
+		why = key.checkEC()
+	case "OKP":
+		why = key.checkOKP()
+	default:
+		why = "kty is not RSA, EC or OKP"
+	}
+	return key, why, false
+}
+
+func (k *jwk) checkRSA() (why string) {
+	n, e := decodeNumber(k.N), decodeNumber(k.E)
+	switch {
+	case n == nil || e == nil || !e.IsInt64() || e.Int64() < 3 || e.Bit(0) == 0:
+		return "n or e is no number in base64url"
+	case n.BitLen() < minRSABits || n.BitLen() > 8*minRSABits:
+		return fmt.Sprintf("n has %d bits, and RSA needs %d or more", n.BitLen(), minRSABits)
+	case k.Alg != "" && !strings.HasPrefix(k.Alg, "RS") && !strings.HasPrefix(k.Alg, "PS"), k.Alg != "" && !knownSize(k.Alg[2:]):
+		return "alg is not RS256, RS384, RS512, PS256, PS384 or PS512"
+	}
+	k.Crv, k.X, k.Y = "", "", ""
+	return ""
+}
+
+func knownSize(bits string) bool { return bits == "256" || bits == "384" || bits == "512" }
+
+// curves are those of kty EC, with the alg that belongs to each.
+func curves() map[string]struct {
+	elliptic.Curve
+	alg string
+} {
+	return map[string]struct {
+		elliptic.Curve
+		alg string
+	}{"P-256": {elliptic.P256(), "ES256"}, "P-384": {elliptic.P384(), "ES384"}, "P-521": {elliptic.P521(), "ES512"}}
+}
+
+func (k *jwk) checkEC() (why string) {
+	curve, known := curves()[k.Crv]
+	x, y := decodeNumber(k.X), decodeNumber(k.Y)
+	switch {
+	case !known:
+		return "crv is not P-256, P-384 or P-521"
+	case k.Alg != "" && k.Alg != curve.alg:
+		return "alg is not the one of crv, " + curve.alg
+	case x == nil || y == nil || !curve.IsOnCurve(x, y):
+		return "x and y are no point of the curve"
+	}
+	k.Alg, k.N, k.E = curve.alg, "", ""
+	return ""
+}
+
+func (k *jwk) checkOKP() (why string) {
+	x, err := base64.RawURLEncoding.DecodeString(k.X)
+	switch {
+	case k.Crv != "Ed25519":
+		return "crv is not Ed25519"
+	case k.Alg != "" && k.Alg != "EdDSA":
+		return "alg is not EdDSA"
+	case err != nil || len(x) != ed25519.PublicKeySize:
+		return "x is not 32 bytes in base64url"
+	}
+	k.Alg, k.Y, k.N, k.E = "EdDSA", "", "", ""
+	return ""
+}
+
+// decodeNumber returns a number above 0, nil for anything else.
+func decodeNumber(text string) *big.Int {
+	content, err := base64.RawURLEncoding.DecodeString(text)
+	if n := new(big.Int).SetBytes(content); err == nil && n.Sign() > 0 {
+		return n
+	}
+	return nil
+}
+
+// readPEM reads a public key.
+func readPEM(text string) (*jwk, *CredentialFault) {
+	block, rest := pem.Decode([]byte(text))
+	hint := "write the public key alone: openssl pkey -in KEY -pubout"
+	switch {
+	case block == nil:
+		return nil, &CredentialFault{Message: "the PEM is damaged", Hint: hint}
+	case strings.Contains(block.Type, "PRIVATE"):
+		return nil, &CredentialFault{Message: "it is a private key: whoever reads it can issue tokens", Hint: hint + "; and issue a new one"}
+	case len(strings.TrimSpace(string(rest))) > 0:
+		return nil, &CredentialFault{Message: "the PEM has more than one part", Hint: "write several keys as a JWKS"}
+	}
+	public, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if block.Type == "RSA PUBLIC KEY" {
+		public, err = x509.ParsePKCS1PublicKey(block.Bytes)
+	}
+	if err != nil {
+		return nil, &CredentialFault{Message: "it is no public key", Hint: hint}
+	}
+	key, fault := keyOfPublic(public)
+	if fault != nil {
+		return nil, fault
+	}
+	raw, err := json.Marshal(key)
+	if err != nil {
+		panic("policy: texts are no JSON: " + err.Error())
+	}
+	checked, why, _ := readJWK(raw)
+	if why != "" {
+		return nil, &CredentialFault{Message: why, Hint: "have the provider use another key"}
+	}
+	return checked, nil
+}
+
+// keyOfPublic returns a JWK with the alg that kgateway takes for such a key.
+func keyOfPublic(public any) (*jwk, *CredentialFault) {
+	encode := base64.RawURLEncoding.EncodeToString
+	switch k := public.(type) {
+	case *rsa.PublicKey:
+		return &jwk{Kty: "RSA", Alg: "RS256", N: encode(k.N.Bytes()), E: encode(big.NewInt(int64(k.E)).Bytes())}, nil
+	case *ecdsa.PublicKey:
+		if point, err := k.Bytes(); err == nil && k.Curve == elliptic.P256() {
+			return &jwk{Kty: "EC", Alg: "ES256", Crv: "P-256", X: encode(point[1:33]), Y: encode(point[33:])}, nil
+		}
+	case ed25519.PublicKey:
+		return &jwk{Kty: "OKP", Alg: "EdDSA", Crv: "Ed25519", X: encode(k)}, nil
+	}
+	return nil, &CredentialFault{
+		Message: "a PEM is for RSA with RS256, P-256 with ES256, and Ed25519", Hint: "write other keys as a JWK with alg",
+	}
+}

@@ -1,0 +1,165 @@
+package translate
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// tokens returns the tokens that an extension accepts. A Gateway needs the extension as it needs a
+// backend: it is in the filter of those Gateways alone whose routes name it.
+func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
+	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
+	*problems = append(*problems, found...)
+	out.Backends = append(out.Backends, &backend.Key{Object: key})
+	reached := true
+	for i := range from.Providers {
+		remote := from.Providers[i].JWKS.Remote
+		if remote == nil {
+			continue
+		}
+		field := fmt.Sprintf("spec.jwt.providers[%d].jwks.remote.backendRef", i)
+		cluster := r.reach(c, backend.Refer(key, remote.BackendRef.Object()), field, out, problems)
+		jwt.Providers[i].Remote.Cluster = cluster
+		reached = reached && cluster != ""
+	}
+	if reached && !hasErrors(*problems) {
+		*problems = append(*problems, xds.CheckJWT(key, jwt)...)
+	}
+	said, _ := r.in.quarantine.extensions.Get(c, jwt.Name)
+	for _, rejection := range said {
+		out.Rejected = max(out.Rejected, rejection.Words)
+	}
+	return jwt
+}
+
+// rejectedTokens is the problem of an extension that every connected Envoy rejected. It stays in the
+// filter, so that an Envoy that accepts it serves it.
+func rejectedTokens(key manifest.Key, words string) manifest.Problem {
+	return manifest.Problem{
+		Code: xds.RejectedCode, Severity: manifest.Error, Object: key, Field: "spec.jwt",
+		Message: "an Envoy does not accept these providers, and routes of policies that name them answer 403: " + words,
+		Hint:    "change what Envoy's words are about; then it is tried again",
+	}
+}
+
+func hasErrors(problems []manifest.Problem) bool {
+	for _, problem := range problems {
+		if problem.Severity == manifest.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// configuredKeys returns the keys in a ConfigMap.
+func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (string, *policy.CredentialFault) {
+	key := manifest.Key{Kind: "ConfigMap", Namespace: namespace, Name: name}
+	object, _ := r.in.configMaps.Get(c, key)
+	configMap, ok := manifest.As[*corev1.ConfigMap](object)
+	if !ok {
+		return "", &policy.CredentialFault{Message: key.String() + " does not exist, or cannot be read", Hint: r.in.hintRules.absent(c, key, "reference")}
+	}
+	text := configMap.Data[api.JWKSEntry]
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "", &policy.CredentialFault{Message: fmt.Sprintf("%s has no entry %s", key, api.JWKSEntry), Hint: "write the keys into the entry " + api.JWKSEntry}
+	case len(text) > maxCredentialBytes:
+		return "", &policy.CredentialFault{Message: fmt.Sprintf("%s: %d bytes are over the limit of %d", key, len(text), maxCredentialBytes), Hint: "keep the keys that tokens are signed with"}
+	}
+	return text, nil
+}
+
+// requirementOut is what an extension comes to at a Gateway.
+type requirementOut struct {
+	Encoded xds.Requirement
+	Gateway string
+	// Claims are the headers for claims. Envoy takes them out of the requests to every route with
+	// jwtAuth.
+	Claims []string
+}
+
+type requirementIn struct {
+	extension *memo.Rule[manifest.Key, *extensionOut]
+	uses      *memo.Fold[useKey, flatKey, struct{}, struct{}]
+	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
+}
+
+// requirementRules gather the filter that checks tokens, for each Gateway with what its routes name.
+type requirementRules struct {
+	in           requirementIn
+	requirement  *memo.Rule[useKey, *requirementOut]
+	requirements *memo.Fold[string, string, *requirementOut, memo.Ordered[*requirementOut]]
+	filter       *memo.Rule[string, xds.Resource]
+}
+
+func newRequirementRules(e *memo.Engine, in requirementIn) *requirementRules {
+	r := &requirementRules{in: in}
+	r.requirement = memo.NewRule(e, "requirement", r.runRequirement, deepEqual)
+	memo.EachOf(r.requirement, in.uses, func(use useKey, _ struct{}) []useKey {
+		if use.Backend.Object.Kind != api.KindGatewayExtension {
+			return nil
+		}
+		return []useKey{use}
+	})
+	r.requirements = memo.NewFold[string, string](e, "requirements",
+		gather[string](func(a, b *requirementOut) int { return strings.Compare(a.Encoded.Requirement, b.Encoded.Requirement) }), memo.Ordered[*requirementOut].Same)
+	memo.From(r.requirements, r.requirement, func(use useKey, one *requirementOut, yield func(memo.Place[string, string], *requirementOut)) {
+		if one != nil {
+			yield(memo.Place[string, string]{Key: use.Gateway, ID: one.Encoded.Requirement}, one)
+		}
+	}, identical)
+	r.filter = memo.NewRule(e, "filter", r.runFilter, sameResource)
+	memo.EachOf(r.filter, in.gateway, func(_ manifest.Key, g *listen.Gateway) []string {
+		if g == nil {
+			return nil
+		}
+		for _, port := range g.Ports() {
+			if len(port.Chains) > 0 {
+				return []string{g.Name}
+			}
+		}
+		return nil
+	})
+	return r
+}
+
+// runRequirement returns what an extension comes to at a Gateway; nil where it cannot be used.
+func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementOut {
+	found := r.in.extension.Get(c, use.Backend.Object)
+	if found.Extension == nil || found.Extension.JWT == nil {
+		return nil
+	}
+	jwt := found.Extension.JWT
+	if client := use.Backend.Client; client != "" {
+		jwt = jwt.Renamed(func(cluster string) string { return backend.As(cluster, client) })
+	}
+	out := &requirementOut{Encoded: xds.RequirementOf(jwt), Gateway: use.Gateway}
+	for _, p := range jwt.Providers {
+		for _, claim := range p.Claims {
+			out.Claims = append(out.Claims, claim.Header)
+		}
+	}
+	return out
+}
+
+// runFilter returns the filter of a Gateway. It is there before any route needs it, so that no listener
+// waits for it.
+func (r *requirementRules) runFilter(c *memo.Ctx, gateway string) xds.Resource {
+	set, _ := r.requirements.Get(c, gateway)
+	var all []xds.Requirement
+	for one := range set.All() {
+		all = append(all, one.Encoded)
+	}
+	return xds.RequirementFilter(all)
+}

@@ -1,0 +1,97 @@
+package xds
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	jwtv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/jwt_authn/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// JWTFilter is the name of the filter that checks tokens, in the chain of every listener and as a
+// resource. Its providers belong to the filter and not to routes in Envoy, so that it is a resource of
+// its own: an edit changes no listener. A route names one of its requirements.
+const JWTFilter = "gatefold/jwt"
+
+// Field numbers that are read and written by hand: of envoy.config.core.v3.TypedExtensionConfig, and of
+// envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication.
+const (
+	filterName   protowire.Number = 1
+	filterConfig protowire.Number = 2
+)
+
+// Requirement is what a route can ask of requests: a token of one of several providers. Its
+// Part is named "namespace/name" of its GatewayExtension; the Body is the part of a JwtAuthentication
+// that it needs, so that all of them, one after the other, are the filter.
+type Requirement = Piece
+
+// RequirementFilter returns the resource of the filter with all requirements, which have different
+// names. None is a filter that no route can use.
+func RequirementFilter(all []Requirement) Resource {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b Requirement) int { return cmp.Compare(a.Requirement, b.Requirement) })
+	var config []byte
+	for _, r := range sorted {
+		config = append(config, r.Body...)
+	}
+	packed := append(text(anyTypeURL, pack(&jwtv3.JwtAuthentication{}).GetTypeUrl()), wrap(anyValue, config)...)
+	return newResource(FilterType, JWTFilter, append(text(filterName, JWTFilter), wrap(filterConfig, packed)...))
+}
+
+// Requirements returns the requirements of a resource that RequirementFilter made; none for another.
+func Requirements(filter []byte) (all []Requirement) {
+	config, ok := bytesAt(filter, filterConfig, anyValue)
+	if !ok {
+		return nil
+	}
+	at := map[string]int{}
+	for len(config) > 0 {
+		number, kind, tag := protowire.ConsumeTag(config)
+		size := protowire.ConsumeFieldValue(number, kind, config[max(tag, 0):])
+		if tag < 0 || size < 0 {
+			return nil
+		}
+		name, _ := bytesAt(config[:tag+size], number, entryKey)
+		if owner := ownerOf(string(name)); owner != "" {
+			i, known := at[owner]
+			if !known {
+				i = len(all)
+				at[owner] = i
+				all = append(all, Requirement{Part: Part{Requirement: owner}})
+			}
+			all[i].Body = append(all[i].Body, config[:tag+size]...)
+		}
+		config = config[tag+size:]
+	}
+	return all
+}
+
+// ownerOf returns the name of the requirement that an entry is for: "shop/idp" of "shop/idp" and of
+// "shop/idp/provider".
+func ownerOf(entry string) string {
+	parts := strings.SplitN(entry, "/", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0] + "/" + parts[1]
+}
+
+// bytesAt returns the first bytes at a path of fields; ok is false where there are none.
+func bytesAt(body []byte, path ...protowire.Number) (value []byte, ok bool) {
+	if len(path) == 0 {
+		return body, true
+	}
+	for len(body) > 0 {
+		number, kind, tag := protowire.ConsumeTag(body)
+		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
+		if tag < 0 || size < 0 {
+			return nil, false
+		}
+		if number == path[0] && kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(body[tag:])
+			return bytesAt(value, path[1:]...)
+		}
+		body = body[tag+size:]
+	}
+	return nil, false
+}
