@@ -160,8 +160,8 @@ func TestAnEditTouchesWhatItChanges(t *testing.T) {
 	w.apply(before)
 	w.apply(after)
 	want := []string{
-		"flat HTTPRoute default/r250 :8080", "host default/eg:8080 h0.example.com",
-		"mount HTTPRoute default/r250", "routeconfig default/eg:8080", "routestatus HTTPRoute default/r250", "share HTTPRoute default/r250",
+		"alone HTTPRoute default/r250", "flat HTTPRoute default/r250 :8080", "host default/eg:8080 h0.example.com",
+		"mount HTTPRoute default/r250", "routeconfig default/eg:8080", "routestatus HTTPRoute default/r250",
 	}
 	if got := slices.DeleteFunc(w.rebuilt, func(s string) bool { return s == "attach HTTPRoute default/r250" }); !slices.Equal(got, want) {
 		t.Errorf("ran %q, want %q", got, want)
