@@ -100,10 +100,12 @@ func (l lastView) build() *ir.View {
 	for c := range l.clusters.All() {
 		view.Clusters[c.Source.Name] = c.Source
 	}
-	claims := map[string][]string{}
+	var claims []string // of all Gateways, as one Envoy may serve them
 	for one := range l.required.All() {
-		claims[one.Gateway] = append(claims[one.Gateway], one.Claims...)
+		claims = append(claims, one.Claims...)
 	}
+	slices.Sort(claims)
+	claims = slices.Compact(claims)
 	for p := range l.ports.All() {
 		last := len(view.Gateways) - 1
 		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
@@ -111,7 +113,7 @@ func (l lastView) build() *ir.View {
 			last++
 		}
 		key := portKey{p.Port.Gateway, int32(p.Port.Port), p.Port.UDP}
-		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key], Claims: claims[key.Gateway]})
+		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key], Claims: claims})
 	}
 	return view
 }

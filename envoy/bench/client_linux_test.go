@@ -55,6 +55,7 @@ func connect(t testing.TB, address, table string) *client {
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
 		{Node: &corev3.Node{Id: "bench", Cluster: "default/eg"}, TypeUrl: xds.ClusterType},
 		{TypeUrl: xds.ListenerType},
+		{TypeUrl: xds.FilterType, ResourceNamesSubscribe: []string{xds.JWTFilter}},
 		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{table}},
 	} {
 		if err := stream.Send(request); err != nil {

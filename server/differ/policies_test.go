@@ -32,6 +32,19 @@ func (w *world) addPolicies() {
 			o["metadata"].(object)["annotations"] = object{"kgateway.dev/policy-weight": fmt.Sprint(w.IntN(3))}
 		}
 	}
+	turn := w.rare()
+	turn["targetRefs"] = list{w.target()}
+	w.add(kgateway, "TrafficPolicy", "in-turn", turn)
+}
+
+// rare is a spec with what policies of chance have too seldom for every request to meet it: each
+// world has one of them.
+func (w *world) rare() object {
+	tokens := func(name string) object { return object{"jwtAuth": object{"extensionRef": object{"name": name}}} }
+	all := []object{
+		{"buffer": object{"disable": object{}}}, tokens("tokens-query"), {"extProc": object{"disable": object{}}}, tokens("tokens-down"),
+	}
+	return all[w.number%len(all)]
 }
 
 // addBackendPolicies adds policies of backends. What they set changes no answer but where it

@@ -100,7 +100,7 @@ func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %t", u.Name, u.Resource != nil))
 	}
 	want := []string{
-		"default/eg/http-8080 false", "default/eg/http-8082 true",
+		"gatefold/jwt true", "default/eg/http-8080 false", "default/eg/http-8082 true",
 		"default/eg/http-8080 false", "default/eg/http-8082 true",
 	}
 	if !slices.Equal(got, want) {

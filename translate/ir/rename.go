@@ -28,8 +28,9 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 // rename gives the use another Extension, with a service of another name.
 func (u *ExtensionUse) rename(name func(string) string) {
 	extension := *u.Extension
-	if extension.JWT = extension.JWT.Renamed(name); extension.JWT == nil {
-		extension.Service.Cluster = name(extension.Service.Cluster)
+	extension.JWT = extension.JWT.Renamed(name)
+	if cluster := &extension.Service.Cluster; *cluster != "" {
+		*cluster = name(*cluster)
 	}
 	u.Extension = &extension
 }

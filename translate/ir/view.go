@@ -33,7 +33,8 @@ type PortView struct {
 	// Hosts are sorted by Chain, then Domain.
 	Hosts []HostView
 	// Claims are the headers for claims that Envoy takes out of the requests to every route with
-	// jwtAuth.
+	// jwtAuth: those of all Gateways, as one Envoy may serve them. An Envoy of this Gateway alone
+	// takes out those of this Gateway.
 	Claims []string
 }
 
