@@ -82,11 +82,35 @@ func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xds
 	if len(ranges.RangeMatchers) == 0 {
 		return matcher
 	}
+	if containMapped(rules) {
+		ranges.RangeMatchers = append(ranges.RangeMatchers, &xdsmatcherv3.IPMatcher_IPRangeMatcher{
+			Ranges:  []*xdscorev3.CidrRange{{AddressPrefix: mapped().Addr().String(), PrefixLen: wrapperspb.UInt32(uint32(mapped().Bits()))}},
+			OnMatch: others,
+		})
+	}
 	matcher.MatcherType = &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
 		Input:    extension("source-ip", &networkv3.SourceIPInput{}),
 		TreeType: &xdsmatcherv3.Matcher_MatcherTree_CustomMatch{CustomMatch: extension("ip", ranges)},
 	}}
 	return matcher
+}
+
+// mapped returns the range of IPv4 addresses in the spelling of IPv6.
+func mapped() netip.Prefix { return netip.MustParsePrefix("::ffff:0.0.0.0/96") }
+
+// containMapped reports whether a range of IPv6, such as ::/0, contains the IPv4 addresses in that
+// spelling, and no range is for all of them.
+func containMapped(rules []addressRanges) (contained bool) {
+	for _, rule := range rules {
+		for _, text := range rule.ranges {
+			r := netip.MustParsePrefix(text)
+			if r.Addr().Is4() && r.Bits() == 0 {
+				return false
+			}
+			contained = contained || r.Contains(mapped().Addr())
+		}
+	}
+	return contained
 }
 
 // aclPolicyName returns the name of a rule in Envoy. It is of one rule alone, or of rules with one

@@ -6,7 +6,6 @@ import (
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	xdstypev3 "github.com/cncf/xds/go/xds/type/v3"
 	rbacfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
-	networkv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/common_inputs/network/v3"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -35,10 +34,10 @@ func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	other := rbacAction(rbacPolicy+"-default", rbac.Deny)
 	next := expressionMatch(rbac, other)
 	if len(rbac.Allowed) > 0 {
-		next = onMatcher(addressMatcher(rbac.Allowed, next, other))
+		next = onMatcher(bySource(other, addressRanges{rbac.Allowed, next}))
 	}
 	if len(rbac.Blocked) > 0 {
-		return addressMatcher(rbac.Blocked, rbacAction(rbacPolicy+"blockedCIDRs", false), next)
+		return bySource(next, addressRanges{rbac.Blocked, rbacAction(rbacPolicy+"blockedCIDRs", false)})
 	}
 	return &xdsmatcherv3.Matcher{OnNoMatch: next}
 }
@@ -70,16 +69,6 @@ func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmat
 
 func onMatcher(matcher *xdsmatcherv3.Matcher) *xdsmatcherv3.Matcher_OnMatch {
 	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: matcher}}
-}
-
-// addressMatcher tells the client's addresses in ranges from the others.
-func addressMatcher(ranges []string, inside, outside *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher {
-	return &xdsmatcherv3.Matcher{OnNoMatch: outside, MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
-		Input: extension("source-ip", &networkv3.SourceIPInput{}),
-		TreeType: &xdsmatcherv3.Matcher_MatcherTree_CustomMatch{CustomMatch: extension("ip", &xdsmatcherv3.IPMatcher{
-			RangeMatchers: []*xdsmatcherv3.IPMatcher_IPRangeMatcher{{Ranges: cidrRanges(ranges), OnMatch: inside}},
-		})},
-	}}}
 }
 
 func checkRBAC(c *checker, extras *ir.Extras) {
