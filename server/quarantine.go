@@ -37,11 +37,11 @@ type quarantine struct {
 // connected Envoy rejects any more is kept as a hint: see hints.
 type suspicion struct {
 	at map[placed]struct{} // where it is
-	// accusers are the streams that rejected it, by what they know of it.
-	accusers map[*delta.RejectedPart]*stream
-	since    time.Time // of the first of them
-	taken    bool      // an Envoy took it: it is the accusers' own matter
-	told     bool      // it is in quarantine
+	// rejectedBy are the streams that rejected it, by what they know of it.
+	rejectedBy map[*delta.RejectedPart]*stream
+	since      time.Time // of the first of them
+	taken      bool      // an Envoy took it: the rejection is the matter of those Envoys alone
+	told       bool      // it is in quarantine
 }
 
 // placed is a part of a table.
@@ -72,8 +72,8 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 	}
 }
 
-// accuse books that a stream rejected a part, unless that is the Envoy's own matter by its words.
-func (q *quarantine) accuse(st *stream, part *delta.RejectedPart) {
+// noteRejected books that a stream rejected a part, unless that is the Envoy's own matter by its words.
+func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	if q.ownMatter(part.Words) {
 		return
 	}
@@ -83,15 +83,15 @@ func (q *quarantine) accuse(st *stream, part *delta.RejectedPart) {
 		if !q.room() {
 			return
 		}
-		of = &suspicion{at: map[placed]struct{}{}, accusers: map[*delta.RejectedPart]*stream{}}
+		of = &suspicion{at: map[placed]struct{}{}, rejectedBy: map[*delta.RejectedPart]*stream{}}
 		q.parts[key] = of
 	}
-	if len(of.accusers) == 0 {
+	if len(of.rejectedBy) == 0 {
 		of.since, of.taken = time.Now(), false
 	}
 	of.at[placed{part.Table, part.Part}] = struct{}{}
-	of.accusers[part] = st
-	st.Blame(part, of.told)
+	of.rejectedBy[part] = st
+	st.Quarantine(part, of.told)
 }
 
 // keyOf returns what a part is remembered by. A route is rejected in whatever table it is, a requirement
@@ -121,7 +121,7 @@ func (q *quarantine) room() bool {
 		return true
 	}
 	for key, of := range q.parts {
-		if len(of.accusers) == 0 && !of.told {
+		if len(of.rejectedBy) == 0 && !of.told {
 			delete(q.parts, key)
 			return true
 		}
@@ -132,17 +132,17 @@ func (q *quarantine) room() bool {
 // take books which parts a stream rejects since the last call, and returns them, and which it no longer
 // rejects: they changed, or it left.
 func (q *quarantine) take(st *stream) []*delta.RejectedPart {
-	refused, acquitted := st.TakeRejected()
-	for _, part := range refused {
-		q.accuse(st, part)
+	rejected, cleared := st.TakeRejected()
+	for _, part := range rejected {
+		q.noteRejected(st, part)
 	}
-	for _, part := range acquitted {
-		if of := q.parts[keyOf(part)]; of != nil && of.accusers[part] != nil {
-			delete(of.accusers, part)
+	for _, part := range cleared {
+		if of := q.parts[keyOf(part)]; of != nil && of.rejectedBy[part] != nil {
+			delete(of.rejectedBy, part)
 			q.poke()
 		}
 	}
-	return refused
+	return rejected
 }
 
 // hints returns what other Envoys rejected of a table, in the forms that they rejected.
@@ -160,18 +160,18 @@ func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 
 // byMatch reports whether all that rejected the part rejected its match.
 func (of *suspicion) byMatch() bool {
-	for part := range of.accusers {
+	for part := range of.rejectedBy {
 		if !part.Match {
 			return false
 		}
 	}
-	return len(of.accusers) > 0
+	return len(of.rejectedBy) > 0
 }
 
-// refusal is what the accusers said of the part.
+// refusal is what the Envoys said that rejected the part.
 func (of *suspicion) refusal() translate.Rejection {
 	var node, words string
-	for part, st := range of.accusers {
+	for part, st := range of.rejectedBy {
 		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.Words, words)) < 0 {
 			node, words = name, part.Words
 		}
@@ -196,7 +196,7 @@ func (q *quarantine) forgive() {
 func (st *stream) refusedRoutes(gateway string) []string {
 	var said []string
 	for part := range st.RejectedParts() {
-		if part.Blamed() || !st.scope.Owns(gateway, part.Type(), part.Table) {
+		if part.Quarantined() || !st.scope.Owns(gateway, part.Type(), part.Table) {
 			continue
 		}
 		meaning := "which answers 500 there"

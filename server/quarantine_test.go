@@ -204,7 +204,7 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
 	if said := f.says(httpRoute("big")); strings.Contains(said, "max program size") {
-		t.Errorf("the route is blamed: %s", said)
+		t.Errorf("the route is quarantined: %s", said)
 	}
 
 	f.until("it holds all else", func() bool { return f.audience("default/eg")[0].settled() })

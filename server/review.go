@@ -66,7 +66,7 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 				again = min(again, wait)
 				if tell != of.told {
 					changed, of.told = true, tell
-					of.blame(touched)
+					of.count(touched)
 				}
 				if tell {
 					set[key] = of.refusal()
@@ -88,12 +88,12 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 // is over. Once it is in quarantine, an Envoy that connects does not end that before it takes the
 // part.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
-	if len(of.accusers) == 0 || of.taken {
+	if len(of.rejectedBy) == 0 || of.taken {
 		return false, time.Hour
 	}
-	accused := make(map[*stream]bool, len(of.accusers))
-	for _, st := range of.accusers {
-		accused[st] = true
+	rejecting := make(map[*stream]bool, len(of.rejectedBy))
+	for _, st := range of.rejectedBy {
+		rejecting[st] = true
 	}
 	all := true
 	for at := range of.at {
@@ -104,7 +104,7 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 		}
 		for _, st := range streams {
 			of.taken = of.taken || st.Accepted(at.table, at.Part)
-			all = all && accused[st]
+			all = all && rejecting[st]
 		}
 	}
 	if of.taken {
@@ -129,10 +129,10 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// blame has the part counted as the object's, or as what its accusers rejected.
-func (of *suspicion) blame(streams map[*stream]struct{}) {
-	for part, st := range of.accusers {
-		st.Blame(part, of.told)
+// count has the part counted as the object's fault, or as that of the Envoys that rejected it.
+func (of *suspicion) count(streams map[*stream]struct{}) {
+	for part, st := range of.rejectedBy {
+		st.Quarantine(part, of.told)
 		streams[st] = struct{}{}
 	}
 }

@@ -99,8 +99,8 @@ func TestACompiledTableIsServedWithoutPartsAsAList(t *testing.T) {
 			}
 		}
 		want, got := line.without(faults), e.without(faults)
-		if len(want.struck) != len(faults) {
-			t.Fatalf("seed %d: of %d parts %d are taken out of the list", seed, len(faults), len(want.struck))
+		if len(want.leftOut) != len(faults) {
+			t.Fatalf("seed %d: of %d parts %d are taken out of the list", seed, len(faults), len(want.leftOut))
 		}
 		for _, path := range randomPaths(r) {
 			for _, header := range []bool{false, true} {

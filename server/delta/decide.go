@@ -16,11 +16,11 @@ const (
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)
-	refused, rejected := l.rejected.of[name]
+	known, rejected := l.rejected.of[name]
 	if e != nil {
 		l.gone.drop(name)
-		if rejected && refused.version == e.Version {
-			if refused.again {
+		if rejected && known.version == e.Version {
+			if known.again {
 				return set
 			}
 			return nothing

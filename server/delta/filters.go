@@ -39,38 +39,38 @@ func (t *Target) requires() bool {
 func (p *Plan) filter(target *Entry) *Entry {
 	t := p.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
-		p.pardon(t, target)
-		t.ready, t.readyFor = target.filterWith(t.accepted, t.refused), target
+		p.clearChanged(t, target)
+		t.ready, t.readyFor = target.filterWith(t.accepted, t.rejected), target
 	}
 	return t.ready
 }
 
-// pardon forgets what the Envoy rejected and the filter no longer has in that form.
-func (p *Plan) pardon(t *tableState, target *Entry) {
-	if len(t.refused) == 0 {
+// clearChanged forgets what the Envoy rejected and the filter no longer has in that form.
+func (p *Plan) clearChanged(t *tableState, target *Entry) {
+	if len(t.rejected) == 0 {
 		return
 	}
 	now := map[xds.Part]xds.Fault{}
 	for _, r := range xds.Requirements(target.Body) {
 		now[r.Part] = xds.Fault{Sum: r.Sum()}
 	}
-	for part, refused := range t.refused {
-		if now[part] != refused.Fault {
-			p.acquit(target.Name, part)
+	for part, rejected := range t.rejected {
+		if now[part] != rejected.Fault {
+			p.clearRejected(target.Name, part)
 		}
 	}
 }
 
 // filterWith returns the filter e with the requirements of before that it lacks, and without
-// refused ones; e itself where that is the same.
-func (e *Entry) filterWith(before *Entry, refused map[xds.Part]*RejectedPart) *Entry {
-	made := &Entry{of: e, struck: map[xds.Part]bool{}}
+// rejected ones; e itself where that is the same.
+func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
+	made := &Entry{of: e, leftOut: map[xds.Part]bool{}}
 	var all []xds.Requirement
 	known := map[xds.Part]bool{}
 	for _, r := range xds.Requirements(e.Body) {
 		known[r.Part] = true
-		if refused[r.Part] != nil {
-			made.struck[r.Part] = true
+		if rejected[r.Part] != nil {
+			made.leftOut[r.Part] = true
 			continue
 		}
 		all = append(all, r)
@@ -83,7 +83,7 @@ func (e *Entry) filterWith(before *Entry, refused map[xds.Part]*RejectedPart) *E
 			}
 		}
 	}
-	if !made.grown && len(made.struck) == 0 {
+	if !made.grown && len(made.leftOut) == 0 {
 		return e
 	}
 	resource := xds.RequirementFilter(all)
@@ -103,7 +103,7 @@ func (p *Plan) trim(l *ledger) (r *Response, part bool) {
 	}
 	l.gone.pop()
 	t := p.tableOf(l.typ, name)
-	t.ready, t.readyFor = target.filterWith(nil, t.refused), target
+	t.ready, t.readyFor = target.filterWith(nil, t.rejected), target
 	if version, held := l.held.get(name); held && version == t.ready.Version {
 		return nil, true
 	}
@@ -124,7 +124,7 @@ func (p *Plan) learnFilter(l *ledger, r *Response, nack bool, words string) {
 		}
 		faults := e.faults(t.accepted, words)
 		for _, fault := range faults {
-			p.accuse(&RejectedPart{Table: e.Name, Part: fault.Part, Fault: xds.Fault{Sum: fault.Sum()}, in: t, Words: words})
+			p.noteRejected(&RejectedPart{Table: e.Name, Part: fault.Part, Fault: xds.Fault{Sum: fault.Sum()}, in: t, Words: words})
 		}
 		if len(faults) > 0 {
 			t.ready = nil

@@ -132,16 +132,16 @@ func TestARejectedRequirementIsLeftOut(t *testing.T) {
 	p.require("a/x@2", "a/y@1")
 	p.nack(p.sendsFilter("a/x a/y"), "Issuer 'i' in provider 'a/x/corp' has invalid local jwks: no keys")
 	p.ack(p.sendsFilter("a/y"))
-	refused, _ := p.TakeRejected()
-	if len(refused) != 1 || refused[0].Requirement != "a/x" || p.State().Rejections != 1 {
-		t.Errorf("rejected are %v, %+v", refused, p.State())
+	rejected, _ := p.TakeRejected()
+	if len(rejected) != 1 || rejected[0].Requirement != "a/x" || p.State().Rejections != 1 {
+		t.Errorf("rejected are %v, %+v", rejected, p.State())
 	}
 	p.edit("RouteConfiguration r@1")
 	p.ack(p.sends("r"))
 	p.require("a/x@3", "a/y@1")
 	p.ack(p.sendsFilter("a/x a/y"))
-	if _, acquitted := p.TakeRejected(); len(acquitted) != 1 || p.State().Rejections != 0 {
-		t.Errorf("acquitted are %v, %+v", acquitted, p.State())
+	if _, cleared := p.TakeRejected(); len(cleared) != 1 || p.State().Rejections != 0 {
+		t.Errorf("cleared are %v, %+v", cleared, p.State())
 	}
 }
 
@@ -153,8 +153,8 @@ func TestWhatIsNewInARejectedFilterIsLeftOut(t *testing.T) {
 	p.require("a/x@1", "a/y@1")
 	p.nack(p.sendsFilter("a/x a/y"), "out of memory")
 	p.sends("") // what is left is what the Envoy has
-	if refused, _ := p.TakeRejected(); len(refused) != 1 || refused[0].Requirement != "a/y" {
-		t.Errorf("rejected are %v", refused)
+	if rejected, _ := p.TakeRejected(); len(rejected) != 1 || rejected[0].Requirement != "a/y" {
+		t.Errorf("rejected are %v", rejected)
 	}
 }
 

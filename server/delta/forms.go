@@ -92,7 +92,7 @@ func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	made := e
 	if r, found := xds.Without(e.Resource, faults); len(found) > 0 {
 		made = NewEntry(&r)
-		made.of, made.struck = e, found
+		made.of, made.leftOut = e, found
 	}
 	if e.forms.amended == nil {
 		e.forms.amended = map[[sha256.Size]byte]weak.Pointer[Entry]{}

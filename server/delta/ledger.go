@@ -36,7 +36,7 @@ type ledger struct {
 // answers each; to find the response of a name, each of them is asked.
 const maxFlight = 64
 
-// rejection is a version that Envoy refused, and why, in Envoy's words.
+// rejection is a version that Envoy rejected, and why, in Envoy's words.
 type rejection struct {
 	version string
 	words   string

@@ -55,17 +55,17 @@ type Plan struct {
 	blocked time.Time
 	// tables are what was learned of the stream's route tables and of its filter, by name; searches
 	// reports that bad routes are searched for, which only Envoy can stand.
-	tables   map[string]*tableState
-	searches bool
-	blamed   map[string]struct{} // those of tables that have refused parts
+	tables       map[string]*tableState
+	searches     bool
+	withRejected map[string]struct{} // those of tables that have rejected parts
 	// waiting are tables that Prepare is to make a form of before they can be sent.
 	waiting []string
-	// convictions counts changes of what was found in them.
-	convictions uint64
-	// accused are parts that are refused since the last call of TakeRejected, acquitted those
-	// that are refused no longer.
-	accused, acquitted []*RejectedPart
-	world              world // nil for the incremental protocol
+	// findings counts changes of what was found in them.
+	findings uint64
+	// newRejected are parts that are rejected since the last call of TakeRejected, cleared those
+	// that are rejected no longer.
+	newRejected, cleared []*RejectedPart
+	world                world // nil for the incremental protocol
 }
 
 // Options are what a plan does not learn from its stream.
@@ -89,7 +89,7 @@ type Options struct {
 func New(target *Target, options Options) *Plan {
 	p := &Plan{
 		options: options, target: target, ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-		tables: map[string]*tableState{}, searches: options.Envoy, blamed: map[string]struct{}{},
+		tables: map[string]*tableState{}, searches: options.Envoy, withRejected: map[string]struct{}{},
 	}
 	if options.World {
 		p.world = world{}

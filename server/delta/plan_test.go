@@ -116,7 +116,7 @@ func TestThePlanTellsWhenToAskAgain(t *testing.T) {
 }
 
 // Many names that change twice before the stream gets to them, in one piece and one by
-// one, stand once in the response: Envoy refuses a response that names one twice.
+// one, stand once in the response: Envoy rejects a response that names one twice.
 func TestAResponseNamesEachOnce(t *testing.T) {
 	p := newPlanned(t)
 	var names []string

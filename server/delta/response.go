@@ -33,10 +33,10 @@ type Entry struct {
 	*xds.Resource
 	head  []byte
 	forms forms
-	// of is the target that this table is a form of, nil for a target; struck are the parts that
+	// of is the target that this table is a form of, nil for a target; leftOut are the parts that
 	// it lacks.
-	of     *Entry
-	struck map[xds.Part]bool
+	of      *Entry
+	leftOut map[xds.Part]bool
 	// grown reports that it is a filter with more than its target has.
 	grown bool
 }

@@ -51,7 +51,7 @@ func benchmarkSearch(b *testing.B, routes, bad int) {
 		for _, f := range s.found {
 			faults[f.Part] = xds.Fault{Sum: f.Sum()}
 		}
-		if len(then.without(faults).struck) != bad {
+		if len(then.without(faults).leftOut) != bad {
 			b.Fatalf("found are %d of %d", len(faults), bad)
 		}
 	}

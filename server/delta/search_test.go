@@ -194,8 +194,8 @@ func TestAnEnvoyServesWhileItsBadPartsAreSearched(t *testing.T) {
 	}
 }
 
-// A table that is refused for what no part of it can help is left as it is, and
-// no part is blamed.
+// A table that is rejected for what no part of it can help is left as it is, and
+// no part is quarantined.
 func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 	s := newSearched(t)
 	s.serve(tableOfText("h: a=1"))
@@ -213,8 +213,8 @@ func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	l := s.ledgers[rds]
-	if len(s.tables["r"].refused) > 0 || l.rejected.of["r"].version != e.Version || !l.stale() {
-		t.Errorf("blamed: %v, rejected: %v", s.tables["r"].refused, l.rejected)
+	if len(s.tables["r"].rejected) > 0 || l.rejected.of["r"].version != e.Version || !l.stale() {
+		t.Errorf("quarantined: %v, rejected: %v", s.tables["r"].rejected, l.rejected)
 	}
 	s.serve(tableOfText("h: a=3"))
 	if s.held != "h: 3" {

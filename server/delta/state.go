@@ -22,14 +22,14 @@ func (p *Plan) State() State {
 		now.Idle = now.Idle && l.idle()
 		now.Rejections += len(l.rejected.of)
 	}
-	now.Rejections += p.refusedParts()
+	now.Rejections += p.countRejected()
 	return now
 }
 
-// refusedParts counts the rejected parts of what is to be served now that are not in quarantine.
-func (p *Plan) refusedParts() (count int) {
-	for name := range p.blamed {
-		count += p.tables[name].unblamed
+// countRejected counts the rejected parts of what is to be served now that are not in quarantine.
+func (p *Plan) countRejected() (count int) {
+	for name := range p.withRejected {
+		count += p.tables[name].notQuarantined
 	}
 	return count
 }
@@ -37,13 +37,13 @@ func (p *Plan) refusedParts() (count int) {
 // Stamp is equal to an earlier one of the same plan if Rejections, RejectedTables and Unbound return the
 // same, and the target is the same.
 type Stamp struct {
-	target, rejections, convictions uint64
-	parts                           int
+	target, rejections, findings uint64
+	parts                        int
 }
 
 // Stamp returns the stamp of what the Envoy rejects.
 func (p *Plan) Stamp() Stamp {
-	now := Stamp{target: p.target.edits, convictions: p.convictions, parts: p.refusedParts()}
+	now := Stamp{target: p.target.edits, findings: p.findings, parts: p.countRejected()}
 	for _, l := range p.ledgers {
 		now.rejections += l.rejected.edits
 	}
@@ -73,8 +73,8 @@ func (p *Plan) Rejections() iter.Seq[Rejection] {
 // the Envoy rejected, and that are not their objects' fault, in no order.
 func (p *Plan) RejectedTables() iter.Seq2[string, string] {
 	return func(yield func(typ, name string) bool) {
-		for name := range p.blamed {
-			if t := p.tables[name]; t.unblamed > 0 && !yield(t.typ, name) {
+		for name := range p.withRejected {
+			if t := p.tables[name]; t.notQuarantined > 0 && !yield(t.typ, name) {
 				return
 			}
 		}

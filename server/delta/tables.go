@@ -16,13 +16,13 @@ import (
 // which tables wait for that.
 
 // tableState is what a stream knows of one of its tables, or of its filter. The stream's own goroutine alone
-// changes it; what others read, accepted, refused and unblamed, in a step.
+// changes it; what others read, accepted, rejected and notQuarantined, in a step.
 type tableState struct {
-	typ      string
-	accepted *Entry // nil when it is not known, as after a reconnect
-	refused  map[xds.Part]*RejectedPart
-	unblamed int     // those that are not in quarantine
-	search   *search // nil when there is nothing to be found
+	typ            string
+	accepted       *Entry // nil when it is not known, as after a reconnect
+	rejected       map[xds.Part]*RejectedPart
+	notQuarantined int     // those that are not in quarantine
+	search         *search // nil when there is nothing to be found
 	// ready is what is sent in place of the target readyFor: a probe, or the table without its
 	// bad parts. It is nil until prepare has made it.
 	ready, readyFor *Entry
@@ -41,41 +41,41 @@ type RejectedPart struct {
 	xds.Fault
 	Words string // of Envoy
 	in    *tableState
-	// blamed reports that it counts as the object's fault, and not as the Envoy's.
-	blamed bool
+	// quarantined reports that it counts as the object's fault, and not as the Envoy's.
+	quarantined bool
 }
 
-// Blamed reports whether the part counts as its object's fault: see Plan.Blame.
-func (r *RejectedPart) Blamed() bool { return r.blamed }
+// Quarantined reports whether the part counts as its object's fault: see Plan.Quarantine.
+func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 
-// Blame notes whether a part that the Envoy refuses counts as its object's fault. Then it is no
+// Quarantine notes whether a part that the Envoy rejects counts as its object's fault. Then it is no
 // rejection of the stream (State, Refused).
-func (p *Plan) Blame(part *RejectedPart, blamed bool) {
-	if part.blamed == blamed {
+func (p *Plan) Quarantine(part *RejectedPart, quarantined bool) {
+	if part.quarantined == quarantined {
 		return
 	}
-	part.blamed = blamed
-	p.convictions++
-	if blamed {
-		part.in.unblamed--
+	part.quarantined = quarantined
+	p.findings++
+	if quarantined {
+		part.in.notQuarantined--
 	} else {
-		part.in.unblamed++
+		part.in.notQuarantined++
 	}
 }
 
-// TakeRejected returns the parts that the Envoy refuses since the last call, and those that it refuses no
+// TakeRejected returns the parts that the Envoy rejects since the last call, and those that it rejects no
 // longer, as they changed.
-func (p *Plan) TakeRejected() (refused, acquitted []*RejectedPart) {
-	refused, acquitted = p.accused, p.acquitted
-	p.accused, p.acquitted = nil, nil
-	return refused, acquitted
+func (p *Plan) TakeRejected() (rejected, cleared []*RejectedPart) {
+	rejected, cleared = p.newRejected, p.cleared
+	p.newRejected, p.cleared = nil, nil
+	return rejected, cleared
 }
 
 // RejectedParts returns the parts that are kept from the Envoy because it rejected them, in no order.
 func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
 	return func(yield func(*RejectedPart) bool) {
-		for name := range p.blamed {
-			for _, part := range p.tables[name].refused {
+		for name := range p.withRejected {
+			for _, part := range p.tables[name].rejected {
 				if !yield(part) {
 					return
 				}
@@ -87,10 +87,10 @@ func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
 // Accepted reports whether the Envoy accepted the newest form of a table with this part of it.
 func (p *Plan) Accepted(table string, part xds.Part) bool {
 	t := p.tables[table]
-	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(part.Type(), table) && !t.accepted.struck[part]
+	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
 }
 
-// ForgetTables forgets what was learned of all tables: TakeRejected returns what was refused.
+// ForgetTables forgets what was learned of all tables: TakeRejected returns what was rejected.
 func (p *Plan) ForgetTables() {
 	for name := range p.tables {
 		p.forgetTable(name)
@@ -101,11 +101,11 @@ func (p *Plan) ForgetTables() {
 // there are any.
 func (p *Plan) Forgive() (forgiven bool) {
 	for name, t := range p.tables {
-		if t.hopeless == "" && len(t.refused) == 0 {
+		if t.hopeless == "" && len(t.rejected) == 0 {
 			continue
 		}
 		p.forgetTable(name)
-		p.tables[name] = &tableState{typ: t.typ, accepted: t.accepted, refused: map[xds.Part]*RejectedPart{}}
+		p.tables[name] = &tableState{typ: t.typ, accepted: t.accepted, rejected: map[xds.Part]*RejectedPart{}}
 		if l := p.ledgers[t.typ]; l != nil {
 			l.rejected.remove(name)
 			l.mark(name)
@@ -119,7 +119,7 @@ func (p *Plan) Forgive() (forgiven bool) {
 func (p *Plan) tableOf(typ, name string) *tableState {
 	t := p.tables[name]
 	if t == nil {
-		t = &tableState{typ: typ, refused: map[xds.Part]*RejectedPart{}}
+		t = &tableState{typ: typ, rejected: map[xds.Part]*RejectedPart{}}
 		p.tables[name] = t
 	}
 	return t
@@ -137,7 +137,7 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	case e == nil:
 		p.forgetTable(name)
 		return nil, false
-	case t.search == nil && len(t.refused) == 0:
+	case t.search == nil && len(t.rejected) == 0:
 		return e, false
 	case t.ready != nil && (t.search != nil || t.readyFor == e):
 		return t.ready, false
@@ -149,23 +149,23 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 // forgetTable forgets what was learned of a table.
 func (p *Plan) forgetTable(name string) {
 	if t := p.tables[name]; t != nil {
-		for part := range t.refused {
-			p.acquit(name, part)
+		for part := range t.rejected {
+			p.clearRejected(name, part)
 		}
 		delete(p.tables, name)
 	}
 }
 
-// acquit forgets a part that was rejected: it changed.
-func (p *Plan) acquit(name string, part xds.Part) {
+// clearRejected forgets a part that was rejected: it changed.
+func (p *Plan) clearRejected(name string, part xds.Part) {
 	t := p.tables[name]
-	was := t.refused[part]
-	if !was.blamed {
-		t.unblamed--
+	was := t.rejected[part]
+	if !was.quarantined {
+		t.notQuarantined--
 	}
-	p.acquitted = append(p.acquitted, was)
-	if delete(t.refused, part); len(t.refused) == 0 {
-		delete(p.blamed, name)
+	p.cleared = append(p.cleared, was)
+	if delete(t.rejected, part); len(t.rejected) == 0 {
+		delete(p.withRejected, name)
 	}
 }
 
@@ -281,16 +281,16 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 // in this form, is forgotten.
 func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
 	t := p.tables[name]
-	faults := make(map[xds.Part]xds.Fault, len(t.refused))
-	for part, refused := range t.refused {
-		faults[part] = refused.Fault
+	faults := make(map[xds.Part]xds.Fault, len(t.rejected))
+	for part, rejected := range t.rejected {
+		faults[part] = rejected.Fault
 	}
 	t.ready, t.readyFor = target.without(faults), target
-	gone := slices.DeleteFunc(slices.Collect(maps.Keys(t.refused)), func(part xds.Part) bool { return t.ready.struck[part] })
+	gone := slices.DeleteFunc(slices.Collect(maps.Keys(t.rejected)), func(part xds.Part) bool { return t.ready.leftOut[part] })
 	for some := range slices.Chunk(gone, stepNames) {
 		goesOn := yield(Step{Book: func() {
 			for _, part := range some {
-				p.acquit(name, part)
+				p.clearRejected(name, part)
 			}
 		}})
 		if !goesOn {
@@ -311,7 +311,7 @@ func (p *Plan) conclude(yield func(Step) bool, name string) bool {
 	for some := range slices.Chunk(convicted, stepNames) {
 		goesOn := yield(Step{Book: func() {
 			for _, part := range some {
-				p.accuse(part)
+				p.noteRejected(part)
 			}
 		}})
 		if !goesOn {
@@ -321,7 +321,7 @@ func (p *Plan) conclude(yield func(Step) bool, name string) bool {
 	return yield(Step{Book: func() {
 		search := t.search
 		t.search = nil
-		p.convictions++
+		p.findings++
 		if len(convicted) == 0 {
 			t.hopeless = search.of.Version
 			p.ledgers[xds.RouteType].rejected.set(name, rejection{version: t.hopeless, words: search.words, times: 1})
@@ -334,7 +334,7 @@ func (t *tableState) convicted(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {
 		part := &RejectedPart{Table: name, Part: f.Part, Fault: xds.Fault{Sum: f.Sum()}, in: t, Words: f.words}
-		if before := t.refused[f.Part]; before != nil && t.search.of.struck[f.Part] {
+		if before := t.rejected[f.Part]; before != nil && t.search.of.leftOut[f.Part] {
 			if before.Match {
 				continue // it is left out
 			}
@@ -345,13 +345,13 @@ func (t *tableState) convicted(name string) []*RejectedPart {
 	return parts
 }
 
-// accuse notes that a part is refused.
-func (p *Plan) accuse(part *RejectedPart) {
-	if part.in.refused[part.Part] != nil {
-		p.acquit(part.Table, part.Part)
+// noteRejected notes that a part is rejected.
+func (p *Plan) noteRejected(part *RejectedPart) {
+	if part.in.rejected[part.Part] != nil {
+		p.clearRejected(part.Table, part.Part)
 	}
-	part.in.refused[part.Part] = part
-	part.in.unblamed++
-	p.blamed[part.Table] = struct{}{}
-	p.accused = append(p.accused, part)
+	part.in.rejected[part.Part] = part
+	part.in.notQuarantined++
+	p.withRejected[part.Table] = struct{}{}
+	p.newRejected = append(p.newRejected, part)
 }
