@@ -32,8 +32,11 @@ func (w *world) addPolicies() {
 			o["metadata"].(object)["annotations"] = object{"kgateway.dev/policy-weight": fmt.Sprint(w.IntN(3))}
 		}
 	}
-	turn := w.rare()
-	turn["targetRefs"] = list{w.target()}
+	turn, at := w.rare(), w.target()
+	for at["kind"] == "Gateway" { // it would leave little of the world
+		at = w.target()
+	}
+	turn["targetRefs"] = list{at}
 	w.add(kgateway, "TrafficPolicy", "in-turn", turn)
 }
 
@@ -43,6 +46,9 @@ func (w *world) rare() object {
 	tokens := func(name string) object { return object{"jwtAuth": object{"extensionRef": object{"name": name}}} }
 	all := []object{
 		{"buffer": object{"disable": object{}}}, tokens("tokens-query"), {"extProc": object{"disable": object{}}}, tokens("tokens-down"),
+		{"acl": object{"denyResponse": object{"addBlockedByHeader": "x-blocked-by"}, "defaultAction": "allow", "rules": list{object{"name": "office", "action": "deny", "cidrs": list{"203.0.113.0/24"}}}}},
+		{"rateLimit": object{"local": object{"tokenBucket": object{"maxTokens": 100000, "fillInterval": "1h"}, "percentEnforced": 50}}},
+		{"basicAuth": object{"secretRef": object{"name": "people", "namespace": w.namespace}}},
 	}
 	return all[w.number%len(all)]
 }
@@ -92,7 +98,7 @@ func (w *world) backendPolicy() object {
 
 func (w *world) target() object {
 	out := object{"group": "gateway.networking.k8s.io"}
-	if w.IntN(5) == 0 {
+	if w.IntN(8) == 0 {
 		out["kind"], out["name"] = "Gateway", "eg"
 		w.maybe(2, out, "sectionName", one(w.Rand, "http", "tls-a", "wild"))
 		return out
