@@ -57,6 +57,38 @@ func BenchmarkTranslateEdit(b *testing.B) {
 	}
 }
 
+// BenchmarkIdentityEdit is BenchmarkTranslateEdit at a Gateway where a policy sets an identity
+// header: each virtual host asks which namespaces have routes there.
+func BenchmarkIdentityEdit(b *testing.B) {
+	for _, s := range shapes() {
+		b.Run(s.String(), func(b *testing.B) {
+			w, trees := loaded(b, s)
+			policy := watcher.File{Path: "policy.yaml", Hash: [32]byte{1}, Content: []byte(`apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: staff}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r0}]
+  apiKeyAuth: {clientIdHeader: x-client, secretRef: {name: keys}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {partner: k-1}
+`)}
+			var changes []store.Change
+			for _, tree := range []watcher.Tree{trees[0], trees[1], trees[0]} {
+				tree.Files = tree.Files.With([]watcher.File{policy}, nil)
+				changes = append(changes, w.store.Apply(tree))
+			}
+			w.translator.Apply(changes[0])
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				w.translator.Apply(changes[1+i%2])
+			}
+		})
+	}
+}
+
 // BenchmarkLeafEdit measures one edited leaf of 10,000 below one root that names them
 // by *, from Tree to Result: the median and the 95th percentile.
 func BenchmarkLeafEdit(b *testing.B) {

@@ -12,9 +12,19 @@ import (
 // table is the value of the fold of that name: the rules of a virtual host.
 type table struct {
 	rules memo.Ordered[*entry]
+	// owners counts the rules of each namespace.
+	owners memo.Ordered[owner]
 	// tree has the same rules in short lists, encoded; nil while one list is short enough.
 	tree *bucket.Tree[*entry, *xds.Leaf]
 }
+
+// owner is a namespace, and how many rules of a virtual host are of its routes.
+type owner struct {
+	Namespace string
+	Rules     int
+}
+
+func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Namespace) }
 
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
@@ -32,7 +42,7 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
 		members = withoutMarks(members)
-		out := table{rules: order(old.rules, members)}
+		out := table{rules: order(old.rules, members), owners: countOwners(old.owners, members)}
 		switch {
 		case out.rules.Len() <= bucket.Full:
 		case old.tree == nil || len(members) > out.rules.Len()/8:
@@ -42,6 +52,39 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 		}
 		return out
 	}
+}
+
+// countOwners returns the counts as they are after the members changed.
+func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entry]) memo.Ordered[owner] {
+	if owners.Len() == 0 {
+		owners = memo.NewOrdered(compareOwners)
+	}
+	more := map[string]int{}
+	for _, m := range members {
+		if m.Had {
+			more[m.Old.Rule.Source.Key.Namespace]--
+		}
+		if m.Has {
+			more[m.New.Rule.Source.Key.Namespace]++
+		}
+	}
+	for namespace, rules := range more {
+		now := owner{namespace, rules}
+		for known := range owners.From(now) {
+			if known.Namespace == namespace {
+				now.Rules += known.Rules
+			}
+			break
+		}
+		switch {
+		case rules == 0:
+		case now.Rules == 0:
+			owners = owners.Delete(now)
+		default:
+			owners = owners.Insert(now)
+		}
+	}
+	return owners
 }
 
 // moved returns what the members come to: one that came and changed again has come once. A

@@ -127,23 +127,17 @@ func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[id
 // forged returns the identity headers that a virtual host removes from what clients send, sorted:
 // those of its listener's policies, and those that policies set for any route at the Gateway of a
 // namespace that has a route of the host. closed are the namespaces that have too many of them.
-func (r *identityRules) forged(c *memo.Ctx, gateway string, rules memo.Ordered[*entry], host *hostPolicy) (names []string, closed map[string]*closing) {
+func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
 	if host != nil {
 		names = host.Extras.IdentityNames()
 	}
 	if tenants, _ := r.tenants.Get(c, gateway); tenants > 0 {
-		known := map[string]bool{}
 		closed = map[string]*closing{}
-		for e := range rules.All() {
-			namespace := e.Rule.Source.Key.Namespace
-			if known[namespace] {
-				continue
-			}
-			known[namespace] = true
-			tenant := tenantAt{gateway, namespace}
+		for owner := range owners.All() {
+			tenant := tenantAt{gateway, owner.Namespace}
 			own, _ := r.names.Get(c, tenant)
 			if why := tenant.overfull(own); why != nil {
-				closed[namespace] = why
+				closed[owner.Namespace] = why
 				continue
 			}
 			for identity := range own.All() {

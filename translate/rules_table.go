@@ -83,7 +83,7 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	}
 	table, _ := r.table.Get(c, key)
 	out := &hostOut{Key: key, Policy: r.in.hostPolicyOf(c, key), Insecure: key.Chain == "" && r.in.TrustedHops == 0}
-	forged, closed := r.in.forged(c, key.Gateway, table.rules, out.Policy)
+	forged, closed := r.in.forged(c, key.Gateway, table.owners, out.Policy)
 	table = r.withSignIn(table.closing(closed), key.Gateway, out.Policy)
 	out.Table, out.Forged = table.rules, forged
 	leaves := table.leaves()
