@@ -56,7 +56,7 @@ func (p *Plan) fill(l *ledger) *Response {
 			continue
 		}
 		e, wait := p.shape(l.typ, name, p.target.Entry(l.typ, name))
-		if wait {
+		if wait || p.awaitsFilter(l, name, e) {
 			l.due.pop()
 			spoken[name] = struct{}{}
 			continue

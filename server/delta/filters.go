@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,13 +11,46 @@ import (
 // A filter is one resource with everything that routes can ask of it: its requirements. A route that
 // names one which the Envoy does not have is answered with 403. So for each stream
 //
-//   - routes wait until the Envoy answered for the filter (filtered);
+//   - tables with such a route wait until the Envoy answered for the filter (awaitsFilter);
 //   - a filter that takes the place of another has what that one had, too (grown), and loses it
 //     when the Envoy took all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// filtered reports whether routes may be sent: no filter is due or unanswered. An Envoy that did
-// not ask for the filter yet, although there are requirements, has not read the listeners.
+// awaitsFilter reports whether a table waits for the filter that it needs, and notes it. e is the form
+// that is to be sent.
+func (p *Plan) awaitsFilter(l *ledger, name string, e *Entry) bool {
+	delete(l.unfiltered, name)
+	if l.typ != xds.RouteType || e == nil || p.options.Unordered || p.filtered() || !e.requires() {
+		return false
+	}
+	l.unfiltered[name] = struct{}{}
+	return true
+}
+
+// releaseTables makes the tables due that waited for the filter, once it is there.
+func (p *Plan) releaseTables() {
+	l := p.ledgers[xds.RouteType]
+	if l == nil || len(l.unfiltered) == 0 || !p.filtered() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.unfiltered)) {
+		delete(l.unfiltered, name)
+		l.due.push(name)
+	}
+}
+
+// requires reports whether a route of the table names a requirement. Only the caller that guards the
+// targets may call it.
+func (e *Entry) requires() bool {
+	if !e.searched {
+		e.searched, e.naming = true, xds.NamesRequirement(e.Body)
+	}
+	return e.naming
+}
+
+// filtered reports whether tables that name requirements may be sent: no filter is due or unanswered.
+// An Envoy that did not ask for the filter yet, although there are requirements, has no listener that
+// has it in its chain: the route would be open there.
 func (p *Plan) filtered() bool {
 	if l := p.ledgers[xds.FilterType]; l != nil {
 		return l.idle()

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -50,6 +53,25 @@ func (p *planned) require(list ...string) {
 	p.Mark(r.Type, []string{r.Name})
 }
 
+// protect puts a table, such as "r@1", that names a requirement into the target.
+func (p *planned) protect(table string) {
+	name, version, _ := strings.Cut(table, "@")
+	r := &xds.Resource{Type: rds, Name: name, Version: version, Body: naming(version)}
+	p.target.Put(Update{"shop/a", rds, name, NewEntry(r)})
+	p.Mark(rds, []string{name})
+}
+
+// naming returns the content of a table that names a requirement.
+func naming(version string) []byte {
+	body, err := proto.Marshal(&routev3.RouteConfiguration{VirtualHosts: []*routev3.VirtualHost{{
+		Name: version, TypedPerFilterConfig: map[string]*anypb.Any{xds.JWTFilter: {TypeUrl: "type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.PerRouteConfig"}},
+	}}})
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
 // sendsFilter checks that the filter is sent now, with these requirements.
 func (p *planned) sendsFilter(want string) *Response {
 	p.t.Helper()
@@ -67,7 +89,7 @@ func (p *planned) nack(r *Response, words string) { p.book(p.ledgers[r.Type], r.
 // stays until the Envoy took the routes that do not.
 func TestRoutesWaitForTheirRequirements(t *testing.T) {
 	p := newFiltered(t)
-	p.edit("RouteConfiguration r@1")
+	p.protect("r@1")
 	p.require("a/x@1")
 	first := p.sendsFilter("a/x")
 	p.sends("")
@@ -75,7 +97,7 @@ func TestRoutesWaitForTheirRequirements(t *testing.T) {
 	p.ack(p.sends("r"))
 
 	p.require("a/y@1")
-	p.edit("RouteConfiguration r@2")
+	p.protect("r@2")
 	both := p.sendsFilter("a/x a/y")
 	p.sends("")
 	p.ack(both)
@@ -95,32 +117,65 @@ func TestARejectedTableKeepsItsRequirement(t *testing.T) {
 	p := newFiltered(t)
 	p.searches = false
 	p.require("a/x@1")
-	p.edit("RouteConfiguration r@1")
+	p.protect("r@1")
 	p.ack(p.sendsFilter("a/x"))
 	p.ack(p.sends("r"))
 	p.require()
-	p.edit("RouteConfiguration r@2")
+	p.protect("r@2")
 	p.nack(p.sends("r"), "no")
 	p.sends("")
-	p.edit("RouteConfiguration r@3")
+	p.protect("r@3")
 	p.ack(p.sends("r"))
 	p.ack(p.sendsFilter(""))
 }
 
-// An Envoy that has not asked for its filter yet has not read its listeners: a route would be
-// open there.
+// An Envoy that has not asked for its filter yet has not read its listeners, or rejected them: a
+// route would be open there. Tables that need no filter are sent.
 func TestRoutesWaitUntilTheFilterIsAskedFor(t *testing.T) {
 	p := newPlanned(t)
 	p.edit("RouteConfiguration r@1")
 	p.require()
 	p.ack(p.sends("r")) // it needs none
 	p.require("a/x@1")
-	p.edit("RouteConfiguration r@2")
+	p.protect("r@2")
 	p.sends("")
+	p.edit("RouteConfiguration other@1")
+	p.ack(p.sends("other"))
+	p.edit("RouteConfiguration r@3")
+	p.ack(p.sends("r")) // it needs none again
+	p.protect("r@4")
+	p.sends("")
+	if p.State().Idle || p.Progress()[rds].Pending != 1 {
+		t.Errorf("%+v, %+v", p.State(), p.Progress()[rds])
+	}
 	p.ask(xds.FilterType)
 	p.Mark(xds.FilterType, []string{xds.JWTFilter})
 	p.ack(p.sendsFilter("a/x"))
 	p.ack(p.sends("r"))
+}
+
+// While the filter is on its way, tables that name no requirement are sent; and a table is forgotten
+// with its Envoy's interest in it.
+func TestTablesWithoutRequirementsDoNotWait(t *testing.T) {
+	p := newFiltered(t)
+	p.require("a/x@1")
+	p.protect("r@1")
+	p.edit("RouteConfiguration other@1")
+	filter := p.sendsFilter("a/x")
+	p.ack(p.sends("other"))
+	p.sends("")
+	p.ledgers[rds].forget("r")
+	if !p.ledgers[rds].idle() {
+		t.Error("a table that nobody asks for is awaited")
+	}
+	p.protect("r@2")
+	p.sends("")
+	p.ack(filter)
+	p.ack(p.sends("r"))
+	p.sends("")
+	if !p.State().Idle {
+		t.Errorf("%+v", p.State())
+	}
 }
 
 // A requirement that the Envoy rejects is left out, by what Envoy says of its provider, and the
@@ -136,7 +191,7 @@ func TestARejectedRequirementIsLeftOut(t *testing.T) {
 	if len(rejected) != 1 || rejected[0].Requirement != "a/x" || p.State().Rejections != 1 {
 		t.Errorf("rejected are %v, %+v", rejected, p.State())
 	}
-	p.edit("RouteConfiguration r@1")
+	p.protect("r@1")
 	p.ack(p.sends("r"))
 	p.require("a/x@3", "a/y@1")
 	p.ack(p.sendsFilter("a/x a/y"))
@@ -205,7 +260,7 @@ func TestNoRouteGoesBeforeItsRequirement(t *testing.T) {
 
 // tableNaming returns a table that names a requirement.
 func tableNaming(name string, step int) *xds.Resource {
-	return &xds.Resource{Type: rds, Name: "r", Version: fmt.Sprintf("%s@%d", name, step)}
+	return &xds.Resource{Type: rds, Name: "r", Version: fmt.Sprintf("%s@%d", name, step), Body: naming(name)}
 }
 
 func nameIn(table *xds.Resource) string {

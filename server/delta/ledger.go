@@ -26,6 +26,8 @@ type ledger struct {
 	due      queue               // to be looked at, not in flight
 	again    map[string]struct{} // to be looked at after the answer
 	gone     queue               // held, and to be removed when nothing can use it
+	// unfiltered are due tables that wait for the filter that they need.
+	unfiltered map[string]struct{}
 	// unknown are names that the client asked for, or said that it holds, and that the
 	// target did not have.
 	unknown   map[string]struct{}
@@ -67,6 +69,7 @@ func newLedger(typ string) *ledger {
 	return &ledger{
 		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
 		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
+		unfiltered: map[string]struct{}{},
 	}
 }
 
@@ -202,6 +205,7 @@ func (l *ledger) forget(name string) {
 	delete(l.alone, name)
 	delete(l.force, name)
 	delete(l.again, name)
+	delete(l.unfiltered, name)
 	l.dropUnknown(name)
 	l.due.drop(name)
 	l.gone.drop(name)
@@ -320,7 +324,7 @@ func blames(words, name string) bool {
 func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 
 // rests reports whether nothing is to be looked at but removals.
-func (l *ledger) rests() bool { return l.due.empty() }
+func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 }
 
 // stale reports whether Envoy serves an older form of something it rejected.
 func (l *ledger) stale() bool {

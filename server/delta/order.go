@@ -19,8 +19,8 @@ func referredTypes() []string {
 }
 
 // referringTypes returns the types that wait for the answer to the clusters. Nothing is removed
-// while the Envoy serves an older form of one of them. Routes wait for the filters, too: see
-// Plan.filtered.
+// while the Envoy serves an older form of one of them. Tables that name requirements wait for the
+// filters, too: see Plan.awaitsFilter.
 func referringTypes() []string {
 	return []string{xds.ListenerType, xds.FilterType, xds.RouteType}
 }

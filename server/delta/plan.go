@@ -143,9 +143,7 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if r := p.first(p.fill, xds.ListenerType, xds.FilterType); r != nil || p.tired {
 		return r, time.Time{}
 	}
-	if !p.filtered() {
-		return nil, time.Time{}
-	}
+	p.releaseTables()
 	if r := p.first(p.fill, xds.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}

@@ -39,6 +39,8 @@ type Entry struct {
 	leftOut map[xds.Part]bool
 	// grown reports that it is a filter with more than its target has.
 	grown bool
+	// naming reports, once searched is true, that it is a table that names requirements.
+	naming, searched bool
 }
 
 // NewEntry encodes what goes before the Body of a resource, which is never changed from now on.

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,12 @@ func jwtAuth(extras *ir.Extras) message {
 		return nil
 	}
 	return &jwtv3.PerRouteConfig{RequirementSpecifier: &jwtv3.PerRouteConfig_RequirementName{RequirementName: extras.JWTAuth.Extension.JWT.Name}}
+}
+
+// NamesRequirement reports whether a route or virtual host of an encoded table may name a requirement.
+// It is true, too, for a table that has the name of the message in a text of its own.
+func NamesRequirement(table []byte) bool {
+	return bytes.Contains(table, []byte((&jwtv3.PerRouteConfig{}).ProtoReflect().Descriptor().FullName()))
 }
 
 // jwtDiscovery has Envoy ask for the filter on the stream that the listener came on.

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// members is a folder with two listeners: a route of "open" never needs a token, one of "members" needs
+// that of the extension which its policy names.
+type members struct {
+	*running
+	store      *store.Store
+	translator *translate.Translator
+	files      map[string][]byte
+	tables     map[string]string // listener → name
+	edits      int
+}
+
+func newMembers(t *testing.T) *members {
+	t.Helper()
+	s, err := store.New(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &members{running: start(t, Options{}), store: s, translator: translate.New(translate.Options{}), files: map[string][]byte{}, tables: map[string]string{}}
+	m.files["gateway.yaml"] = []byte(`apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners: [{name: open, port: 8080, protocol: HTTP}, {name: members, port: 8081, protocol: HTTP}]
+`)
+	for _, name := range []string{"idp", "other"} {
+		m.files[name+".yaml"] = fmt.Appendf(nil, `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: GatewayExtension
+metadata: {name: %s}
+spec: {jwt: {providers: [{name: corp, issuer: https://idp.test, audiences: [shop], jwks: {local: {inline: '%s'}}}]}}
+`, name, newIssuer(name[:1]).keys())
+	}
+	for _, update := range m.edit("") {
+		if listener := map[bool]string{true: "members", false: "open"}[strings.Contains(update.Name, "8081")]; update.Type == rds {
+			m.tables[listener] = update.Name
+		}
+	}
+	if len(m.tables) != 2 {
+		t.Fatalf("the tables are %v", m.tables)
+	}
+	return m
+}
+
+// edit changes both routes, and has the members' policy name an extension; it has no policy for "".
+func (m *members) edit(extension string) []xds.Update {
+	m.t.Helper()
+	m.edits++
+	for _, listener := range []string{"open", "members"} {
+		m.files[listener+".yaml"] = fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: %[1]s}
+spec:
+  parentRefs: [{name: eg, sectionName: %[1]s}]
+  rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: edit%[2]d.test}}]}]
+`, listener, m.edits)
+	}
+	delete(m.files, "policy.yaml")
+	if extension != "" {
+		m.files["policy.yaml"] = fmt.Appendf(nil, `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: members}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: members}]
+  jwtAuth: {extensionRef: {name: %s}}
+`, extension)
+	}
+	result := m.translator.Apply(m.store.Apply(cases.Tree(m.files)))
+	for _, problem := range result.Problems {
+		m.t.Errorf("%+v", problem)
+	}
+	m.Publish(result)
+	return result.Delta
+}
+
+// envoy connects as an Envoy does that has both listeners, and with what is there so far.
+func (m *members) envoy(filter bool) *client {
+	m.t.Helper()
+	c := m.connect("")
+	node := oldNode("e", 40)
+	node.Cluster = "default/eg"
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds, Node: node})
+	c.ack(c.next())
+	c.ask(lds)
+	c.ack(c.next())
+	if filter {
+		c.ask(xds.FilterType, xds.JWTFilter)
+		m.filter(c, "")
+	}
+	c.ask(rds, m.tables["open"], m.tables["members"])
+	return c
+}
+
+// filter acknowledges a filter, which is to have these requirements.
+func (m *members) filter(c *client, want string) {
+	m.t.Helper()
+	c.ack(m.wantFilter(c, want))
+}
+
+func (m *members) wantFilter(c *client, want string) *discoveryv3.DeltaDiscoveryResponse {
+	m.t.Helper()
+	response := c.next()
+	var names []string
+	if len(response.Resources) == 1 && response.TypeUrl == xds.FilterType {
+		for _, r := range xds.Requirements(response.Resources[0].Resource.Value) {
+			names = append(names, strings.TrimPrefix(r.Requirement, "default/"))
+		}
+	}
+	if got := strings.Join(names, " "); response.TypeUrl != xds.FilterType || got != want {
+		m.t.Fatalf("got %s with %q, want a filter with %q", show(response), got, want)
+	}
+	return response
+}
+
+// takeTables acknowledges the next tables, which are to be those of these listeners in the edit that is
+// now, and only them. requirement is the one that the members' table is to name.
+func (m *members) takeTables(c *client, requirement string, listeners ...string) {
+	m.t.Helper()
+	var got []string
+	for range listeners {
+		if len(got) == len(listeners) {
+			break
+		}
+		response := c.next()
+		for _, r := range response.Resources {
+			i := slices.IndexFunc(listeners, func(l string) bool { return m.tables[l] == r.Name })
+			if response.TypeUrl != rds || i < 0 {
+				m.t.Fatalf("got %s, want tables of %v", show(response), listeners)
+			}
+			got = append(got, listeners[i])
+			body := string(r.Resource.Value)
+			if !strings.Contains(body, fmt.Sprintf("edit%d.test", m.edits)) {
+				m.t.Fatalf("the table of %s is not that of edit %d", listeners[i], m.edits)
+			}
+			if named := listeners[i] == "members" && requirement != ""; xds.NamesRequirement(r.Resource.Value) != named || named && !strings.Contains(body, "default/"+requirement) {
+				m.t.Fatalf("the table of %s does not name %q, or names another", listeners[i], requirement)
+			}
+		}
+		c.ack(response)
+	}
+	if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(listeners))) {
+		m.t.Fatalf("got tables of %v, want %v", got, listeners)
+	}
+}
+
+// An Envoy has the requirement of a route before the route, when a policy comes and when it names
+// another; and loses it after the route, when another is named and when the policy goes. Other tables do not
+// wait.
+func TestAFilterGoesBeforeItsRoutes(t *testing.T) {
+	m := newMembers(t)
+	c := m.envoy(true)
+	m.takeTables(c, "", "open", "members")
+
+	m.edit("idp")
+	filter := m.wantFilter(c, "idp")
+	m.takeTables(c, "", "open")
+	m.edit("idp")
+	m.takeTables(c, "", "open") // and not the members', which is due since the edit before
+	c.ack(filter)
+	m.takeTables(c, "idp", "members")
+
+	m.edit("other")
+	filter = m.wantFilter(c, "idp other")
+	m.takeTables(c, "", "open")
+	m.edit("other")
+	m.takeTables(c, "", "open")
+	c.ack(filter)
+	m.takeTables(c, "other", "members")
+	m.filter(c, "other")
+
+	m.edit("")
+	m.takeTables(c, "", "open", "members")
+	m.filter(c, "")
+}
+
+// An Envoy that never asks for the filter, because it rejected the listeners that have it, is sent
+// tables that name no requirement, and never one that does.
+func TestAnEnvoyWithoutTheFilterIsServedWhatNeedsNone(t *testing.T) {
+	m := newMembers(t)
+	m.edit("idp")
+	c := m.envoy(false)
+	m.takeTables(c, "", "open")
+	m.edit("idp")
+	m.takeTables(c, "", "open")
+	m.edit("")
+	m.takeTables(c, "", "open", "members")
+	m.edit("idp")
+	m.takeTables(c, "", "open")
+	c.ask(xds.FilterType, xds.JWTFilter)
+	m.filter(c, "idp")
+	m.takeTables(c, "idp", "members")
+}
