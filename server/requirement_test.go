@@ -1,16 +1,23 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
+	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -23,6 +30,8 @@ type members struct {
 	files      map[string][]byte
 	tables     map[string]string // listener → name
 	edits      int
+	mu         sync.Mutex // held while something is published
+	latest     translate.Result
 }
 
 func newMembers(t *testing.T) *members {
@@ -31,7 +40,14 @@ func newMembers(t *testing.T) *members {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &members{running: start(t, Options{}), store: s, translator: translate.New(translate.Options{}), files: map[string][]byte{}, tables: map[string]string{}}
+	m := &members{store: s, translator: translate.New(translate.Options{}), files: map[string][]byte{}, tables: map[string]string{}}
+	m.running = start(t, Options{Quarantine: func(set translate.Quarantine) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.translator.Quarantine(set)
+		m.latest = m.translator.Apply(store.Change{})
+		m.Publish(m.latest)
+	}})
 	m.files["gateway.yaml"] = []byte(`apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: eg}
@@ -60,6 +76,8 @@ spec: {jwt: {providers: [{name: corp, issuer: https://idp.test, audiences: [shop
 // edit changes both routes, and has the members' policy name an extension; it has no policy for "".
 func (m *members) edit(extension string) []xds.Update {
 	m.t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.edits++
 	for _, listener := range []string{"open", "members"} {
 		m.files[listener+".yaml"] = fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
@@ -80,12 +98,9 @@ spec:
   jwtAuth: {extensionRef: {name: %s}}
 `, extension)
 	}
-	result := m.translator.Apply(m.store.Apply(cases.Tree(m.files)))
-	for _, problem := range result.Problems {
-		m.t.Errorf("%+v", problem)
-	}
-	m.Publish(result)
-	return result.Delta
+	m.latest = m.translator.Apply(m.store.Apply(cases.Tree(m.files)))
+	m.Publish(m.latest)
+	return m.latest.Delta
 }
 
 // envoy connects as an Envoy does that has both listeners, and with what is there so far.
@@ -204,4 +219,58 @@ func TestAnEnvoyWithoutTheFilterIsServedWhatNeedsNone(t *testing.T) {
 	c.ask(xds.FilterType, xds.JWTFilter)
 	m.filter(c, "idp")
 	m.takeTables(c, "idp", "members")
+}
+
+// Providers that an Envoy rejects are a problem of their extension, with Envoy's words. Its routes
+// answer 403, and explain says so; others are served and edited. When the extension changes, it is tried again.
+func TestRejectedProvidersAreAProblemOfTheirExtension(t *testing.T) {
+	m := newMembers(t)
+	c := m.envoy(true)
+	m.takeTables(c, "", "open", "members")
+	m.edit("idp")
+	c.nack(m.wantFilter(c, "idp"), "Provider 'default/idp/corp' in jwt_authn config has invalid local jwks: no")
+	m.takeTables(c, "", "open")
+	m.takeTables(c, "idp", "members")
+	answer := func(port uint32) explain.Outcome {
+		return explain.Request(m.latest.View(), explain.Query{Scheme: "http", Host: "a.test", Port: port, Method: "GET", Path: "/"}).Outcome
+	}
+	rejected := func() (found []manifest.Problem) {
+		for _, problem := range m.latest.Problems {
+			if problem.Code == xds.RejectedCode {
+				found = append(found, problem)
+			}
+		}
+		return found
+	}
+	settle := func(problems int) {
+		t.Helper()
+		envoytest.Wait(t, fmt.Sprintf("%d problems", problems), func() error {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if got := rejected(); len(got) != problems {
+				return fmt.Errorf("there are %v", got)
+			}
+			return nil
+		})
+	}
+	settle(1)
+	m.mu.Lock()
+	problem := rejected()[0]
+	if problem.Object != (manifest.Key{Group: api.Group, Kind: api.KindGatewayExtension, Namespace: "default", Name: "idp"}) || !strings.Contains(problem.Message, "invalid local jwks: no") {
+		t.Errorf("the problem is %+v", problem)
+	}
+	if got := answer(8081); got.Status != http.StatusForbidden || !strings.Contains(got.Why, "invalid local jwks: no") {
+		t.Errorf("a route of the extension answers %+v", got)
+	}
+	if got := answer(8080); got.Status != http.StatusFound {
+		t.Errorf("another route answers %+v", got)
+	}
+	m.files["idp.yaml"] = bytes.Replace(m.files["idp.yaml"], []byte("[shop]"), []byte("[other]"), 1)
+	m.mu.Unlock()
+	m.edit("idp")
+	filter := m.wantFilter(c, "idp")
+	m.takeTables(c, "", "open")
+	c.ack(filter)
+	m.takeTables(c, "idp", "members")
+	settle(0)
 }

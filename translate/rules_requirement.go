@@ -40,6 +40,7 @@ func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, ou
 	for _, rejection := range said {
 		out.Rejected = max(out.Rejected, rejection.Words)
 	}
+	jwt.Rejected = out.Rejected
 	return jwt
 }
 

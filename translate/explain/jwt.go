@@ -20,6 +20,8 @@ func jwtAuthWords(extras *ir.Extras) string {
 	}
 	words := "a token is asked for, of " + strings.Join(names, " or ")
 	switch {
+	case tokens.Rejected != "":
+		words += "; Envoy rejected these providers, and answers 403"
 	case tokens.Failed:
 		words += "; requests without a valid one pass, too"
 	case tokens.Missing:
@@ -46,8 +48,11 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 		return gate{}
 	}
 	tokens := auth.Extension.JWT
-	_, _, fault := r.provider(tokens)
 	by := partsOf(&rule.Action, ir.FieldJWTAuth.PartKind())
+	if tokens.Rejected != "" {
+		return gate{status: http.StatusForbidden, why: "Envoy does not have the providers of " + by + ", which it rejected: " + tokens.Rejected}
+	}
+	_, _, fault := r.provider(tokens)
 	switch {
 	case fault == nil, tokens.Failed:
 		return gate{}

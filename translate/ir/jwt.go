@@ -9,6 +9,9 @@ type JWT struct {
 	// Missing lets requests without a token pass, Failed those with a token that is not valid, too.
 	Missing, Failed bool
 	Providers       []JWTProvider
+	// Rejected is what Envoys said that rejected the providers, "" unless every connected one did. Envoy
+	// answers 403 then.
+	Rejected string
 }
 
 // JWTProvider is who issues tokens.
