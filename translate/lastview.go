@@ -23,6 +23,9 @@ type lastView struct {
 	problems []manifest.Problem
 	stale    bool
 
+	delegating memo.Ordered[delegating]
+	rejected   memo.Ordered[rejectedBelow]
+
 	inUse   []ir.Certificate
 	trusted []ir.Authorities
 }
@@ -34,6 +37,8 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
 	memo.Watch(net.views.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
 	memo.Watch(net.views.allRequired, func(_ struct{}, v memo.Ordered[*requirementOut]) { l.required = v })
+	memo.Watch(net.views.allDelegating, func(_ struct{}, v memo.Ordered[delegating]) { l.delegating = v })
+	memo.Watch(net.views.allRejected, func(_ struct{}, v memo.Ordered[rejectedBelow]) { l.rejected = v })
 	memo.Watch(net.secrets.allSecrets, l.setSecrets)
 	memo.Watch(net.trusts.allTrusts, l.setTrusts)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
@@ -92,7 +97,7 @@ func (l lastView) build() *ir.View {
 	}
 	view := &ir.View{
 		Clusters: make(map[string]*ir.Cluster, l.clusters.Len()), Policies: slices.Collect(l.policies.All()), Certificates: l.inUse,
-		Bounds: make(map[string]ir.Hosts, l.bounds.Len()),
+		Bounds: make(map[string]ir.Hosts, l.bounds.Len()), Delegations: sync.OnceValue(l.delegations),
 	}
 	for b := range l.bounds.All() {
 		view.Bounds[b.Namespace.Name] = b.Hosts

@@ -234,7 +234,10 @@ func (n *network) addViews(e *memo.Engine) {
 		policyRules: n.policies, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, lost: n.policyStatuses.lost,
 		trafficPolicies: in.trafficPolicies, backendPolicies: in.backendPolicies, tlsPolicies: in.tlsPolicies, invalid: in.invalid,
 	})
-	n.views = newViewFolds(e, viewIn{host: n.tables.host, listener: n.ports.listener, cluster: n.clusters.cluster, requirement: n.requirements.requirement})
+	n.views = newViewFolds(e, viewIn{
+		host: n.tables.host, listener: n.ports.listener, cluster: n.clusters.cluster, requirement: n.requirements.requirement,
+		flat: n.nodes.flat, rejected: n.links.rejected,
+	})
 }
 
 // statuses are the rules whose values are statuses.

@@ -15,6 +15,9 @@ type viewIn struct {
 	cluster  *memo.Rule[backend.Key, *clusterOut]
 
 	requirement *memo.Rule[useKey, *requirementOut]
+
+	flat     *memo.Rule[flatKey, *flatOut]
+	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
 }
 
 // viewFolds gather what a View shows beside policies, certificates and hosts of namespaces.
@@ -25,6 +28,21 @@ type viewFolds struct {
 	allUsed  *memo.Fold[struct{}, backend.Key, *clusterOut, memo.Ordered[*clusterOut]]
 
 	allRequired *memo.Fold[struct{}, useKey, *requirementOut, memo.Ordered[*requirementOut]]
+
+	allDelegating *memo.Fold[struct{}, flatKey, delegating, memo.Ordered[delegating]]
+	allRejected   *memo.Fold[struct{}, flatKey, rejectedBelow, memo.Ordered[rejectedBelow]]
+}
+
+// delegating is a node that hands requests on.
+type delegating struct {
+	flatKey
+	*flatOut
+}
+
+// rejectedBelow are the candidates that are rejected below a node.
+type rejectedBelow struct {
+	flatKey
+	children memo.Ordered[*rejectedChild]
 }
 
 func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
@@ -51,6 +69,16 @@ func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
 			yield(memo.Place[struct{}, useKey]{ID: key}, one)
 		}
 	}, identical)
+	r.allDelegating = memo.NewFold[struct{}, flatKey](e, "alldelegating", gather[flatKey](func(a, b delegating) int { return compareNodes(a.flatKey, b.flatKey) }), memo.Ordered[delegating].Same)
+	memo.From(r.allDelegating, in.flat, func(key flatKey, f *flatOut, yield func(memo.Place[struct{}, flatKey], delegating)) {
+		if len(f.Points) > 0 {
+			yield(memo.Place[struct{}, flatKey]{ID: key}, delegating{key, f})
+		}
+	}, identical)
+	r.allRejected = memo.NewFold[struct{}, flatKey](e, "allrejected", gather[flatKey](func(a, b rejectedBelow) int { return compareNodes(a.flatKey, b.flatKey) }), memo.Ordered[rejectedBelow].Same)
+	memo.From(r.allRejected, in.rejected, func(key flatKey, children memo.Ordered[*rejectedChild], yield func(memo.Place[struct{}, flatKey], rejectedBelow)) {
+		yield(memo.Place[struct{}, flatKey]{ID: key}, rejectedBelow{key, children})
+	}, func(a, b rejectedBelow) bool { return a.children.Same(b.children) })
 	return r
 }
 

@@ -115,6 +115,7 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	mux.HandleFunc("/api/v1/problems", p.problems)
 	mux.HandleFunc("/api/v1/xds", oneAtATime(dumpWait, p.xds))
 	mux.HandleFunc("/api/v1/explain", p.explain)
+	mux.HandleFunc("/api/v1/tree", p.tree)
 	mux.HandleFunc("/api/v1/transport", p.transport)
 	mux.HandleFunc("/api/v1/envoys", p.envoys)
 	mux.HandleFunc("/api/v1/status", p.status)

@@ -121,6 +121,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	addKeys(reflect.TypeFor[board.Stale](), keys)
 	addKeys(reflect.TypeFor[problemList](), keys)
 	addKeys(reflect.TypeFor[admin.Reloaded](), keys)
+	addKeys(reflect.TypeFor[explain.TreeNode](), keys)
 	if len(keys) < 30 {
 		t.Fatalf("only %d keys found", len(keys))
 	}
@@ -138,13 +139,15 @@ func addKeys(typ reflect.Type, keys map[string]bool) {
 	case reflect.Struct:
 		for i := range typ.NumField() {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-			if name == "-" { // never printed
+			if name == "-" || !typ.Field(i).IsExported() { // never printed
 				continue
 			}
 			if name != "" {
 				keys[name] = true
 			}
-			addKeys(typ.Field(i).Type, keys)
+			if typ.Field(i).Type != reflect.SliceOf(reflect.PointerTo(typ)) { // a tree has itself below
+				addKeys(typ.Field(i).Type, keys)
+			}
 		}
 	}
 }

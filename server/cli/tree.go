@@ -2,7 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,40 +17,118 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
+// treeOptions are the flags of tree.
+type treeOptions struct {
+	folder folderOptions
+	format outputFormat
+	filter explain.TreeFilter
+	server client
+}
+
+const (
+	formatMermaid outputFormat = "mermaid"
+	formatDOT     outputFormat = "dot"
+)
+
 func treeCommand() *cobra.Command {
-	var folder folderOptions
-	var format outputFormat
+	var o treeOptions
 	cmd := &cobra.Command{
-		Use:   "tree DIR",
+		Use:   "tree [DIR]",
 		Short: "Print which routes stand below which",
-		Long: "Print what a folder serves as a tree: Gateways, virtual hosts, routes, the rules that hand requests to other\n" +
-			"routes with those routes below them, and the routes that are not accepted there with the reason.\n" +
-			"Mistakes in the folder go to standard error; validate explains them.",
-		Args: exactly("the folder"),
+		Long: "Print what a folder serves as a tree: Gateways, virtual hosts, routes, the matches that hand requests to other\n" +
+			"routes with those routes below them, and below each match the routes that it does not accept, with the reason.\n" +
+			"Routes that serve nowhere for an error come last. Without DIR it prints what the gatefold at --server serves now.\n" +
+			"Mistakes in the folder go to standard error; validate explains them. docs/json.md describes the JSON.",
+		Example: "  gatefold tree ./folder --host shop.example.com --path /cart\n" +
+			"  gatefold tree ./folder -n team-a\n" +
+			"  gatefold tree --route shop/cart   # what the running gatefold serves\n" +
+			"  gatefold tree ./folder -o dot | dot -Tsvg > tree.svg",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && o.server.address == "" {
+				o.server.address = defaultAdminAddress
+			}
+			if o.server.address != "" {
+				return noMore(cmd, args, 0)
+			}
+			return noMore(cmd, args, 1)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			read, err := readFolder(cmd.Context(), args[0], folder)
+			nodes, err := o.nodes(cmd, args)
 			if err != nil {
 				return err
 			}
-			nodes := explain.Tree(read.Result.View(), read.Result.Status, read.Places)
-			if format != formatText {
-				return writeValue(cmd.OutOrStdout(), format, nodes)
+			out := cmd.OutOrStdout()
+			switch o.format {
+			case formatText:
+				_, err = out.Write(treeText(nodes, useColor(isTerminal(out))))
+			case formatMermaid:
+				_, err = out.Write(treeMermaid(nodes))
+			case formatDOT:
+				_, err = out.Write(treeDOT(nodes))
+			default:
+				return writeValue(out, o.format, nodes)
 			}
-			if errors, _ := manifest.Count(read.Problems); errors > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(errors, "error"))
-			}
-			_, err = cmd.OutOrStdout().Write(treeText(nodes, useColor(isTerminal(cmd.OutOrStdout()))))
 			return err
 		},
 	}
-	folder.register(cmd.Flags())
-	format.register(cmd.Flags(), formatText, formatJSON, formatYAML)
+	flags := cmd.Flags()
+	flags.StringVar(&o.filter.Host, "host", "", "show the virtual hosts that serve this host")
+	flags.StringVar(&o.filter.Path, "path", "", "show the rules that take this path")
+	flags.StringVarP(&o.filter.Namespace, "namespace", "n", "", "show the routes of this namespace, with all below them and the way to them")
+	flags.StringVar(&o.filter.Route, "route", "", "show this route, NAMESPACE/NAME, with all below it and the way to it")
+	flags.StringVar(&o.server.address, "server", "", "ask a running gatefold at its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when no DIR is given")
+	flags.DurationVar(&o.server.timeout, "timeout", 10*time.Second, "how long to wait for the answer of --server")
+	o.folder.register(flags)
+	o.format.register(flags, formatText, formatJSON, formatYAML, formatMermaid, formatDOT)
 	return cmd
+}
+
+// nodes returns what the folder or the running gatefold serves.
+func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeNode, error) {
+	filter, err := explain.ReadTreeFilter(o.filter.Query())
+	if err != nil {
+		return nil, fmt.Errorf("--%w", err)
+	}
+	if len(args) == 0 {
+		return o.ask(cmd.Context(), filter.Query())
+	}
+	read, err := readFolder(cmd.Context(), args[0], o.folder)
+	if err != nil {
+		return nil, err
+	}
+	if errors, _ := manifest.Count(read.Problems); errors > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(errors, "error"))
+	}
+	facts := explain.Facts{View: read.Result.View(), Problems: read.Problems, Statuses: read.Result.Status, Places: read.Places}
+	return explain.Tree(facts, filter), nil
+}
+
+// ask asks a running gatefold.
+func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.TreeNode, error) {
+	code, body, err := o.server.get(ctx, "/api/v1/tree?"+query.Encode())
+	switch {
+	case err != nil && o.server.address == defaultAdminAddress:
+		return nil, fmt.Errorf("%w; to see a folder, name it, and another gatefold by --server", err)
+	case err != nil:
+		return nil, err
+	case code == http.StatusBadRequest:
+		return nil, errors.New(said(body))
+	case code != http.StatusOK:
+		return nil, fmt.Errorf("%s answers %d: %s", o.server.address, code, said(body))
+	}
+	var nodes []*explain.TreeNode
+	if err := json.Unmarshal(body, &nodes); err != nil {
+		return nil, fmt.Errorf("%s does not answer as gatefold does: %w", o.server.address, err)
+	}
+	return nodes, nil
 }
 
 // treeText draws the tree, each line with its place.
 func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	page := &explainPage{color: color}
+	if len(nodes) == 0 {
+		fmt.Fprintln(&page.out, "nothing to show")
+	}
 	for _, n := range nodes {
 		page.node(n, "", "")
 	}
@@ -74,4 +159,79 @@ func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 			t.node(below, rest+"├─ ", rest+"│  ")
 		}
 	}
+}
+
+// treeMermaid draws the tree as a flowchart for Mermaid, which many pages for Markdown show.
+func treeMermaid(nodes []*explain.TreeNode) []byte {
+	var out bytes.Buffer
+	fmt.Fprintln(&out, "flowchart LR")
+	fmt.Fprintln(&out, "  classDef wrong stroke-dasharray: 4")
+	eachNode(nodes, func(n *explain.TreeNode, id, above int) {
+		fmt.Fprintf(&out, "  n%d[\"%s\"]\n", id, mermaidText(drawn(n)))
+		if above > 0 {
+			fmt.Fprintf(&out, "  n%d --> n%d\n", above, id)
+		}
+		if n.Kind == explain.NotAcceptedNode {
+			fmt.Fprintf(&out, "  class n%d wrong\n", id)
+		}
+	})
+	return out.Bytes()
+}
+
+// drawn returns the text of a node in a drawing.
+func drawn(n *explain.TreeNode) string {
+	if n.Kind == explain.NotAcceptedNode {
+		return "✗ " + n.Name
+	}
+	return n.Name
+}
+
+// mermaidText writes what a text for Mermaid cannot have as the numbers of its characters.
+func mermaidText(text string) string {
+	var out strings.Builder
+	for _, c := range text {
+		if strings.ContainsRune("\"#&<>`;%[](){}|\\", c) || c < ' ' {
+			fmt.Fprintf(&out, "#%d;", c)
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return out.String()
+}
+
+// treeDOT draws the tree as a graph for Graphviz.
+func treeDOT(nodes []*explain.TreeNode) []byte {
+	var out bytes.Buffer
+	fmt.Fprintln(&out, "digraph gatefold {")
+	fmt.Fprintln(&out, "  rankdir=LR")
+	fmt.Fprintln(&out, "  node [shape=box]")
+	eachNode(nodes, func(n *explain.TreeNode, id, above int) {
+		style := ""
+		if n.Kind == explain.NotAcceptedNode {
+			style = ", style=dashed"
+		}
+		label := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(drawn(n))
+		fmt.Fprintf(&out, "  n%d [label=\"%s\"%s]\n", id, label, style)
+		if above > 0 {
+			fmt.Fprintf(&out, "  n%d -> n%d\n", above, id)
+		}
+	})
+	fmt.Fprintln(&out, "}")
+	return out.Bytes()
+}
+
+// eachNode calls visit for each node, those above first, with its number and that of the node
+// above: 0 for none.
+func eachNode(nodes []*explain.TreeNode, visit func(n *explain.TreeNode, id, above int)) {
+	last := 0
+	var walk func([]*explain.TreeNode, int)
+	walk = func(nodes []*explain.TreeNode, above int) {
+		for _, n := range nodes {
+			last++
+			id := last
+			visit(n, id, above)
+			walk(n.Below, id)
+		}
+	}
+	walk(nodes, 0)
 }

@@ -138,12 +138,12 @@ func TestRefusedRoutesOfATreeAreBounded(t *testing.T) {
 		hosts = append(hosts, ir.HostView{Domain: fmt.Sprint(i), Rules: slices.Values([]*ir.Rule{rule}), Len: 1})
 	}
 	view := &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{{Port: &ir.Port{}, Hosts: hosts}}}}}
-	nodes := Tree(view, statuses, func(fields []manifest.Field) []store.Place {
+	nodes := Tree(Facts{View: view, Statuses: statuses, Places: func(fields []manifest.Field) []store.Place {
 		if len(fields) > 50*(maxNotAcceptedShown+4)+1 {
 			t.Errorf("%d nodes", len(fields))
 		}
 		return make([]store.Place, len(fields))
-	})
+	}}, TreeFilter{})
 	list := nodes[0].Below[0].Below[0].Below
 	if last := list[len(list)-1].Name; !slices.ContainsFunc(list, func(n *TreeNode) bool { return n.Name == "and 1900 more routes, which gatefold validate lists" }) {
 		t.Errorf("the last is %s", last)

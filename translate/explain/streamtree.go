@@ -12,7 +12,7 @@ import (
 // streamTree returns the node of a stream, with the route that has it and the routes that
 // claimed the same and lost.
 func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
-	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", ")}
+	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", "), domains: stream.Domains}
 	switch {
 	case port.UDP:
 		node.Name = "datagrams"
@@ -26,10 +26,13 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	key := stream.Route.Origin.Key
 	at := node.child(RouteNode, manifest.Field{Object: key})
 	at.Name = key.String()
-	at.child(RuleNode, manifest.Field{Object: key, Path: "spec.rules[0]"}).Name = "→ " + handedTo(stream.Route)
+	rule := at.child(RuleNode, manifest.Field{Object: key, Path: "spec.rules[0]"})
+	rule.To = handedTo(stream.Route)
+	rule.Name = "→ " + rule.To
 	for _, rival := range stream.Behind {
 		lost := at.child(NotAcceptedNode, manifest.Field{Object: rival.Route, Path: "spec.parentRefs"})
-		lost.Name = rival.Route.String() + ": goes behind " + key.String() + ", by age or else by name"
+		lost.Why = "goes behind " + key.String() + ", by age or else by name"
+		lost.Name = rival.Route.String() + ": " + lost.Why
 	}
 	return node
 }

@@ -3,12 +3,12 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
@@ -18,16 +18,19 @@ import (
 const maxNotAcceptedShown = 100
 
 // Tree returns what is served: each virtual host with its routes, each delegating rule with the
-// routes below it, and the routes that were not accepted there. statuses are those of all
-// objects.
-func Tree(view *ir.View, statuses []status.Update, places func([]manifest.Field) []store.Place) []*TreeNode {
-	notAccepted := notAcceptedChildren(statuses)
+// routes below it, and the routes that are not accepted there. Last are the routes that stand
+// nowhere for a mistake of theirs. filter selects parts of it. Tree reads the View, the Problems, the Statuses and the Places of
+// the facts.
+func Tree(facts Facts, filter TreeFilter) []*TreeNode {
+	t := newTreeMaker(&facts)
 	var out []*TreeNode
-	for _, gateway := range view.Gateways {
+	for _, gateway := range facts.View.Gateways {
 		for _, port := range gateway.Ports {
 			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: manifest.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
-				node.Below = append(node.Below, hostTree(port.Port, host, notAccepted))
+				if host.Len > 0 || host.Domain != "*" {
+					node.Below = append(node.Below, t.host(port.Port, host))
+				}
 			}
 			for i := range port.Port.Streams {
 				node.Below = append(node.Below, streamTree(port.Port, &port.Port.Streams[i]))
@@ -35,58 +38,208 @@ func Tree(view *ir.View, statuses []status.Update, places func([]manifest.Field)
 			out = append(out, node)
 		}
 	}
-	locateTree(out, places)
+	if broken := t.broken(out); broken != nil {
+		out = append(out, broken)
+	}
+	out = filter.apply(out)
+	locate(out, facts.Places)
 	return out
 }
 
-// hostTree names the ListenerSet that a host comes from; what comes from no set is the
+// treeMaker has what the nodes of all hosts are made from.
+type treeMaker struct {
+	notAccepted map[manifest.Key][]*TreeNode // by parent
+	delegations map[delegationKey]*ir.Delegation
+	mistakes    map[manifest.Key]manifest.Problem // the first error of each object
+	known       map[manifest.Key]bool             // the objects that have a status
+}
+
+// delegationKey finds a delegating match: "namespace/name 0.1>" for each hop.
+type delegationKey struct {
+	port int32
+	way  string
+}
+
+func newTreeMaker(facts *Facts) *treeMaker {
+	t := &treeMaker{notAcceptedChildren(facts.Statuses), map[delegationKey]*ir.Delegation{}, map[manifest.Key]manifest.Problem{}, map[manifest.Key]bool{}}
+	if facts.View.Delegations != nil {
+		all := facts.View.Delegations()
+		for i := range all {
+			t.delegations[delegationKey{all[i].Port, wayOf(all[i].Chain)}] = &all[i]
+		}
+	}
+	for _, p := range facts.Problems {
+		if _, more := t.mistakes[p.Object]; !more && p.Severity == manifest.Error {
+			t.mistakes[p.Object] = p
+		}
+	}
+	for _, s := range facts.Statuses {
+		t.known[s.Key] = true
+	}
+	return t
+}
+
+func wayOf(chain []ir.Hop) string {
+	var way strings.Builder
+	for _, hop := range chain {
+		way.WriteString(matchWay(hop.Route, hop.Rule, hop.Match))
+	}
+	return way.String()
+}
+
+func matchWay(route manifest.Key, rule, match int) string {
+	return fmt.Sprintf("%s/%s %d.%d>", route.Namespace, route.Name, rule, match)
+}
+
+// host names the ListenerSet that a host comes from; what comes from no set is the
 // Gateway's.
-func hostTree(port *ir.Port, host ir.HostView, notAccepted map[manifest.Key][]*TreeNode) *TreeNode {
-	node := &TreeNode{Kind: HostNode, Name: host.Domain}
+func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
+	node := &TreeNode{Kind: HostNode, Name: host.Domain, domains: []string{host.Domain}}
 	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && own.Object.Kind == "ListenerSet" {
 		node.Name += fmt.Sprintf(" (listener %s of %s)", own.Name, own.Object)
 		node.field = manifest.Field{Object: own.Object, Path: listenerField(own)}
 	}
 	for rule := range host.Rules {
-		node.insert(rule, notAccepted)
+		t.insert(node, int32(port.Port), rule)
 	}
+	t.settle(node)
 	node.sort()
 	return node
 }
 
 // insert puts a rule below its chain.
-func (n *TreeNode) insert(rule *ir.Rule, notAccepted map[manifest.Key][]*TreeNode) {
-	at := n
+func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
+	at, way := host, ""
 	for _, hop := range rule.Chain {
-		at = at.route(hop.Route, notAccepted).child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
-		if hop.Section != "" {
-			at.Name = at.field.Path + " (" + hop.Section + ")"
-		}
+		way += matchWay(hop.Route, hop.Rule, hop.Match)
+		at = t.point(t.route(at, hop.Route), hop, t.delegations[delegationKey{port, way}])
 	}
-	source := at.route(rule.Source.Key, notAccepted)
-	i, j := rule.Position[len(rule.Position)-2], rule.Position[len(rule.Position)-1]
-	if rule.SignIn != (manifest.Key{}) {
-		field := manifest.Field{Object: rule.Source.Key, Path: signInPlace(rule).Field}
-		name := matchWords(rule.Match) + " → oauth2 of " + rule.SignIn.String()
-		source.Below = append(source.Below, &TreeNode{Kind: RuleNode, Name: name, field: field, order: []int{i, j, 1}})
+	key, i, j := rule.Source.Key, rule.Position[len(rule.Position)-2], rule.Position[len(rule.Position)-1]
+	source := t.route(at, key)
+	if d := t.delegations[delegationKey{port, way + matchWay(key, i, j)}]; d != nil && rule.SignIn.IsZero() {
+		rest := t.point(source, d.Chain[len(d.Chain)-1], d).child(RestNode, matchField(key, i, j))
+		rest.setMatch(&rule.Match, leadsTo(&rule.Action))
+		rest.Name = "what no route here takes → " + rest.To
 		return
 	}
-	leaf := source.child(RuleNode, matchField(rule.Source.Key, i, j), i, j, 1)
-	leaf.Name = matchWords(rule.Match) + " → " + leadsTo(&rule.Action)
+	if !rule.SignIn.IsZero() {
+		field := manifest.Field{Object: key, Path: signInPlace(rule).Field}
+		leaf := &TreeNode{Kind: RuleNode, field: field, order: []int{i, j, 1}}
+		leaf.setMatch(&rule.Match, "oauth2 of "+rule.SignIn.String())
+		source.Below = append(source.Below, leaf)
+		return
+	}
+	leaf := source.child(RuleNode, matchField(key, i, j), i, j, 1)
+	leaf.setMatch(&rule.Match, leadsTo(&rule.Action))
 	if rule.Guard {
 		leaf.Name += ", for what no route below takes"
 	}
 }
 
 // route returns the node of a route below n, with the routes that it does not accept.
-func (n *TreeNode) route(key manifest.Key, notAccepted map[manifest.Key][]*TreeNode) *TreeNode {
+func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	before := len(n.Below)
 	node := n.child(RouteNode, manifest.Field{Object: key})
 	if len(n.Below) > before {
 		node.Name = key.String()
-		node.Below = shownNotAccepted(notAccepted[key])
+		node.Below = shownNotAccepted(t.notAccepted[key])
 	}
 	return node
+}
+
+// point returns the node of a match that hands requests on, below the node of its route. d is nil
+// where the View does not know it.
+func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNode {
+	before := len(route.Below)
+	node := route.child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
+	if len(route.Below) == before {
+		return node
+	}
+	if d != nil {
+		node.delegation = d
+		node.setMatch(d.Match, strings.Join(d.To, ", "))
+	}
+	if hop.Section != "" {
+		node.Name = hop.Section + ": " + node.Name
+	}
+	return node
+}
+
+// settle adds to each match that hands requests on the routes that it does not accept, and takes
+// these from those that its whole route does not accept.
+func (t *treeMaker) settle(n *TreeNode) {
+	for _, child := range n.Below {
+		t.settle(child)
+	}
+	switch {
+	case n.delegation != nil:
+		n.Below = append(n.Below, shownNotAccepted(t.notAcceptedUnder(n))...)
+	case n.Kind == RouteNode:
+		below := map[manifest.Key]bool{}
+		for _, point := range n.Below {
+			for _, child := range point.Below {
+				below[child.field.Object] = below[child.field.Object] || child.Kind == NotAcceptedNode
+			}
+		}
+		n.Below = slices.DeleteFunc(n.Below, func(child *TreeNode) bool { return child.Kind == NotAcceptedNode && below[child.field.Object] })
+	}
+}
+
+// notAcceptedUnder returns the routes that a match selects and does not accept, and those that it
+// names and that serve nowhere.
+func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
+	stands, live := map[manifest.Key]bool{}, false
+	for _, child := range n.Below {
+		stands[child.field.Object] = true
+		live = live || child.Kind == RouteNode
+	}
+	add := func(child *TreeNode) {
+		if key := child.field.Object; !stands[key] {
+			stands[key] = true
+			out = append(out, child)
+		}
+	}
+	for _, one := range n.delegation.NotAccepted {
+		if !live || !one.Minor {
+			add(notAcceptedNode(one.Route, one.Why))
+		}
+	}
+	for _, route := range n.delegation.Names {
+		if mistake, broken := t.mistakes[route]; broken {
+			add(mistakeNode(&mistake))
+		} else if !t.known[route] {
+			add(notAcceptedNode(route, "does not exist"))
+		}
+	}
+	return out
+}
+
+// broken returns the routes that have an error and stand nowhere in the tree, nil for none.
+func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
+	shown := map[manifest.Key]bool{}
+	var walk func([]*TreeNode)
+	walk = func(nodes []*TreeNode) {
+		for _, n := range nodes {
+			shown[n.field.Object] = true
+			walk(n.Below)
+		}
+	}
+	walk(nodes)
+	out := &TreeNode{Kind: BrokenNode, Name: "Routes that serve nowhere"}
+	for _, key := range slices.SortedFunc(maps.Keys(t.mistakes), manifest.CompareKeys) {
+		if isRoute(key) && !shown[key] {
+			mistake := t.mistakes[key]
+			out.Below = append(out.Below, mistakeNode(&mistake))
+		}
+	}
+	if len(out.Below) == 0 {
+		return nil
+	}
+	return out
+}
+
+func isRoute(key manifest.Key) bool {
+	return key.Group == gwv1.GroupName && strings.HasSuffix(key.Kind, "Route")
 }
 
 // shownNotAccepted returns the first of the routes that are not accepted, and how many there are beside them.
@@ -137,7 +290,7 @@ func notAcceptedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode 
 			if !isRoute || why == "" {
 				continue
 			}
-			out[key] = append(out[key], &TreeNode{Kind: NotAcceptedNode, Name: update.Key.String() + ": " + why, field: manifest.Field{Object: update.Key}})
+			out[key] = append(out[key], notAcceptedNode(update.Key, why))
 		}
 	}
 	return out

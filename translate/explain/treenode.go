@@ -12,14 +12,27 @@ import (
 // TreeNode is a line of the tree of what is served: a Gateway's port, a virtual host or a
 // stream, a route, or one match of a rule.
 type TreeNode struct {
-	Kind  TreeKind    `json:"kind"`
-	Name  string      `json:"name"`
-	At    store.Place `json:"at,omitzero"`
-	Below []*TreeNode `json:"below,omitempty"`
+	Kind TreeKind `json:"kind"`
+	// Name is the line as people read it: what the node is, and what follows here in parts.
+	Name string `json:"name"`
+	// Match says which requests a match takes; To where they go, or the routes that it hands them to.
+	Match string `json:"match,omitempty"`
+	To    string `json:"to,omitempty"`
+	// Why says why a route is not accepted.
+	Why string `json:"why,omitempty"`
+	// Object and Field are what the node is written as, and At is where.
+	Object manifest.Key `json:"object,omitzero"`
+	Field  string       `json:"field,omitempty"`
+	At     store.Place  `json:"at,omitzero"`
+	Below  []*TreeNode  `json:"below,omitempty"`
 
 	field manifest.Field
 	order []int // among nodes of one kind
 	index map[childKey]*TreeNode
+
+	domains    []string       // of a HostNode
+	path       *ir.Path       // of a node that serves
+	delegation *ir.Delegation // of a PointNode that the View knows
 }
 
 // childKey finds a node among those below another one.
@@ -38,8 +51,29 @@ const (
 	RouteNode       TreeKind = "route"
 	PointNode       TreeKind = "delegates"    // a match that hands requests to the routes below it
 	RuleNode        TreeKind = "rule"         // a match that serves
+	RestNode        TreeKind = "rest"         // what becomes of requests that no route below a match takes
+	BrokenNode      TreeKind = "broken"       // heads the routes that an error keeps from serving anywhere
 	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent does not accept, or not with all its matches, and why
 )
+
+// setMatch names a match that serves.
+func (n *TreeNode) setMatch(match *ir.Match, to string) {
+	n.Match, n.To, n.path = matchWords(*match), to, &match.Path
+	n.Name = n.Match + " → " + n.To
+}
+
+// notAcceptedNode returns the node of a route that is not accepted.
+func notAcceptedNode(route manifest.Key, why string) *TreeNode {
+	return &TreeNode{Kind: NotAcceptedNode, Name: route.String() + ": " + why, Why: why, field: manifest.Field{Object: route}}
+}
+
+// mistakeNode returns the node of a route that an error keeps from serving, at the place of the error:
+// the folder may have no valid version of the route.
+func mistakeNode(p *manifest.Problem) *TreeNode {
+	n := notAcceptedNode(p.Object, p.Code+": "+p.Message)
+	n.At = store.Place{File: p.File, Line: p.Line, Column: p.Column}
+	return n
+}
 
 // child returns the node below n for a field, new when it is not there yet.
 func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
@@ -56,10 +90,11 @@ func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *Tre
 	return node
 }
 
-// sort puts rules in the order of the object, and routes by name behind them.
+// sort puts rules in the order of the object, routes by name behind them, and what no route
+// takes last.
 func (n *TreeNode) sort() {
 	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
-		return cmp.Or(ir.TrueFirst(len(a.order) > 0, len(b.order) > 0), slices.Compare(a.order, b.order),
+		return cmp.Or(ir.TrueFirst(a.Kind != RestNode, b.Kind != RestNode), ir.TrueFirst(len(a.order) > 0, len(b.order) > 0), slices.Compare(a.order, b.order),
 			manifest.CompareKeys(a.field.Object, b.field.Object), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range n.Below {
@@ -67,8 +102,8 @@ func (n *TreeNode) sort() {
 	}
 }
 
-// locateTree adds the places, of all nodes at once.
-func locateTree(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
+// locate adds objects, fields and places, of all nodes at once; places may be nil.
+func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	var all []*TreeNode
 	var walk func([]*TreeNode)
 	walk = func(nodes []*TreeNode) {
@@ -80,9 +115,15 @@ func locateTree(nodes []*TreeNode, places func([]manifest.Field) []store.Place) 
 	walk(nodes)
 	fields := make([]manifest.Field, len(all))
 	for i, n := range all {
+		n.Object, n.Field = n.field.Object, n.field.Path
 		fields[i] = n.field
 	}
+	if places == nil {
+		return
+	}
 	for i, place := range places(fields) {
-		all[i].At = place
+		if all[i].At == (store.Place{}) {
+			all[i].At = place
+		}
 	}
 }

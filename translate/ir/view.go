@@ -19,6 +19,32 @@ type View struct {
 	// Bounds are the hosts that the routes of a namespace may serve, by namespace. Namespaces
 	// that may serve every host are not in it.
 	Bounds map[string]Hosts
+	// Delegations returns the matches that hand requests on to other routes. It may be nil.
+	Delegations func() []Delegation
+}
+
+// Delegation is a match of a rule that hands requests on to other routes, where its route serves on
+// ports of one number.
+type Delegation struct {
+	Port int32
+	// Chain leads from the root to the match, which is the last.
+	Chain []Hop
+	// Match is that of the requests which arrive here, from the root on.
+	Match *Match
+	// To says which routes the rule selects; Names are those that it names one by one.
+	To    []string
+	Names []manifest.Key
+	// NotAccepted are the routes that it selects, or that name it, and does not hand requests to.
+	NotAccepted []NotAccepted
+}
+
+// NotAccepted is a route that a rule does not hand requests to, and why.
+type NotAccepted struct {
+	Route manifest.Key
+	Why   string // "Reason: message"
+	// Minor is true if it does not matter under a rule with other routes below it: the route has
+	// its place under other rules.
+	Minor bool
 }
 
 // GatewayView is one Gateway.

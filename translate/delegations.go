@@ -1,0 +1,97 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// delegations lists the matches that hand requests on, for the View.
+func (l lastView) delegations() []ir.Delegation {
+	var out []ir.Delegation
+	rejected := map[flatKey]rejectedAt{}
+	for below := range l.rejected.All() {
+		rejected[below.flatKey] = rejectedAtPoints(below)
+	}
+	for node := range l.delegating.All() {
+		at := rejected[node.flatKey]
+		for _, point := range node.Points {
+			to, names := selected(point)
+			out = append(out, ir.Delegation{
+				Port: node.Port, Chain: point.Chain, Match: &point.Matcher, To: to, Names: names, NotAccepted: at.under(point),
+			})
+		}
+	}
+	return out
+}
+
+// rejectedAt are the candidates that are rejected below a node, by where.
+type rejectedAt struct {
+	rules  map[string][]ir.NotAccepted // by the place of a rule
+	points map[string][]ir.NotAccepted // by the name of a Point
+	// anywhere are those whose parentRefs name no rule, and that no rule admits.
+	anywhere []ir.NotAccepted
+}
+
+// rejectedAtPoints has the order of rejectedChild.reasonUnder.
+func rejectedAtPoints(below rejectedBelow) rejectedAt {
+	at := rejectedAt{map[string][]ir.NotAccepted{}, map[string][]ir.NotAccepted{}, nil}
+	for one := range below.children.All() {
+		for _, why := range one.Why {
+			found := ir.NotAccepted{Route: one.Child, Why: fmt.Sprintf("%s: %s", why.Reason, why.Message), Minor: !one.matters(why)}
+			switch {
+			case why.Rule != "":
+				at.rules[why.Rule] = append(at.rules[why.Rule], found)
+			case len(one.Points) == 0 && !one.Elsewhere:
+				at.anywhere = append(at.anywhere, found)
+			}
+			for _, point := range one.Points {
+				if why.Rule == "" {
+					at.points[point] = append(at.points[point], found)
+				}
+			}
+		}
+	}
+	return at
+}
+
+// under returns the candidates that a Point does not accept, one entry for each.
+func (at rejectedAt) under(point *route.Point) []ir.NotAccepted {
+	all := slices.Concat(at.rules[point.At()], at.points[point.Name])
+	if point.Allowed != nil {
+		all = append(all, at.anywhere...)
+	}
+	slices.SortStableFunc(all, func(a, b ir.NotAccepted) int { return manifest.CompareKeys(a.Route, b.Route) })
+	return slices.CompactFunc(all, func(a, b ir.NotAccepted) bool { return a.Route == b.Route })
+}
+
+// selected says which routes a Point selects, and names those that it names one by one.
+func selected(point *route.Point) (to []string, names []manifest.Key) {
+	for _, s := range point.Selectors {
+		words := ""
+		switch s.Form {
+		case route.ByName:
+			key := routeKey(s.Namespace + "/" + s.Value)
+			names, words = append(names, key), key.String()
+		case route.ByNamespace:
+			words = "HTTPRoutes of namespace " + s.Namespace
+		case route.ByLabel:
+			words = fmt.Sprintf("HTTPRoutes with the label %s of namespace %s", s.Value, s.Namespace)
+			if s.Namespace == "" {
+				words = fmt.Sprintf("HTTPRoutes with the label %s", s.Value)
+			}
+		default:
+			continue
+		}
+		if !slices.Contains(to, words) {
+			to = append(to, words)
+		}
+	}
+	if len(to) == 0 {
+		to = []string{"HTTPRoutes that name it as parent"}
+	}
+	return to, names
+}
