@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
@@ -156,7 +158,7 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 		at := fmt.Sprintf("%s[%d]", field, i)
 		read := served(list[i].Type)
 		if read == nil {
-			a.unsupported(at+".type", fmt.Sprintf("filter type %s here", list[i].Type))
+			a.unservedFilter(at+".type", list[i].Type)
 			ok = false
 			continue
 		}
@@ -164,6 +166,19 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 		ok = read(a, at, &list[i]) && ok
 	}
 	return ok
+}
+
+// unservedFilter notes a filter that is not served: nowhere, or not for a backendRef alone.
+func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterType) {
+	rule, _, ofBackend := strings.Cut(field, ".backendRefs[")
+	if !ofBackend || onRule(kind) == nil {
+		a.unsupported(field, fmt.Sprintf("filter type %s here", kind))
+		return
+	}
+	message := fmt.Sprintf("filter type %s is not supported for a backendRef", kind)
+	a.problem(manifest.Error, codeUnsupported, field, message,
+		"requests to this backend answer 500: write the filter into "+rule+".filters, where it is for all backends of the rule")
+	a.flat.Unserved(field + ": " + message)
 }
 
 // part notes where a part of the action is read from.

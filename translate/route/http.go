@@ -136,10 +136,13 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 	})
 }
 
+// codeUnsupported is the code of something that is valid and not done.
+const codeUnsupported = "UnsupportedValue"
+
 // unsupported notes something that is valid and not done.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
-	b.problem(manifest.Error, "UnsupportedValue", field, message, "the rule answers 500 until it is taken out")
+	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers 500 until it is taken out")
 	b.flat.Unserved(field + ": " + message)
 }
 
