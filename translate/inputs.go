@@ -29,11 +29,12 @@ type inputs struct {
 	// invalid are the invalid objects of all kinds that the store reports.
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 
-	quarantine *quarantineInputs
+	quarantine  *quarantineInputs
+	discoveries *discoveryInputs
 }
 
 func newInputs(e *memo.Engine) *inputs {
-	in := &inputs{backendObjects: &backendObjects{}, byKind: kinds{}, quarantine: newQuarantineInputs(e)}
+	in := &inputs{backendObjects: &backendObjects{}, byKind: kinds{}, quarantine: newQuarantineInputs(e), discoveries: newDiscoveryInputs(e)}
 	in.invalid = memo.NewInput[manifest.Key](e, "invalid", deepEqual[*store.Invalid])
 	kind := func(group, name string) *objects {
 		input := newObjects(e, name)

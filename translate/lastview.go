@@ -28,6 +28,7 @@ type lastView struct {
 
 	inUse   []ir.Certificate
 	trusted []ir.Authorities
+	issuers []string
 }
 
 func (l *lastView) watch(net *network) {
@@ -41,6 +42,7 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.views.allRejected, func(_ struct{}, v memo.Ordered[rejectedBelow]) { l.rejected = v })
 	memo.Watch(net.secrets.allSecrets, l.setSecrets)
 	memo.Watch(net.trusts.allTrusts, l.setTrusts)
+	memo.Watch(net.extensions.issuers, l.setIssuers)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 

@@ -109,6 +109,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.extensions = newExtensionRules(e, extensionIn{
 		hintRules: n.hints, credentialRules: n.credentials,
 		backend: n.references.backend, extensions: in.extensions, configMaps: in.configMaps, invalid: in.invalid, quarantine: in.quarantine,
+		discoveries: in.discoveries,
 	})
 }
 

@@ -3,18 +3,22 @@ package translate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // TestIncrementalEqualsColdOfGuards does what TestIncrementalEqualsCold does, for policies that say
 // who may pass: what they refer to comes, changes and goes, while the routes stay.
 func TestIncrementalEqualsColdOfGuards(t *testing.T) {
-	var filters, secrets, forged atomic.Int32
+	var filters, secrets, forged, unasked, discovered atomic.Int32
 	first, seeds := testsize.Seed(t), testsize.Of(t, 4)
 	for seed := first; seed < first+uint64(seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -29,7 +33,13 @@ func TestIncrementalEqualsColdOfGuards(t *testing.T) {
 					randomGuardEdit(r, files)
 				}
 				w.apply(tree(files))
+				if r.IntN(3) == 0 {
+					w.discover(randomDiscoveries(r))
+				}
 				w.checkCold(t)
+				if slices.ContainsFunc(w.problems, func(p manifest.Problem) bool { return p.Code == "IssuerNotAsked" }) {
+					unasked.Add(1)
+				}
 				for _, u := range w.resources {
 					switch body := string(u.Resource.Body); {
 					case u.Type == xds.FilterType && len(xds.Requirements(u.Resource.Body)) > 0:
@@ -39,13 +49,21 @@ func TestIncrementalEqualsColdOfGuards(t *testing.T) {
 					case u.Type == xds.RouteType && strings.Contains(body, "gatefold/identities"):
 						forged.Add(1)
 					}
+					if strings.Contains(string(u.Resource.Body), "https://idp.test/discovered") {
+						discovered.Add(1)
+					}
 				}
 			}
 		})
 	}
 	t.Cleanup(func() { // when the seeds have ended
-		if filters.Load() == 0 || secrets.Load() == 0 || forged.Load() == 0 {
-			t.Errorf("%d filters with requirements, %d secrets of oauth2, %d tables that remove identity headers: the edits prove little", filters.Load(), secrets.Load(), forged.Load())
+		for what, n := range map[string]*atomic.Int32{
+			"filters with requirements": &filters, "secrets of oauth2": &secrets, "tables that remove identity headers": &forged,
+			"issuers that were not asked": &unasked, "tables with endpoints of issuers": &discovered,
+		} {
+			if n.Load() == 0 {
+				t.Errorf("no %s: the edits prove little", what)
+			}
 		}
 	})
 }
@@ -93,6 +111,23 @@ metadata: {name: s1, namespace: shop}
 spec: {type: Static, static: {hosts: [{host: 192.0.2.2, port: 80}]}}
 `
 
+// randomDiscoveries returns what is known of issuers at some moment.
+func randomDiscoveries(r *rand.Rand) translate.Discoveries {
+	set := translate.Discoveries{}
+	for _, issuer := range []string{"https://idp.test/a", "https://idp.test/b"} {
+		switch r.IntN(4) {
+		case 0:
+		case 1:
+			set[issuer] = ir.IssuerAnswer{Fault: pick(r, "status 503", "status 404"), Hint: pick(r, "", "wait")}
+		default:
+			set[issuer] = ir.IssuerAnswer{
+				Authorization: "https://idp.test/discovered/" + pick(r, "a", "b"), Token: "https://idp.test/" + pick(r, "a", "b"), EndSession: pick(r, "", "https://idp.test/e"),
+			}
+		}
+	}
+	return set
+}
+
 // randomGuardEdit writes or removes one file.
 func randomGuardEdit(r *rand.Rand, files map[string]string) {
 	kinds := []func(*rand.Rand) (string, string){randomGuard, randomGuard, randomProvider, randomProvider, randomClientKeys, randomTokenKeys}
@@ -126,11 +161,17 @@ func randomProvider(r *rand.Rand) (string, string) {
 		pick(r, "Strict", "AllowMissing"), pick(r, "a", "b"), pick(r, "x-one", "x-user"), keys)
 	specs := map[string]string{
 		"jwt":      jwt,
-		"oauth2":   "oauth2: {" + ref + ", authorizationEndpoint: https://idp.test/" + pick(r, "a", "b") + ", tokenEndpoint: https://idp.test/token, credentials: {clientID: shop, clientSecretRef: {name: keys}}}",
+		"oauth2":   "oauth2: {" + ref + ", " + randomEndpoints(r) + ", credentials: {clientID: shop, clientSecretRef: {name: keys}}}",
 		"ext-auth": "extAuth: {httpService: {" + ref + ", pathPrefix: " + pick(r, "/a", "/b") + ", authorizationResponse: {headersToBackend: [x-user]}}}",
 	}
 	name := pick(r, "jwt", "oauth2", "ext-auth")
 	return document("gateway.kgateway.dev/v1alpha1", "GatewayExtension", guardNamespace(r), name, "spec: {"+specs[name]+"}\n")
+}
+
+func randomEndpoints(r *rand.Rand) string {
+	issuer := "issuerURI: https://idp.test/" + pick(r, "a", "a", "b")
+	return pick(r, issuer, issuer+", scopes: [openid]", issuer+", tokenEndpoint: https://idp.test/token",
+		"authorizationEndpoint: https://idp.test/"+pick(r, "a", "b")+", tokenEndpoint: https://idp.test/token")
 }
 
 func randomJWK(r *rand.Rand) string {

@@ -27,7 +27,7 @@ type RejectedPart struct {
 type Rejection = ir.Rejection
 
 // Quarantine is what every connected Envoy with its table rejected: the only thing that flows
-// back (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
+// back from Envoys (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
 // what it accepts: the server sends it the table without the rejected parts. Problems, status
 // and the View use it. It is immutable.
 type Quarantine map[RejectedPart]Rejection
@@ -83,7 +83,7 @@ func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection 
 	at[key][part] = rejection
 }
 
-func replace[K comparable](in *memo.Input[K, rejections], before, after map[K]rejections) {
+func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, after M) {
 	for key, value := range after {
 		in.Set(key, value)
 	}

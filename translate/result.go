@@ -34,4 +34,7 @@ type Result struct {
 	// Authorities are the objects with the CA certificates by which Envoys verify backends and
 	// clients, sorted.
 	Authorities []ir.Authorities
+	// Issuers are the issuers of OpenID providers whose discovery documents are needed, sorted;
+	// Discover sets what they answer.
+	Issuers []string
 }

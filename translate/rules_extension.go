@@ -24,9 +24,13 @@ type extensionOut struct {
 	// Hint what to do. Invalid is true if the schema says so.
 	Extension        *ir.Extension
 	Missing, Invalid bool
-	Unusable, Hint   string
+	// Unasked is true if nothing is wrong but that its issuer was not asked yet.
+	Unasked        bool
+	Unusable, Hint string
 	// Rejected is what every connected Envoy said that rejects it, "" for nothing.
 	Rejected string
+	// Issuer is the issuer whose discovery document is needed, "" for none.
+	Issuer string
 	// Backends are that of the service, or those of keys.
 	Backends []*backend.Key
 	Problems []manifest.Problem
@@ -40,6 +44,8 @@ type extensionIn struct {
 	configMaps *objects
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
 	quarantine *quarantineInputs
+
+	discoveries *discoveryInputs
 }
 
 // extensionRules follow references to the services that policies name.
@@ -47,6 +53,7 @@ type extensionRules struct {
 	in              extensionIn
 	extension       *memo.Rule[manifest.Key, *extensionOut]
 	extensionStatus *memo.Rule[manifest.Key, *status.Update]
+	issuers         *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]]
 }
 
 func newExtensionRules(e *memo.Engine, in extensionIn) *extensionRules {
@@ -55,6 +62,7 @@ func newExtensionRules(e *memo.Engine, in extensionIn) *extensionRules {
 	memo.Each(r.extension, in.extensions)
 	r.extensionStatus = memo.NewRule(e, "extensionstatus", r.runExtensionStatus, deepEqual)
 	memo.Each(r.extensionStatus, in.extensions)
+	r.issuers = newIssuers(e, r.extension)
 	return r
 }
 
@@ -74,6 +82,8 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	var problems []manifest.Problem
 	if object.Source == manifest.OtherFile {
 		problems = append(problems, teamService(&from.Spec))
+	} else if from.Spec.OAuth2 != nil {
+		out.Issuer = policy.NeededIssuer(from.Spec.OAuth2)
 	}
 	if from.Spec.JWT != nil {
 		extension = &ir.Extension{JWT: r.tokens(c, key, from.Spec.JWT, out, &problems)}
@@ -83,13 +93,14 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	for _, problem := range problems {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
-		if problem.Severity == manifest.Error && out.Unusable == "" {
+		if closes(&problem) && out.Unusable == "" {
 			out.Unusable, out.Hint = problem.Field+": "+problem.Message, problem.Hint
 		}
 	}
 	if out.Unusable == "" {
 		out.Extension = extension
 	}
+	out.Unasked = out.Unusable != "" && !hasErrors(problems)
 	if out.Rejected != "" {
 		out.Problems = append(out.Problems, rejectedTokens(key, out.Rejected))
 	}
@@ -100,11 +111,12 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.GatewayExtensionSpec, out *extensionOut, problems *[]manifest.Problem) *ir.Extension {
 	extension, service, found := policy.LowerExtension(key, spec)
 	*problems = append(*problems, found...)
+	known := out.Issuer == "" || r.discover(c, out.Issuer, extension.SignIn, problems)
 	ref := backend.Refer(key, service.Object())
 	ref.GRPC = extension.GRPC()
 	if cluster := r.reach(c, ref, extension.ServicePath(), out, problems); cluster != "" {
 		extension.Service.Cluster = cluster
-		if !hasErrors(*problems) {
+		if known && !hasErrors(*problems) {
 			*problems = append(*problems, xds.CheckExtension(key, extension)...)
 		}
 		*problems = append(*problems, r.in.missingClientSecret(c, key, spec)...)
@@ -168,6 +180,8 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 			problem.Code, problem.Message = "ExtensionNotFound", use.Key.String()+" does not exist"
 		case found.Invalid:
 			problem.Message = fmt.Sprintf("%s is invalid: %s", use.Key, found.Unusable)
+		case found.Extension == nil && found.Unasked:
+			problem.Code, problem.Severity = codeIssuerNotAsked, manifest.Warning
 		case found.Extension == nil:
 		case found.Extension.Field() != use.Field:
 			problem.Message = fmt.Sprintf("%s cannot be used: it is for %s", use.Key, found.Extension.Field())

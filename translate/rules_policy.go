@@ -133,7 +133,7 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	for _, problem := range problems {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
-		if problem.Severity == manifest.Error && out.Unusable == "" {
+		if closes(&problem) && out.Unusable == "" {
 			out.Unusable, out.Field = problem.Field+": "+problem.Message, problem.Field
 		}
 	}

@@ -70,6 +70,7 @@ func (t *Translator) Apply(change store.Change) Result {
 
 		Certificates: t.last.inUse,
 		Authorities:  t.last.trusted,
+		Issuers:      t.last.issuers,
 	}
 }
 

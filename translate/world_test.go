@@ -31,6 +31,7 @@ type world struct {
 	invalid    map[manifest.Key]*store.Invalid
 	options    translate.Options
 	quarantine translate.Quarantine
+	discovered translate.Discoveries
 	// ran returns the rules that ran since it was called last; rebuilt are those of the last apply.
 	ran     func() []string
 	rebuilt []string
@@ -126,6 +127,7 @@ func (s *state) hear(r translate.Result) {
 func (w *world) cold() state {
 	s, fresh := newState(), translate.New(w.options)
 	fresh.Quarantine(w.quarantine)
+	fresh.Discover(w.discovered)
 	s.hear(fresh.Apply(w.present()))
 	return s
 }

@@ -23,6 +23,7 @@ type serveOptions struct {
 	envoys hostOptions
 	state  stateOptions
 	status statusDirOptions
+	issuer issuerOptions
 	log    logOptions
 	strict bool
 	watch  string
@@ -54,6 +55,7 @@ func serveCommand() *cobra.Command {
 	o.envoys.register(flags)
 	o.state.register(flags)
 	o.status.register(flags)
+	o.issuer.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
 	return cmd
@@ -82,6 +84,10 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	issuers, err := o.issuer.of()
+	if err != nil {
+		return err
+	}
 	folder, err := o.folder.folder(dir)
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	folder.Store.Strict, folder.Store.Save, folder.Store.SaveSecrets = o.strict, state.Dir != "", state.Secrets
 	folder.Watch.Mode, folder.Watch.Quiet = mode, o.quiet
 	err = engine.Serve(ctx, engine.Options{
-		Folder: folder, Server: o.server, State: state, Host: o.envoys.host, StatusDir: o.status.dir,
+		Folder: folder, Server: o.server, State: state, Host: o.envoys.host, StatusDir: o.status.dir, Issuers: issuers,
 		Version: readBuild().Version, Metrics: []prometheus.Collector{readBuild().figure()}, Hurry: hurried(ctx),
 	}, log)
 	if err == nil && closed(hurried(ctx)) {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/oidc"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	Folder Folder
 	Server server.Options // the engine fills in its functions
 	State  State
+	// Issuers says where OpenID providers may be asked; the engine fills in Changed, File and Log.
+	Issuers oidc.Options
 	// Host, if any, runs an Envoy for each Gateway on this machine.
 	Host *Host
 	// StatusDir is a folder that the status of every object is written to; "" is none.
@@ -101,9 +104,11 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 		return err
 	}
 	p.server, p.state = srv, kept
+	issuers := newIssuers(o.Issuers, p, srv)
 	p.observers = []observer{
 		hosted{envoys},
 		kept,
+		issuers,
 		&runLog{log: log},
 		reports{srv}, // the files of Options.StatusDir follow the server
 		manager,
@@ -119,6 +124,9 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 	}
 	steady("notifier", func(ctx context.Context) { manager.run(ctx, srv, p.busy.stuck) })
 	steady("busy", p.busy.watch)
+	for range oidc.Workers {
+		steady("issuers", issuers.Run)
+	}
 	kept.begin(p, srv)
 	group.Go(abandonable(ctx, log, func() error { p.expect(); return nil }))
 	defer startStatusDir(ctx, o.StatusDir, srv, log)()

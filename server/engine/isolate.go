@@ -123,14 +123,16 @@ func (i *isolation) rewind() error {
 	return err
 }
 
-// distrust goes back to what Envoys had rejected before: nothing else has changed.
+// distrust goes back to what Envoys had rejected and issuers had answered before: nothing else has
+// changed.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
+	i.translator.Discover(i.answered)
 	err := i.attempt(store.Change{}, runDeadline, false)
 	if blamable(err) {
 		return errLost
 	}
-	i.rejected = i.trusted
+	i.rejected, i.issuers = i.trusted, i.answered
 	return err
 }
 

@@ -31,10 +31,12 @@ type translation struct {
 	stop func(limit time.Duration, yields bool) memo.Stop
 
 	phase    phase
-	pending  store.Change         // what the translator has not come to the end of
-	sent     store.Change         // what it came to the end of last
-	rejected translate.Quarantine // the newest
-	trusted  translate.Quarantine // the last that was published
+	pending  store.Change          // what the translator has not come to the end of
+	sent     store.Change          // what it came to the end of last
+	rejected translate.Quarantine  // the newest
+	trusted  translate.Quarantine  // the last that was published
+	issuers  translate.Discoveries // what they answered
+	answered translate.Discoveries // the last of it that was published
 	ledger   ledger
 	withheld *withholding
 }
@@ -44,6 +46,7 @@ type translator interface {
 	Take(stop memo.Stop, change store.Change) error
 	Apply(change store.Change) translate.Result
 	Quarantine(set translate.Quarantine)
+	Discover(set translate.Discoveries)
 	Revert() (usable bool)
 	Former(key manifest.Key) *manifest.Object
 }
@@ -119,13 +122,19 @@ func (t *translation) apply(change store.Change) (result translate.Result, err e
 func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
-	t.phase, t.trusted = agreed, t.rejected
+	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
 }
 
 // quarantine takes over what Envoys rejected.
 func (t *translation) quarantine(rejected translate.Quarantine) {
 	t.rejected = rejected
 	t.translator.Quarantine(rejected)
+}
+
+// discover takes over what issuers answered, for the next apply.
+func (t *translation) discover(issuers translate.Discoveries) {
+	t.issuers = issuers
+	t.translator.Discover(issuers)
 }
 
 // retry has the next Change try again what is withheld.
@@ -145,12 +154,14 @@ func (t *translation) expect(change store.Change) error {
 func (t *translation) restart() {
 	t.phase, t.pending = agreed, store.Change{}
 	t.translator = t.translators(t.options)
+	t.translator.Discover(t.issuers)
 }
 
 // renew begins with a fresh translator, that is yet to be given all there is.
 func (t *translation) renew() {
 	t.translator = t.translators(t.options)
 	t.translator.Quarantine(t.rejected)
+	t.translator.Discover(t.issuers)
 	t.pending, t.phase = t.reader.all(), fresh
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -54,10 +55,6 @@ func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []m
 			Code: "UnsupportedValue", Severity: manifest.Error, Field: "spec.oauth2." + field, Message: message, Hint: hint,
 		})
 	}
-	if to.Authorization == "" || to.Token == "" {
-		reject("issuerURI", "gatefold does not read the discovery document of an issuer",
-			"write authorizationEndpoint and tokenEndpoint, which "+api.Text(from.IssuerURI)+"/.well-known/openid-configuration names")
-	}
 	if path, fault := redirectPath(to.RedirectURI); fault != "" {
 		reject("redirectURI", fault, "write SCHEME://HOST/PATH, such as %REQ(x-forwarded-proto)%://%REQ(:authority)%/oauth2/redirect")
 	} else {
@@ -76,6 +73,24 @@ func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []m
 		reject("cookies.names", "two cookies have the same name", "give each a name of its own")
 	}
 	return &ir.Extension{SignIn: to}, problems
+}
+
+// NeededIssuer returns the issuer whose discovery document names endpoints that an identity provider
+// needs and its extension does not, "" for none.
+func NeededIssuer(from *api.OAuth2Provider) string {
+	if from.AuthorizationEndpoint != nil && from.TokenEndpoint != nil {
+		return ""
+	}
+	return api.Text(from.IssuerURI)
+}
+
+// SetEndpoints fills in the endpoints that an extension does not name. Envoy accepts that of the end of a
+// session with the scope openid alone.
+func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
+	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
+	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {
+		to.EndSession = found.EndSession
+	}
 }
 
 // plainPath matches the paths that Envoy compares as they are written: no browser and no

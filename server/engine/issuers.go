@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/oidc"
+)
+
+// issuersFile is the file in the state folder with what issuers answered last.
+const issuersFile = "issuers"
+
+// issuers has the OpenID providers asked that the folder needs, and publishes what they answer.
+type issuers struct{ *oidc.Asker }
+
+// newIssuers returns issuers that know what the state has. The pipeline knows it before its first run.
+func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers {
+	i := &issuers{}
+	options.Log, options.File = p.log, p.state.file(issuersFile)
+	options.Changed = func() { p.discover(i) }
+	i.Asker = oidc.New(options)
+	p.translation.discover(i.Answers())
+	srv.Register(i.figures()...)
+	return i
+}
+
+// observe has the issuers asked that the folder needs now.
+func (i *issuers) observe(r *run) {
+	if r.published {
+		i.Want(r.result.Issuers)
+	}
+}
+
+// discover publishes what follows from the answers of issuers.
+func (p *pipeline) discover(from *issuers) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.translation.discover(from.Answers()) // those of now: calls may be in any order
+	p.republish()
+}
+
+func (i *issuers) figures() []prometheus.Collector {
+	gauge := func(name, help string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
+	}
+	return []prometheus.Collector{
+		gauge("gatefold_issuers", "OpenID providers whose discovery documents are asked for.", func() int { asked, _ := i.Unanswered(); return asked }),
+		gauge("gatefold_issuers_failing", "OpenID providers that had no usable discovery document when they were asked last.", func() int { _, failing := i.Unanswered(); return failing }),
+	}
+}
+
+// file returns the path of a file in the state folder, "" where nothing is kept.
+func (s *state) file(name string) string {
+	if s == nil || s.journal == nil {
+		return ""
+	}
+	return filepath.Join(s.options.Dir, name)
+}

@@ -1,0 +1,100 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/policy"
+)
+
+// The discovery documents of OpenID providers are inputs, as objects are: rules do not ask for
+// them. A Result names the issuers whose documents are needed, and the caller of the Translator
+// sets what they answer (docs/design/policies.md).
+
+// Discoveries are what is known of issuers, by issuerURI. They are immutable.
+type Discoveries map[string]ir.IssuerAnswer
+
+// Discover sets what is known of issuers, from the next Apply on.
+func (t *Translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }
+
+// discoveryInputs hold what is known of each issuer.
+type discoveryInputs struct {
+	*memo.Input[string, ir.IssuerAnswer]
+	present Discoveries
+}
+
+func newDiscoveryInputs(e *memo.Engine) *discoveryInputs {
+	return &discoveryInputs{Input: memo.NewInput[string](e, "discoveries", identical[ir.IssuerAnswer])}
+}
+
+func (d *discoveryInputs) replace(set Discoveries) {
+	replace(d.Input, d.present, set)
+	d.present = maps.Clone(set)
+}
+
+// codeIssuerNotAsked is the code of an issuer that nobody has asked yet. It is a warning, as it is
+// no mistake in the folder; but it closes.
+const codeIssuerNotAsked = "IssuerNotAsked"
+
+// discover fills in the endpoints that the discovery document of an issuer names, and reports
+// whether they are known.
+func (r *extensionRules) discover(c *memo.Ctx, issuer string, to *ir.SignIn, problems *[]manifest.Problem) bool {
+	found, asked := r.in.discoveries.Get(c, issuer)
+	if asked && found.Known() {
+		policy.SetEndpoints(to, found)
+		return true
+	}
+	problem := manifest.Problem{
+		Code: codeIssuerNotAsked, Severity: manifest.Warning, Field: "spec.oauth2.issuerURI",
+		Message: fmt.Sprintf("the endpoints are not known here, as only `gatefold serve` asks %s for them; policies that use the extension close their targets until it has an answer", ir.DiscoveryURL(issuer)),
+		Hint:    "nothing, if serve runs; or write authorizationEndpoint and tokenEndpoint",
+	}
+	if asked {
+		problem.Code, problem.Severity = "IssuerNoAnswer", manifest.Error
+		problem.Message = fmt.Sprintf("the endpoints are not known, as %s has no usable answer: %s; policies that use the extension close their targets until it has one", ir.DiscoveryURL(issuer), found.Fault)
+		problem.Hint = cmp.Or(found.Hint, "see why the identity provider does not answer, or write authorizationEndpoint and tokenEndpoint")
+	}
+	*problems = append(*problems, problem)
+	return false
+}
+
+// closes reports whether a problem of a policy or an extension closes the targets.
+func closes(problem *manifest.Problem) bool {
+	return problem.Severity == manifest.Error || problem.Code == codeIssuerNotAsked
+}
+
+// issuerUse is an issuer with an extension that needs its discovery document.
+type issuerUse struct {
+	Issuer    string
+	Extension manifest.Key
+}
+
+func compareIssuers(a, b issuerUse) int {
+	return cmp.Or(strings.Compare(a.Issuer, b.Issuer), manifest.CompareKeys(a.Extension, b.Extension))
+}
+
+// newIssuers declares the fold of the issuers that extensions need.
+func newIssuers(e *memo.Engine, extension *memo.Rule[manifest.Key, *extensionOut]) *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]] {
+	all := memo.NewFold[struct{}, manifest.Key, issuerUse](e, "issuers", gather[manifest.Key](compareIssuers), memo.Ordered[issuerUse].Same)
+	memo.From(all, extension, func(key manifest.Key, x *extensionOut, yield func(memo.Place[struct{}, manifest.Key], issuerUse)) {
+		if x.Issuer != "" {
+			yield(memo.Place[struct{}, manifest.Key]{ID: key}, issuerUse{x.Issuer, key})
+		}
+	}, identical)
+	return all
+}
+
+// setIssuers lists the issuers that are needed, once they changed.
+func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
+	l.issuers = nil
+	for use := range uses.All() {
+		l.issuers = append(l.issuers, use.Issuer)
+	}
+	l.issuers = slices.Compact(l.issuers)
+}
