@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -119,7 +121,7 @@ func (run *caseRun) apply(step cases.Step) {
 
 // addressOf is where a request goes: the address in the status of the Gateway that it
 // names.
-func (run *caseRun) addressOf(r cases.Request) string {
+func (run *caseRun) addressOf(r expect.Request) string {
 	address := run.address
 	gateway, ok := run.shownStatus(ir.GatewayKey(r.Gateway)).(*gwv1.GatewayStatus)
 	if ok && len(gateway.Addresses) > 0 {
@@ -214,8 +216,9 @@ func (run *caseRun) startExtension(name, host string, port int32) {
 
 // send sends a request, often enough to see every backend of a weighted rule,
 // and compares each answer.
-func (run *caseRun) send(prefix string, r cases.Request) {
+func (run *caseRun) send(prefix string, r expect.Request) {
 	run.t.Helper()
+	r.Backends = withoutNamespaces(r.Backends)
 	if r.Connection() {
 		run.connect(prefix, r)
 		return
@@ -250,10 +253,19 @@ func (run *caseRun) send(prefix string, r cases.Request) {
 	run.checkCopies(prefix, r, copies, int64(times))
 }
 
+// withoutNamespaces returns backends by what they answer with: their names alone.
+func withoutNamespaces(backends map[string]int) map[string]int {
+	out := map[string]int{}
+	for name, weight := range backends {
+		out[path.Base(name)] += weight
+	}
+	return out
+}
+
 // checkCopies compares how many copies the mirrors have got of so many requests. They
 // come after the answer: those of mirrors that get all are waited for, then it is seen
 // that a mirror which gets a share has got some and not all, or none.
-func (run *caseRun) checkCopies(prefix string, r cases.Request, before map[string]int64, times int64) {
+func (run *caseRun) checkCopies(prefix string, r expect.Request, before map[string]int64, times int64) {
 	run.t.Helper()
 	for _, name := range slices.SortedFunc(maps.Keys(r.Mirrors), func(a, b string) int { return r.Mirrors[b] - r.Mirrors[a] }) {
 		share, got := r.Mirrors[name], func() int64 { return run.received(name) - before[name] }
@@ -267,7 +279,7 @@ func (run *caseRun) checkCopies(prefix string, r cases.Request, before map[strin
 }
 
 // request is a line of the case as it goes out.
-func (run *caseRun) request(r cases.Request) envoytest.Request {
+func (run *caseRun) request(r expect.Request) envoytest.Request {
 	out := envoytest.Request{
 		Address: run.addressOf(r) + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
 		Body: strings.Repeat("x", r.BodySize), HTTP2: r.HTTP2, From: r.From,
@@ -295,7 +307,7 @@ func (run *caseRun) request(r cases.Request) envoytest.Request {
 // answer returns what a request gets. An edit of a listener that serves, or of a
 // certificate, counts once a worker of Envoy has taken it, which nothing tells: then
 // the right answer is waited for.
-func (run *caseRun) answer(prefix string, r cases.Request) (response *envoytest.Response) {
+func (run *caseRun) answer(prefix string, r expect.Request) (response *envoytest.Response) {
 	run.t.Helper()
 	if prefix == "" || r.URL.Scheme != "https" && !run.moves {
 		return envoytest.Do(run.t, run.request(r))
@@ -322,7 +334,7 @@ func (run *caseRun) received(name string) int64 {
 }
 
 // wantClosed waits until nothing listens on the port of a request.
-func (run *caseRun) wantClosed(prefix string, r cases.Request) {
+func (run *caseRun) wantClosed(prefix string, r expect.Request) {
 	run.t.Helper()
 	envoytest.Wait(run.t, prefix+r.Line, func() error {
 		if answer, err := envoytest.Try(run.request(r)); err == nil {
@@ -333,7 +345,7 @@ func (run *caseRun) wantClosed(prefix string, r cases.Request) {
 }
 
 // compareResponse returns the name of what answered, and what is wrong with it.
-func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong string) {
+func compareResponse(got *envoytest.Response, want expect.Request) (name, wrong string) {
 	name = got.Backend
 	if name == "" {
 		name = fmt.Sprint(got.Status)
@@ -366,7 +378,7 @@ func compareResponse(got *envoytest.Response, want cases.Request) (name, wrong s
 }
 
 // compareEchoed compares what the backend has received.
-func compareEchoed(got *envoytest.Response, want cases.Request) string {
+func compareEchoed(got *envoytest.Response, want expect.Request) string {
 	echoed, err := got.Echoed()
 	if err != nil {
 		return err.Error()

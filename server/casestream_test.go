@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/translate/cases"
+	"github.com/gatefold/gatefold/translate/expect"
 )
 
 // closedShare is how cases and connect name what nobody answers.
@@ -14,7 +14,7 @@ const closedShare = "closed"
 
 // connect opens connections, or sends datagrams, until those that answer are the back
 // ends of the line: a listener that changed counts once a worker of Envoy has it.
-func (run *caseRun) connect(prefix string, r cases.Request) {
+func (run *caseRun) connect(prefix string, r expect.Request) {
 	run.t.Helper()
 	want := maps.Clone(r.Backends)
 	if r.Closed {
@@ -39,7 +39,7 @@ func (run *caseRun) connect(prefix string, r cases.Request) {
 }
 
 // answers counts who answers: the names of backends, and closedShare.
-func (run *caseRun) answers(r cases.Request, want map[string]int) (map[string]int, error) {
+func (run *caseRun) answers(r expect.Request, want map[string]int) (map[string]int, error) {
 	times, seen := 1, map[string]int{}
 	if len(want) > 1 {
 		times = 200

@@ -1,14 +1,12 @@
 package translate_test
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"maps"
-	"math"
+	"net/netip"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,8 +19,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
-	"github.com/gatefold/gatefold/translate/explain"
-	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite want/ and rebuilt of the cases, never requests")
@@ -131,138 +128,19 @@ func unreversed(text string) string {
 	return regexp.MustCompile(`_in_([0-9a-f]{2})+_`).ReplaceAllString(text, "_in_")
 }
 
-// ask compares explain's answer with what the case says.
-func (w *world) ask(t *testing.T, prefix string, r cases.Request) {
+// ask compares explain's answer with what the case says. What explain does not know is compared on a
+// real Envoy, but for what a backend receives.
+func (w *world) ask(t *testing.T, prefix string, r expect.Request) {
 	t.Helper()
-	port, err := strconv.ParseUint(r.URL.Port(), 10, 16)
-	if err != nil {
-		t.Fatalf("%s: %v", r.Line, err)
+	result := expect.NewJudge(w.view(), netip.MustParseAddr(cases.Client)).Judge(r)
+	for _, d := range result.Differences {
+		t.Errorf("%s%s\n\texplain (%v): %s: %s", prefix, r.Line, result.Rules, d.Of, d.Got)
 	}
-	if r.Connection() {
-		query := explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Gateway: r.Gateway}
-		if err := query.SetFrom(r.Sender()); err != nil {
-			t.Fatalf("%s: %v", r.Line, err)
-		}
-		w.askConnection(t, prefix, r, query)
-		return
-	}
-	query := explain.Query{
-		Scheme: r.URL.Scheme, Host: r.URL.Host, Port: uint32(port), Method: r.Method, Path: r.Target, Headers: r.Headers,
-		Gateway: r.Gateway, SNI: cmp.Or(r.SNI, "-"),
-	}
-	if err := query.SetFrom(r.Sender()); err != nil {
-		t.Fatalf("%s: %v", r.Line, err)
-	}
-	answer := explain.Request(w.view(), query)
-	if closed := answer.Port == nil; closed || r.Closed {
-		if closed != r.Closed {
-			t.Errorf("%s%s\n\texplain: a listener on port %d: %v", prefix, r.Line, port, !closed)
-		}
-		return
-	}
-	for name, want := range r.Mirrors {
-		if share := mirrored(answer.Rule, name); share != want {
-			t.Errorf("%s%s\n\texplain: a copy for %s of %d in 100 requests", prefix, r.Line, name, share)
+	for _, d := range result.Doubts {
+		if strings.HasPrefix(d.Of, "request ") {
+			t.Errorf("%s%s\n\texplain: %s: %s", prefix, r.Line, d.Of, d.Why)
 		}
 	}
-	if wrong := compareOutcome(answer.Outcome, r); wrong != "" {
-		name := "none"
-		if answer.Rule != nil {
-			name = answer.Rule.Name
-		}
-		t.Errorf("%s%s\n\texplain (rule %s): %s", prefix, r.Line, name, wrong)
-	}
-}
-
-// mirrored is how many in 100 requests are copied to a backend.
-func mirrored(rule *ir.Rule, name string) int {
-	if rule == nil {
-		return 0
-	}
-	for _, m := range rule.Action.Mirrors {
-		if m.Cluster != "" && backendName(m.Cluster) == name {
-			return int(m.Numerator * 100 / m.Denominator)
-		}
-	}
-	return 0
-}
-
-// askConnection is ask for a connection or datagram.
-func (w *world) askConnection(t *testing.T, prefix string, r cases.Request, query explain.Query) {
-	t.Helper()
-	answer := explain.Connection(w.view(), query)
-	shares := map[string]float64{}
-	for _, share := range answer.Backends {
-		name := "closed"
-		if share.Target.Cluster != "" && len(w.view().Clusters[share.Target.Cluster].Endpoints) > 0 {
-			name = backendName(share.Target.Cluster)
-		}
-		shares[name] += share.Percent
-	}
-	if wrong := compareShares(shares, r.Backends); wrong != "" {
-		t.Errorf("%s%s\n\texplain: %s", prefix, r.Line, wrong)
-	}
-}
-
-// backendName is the name of the object that a cluster stands for.
-func backendName(cluster string) string { return strings.Split(cluster, "/")[2] }
-
-func compareOutcome(got explain.Outcome, want cases.Request) string {
-	shares := map[string]float64{}
-	for _, b := range got.Backends {
-		name := strconv.Itoa(int(b.Status))
-		if b.Cluster != "" {
-			name = backendName(b.Cluster)
-		}
-		shares[name] += b.Percent
-	}
-	switch {
-	case got.GRPC && len(want.Backends) == 0:
-		if code, _ := explain.GRPCStatus(got.Status); strconv.Itoa(code) != want.GRPCStatus {
-			return fmt.Sprintf("grpc-status %d", code)
-		}
-	case len(want.Backends) == 0 && int(got.Status) != want.Status,
-		len(want.Backends) > 0 && !got.GRPC && got.Status != 0 && int(got.Status) != want.Failure: // no share has an endpoint
-		return fmt.Sprintf("status %d, backends %v", got.Status, shares)
-	case want.Location != "" && got.Location != want.Location:
-		return "location " + got.Location
-	case want.Path != "" && got.Path != want.Path:
-		return "path " + got.Path
-	case want.Host != "" && slices.ContainsFunc(got.Backends, func(b explain.Backend) bool { return b.Host != want.Host }):
-		return fmt.Sprintf("host not of all backends: %+v", got.Backends)
-	}
-	if wrong := compareShares(shares, want.Backends); wrong != "" {
-		return fmt.Sprintf("status %d, %s", got.Status, wrong)
-	}
-	return compareRequestHeaders(got, want)
-}
-
-// compareShares wants percents to be the weights.
-func compareShares(got map[string]float64, want map[string]int) string {
-	total := 0
-	for _, weight := range want {
-		total += weight
-	}
-	wrong := len(got) != len(want)
-	for name, weight := range want {
-		wrong = wrong || math.Abs(got[name]-100*float64(weight)/float64(total)) > 0.01
-	}
-	if wrong {
-		return fmt.Sprintf("backends %v", got)
-	}
-	return ""
-}
-
-func compareRequestHeaders(got explain.Outcome, want cases.Request) string {
-	for _, b := range got.Backends {
-		for name, value := range want.ToBackend {
-			values := b.Headers.Values(name)
-			if value == "-" && len(values) > 0 || value != "-" && strings.Join(values, ",") != value {
-				return fmt.Sprintf("request header %s: %q", name, values)
-			}
-		}
-	}
-	return ""
 }
 
 // checkWants compares the outputs that the archive has.

@@ -164,6 +164,7 @@ func rootCommand() *cobra.Command {
 		reloadCommand(),
 		serveCommand(),
 		statusCommand(),
+		testCommand(),
 		translateCommand(),
 		validateCommand(),
 		hashCommand(),

@@ -20,6 +20,7 @@ func exampleless() map[string]string {
 	return map[string]string{
 		"BeingWritten":    "while another program writes a file",
 		"InternalError":   "when gatefold itself has a fault",
+		"InvalidTest":     "by `gatefold test`, in a file of tests",
 		"RejectedByEnvoy": "while an Envoy is connected that rejects what others accept",
 		"TooManyEnvoys":   "by `gatefold serve --envoy`",
 		"Unreadable":      "for a user without the right to read a file",

@@ -16,6 +16,7 @@ func ofFiles() []Entry {
 		{"InvalidIgnoreFile", Error, "`.gatefoldignore` cannot be read, or has a pattern that gitignore does not know. The patterns before stay in force.", "Correct the file; its syntax is that of gitignore."},
 		{"InvalidKey", Error, "A key of a mapping is not text, for example a number or a list.", "Put the key in quotes, or correct the indentation."},
 		{"InvalidMerge", Error, "`<<` is given something other than a mapping or a list of mappings.", "Let it refer to a mapping (`<<: *name`), or write the fields out."},
+		{"InvalidTest", Error, "A line of a file of tests cannot be read. The other lines are judged; what is served does not change.", "Correct the word at the column; the hint says how. [Lines of tests](tests.md) has all words."},
 		{"InvalidUTF8", Error, "The file is not in UTF-8.", "Save it as UTF-8."},
 		{"InvalidYAML", Error, "The text is not YAML: often a missing colon, a tab, a wrong indentation or an open quote. gatefold still serves the last valid version of the file's objects.", "Correct the line that the message names, or the line before it."},
 		{"KustomizeFolder", Error, "The folder has a `kustomization.yaml`: its files may be patches, not whole objects. gatefold does not read the folder.", "Render it (`kustomize build`) and serve the result, or list the folder in `.gatefoldignore`."},

@@ -6,7 +6,7 @@
 // that stands. Its files are
 //
 //	in/NAME             a file of the folder
-//	requests            what must happen to requests, a line each
+//	requests            what must happen to requests, a line each (docs/reference/tests.md)
 //	want/xds.yaml       the resources, in protobuf JSON (only where present)
 //	want/status.yaml    the statuses (only where present)
 //	want/problems       the problems (only where present)
@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,8 +48,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/watcher"
 )
+
+// Client is the address that tests send requests from, unless a line says another one.
+const Client = "127.0.0.1"
 
 // Network is the network prefix of backends in the case files.
 const Network = "127.9."
@@ -84,7 +89,7 @@ type Step struct {
 	// Prefix is "" for the initial folder, else "edit N/".
 	Prefix   string
 	Files    map[string]string // the whole folder
-	Requests []Request
+	Requests []expect.Request
 }
 
 // Load reads the archives of a folder, in the order of their names.
@@ -217,17 +222,12 @@ func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 			}
 		}
 	}
-	text, _ := c.File(prefix + "requests")
-	for i, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		request, err := parseRequest(line)
-		if err != nil {
-			return step, fmt.Errorf("%srequests:%d: %w", prefix, i+1, err)
-		}
-		step.Requests = append(step.Requests, request)
+	text, _ := c.File(prefix + expect.Name)
+	requests, problems := expect.Parse(prefix+expect.Name, []byte(text))
+	for _, p := range problems {
+		return step, fmt.Errorf("%s: %s; %s", p.Position(), p.Message, p.Hint)
 	}
+	step.Requests = requests
 	return step, nil
 }
 
@@ -248,7 +248,10 @@ func (c *Case) Update(name, text string) error {
 			c.archive.Files[i].Data = []byte(text)
 		}
 	}
-	return writeFile(c.path, txtar.Format(c.archive))
+	if err := os.WriteFile(c.path, txtar.Format(c.archive), 0o644); err != nil {
+		return fmt.Errorf("update case: %w", err)
+	}
+	return nil
 }
 
 // Tree returns the step's folder with the addresses of backends moved to another network, such

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -20,6 +21,9 @@ type Outcome struct {
 	Why string
 	// At is the field that decides, where a policy answers and it is known.
 	At Source
+	// By are the objects because of which a policy or a filter answers in place of the rule's
+	// action: several if they were merged and it is not known which of them decides.
+	By []manifest.Key
 	// Policed is true if a policy or a filter answers instead of the rule's action. Refused is
 	// true if Envoy answers before it looks for a rule.
 	Policed, Rejected bool
@@ -61,7 +65,11 @@ type Backend struct {
 func acted(rule *ir.Rule, r *request) Outcome {
 	switch action := &rule.Action; {
 	case action.Respond != nil:
-		return Outcome{Status: action.Respond.Status, Why: action.Respond.Why}
+		out := Outcome{Status: action.Respond.Status, Why: action.Respond.Why}
+		if action.ClosedBy() != "" {
+			out.By = []manifest.Key{action.Parts[0].Object}
+		}
+		return out
 	case action.Redirect != nil:
 		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
 	}

@@ -19,6 +19,8 @@ type Answer struct {
 	// then Candidates names their Gateways.
 	Port       *ir.Port
 	Candidates []string
+	// Chain is the chain of Port that the handshake leads to; nil without Port.
+	Chain *ir.Chain
 	// Domain is the virtual host, "" when there is none for the host.
 	Domain string
 	// Path is the path that is matched: normalized and without the query.
@@ -70,6 +72,9 @@ func Request(view *ir.View, query Query) Answer {
 		host = query.host(port)
 	}
 	answer := Answer{Port: port.Port, Path: r.path}
+	if i, found := chainIndex(port.Port, query.SNI); found && i >= 0 {
+		answer.Chain = &port.Port.Chains[i]
+	}
 	if host != nil {
 		answer.Domain = host.Domain
 	}
@@ -192,14 +197,23 @@ func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	if !port.Secure() {
 		return "", true
 	}
-	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
-		i := slices.IndexFunc(port.Chains, func(c ir.Chain) bool { return c.Name == pattern })
-		return i, i >= 0 || streams(port, pattern)
-	})
+	i, found := chainIndex(port, name)
 	if !found || i < 0 {
 		return "", false
 	}
 	return port.Chains[i].Name, true
+}
+
+// chainIndex returns the index of the chain for a name in the handshake, -1 for the name of a
+// stream.
+func chainIndex(port *ir.Port, name string) (i int, found bool) {
+	if !port.Secure() {
+		return 0, len(port.Chains) > 0
+	}
+	return mostSpecific(hostname(name), func(pattern string) (int, bool) {
+		i := slices.IndexFunc(port.Chains, func(c ir.Chain) bool { return c.Name == pattern })
+		return i, i >= 0 || streams(port, pattern)
+	})
 }
 
 // streams reports whether a name in the handshake is that of a stream, which goes before

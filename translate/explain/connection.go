@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -25,6 +26,8 @@ type ConnectionAnswer struct {
 	// Unless says what one may do to a client whose address is not known.
 	Denied string
 	At     Source
+	// By are the objects with that policy's settings, as in Outcome.
+	By     []manifest.Key
 	Unless []string
 }
 
@@ -68,10 +71,21 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	}
 	access := accessGate(answer.Stream.Access, query.From)
 	answer.Denied, answer.At, answer.Unless = access.why, access.at, access.unless
+	if answer.Denied != "" {
+		answer.By = deniers(access.at, answer.Stream.Access)
+	}
 	if answer.Denied == "" && answer.Stream.Route.Live() {
 		answer.Backends = shareOut(answer.Stream.Route.Backends)
 	}
 	return answer
+}
+
+// deniers returns the objects of the policies that close a connection.
+func deniers(at Source, access *ir.Access) []manifest.Key {
+	if at.Object != (manifest.Key{}) {
+		return []manifest.Key{at.Object}
+	}
+	return objectsOf(&ir.Action{Parts: access.Parts}, ir.FieldACL.PartKind())
 }
 
 // bindsHost reports whether the host is an address that the port is bound to.

@@ -2,7 +2,11 @@ package explain
 
 import (
 	"net/http"
+	"slices"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -20,7 +24,7 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	if r.upgradesToUnknown() { // once there is a rule, and before its policies see the request
 		all := answerGate(rule, r)
 		if all.status != 0 {
-			return all.outcome(nil)
+			return all.outcome(nil).by(&rule.Action, ir.FieldExtProc)
 		}
 		return Outcome{Rejected: true, Status: http.StatusForbidden, Why: upgradeRejected, Unless: all.unless}
 	}
@@ -44,7 +48,7 @@ func decided(rule *ir.Rule, r *request) Outcome {
 func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	all := answerGate(rule, r)
 	if all.status != 0 {
-		return all.outcome(nil), true
+		return all.outcome(nil).by(&rule.Action, ir.FieldExtProc), true
 	}
 	sent := r.headers
 	defer func() { r.headers = sent }()
@@ -63,10 +67,37 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 		case own.status == 0:
 			unless = append(unless, own.unless...)
 		case field.name == ir.FieldExtProc: // the processor sees no answer about itself
-			return own.outcome(unless), true
+			return own.outcome(unless).by(&rule.Action, field.name), true
 		default:
-			return own.outcome(append(unless, all.unless...)), true
+			return own.outcome(append(unless, all.unless...)).by(&rule.Action, field.name), true
 		}
 	}
 	return Outcome{Unless: unless}, false
+}
+
+// by returns the outcome with the objects because of which a field's filter answers: that of the
+// field which decides where it is known, else all that have set the field.
+func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
+	kind := field.PartKind()
+	switch {
+	case o.At.Object != manifest.Key{}:
+		o.By = []manifest.Key{o.At.Object}
+		return o
+	case field == ir.FieldCORS && action.CORS != nil:
+		kind = string(gwv1.HTTPRouteFilterCORS)
+	case field == ir.FieldExtAuth && action.ExternalAuth != nil:
+		kind = ir.PartExternalAuth
+	}
+	o.By = objectsOf(action, kind)
+	return o
+}
+
+// objectsOf returns the objects of an action's Parts of a kind, each once.
+func objectsOf(action *ir.Action, kind string) (objects []manifest.Key) {
+	for _, part := range action.Parts {
+		if part.Kind == kind && !slices.Contains(objects, part.Object) {
+			objects = append(objects, part.Object)
+		}
+	}
+	return objects
 }

@@ -55,20 +55,28 @@ func rawParameterOf(r *request, name string) string {
 
 // redact takes the texts out of all that repeats the question. Empty texts are none.
 func (r *Report) redact(texts []string) {
-	hide := func(text string) string {
-		for _, one := range texts {
-			if one != "" {
-				text = strings.ReplaceAll(text, one, redacted)
-			}
-		}
-		return text
-	}
+	hide := hiding(texts)
 	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
 	r.Request.Headers = hideValues(r.Request.Headers, hide)
 	for i := range r.Backends {
 		if receives := r.Backends[i].Receives; receives != nil {
 			receives.Path, receives.Headers = hide(receives.Path), hideValues(receives.Headers, hide)
 		}
+	}
+}
+
+// Hide returns a function that takes the credentials of a question out of a text: those that a rule
+// compares.
+func Hide(rule *ir.Rule, q Query) func(text string) string { return hiding(asked(rule, q)) }
+
+func hiding(texts []string) func(string) string {
+	return func(text string) string {
+		for _, one := range texts {
+			if one != "" {
+				text = strings.ReplaceAll(text, one, redacted)
+			}
+		}
+		return text
 	}
 }
 

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -51,4 +52,12 @@ func takesAll(pattern string) bool {
 	parsed = parsed.Simplify()
 	repeated := parsed.Op == syntax.OpStar || parsed.Op == syntax.OpPlus
 	return repeated && (parsed.Sub[0].Op == syntax.OpAnyCharNotNL || parsed.Sub[0].Op == syntax.OpAnyChar)
+}
+
+// HasPlaceholder reports whether a value of a header, as a Report shows it, has a part that is not
+// known.
+func HasPlaceholder(value string) bool {
+	return slices.ContainsFunc([]string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer}, func(placeholder string) bool {
+		return strings.Contains(value, placeholder)
+	})
 }

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/expect"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// testOptions are the flags of test.
+type testOptions struct {
+	folder        folderOptions
+	format        outputFormat
+	failOnUnknown bool
+	minCoverage   float64
+	coverage      bool
+}
+
+func testCommand() *cobra.Command {
+	var o testOptions
+	cmd := &cobra.Command{
+		Use:   "test DIR",
+		Short: "Compare what happens to requests with what files of tests expect",
+		Long: "Compare what happens to requests with what the folder's files of tests expect: those named requests, or with a\n" +
+			"name that ends with .requests. A line of them is a request and what must happen to it:\n\n" +
+			"  GET http://shop.example.com:8080/cart x-env:prod -> shop/cart | request x-env: -\n" +
+			"  GET http://shop.example.com:8080/admin FROM:192.0.2.7 -> 403 | by TrafficPolicy edge/acl\n\n" +
+			"The answers are those of gatefold explain: nothing is sent. What depends on more than the folder, such as the\n" +
+			"answer of an external service, is reported as unknown, and never as passed.\n" +
+			"The exit code is 1 when a line fails or cannot be read, or when the coverage is too low.\n" +
+			"docs/reference/tests.md describes the lines, docs/json.md the JSON.",
+		Example: "  gatefold test ./folder\n" +
+			"  gatefold test ./folder --fail-on-unknown --min-coverage 80\n" +
+			"  gatefold test -o github .",
+		Args: exactly("the folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := o.run(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := o.print(cmd.OutOrStdout(), run); err != nil {
+				return err
+			}
+			if run.errors > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(run.errors, "error"))
+			}
+			if o.fails(run.report) {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.failOnUnknown, "fail-on-unknown", false, "let a line that cannot be judged give exit code 1, too")
+	flags.Float64Var(&o.minCoverage, "min-coverage", 0, "exit with 1 when lines reach less than this percentage of the rules")
+	flags.BoolVar(&o.coverage, "coverage", false, "list the rules that no line reaches")
+	o.folder.register(flags)
+	o.format.register(flags, formatText, formatJSON, formatYAML)
+	return cmd
+}
+
+// testRun is a report, and what else is shown of the folder.
+type testRun struct {
+	report *expect.Report
+	files  int // of tests
+	errors int // of the folder's problems
+}
+
+// run reads the folder and judges its tests.
+func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
+	if o.minCoverage < 0 || o.minCoverage > 100 {
+		return testRun{}, fmt.Errorf("--min-coverage %g: must be a percentage, 0 to 100", o.minCoverage)
+	}
+	prefix := o.place()(dir)
+	tests, err := o.readTests(ctx, dir, prefix)
+	if err != nil {
+		return testRun{}, err
+	}
+	read, err := readFolder(ctx, dir, o.folder)
+	if err != nil {
+		return testRun{}, err
+	}
+	places := func(fields []manifest.Field) []store.Place {
+		all := read.Places(fields)
+		for i := range all {
+			if all[i].File != "" {
+				all[i].File = path.Join(prefix, all[i].File)
+			}
+		}
+		return all
+	}
+	run := testRun{files: tests.files}
+	run.errors, _ = manifest.Count(read.Problems)
+	run.report = expect.Run(explain.Facts{
+		View: read.Result.View(), Problems: read.Problems, Statuses: read.Result.Status,
+		Places: places, Outlines: read.Outlines, Labels: read.Labels,
+	}, tests.requests, netip.Addr{})
+	run.report.Problems = tests.problems
+	return run, nil
+}
+
+// place returns the function for the paths of files in the output.
+func (o *testOptions) place() func(string) string { return pathPrefix }
+
+// testFiles are the lines of all files of tests.
+type testFiles struct {
+	files    int
+	requests []expect.Request
+	problems []manifest.Problem
+}
+
+// readTests reads the files of tests of a folder. A folder without any is an error.
+func (o *testOptions) readTests(ctx context.Context, dir, prefix string) (all testFiles, err error) {
+	folder, err := o.folder.folder(dir)
+	if err != nil {
+		return all, err
+	}
+	folder.Watch.Takes = func(name string) bool { return expect.IsFile(path.Base(name)) }
+	tree, err := watcher.Read(ctx, folder.Watch)
+	if err != nil {
+		return all, err
+	}
+	for _, skipped := range tree.Skipped {
+		all.problems = append(all.problems, manifest.Problem{
+			Code: string(skipped.Reason), Severity: manifest.Error, File: path.Join(prefix, skipped.Path),
+			Message: "the file is not read: " + skipped.Detail,
+		})
+	}
+	for file := range tree.Files.All() {
+		requests, problems := expect.Parse(path.Join(prefix, file.Path), file.Content)
+		all.requests, all.problems = append(all.requests, requests...), append(all.problems, problems...)
+		all.files++
+	}
+	if len(all.requests)+len(all.problems) == 0 {
+		return all, fmt.Errorf("no tests in %s: write lines such as 'GET http://shop.example.com:8080/ -> shop' into a file named %s beside the YAML", dir, expect.Name)
+	}
+	return all, nil
+}
+
+// fails reports whether the command exits with 1.
+func (o *testOptions) fails(r *expect.Report) bool {
+	return r.Failed > 0 || len(r.Problems) > 0 || o.failOnUnknown && r.Unknown > 0 || o.tooLow(r)
+}
+
+func (o *testOptions) tooLow(r *expect.Report) bool {
+	return r.Coverage != nil && r.Coverage.Percent < o.minCoverage
+}

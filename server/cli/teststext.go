@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/expect"
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+func (o *testOptions) print(w io.Writer, run testRun) error {
+	if o.format != formatText {
+		return writeValue(w, o.format, run.report)
+	}
+	_, err := io.WriteString(w, o.text(run, useColor(isTerminal(w))))
+	return err
+}
+
+// text is the report for people: the lines that did not pass, and a summary at the end.
+func (o *testOptions) text(run testRun, color bool) string {
+	page := &explainPage{color: color}
+	r := run.report
+	for _, p := range r.Problems {
+		page.out.WriteString(p.Text(color))
+	}
+	for _, line := range r.Lines {
+		if line.Verdict == expect.Failed || line.Verdict == expect.Unknown {
+			page.testLine(line)
+		}
+	}
+	if r.Coverage != nil && (o.coverage || o.tooLow(r)) {
+		for _, rule := range r.Coverage.Unreached {
+			fmt.Fprintf(&page.out, "not reached: %s\n", sourceWords(rule))
+		}
+	}
+	fmt.Fprintln(&page.out, o.summary(run))
+	return page.out.String()
+}
+
+// testLine prints the verdict about a line, and why.
+func (t *explainPage) testLine(line expect.LineReport) {
+	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
+	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", line.File, line.Line)), t.paint(style, string(line.Verdict)),
+		strings.TrimSpace(line.Method+" "+line.URL))
+	for _, fact := range testFacts(line) {
+		fmt.Fprintf(&t.out, "  %s\n", fact)
+	}
+}
+
+// testFacts returns what there is to say of a line that did not pass.
+func testFacts(line expect.LineReport) (facts []string) {
+	for _, d := range line.Differences {
+		facts = append(facts, differenceWords(d))
+	}
+	for _, d := range line.Doubts {
+		facts = append(facts, fmt.Sprintf("not known: %s: %s", d.Of, d.Why))
+	}
+	if line.Reason != "" {
+		reason := line.Reason
+		if line.ReasonAt != nil {
+			reason += placeWords(line.ReasonAt.Place)
+		}
+		facts = append(facts, "because "+reason)
+	}
+	if line.Rule != nil {
+		facts = append(facts, "by rule "+sourceWords(*line.Rule))
+	}
+	for _, near := range line.Near {
+		facts = append(facts, fmt.Sprintf("not by %s, rule %d: %s%s", near.Object, near.Rule, near.Reason, placeWords(near.At.Place)))
+	}
+	return facts
+}
+
+func differenceWords(d expect.Difference) string {
+	if d.Of == "outcome" {
+		return fmt.Sprintf("expected %s, got %s", d.Want, d.Got)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", d.Of, d.Want, d.Got)
+}
+
+func sourceWords(s explain.Source) string {
+	return fmt.Sprintf("%s, %s%s", s.Object, s.Field, placeWords(s.Place))
+}
+
+// placeWords returns a place in brackets, "" for an unknown one.
+func placeWords(place store.Place) string {
+	if place.File == "" {
+		return ""
+	}
+	return " (" + manifest.Problem{File: place.File, Line: place.Line}.Position() + ")"
+}
+
+// summary is a line that can be read alone.
+func (o *testOptions) summary(run testRun) string {
+	r := run.report
+	line := fmt.Sprintf("%s in %s: %d passed, %d failed, %d unknown", count(r.Tests, "test"), count(run.files, "file"), r.Passed, r.Failed, r.Unknown)
+	if r.Skipped > 0 {
+		line += fmt.Sprintf(", %d skipped (only Envoy)", r.Skipped)
+	}
+	if len(r.Problems) > 0 {
+		line += fmt.Sprintf("; %s cannot be read", count(len(r.Problems), "line"))
+	}
+	if r.Coverage == nil {
+		return line
+	}
+	line += fmt.Sprintf("; %d of %s reached (%.1f%%", r.Coverage.Reached, count(r.Coverage.Rules, "rule"), r.Coverage.Percent)
+	if o.tooLow(r) {
+		line += fmt.Sprintf(", wanted %g%%", o.minCoverage)
+	}
+	return line + ")"
+}

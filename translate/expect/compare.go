@@ -1,0 +1,299 @@
+package expect
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const (
+	closed = "closed"
+	// notOffline is why a detail has no verdict.
+	notOffline = "only a running Envoy shows it: see --against"
+)
+
+// outcome returns what a line expects, in its own words.
+func (r Request) outcome() string {
+	switch {
+	case r.Closed:
+		return closed
+	case len(r.Backends) == 0:
+		return strings.TrimSpace(strconv.Itoa(r.Status) + " " + r.Location)
+	}
+	var words []string
+	for _, name := range r.BackendNames() {
+		word := name
+		if len(r.Backends) > 1 {
+			word += "=" + strconv.Itoa(r.Backends[name])
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// gotWords returns an outcome in the words of a line, with the namespace of each backend.
+func gotWords(got explain.Outcome) string {
+	if len(got.Backends) == 0 {
+		return strings.TrimSpace(strconv.Itoa(int(got.Status)) + " " + got.Location)
+	}
+	shares := map[string]float64{}
+	for _, b := range got.Backends {
+		name := strconv.Itoa(int(b.Status))
+		if b.Cluster != "" {
+			namespace, own := splitCluster(b.Cluster)
+			name = namespace + "/" + own
+		}
+		shares[name] += b.Percent
+	}
+	words := sharesWords(shares)
+	if got.Status != 0 {
+		words += fmt.Sprintf(" (%d)", got.Status)
+	}
+	return words
+}
+
+// sharesWords returns shares in percent as a line has them.
+func sharesWords(shares map[string]float64) string {
+	names := slices.Sorted(maps.Keys(shares))
+	if len(names) == 1 {
+		return names[0]
+	}
+	for i, name := range names {
+		names[i] = name + "=" + strconv.FormatFloat(math.Round(shares[name]*100)/100, 'f', -1, 64)
+	}
+	return strings.Join(names, " ")
+}
+
+// sameShares reports whether percents are the weights.
+func sameShares(got map[string]float64, want map[string]int) bool {
+	total := 0
+	for _, weight := range want {
+		total += weight
+	}
+	same := len(got) == len(want)
+	for name, weight := range want {
+		same = same && math.Abs(got[name]-100*float64(weight)/float64(total)) <= 0.01
+	}
+	return same
+}
+
+// name returns the name of a cluster as the line has it: with the namespace where the line has that.
+// A name without one may mean several backends, which leaves a doubt.
+func (c *comparison) name(cluster string) string {
+	namespace, name := splitCluster(cluster)
+	for _, known := range []map[string]int{c.request.Backends, c.request.Mirrors} {
+		if _, whole := known[namespace+"/"+name]; whole {
+			return namespace + "/" + name
+		}
+	}
+	_, expected := c.request.Backends[name]
+	if expected && c.judge.names[name] == "" {
+		c.doubt(outcome, fmt.Sprintf("several backends have the name %s: write NAMESPACE/%s", name, name))
+	}
+	return name
+}
+
+// outcome compares a line with what happens to its request.
+func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
+	want, words := c.request, gotWords(got)
+	shares := map[string]float64{}
+	for _, b := range got.Backends {
+		name := strconv.Itoa(int(b.Status))
+		if b.Cluster != "" {
+			name = c.name(b.Cluster)
+		}
+		shares[name] += b.Percent
+	}
+	forwarded := len(want.Backends) > 0
+	grpc := got.GRPC && !forwarded
+	switch code, _ := explain.GRPCStatus(got.Status); {
+	case !grpc && !forwarded && int(got.Status) != want.Status, !sameShares(shares, want.Backends):
+		c.differs(outcome, want.outcome(), words)
+		return
+	case grpc && strconv.Itoa(code) != want.GRPCStatus:
+		c.differs("grpc", want.GRPCStatus, strconv.Itoa(code))
+	case forwarded && !got.GRPC && got.Status != 0 && int(got.Status) != want.Failure: // no share has an endpoint
+		c.differs("status", statusWords(want.Failure), strconv.Itoa(int(got.Status)))
+	case want.Location != "" && got.Location != want.Location:
+		c.differs(outcome, want.outcome(), words)
+	}
+	c.by(got.By, got.Why)
+	c.received(got)
+	c.answered(got, rule)
+}
+
+func statusWords(status int) string {
+	if status == 0 {
+		return "200"
+	}
+	return strconv.Itoa(status)
+}
+
+// by compares the objects because of which Envoy answers in place of a rule.
+func (c *comparison) by(objects []manifest.Key, why string) {
+	want := c.request.By
+	if want.Kind == "" {
+		return
+	}
+	var names []string
+	for _, object := range objects {
+		names = append(names, object.String())
+	}
+	switch found := slices.Contains(names, want.String()); {
+	case found && len(names) == 1:
+	case found:
+		c.doubt("by", fmt.Sprintf("several objects have the settings that decide: %s", strings.Join(names, ", ")))
+	case len(names) > 0:
+		c.differs("by", want.String(), strings.Join(names, ", "))
+	case why != "":
+		c.differs("by", want.String(), "no policy: "+why)
+	default:
+		c.differs("by", want.String(), "no policy")
+	}
+}
+
+// received compares what the backends receive.
+func (c *comparison) received(got explain.Outcome) {
+	want := c.request
+	if want.Path != "" && got.Path != want.Path {
+		c.differs("path", want.Path, got.Path)
+	}
+	for _, b := range got.Backends {
+		if want.Host != "" && b.Host != want.Host {
+			c.differs("host", want.Host, b.Host)
+		}
+		for _, name := range slices.Sorted(maps.Keys(want.ToBackend)) {
+			c.header("request "+name, want.ToBackend[name], b.Headers.Values(name))
+		}
+	}
+}
+
+// header compares the joined values of a header with a value; "-" is none.
+func (c *comparison) header(of, want string, values []string) {
+	got := strings.Join(values, ",")
+	switch {
+	case want == "-" && len(values) == 0, want != "-" && len(values) > 0 && got == want, want == "" && len(values) == 0:
+	case slices.ContainsFunc(values, explain.HasPlaceholder):
+		c.doubt(of, "it has "+got)
+	case len(values) == 0:
+		c.differs(of, want, "-")
+	default:
+		c.differs(of, want, got)
+	}
+}
+
+// answered notes what is not known of the answer.
+func (c *comparison) answered(got explain.Outcome, rule *ir.Rule) {
+	want := c.request
+	if want.Failure != 0 && got.Status == 0 {
+		c.doubt("status", notOffline)
+	}
+	if want.Protocol != "" {
+		c.doubt("protocol", notOffline)
+	}
+	if want.Certificate != "" {
+		c.doubt("certificate", notOffline)
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Answer)) {
+		if want.GRPCStatus != "" && name == "Grpc-Status" {
+			if len(want.Backends) > 0 {
+				c.doubt("grpc", notOffline)
+			}
+			continue
+		}
+		values, known := answerHeader(got, rule, http.CanonicalHeaderKey(name))
+		if !known {
+			c.doubt("response "+name, notOffline)
+			continue
+		}
+		c.header("response "+name, want.Answer[name], values)
+	}
+}
+
+// mirrors compares the copies that backends get.
+func (c *comparison) mirrors(rule *ir.Rule) {
+	for _, name := range slices.Sorted(maps.Keys(c.request.Mirrors)) {
+		want, got := c.request.Mirrors[name], 0
+		if rule != nil {
+			got = c.copies(name, rule.Action.Mirrors)
+		}
+		if got != want {
+			c.differs("mirror", fmt.Sprintf("%s=%d", name, want), fmt.Sprintf("%s=%d", name, got))
+		}
+	}
+}
+
+// copies returns how many in 100 requests are copied to a backend.
+func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
+	for _, m := range mirrors {
+		if m.Cluster != "" && c.name(m.Cluster) == name {
+			return int(m.Numerator * 100 / m.Denominator)
+		}
+	}
+	return 0
+}
+
+// answerHeader returns the values of a header of the answer to a request that one rule takes; known
+// is false where they are the backend's or a policy's, which only Envoy shows.
+func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []string, known bool) {
+	if rule == nil || len(got.Backends) == 0 || got.Status != 0 || writtenByEnvoy(name) {
+		return nil, false
+	}
+	extras := rule.Action.Extras.OrNone()
+	if extras.ExtProc != nil || len(extras.Response) > 0 || changes(&extras.ResponseHeaders, name) {
+		return nil, false
+	}
+	for i, b := range got.Backends {
+		mods := rule.Action.ResponseHeaders
+		if b.Status != 0 || b.Target != nil && changes(b.Target.ResponseHeaders, name) {
+			return nil, false
+		}
+		own, decided := decidedBy(mods.OrNone(), name)
+		if !decided || i > 0 && !slices.Equal(own, values) {
+			return nil, false
+		}
+		values = own
+	}
+	return values, true
+}
+
+// writtenByEnvoy reports whether a header of an answer is not what a rule says, or not alone.
+func writtenByEnvoy(name string) bool {
+	return slices.Contains([]string{"Server", "Date", "Content-Length", "Transfer-Encoding", "Connection"}, name) ||
+		strings.HasPrefix(name, "X-Envoy-") || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Grpc-")
+}
+
+// changes reports whether header changes name a header.
+func changes(mods *ir.HeaderMods, name string) bool {
+	all := mods.OrNone()
+	is := func(other string) bool { return strings.EqualFold(other, name) }
+	named := func(h ir.Header) bool { return is(h.Name) }
+	return slices.ContainsFunc(all.Set, named) || slices.ContainsFunc(all.Add, named) || slices.ContainsFunc(all.Remove, is)
+}
+
+// decidedBy returns the values of a header after changes that set or remove it; decided is false
+// where they do not.
+func decidedBy(mods ir.HeaderMods, name string) (values []string, decided bool) {
+	for _, removed := range mods.Remove {
+		decided = decided || strings.EqualFold(removed, name)
+	}
+	for _, h := range mods.Set {
+		if strings.EqualFold(h.Name, name) {
+			values, decided = []string{h.Value}, true
+		}
+	}
+	for _, h := range mods.Add {
+		if strings.EqualFold(h.Name, name) {
+			values = append(values, h.Value)
+		}
+	}
+	return values, decided
+}

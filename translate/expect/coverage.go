@@ -1,0 +1,74 @@
+package expect
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// CoverageReport says how many of the rules that serve some line reaches. A rule of a route counts
+// once, on however many hosts and listeners it serves. A route of connections counts as one rule.
+type CoverageReport struct {
+	Rules   int `json:"rules"`
+	Reached int `json:"reached"`
+	// Percent is the share of the rules that is reached; 100 where there are none.
+	Percent float64 `json:"percent"`
+	// Unreached are the rules that no line reaches, sorted by place.
+	Unreached []explain.Source `json:"unreached,omitempty"`
+}
+
+// coverage compares the rules of a View with those that lines have reached.
+func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageReport) {
+	all := rulesOf(view)
+	out.Rules, out.Percent = len(all), 100
+	for rule := range all {
+		if reached[rule] {
+			out.Reached++
+		} else {
+			out.Unreached = append(out.Unreached, explain.Source{Object: rule.Object, Field: rule.Path})
+		}
+	}
+	if out.Rules > 0 {
+		out.Percent = 100 * float64(out.Reached) / float64(out.Rules)
+	}
+	return out
+}
+
+// rulesOf returns the rules of all routes that serve.
+func rulesOf(view *ir.View) map[manifest.Field]bool {
+	all := map[manifest.Field]bool{}
+	for _, gateway := range view.Gateways {
+		for _, port := range gateway.Ports {
+			for _, stream := range port.Port.Streams {
+				for _, field := range reachedBy(&stream) {
+					all[field] = true
+				}
+			}
+			for _, host := range port.Hosts {
+				for rule := range host.Rules {
+					for _, field := range reached(rule) {
+						all[field] = true
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// reachedBy returns the rule of the route that has a stream; none where no route has it.
+func reachedBy(stream *ir.Stream) []manifest.Field {
+	if stream == nil || stream.Route == nil {
+		return nil
+	}
+	return []manifest.Field{ruleField(stream.Route.Origin.Key, 0)}
+}
+
+func sortSources(sources []explain.Source) {
+	slices.SortFunc(sources, func(a, b explain.Source) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field))
+	})
+}

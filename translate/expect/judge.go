@@ -1,0 +1,298 @@
+package expect
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Verdict says how a test ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Passed  Verdict = "pass"
+	Failed  Verdict = "fail"
+	Unknown Verdict = "unknown" // the answer depends on what is not known here
+	Skipped Verdict = "skipped" // the line is not for this judge
+)
+
+// Result is the verdict about one line.
+type Result struct {
+	Request Request
+	// URL is that of the line, without credentials.
+	URL     string
+	Verdict Verdict
+	// Differences are what is not as the line says. They decide unless the verdict is Unknown.
+	Differences []Difference
+	// Doubts are what is not known, and why the verdict is Unknown or Skipped.
+	Doubts []Doubt
+	// Got is what happens to the request, in the words of a line.
+	Got string
+	// Rules are the rules that the request reaches: that of the route which takes it, and those
+	// that delegate to it.
+	Rules []manifest.Field
+}
+
+// Difference is a part of a line that differs.
+type Difference struct {
+	// Of is "outcome", or a detail with the name of its header, such as "request x-user".
+	Of   string `json:"of"`
+	Want string `json:"want"`
+	Got  string `json:"got"`
+}
+
+// Doubt is a part of a line that cannot be judged.
+type Doubt struct {
+	// Of is as in Difference.
+	Of string `json:"of"`
+	// Why says what is not known.
+	Why string `json:"why"`
+}
+
+// outcome is the Of for where a request goes.
+const outcome = "outcome"
+
+// Judge compares lines with what explain answers from a View.
+type Judge struct {
+	View *ir.View
+	// Client is the address of clients where a line says none; not valid if it is not known.
+	Client netip.Addr
+	names  map[string]string // backends by name, "" for several of one name
+}
+
+// NewJudge returns a judge of a View; client is Judge.Client.
+func NewJudge(view *ir.View, client netip.Addr) *Judge {
+	j := &Judge{View: view, Client: client, names: map[string]string{}}
+	for cluster := range view.Clusters {
+		namespace, name := splitCluster(cluster)
+		if other, known := j.names[name]; known && other != namespace {
+			namespace = ""
+		}
+		j.names[name] = namespace
+	}
+	return j
+}
+
+// splitCluster returns namespace and name of the object that a cluster stands for.
+func splitCluster(cluster string) (namespace, name string) {
+	parts := strings.Split(cluster, "/")
+	if len(parts) < 3 {
+		return "", cluster
+	}
+	return parts[1], parts[2]
+}
+
+// Query returns a line as a question for explain.
+func (j *Judge) Query(r Request) explain.Query {
+	query := r.query()
+	if !query.From.IsValid() {
+		query.From = j.Client
+	}
+	return query
+}
+
+// Judge returns the verdict about a line.
+func (j *Judge) Judge(r Request) Result {
+	c := &comparison{judge: j, request: r, result: Result{Request: r, URL: r.url()}}
+	if r.OnlyEnvoy {
+		c.result.Verdict = Skipped
+		c.doubt(outcome, "the line says that only Envoy can answer it")
+		return c.result
+	}
+	if r.Connection() {
+		c.connection(explain.Connection(j.View, j.Query(r)))
+	} else {
+		c.answer(explain.Request(j.View, j.Query(r)))
+	}
+	c.conclude()
+	c.redact()
+	return c.result
+}
+
+// comparison is the way to the verdict about one line.
+type comparison struct {
+	judge   *Judge
+	request Request
+	result  Result
+	// caveats are true of the doubts about where the request goes: something may happen in place
+	// of what explain answers.
+	caveats bool
+	// other is true if a rule that may take the request in place of another one is as expected.
+	other bool
+	rule  *ir.Rule // that takes the request
+}
+
+// redact takes passwords, keys and tokens of the line out of what is shown.
+func (c *comparison) redact() {
+	if c.result.Verdict == Passed {
+		return
+	}
+	hide := explain.Hide(c.rule, c.judge.Query(c.request))
+	c.result.Got = hide(c.result.Got)
+	for i := range c.result.Differences {
+		d := &c.result.Differences[i]
+		d.Want, d.Got = hide(d.Want), hide(d.Got)
+	}
+	for i := range c.result.Doubts {
+		c.result.Doubts[i].Why = hide(c.result.Doubts[i].Why)
+	}
+	c.result.URL = hide(c.result.URL)
+}
+
+func (c *comparison) differs(of, want, got string) {
+	if d := (Difference{of, want, got}); !slices.Contains(c.result.Differences, d) { // backends may receive the same
+		c.result.Differences = append(c.result.Differences, d)
+	}
+}
+
+func (c *comparison) doubt(of, why string) {
+	if d := (Doubt{of, why}); !slices.Contains(c.result.Doubts, d) {
+		c.result.Doubts = append(c.result.Doubts, d)
+	}
+}
+
+// conclude sets the verdict. A line that differs is unknown, and no failure, where what is not
+// known may be what it expects: another rule, or an answer in place of a backend's.
+func (c *comparison) conclude() {
+	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
+	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {
+	case differ && (c.other || c.caveats && answered):
+		c.result.Verdict = Unknown
+	case differ:
+		c.result.Verdict = Failed
+	case doubtful:
+		c.result.Verdict = Unknown
+	default:
+		c.result.Verdict = Passed
+	}
+}
+
+// answer compares a line with the answer to its request.
+func (c *comparison) answer(answer explain.Answer) {
+	r := c.request
+	c.result.Rules, c.rule = reached(answer.Rule), answer.Rule
+	switch {
+	case len(answer.Candidates) > 0:
+		c.severalGateways(answer.Candidates)
+		return
+	case answer.Costly:
+		c.caveats = true
+		c.doubt(outcome, "the question costs too much: the rules of "+answer.Domain+" have many regular expressions")
+		return
+	case answer.Port == nil:
+		c.result.Got = closed
+		if !r.Closed {
+			c.differs(outcome, r.outcome(), closed)
+		}
+		return
+	}
+	c.result.Got = gotWords(answer.Outcome)
+	c.noteCaveats(answer.Outcome.Unless)
+	c.noteHandshake(answer.Chain)
+	if r.Closed {
+		c.differs(outcome, closed, c.result.Got)
+		return
+	}
+	c.mirrors(answer.Rule)
+	c.outcome(answer.Outcome, answer.Rule)
+	for _, u := range answer.Unsure {
+		other := &comparison{judge: c.judge, request: r}
+		other.outcome(u.Outcome, u.Rule)
+		c.other = c.other || len(other.result.Differences) == 0
+	}
+}
+
+func (c *comparison) severalGateways(names []string) {
+	c.result.Got = "no answer: several Gateways listen on the port"
+	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
+}
+
+// noteCaveats adds what may happen in place of the answer.
+func (c *comparison) noteCaveats(unless []string) {
+	for _, words := range unless {
+		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")
+		if allowed && c.request.WhenAllowed {
+			continue
+		}
+		c.caveats = true
+		words = strings.Replace(words, "give it by --from", "add FROM:IP to the line", 1)
+		if allowed {
+			words += `; add "| when allowed" for requests that pass`
+		}
+		c.doubt(outcome, words)
+	}
+}
+
+// noteHandshake adds what explain does not know of a handshake.
+func (c *comparison) noteHandshake(chain *ir.Chain) {
+	r := c.request
+	if chain == nil || chain.TLS == nil {
+		return
+	}
+	if clients := chain.TLS.Clients; clients != nil && !clients.Insecure {
+		c.caveats = true
+		c.doubt(outcome, "the listener verifies certificates of clients, which is seen on Envoy alone")
+	}
+	if r.TLS12 && chain.TLS.Version13 {
+		c.caveats = true
+		c.doubt(outcome, "the listener wants TLS 1.3, which is seen on Envoy alone")
+	}
+}
+
+// connection compares a line with what happens to its connection or datagram.
+func (c *comparison) connection(answer explain.ConnectionAnswer) {
+	r := c.request
+	if len(answer.Candidates) > 0 {
+		c.severalGateways(answer.Candidates)
+		return
+	}
+	c.result.Rules = reachedBy(answer.Stream)
+	shares := map[string]float64{}
+	for _, share := range answer.Backends {
+		name := closed
+		if cluster := c.judge.View.Clusters[share.Target.Cluster]; cluster != nil && len(cluster.Endpoints) > 0 {
+			name = c.name(share.Target.Cluster)
+		}
+		shares[name] += share.Percent
+	}
+	if len(shares) == 0 {
+		shares[closed] = 100
+	}
+	want := r.Backends
+	if r.Closed {
+		want = map[string]int{closed: 1}
+	}
+	c.noteCaveats(answer.Unless)
+	c.result.Got = sharesWords(shares)
+	if !sameShares(shares, want) {
+		c.differs(outcome, r.outcome(), c.result.Got)
+	}
+	c.by(answer.By, answer.Denied)
+	if r.Certificate != "" {
+		c.doubt("certificate", notOffline)
+	}
+}
+
+// reached returns the rule of an ir.Rule, and those that delegate to it.
+func reached(rule *ir.Rule) (all []manifest.Field) {
+	if rule == nil {
+		return nil
+	}
+	for _, hop := range rule.Chain {
+		all = append(all, ruleField(hop.Route, hop.Rule))
+	}
+	if rule.SignIn == (manifest.Key{}) {
+		all = append(all, ruleField(rule.Source.Key, rule.Position[len(rule.Position)-2]))
+	}
+	return all
+}
+
+func ruleField(route manifest.Key, rule int) manifest.Field {
+	return manifest.Field{Object: route, Path: fmt.Sprintf("spec.rules[%d]", rule)}
+}

@@ -1,0 +1,116 @@
+package expect
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+// Request is one line of a file of tests: a request, a connection or a datagram, and what must
+// happen to it. docs/reference/tests.md describes the words of a line.
+type Request struct {
+	// File and Number are the place of the line; Line is its text.
+	File   string
+	Number int
+	Line   string
+
+	Method  string // "" for a connection or a datagram
+	URL     *url.URL
+	Target  string // path and query as written
+	Headers http.Header
+	// BodySize is the length of the request's body.
+	BodySize int
+	// OnlyEnvoy is true if explain cannot predict the answer.
+	OnlyEnvoy bool
+	// WhenAllowed is true if the line is about requests that external services allow, and that no
+	// limit rejects.
+	WhenAllowed bool
+	// Gateway is the Gateway that the request is sent to, "" for the only one on the port.
+	Gateway string
+	// Proxy is the address in a PROXY header, "" for no header.
+	Proxy string
+	// From is the address that the request comes from, "" for any.
+	From string
+	// SNI is the server name in the handshake, "" for none.
+	SNI string
+	// HTTP2 sends HTTP/2. TLS12 offers no later version than TLS 1.2.
+	HTTP2, TLS12 bool
+	// Client is the name in the client's certificate, "" for none; ClientOf is the authority
+	// that signed it.
+	Client, ClientOf string
+	// Certificate is the first name in the certificate that Envoy shows.
+	Certificate string
+	// Status is Envoy's own answer, 0 for a backend's answer.
+	Status int
+	// GRPCStatus is the grpc-status of an answer without a backend, "" for none.
+	GRPCStatus string
+	// Closed is true if nothing listens on the port, or the connection is closed.
+	Closed   bool
+	Location string
+	// By is the object because of which Envoy answers in place of the rule; zero for any. Its
+	// Group is "".
+	By manifest.Key
+	// Backends are the weights of the backends by name.
+	Backends map[string]int
+	// Failure is the status of a backend's answer if it is not 200.
+	Failure int
+	// Mirrors are the backends that get copies, with the number of copies in 100 requests.
+	Mirrors map[string]int
+	// Protocol is the protocol to the backend, "" for any.
+	Protocol string
+	Path     string
+	Host     string
+	// ToBackend and Answer are headers; "-" means absent.
+	ToBackend, Answer map[string]string
+}
+
+// Sender returns the address of the client as far as the line says it, "" where it does not.
+func (r Request) Sender() string {
+	if r.Proxy != "" {
+		return r.Proxy
+	}
+	return r.From
+}
+
+// Port returns the port that the client connects to: that of the URL, else that of its scheme.
+func (r Request) Port() uint32 {
+	if port, err := strconv.ParseUint(r.URL.Port(), 10, 16); err == nil {
+		return uint32(port)
+	}
+	if r.URL.Scheme == "https" {
+		return 443
+	}
+	return 80
+}
+
+// Connection reports whether the line is about a connection or datagram.
+func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
+
+// BackendNames returns the names of the expected backends, sorted.
+func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Backends)) }
+
+// Place returns the place of the line as FILE:LINE.
+func (r Request) Place() string { return fmt.Sprintf("%s:%d", r.File, r.Number) }
+
+// query returns the line as a question for explain.
+func (r Request) query() explain.Query {
+	query := explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: r.Port(), Gateway: r.Gateway}
+	if sender, err := netip.ParseAddr(r.Sender()); err == nil {
+		query.From = sender
+	}
+	if r.Connection() {
+		return query
+	}
+	query.Method, query.Path, query.Headers, query.SNI = r.Method, r.Target, r.Headers, r.SNI
+	if query.SNI == "" {
+		query.SNI = "-"
+	}
+	return query
+}

@@ -1,0 +1,270 @@
+package expect
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// maxBody bounds BODY and BIG, in bytes.
+const maxBody = 16 << 20
+
+// option is a word NAME:VALUE that is no header.
+type option struct {
+	name string
+	// want is what the value must be, as text.
+	want string
+	// read takes the value, false for one that it must not be.
+	read func(r *Request, value string) bool
+}
+
+func options() []option {
+	return []option{
+		{"BODY", "a number of bytes", func(r *Request, value string) (ok bool) {
+			r.BodySize, ok = number(value, maxBody)
+			return ok
+		}},
+		{"BIG", "a number of bytes", func(r *Request, value string) bool {
+			size, ok := number(value, maxBody)
+			r.Headers.Set("X-Big", strings.Repeat("x", size))
+			return ok
+		}},
+		{"GATEWAY", "NAMESPACE/NAME", func(r *Request, value string) bool {
+			r.Gateway = value
+			namespace, name, found := strings.Cut(value, "/")
+			return found && namespace != "" && name != ""
+		}},
+		{"PROXY", "an IP address", func(r *Request, value string) bool { r.Proxy = value; return isAddress(value) }},
+		{"FROM", "an IP address", func(r *Request, value string) bool { r.From = value; return isAddress(value) }},
+		{"SNI", "a name, or - for none", func(r *Request, value string) bool {
+			r.SNI = strings.TrimPrefix(value, "-")
+			return value != ""
+		}},
+		{"CLIENT", "NAME@AUTHORITY", func(r *Request, value string) (ok bool) {
+			r.Client, r.ClientOf, ok = strings.Cut(value, "@")
+			return ok && r.Client != "" && r.ClientOf != ""
+		}},
+		{"HTTP2", "on", func(r *Request, value string) bool { r.HTTP2 = true; return value == "on" }},
+		{"GRPC", "on", func(r *Request, value string) bool {
+			r.HTTP2 = true
+			r.Headers.Set("Content-Type", "application/grpc")
+			return value == "on"
+		}},
+		{"TLS", "1.2", func(r *Request, value string) bool { r.TLS12 = true; return value == "1.2" }},
+	}
+}
+
+func number(text string, most int) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0, false
+	}
+	return n, true
+}
+
+func isAddress(text string) bool {
+	address, err := netip.ParseAddr(text)
+	return err == nil && address.Zone() == ""
+}
+
+// parseWord takes one NAME:VALUE. A value with spaces is between quotation marks.
+func (r *Request) parseWord(word, name, value string) error {
+	var names []string
+	for _, o := range options() {
+		if o.name == name {
+			if !o.read(r, value) {
+				return &mistake{word, fmt.Sprintf("%q is no value of %s", value, name), fmt.Sprintf("write %s:, and %s", name, o.want)}
+			}
+			return nil
+		}
+		names = append(names, o.name)
+	}
+	if !isToken(name) {
+		return &mistake{word, fmt.Sprintf("%q is not the name of a header", name), "write NAME:VALUE without spaces"}
+	}
+	if near := manifest.Nearest(name, names); near != "" && name == strings.ToUpper(name) && len(name) > 2 {
+		return &mistake{word, fmt.Sprintf("there is no option %s", name), fmt.Sprintf("did you mean %s? A header of that name is written in lower case", near)}
+	}
+	if strings.Contains(value, " ") {
+		value = strings.Trim(value, `"`)
+	}
+	r.Headers.Add(name, value)
+	return nil
+}
+
+func (r *Request) parseOutcome(words []string) error {
+	switch {
+	case len(words) == 0:
+		return &mistake{"->", "the line has no outcome behind ->", "write what must happen: a backend, a status, or closed"}
+	case words[0] == "closed" && len(words) == 1:
+		r.Closed = true
+		return nil
+	}
+	if status, err := strconv.Atoi(words[0]); err == nil {
+		return r.parseStatus(status, words)
+	}
+	for _, word := range words {
+		if err := r.parseShare(word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Request) parseStatus(status int, words []string) error {
+	r.Status = status
+	switch {
+	case status < 100 || status > 599:
+		return &mistake{words[0], fmt.Sprintf("%d is not an HTTP status", status), "write one of 100 to 599"}
+	case r.Connection():
+		return &mistake{words[0], "a connection has no status", "write a backend, or closed"}
+	case len(words) > 1 && !strings.Contains(words[1], "/"):
+		return &mistake{words[1], fmt.Sprintf("%q is no location", words[1]), fmt.Sprintf("behind a status only the URL of a redirect is written; a share that has no backend is %d=WEIGHT", status)}
+	case len(words) > 2:
+		return &mistake{words[2], fmt.Sprintf("%q is too much behind the status and its location", words[2]), "put | before each detail"}
+	case len(words) > 1:
+		r.Location = words[1]
+	}
+	return nil
+}
+
+// backendName is a name of a backend in a line, with or without its namespace.
+const backendName = `^([a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*$`
+
+// parseShare takes a backend, with its weight where there are several.
+func (r *Request) parseShare(word string) error {
+	name, weight, weighted := strings.Cut(word, "=")
+	n := 1
+	if weighted {
+		var ok bool
+		if n, ok = number(weight, 1_000_000); !ok {
+			return &mistake{word, fmt.Sprintf("%q is not a weight", weight), "write a whole number, such as shop=90"}
+		}
+	}
+	if !regexp.MustCompile(backendName).MatchString(name) {
+		return &mistake{word, fmt.Sprintf("%q is not a backend", name), "name a Service or Backend as NAME or NAMESPACE/NAME, and put | before each detail"}
+	}
+	if _, twice := r.Backends[name]; twice {
+		return &mistake{word, fmt.Sprintf("the backend %s is there twice", name), "add up its weights"}
+	}
+	r.Backends[name] = n
+	return nil
+}
+
+// details returns what may be behind a |, each with the form of its value.
+func details() map[string]string {
+	return map[string]string{
+		"status": "STATUS", "grpc": "NUMBER", "mirror": "BACKEND or BACKEND=PERCENT", "protocol": "HTTP/1.1 or HTTP/2.0",
+		"only": "Envoy", "when": "allowed", "certificate": "NAME", "path": "/PATH", "host": "HOST",
+		"request": "NAME: VALUE", "response": "NAME: VALUE", "by": "KIND NAMESPACE/NAME",
+	}
+}
+
+func (r *Request) parseDetail(detail string) error {
+	kind, rest, _ := strings.Cut(detail, " ")
+	want, known := details()[kind]
+	rest = strings.TrimSpace(rest)
+	if !known {
+		var names []string
+		for name := range details() {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		hint := "a detail begins with " + strings.Join(names, ", ")
+		if near := manifest.Nearest(kind, names); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		return &mistake{detail, fmt.Sprintf("there is no detail %q", kind), hint}
+	}
+	if !r.takeDetail(kind, rest) {
+		return &mistake{detail, fmt.Sprintf("%q is no value of the detail %s", rest, kind), fmt.Sprintf("write %s %s", kind, want)}
+	}
+	return nil
+}
+
+// takeDetail takes the value of a detail, false for one that it must not be.
+func (r *Request) takeDetail(kind, rest string) (ok bool) {
+	name, value, isHeader := strings.Cut(rest+" ", ": ") // an empty value, too
+	value = strings.TrimSpace(value)
+	isHeader = isHeader && isToken(name)
+	ok = rest != ""
+	switch kind {
+	case "status":
+		r.Failure, ok = number(rest, 599)
+		return ok && r.Failure >= 100
+	case "grpc":
+		r.Answer["Grpc-Status"], r.GRPCStatus = rest, rest
+		_, ok = number(rest, 99)
+	case "mirror":
+		return r.takeMirror(rest)
+	case "protocol":
+		r.Protocol = rest
+		ok = rest == "HTTP/1.1" || rest == "HTTP/2.0"
+	case "only":
+		r.OnlyEnvoy, ok = true, rest == "Envoy"
+	case "when":
+		r.WhenAllowed, ok = true, rest == "allowed"
+	case "certificate":
+		r.Certificate = rest
+	case "path":
+		r.Path = rest
+	case "host":
+		r.Host = rest
+	case "request":
+		r.ToBackend[name], ok = value, isHeader
+	case "response":
+		r.Answer[name], ok = value, isHeader
+	case "by":
+		return r.takeObject(rest)
+	}
+	return ok
+}
+
+// takeMirror takes b or b=N.
+func (r *Request) takeMirror(text string) (ok bool) {
+	name, share, weighted := strings.Cut(text, "=")
+	r.Mirrors[name] = 100
+	if weighted {
+		if r.Mirrors[name], ok = number(share, 100); !ok {
+			return false
+		}
+	}
+	return regexp.MustCompile(backendName).MatchString(name)
+}
+
+// takeObject takes KIND NAMESPACE/NAME, or KIND NAME for a kind without namespaces.
+func (r *Request) takeObject(text string) (ok bool) {
+	kind, name, found := strings.Cut(text, " ")
+	namespace, own, namespaced := strings.Cut(name, "/")
+	if !namespaced {
+		namespace, own = "", name
+	}
+	r.By = manifest.Key{Kind: kind, Namespace: namespace, Name: own}
+	return found && kind != "" && own != "" && !strings.Contains(name, " ") && (!namespaced || namespace != "")
+}
+
+// portOf returns the port of a URL, 0 where it has none.
+func portOf(u *url.URL) (uint64, error) {
+	if u.Port() == "" {
+		return 0, nil
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err == nil && port == 0 {
+		err = strconv.ErrRange
+	}
+	return port, err
+}
+
+// isToken reports whether a method or a header's name can be sent (RFC 9110, 5.6.2).
+func isToken(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool {
+		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}) < 0
+}
