@@ -66,7 +66,7 @@ func Request(view *ir.View, query Query) Answer {
 		return Answer{Candidates: candidates}
 	}
 	r, refused := receive(query, port.Port)
-	r.clusters, r.claims = view.Clusters, port.Claims
+	r.clusters, r.claims, r.otherClaims = view.Clusters, port.Claims, port.OtherClaims
 	if r.query.Host != query.Host { // the path has another one
 		query.Host = r.query.Host
 		host = query.host(port)

@@ -28,7 +28,8 @@ type request struct {
 	// request has passed the service: in lower case.
 	answered []string
 	now      time.Time
-	claims   []string // PortView.Claims
+	// claims and otherClaims are those of the PortView.
+	claims, otherClaims []string
 	// chunked is true if a body comes in chunks, and hostless if Host was removed.
 	chunked, hostless bool
 }
