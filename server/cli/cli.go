@@ -162,6 +162,7 @@ func rootCommand() *cobra.Command {
 		treeCommand(),
 		healthcheckCommand(),
 		reloadCommand(),
+		schemaCommand(),
 		serveCommand(),
 		statusCommand(),
 		testCommand(),

@@ -36,7 +36,7 @@ func completionCommand() *cobra.Command {
 // completeArguments has a shell offer directories for DIR, and the values of flags that
 // take one of a few.
 func completeArguments(cmd *cobra.Command) {
-	if strings.Contains(cmd.Use, " DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
+	if strings.Contains(cmd.Use, "DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeFolder
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -1,0 +1,32 @@
+package schema
+
+import (
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/tenancy"
+)
+
+// Annotation is an annotation or a label that gatefold reads.
+type Annotation struct {
+	Name    string
+	Label   bool
+	Kinds   []string
+	Values  []string // those that it may have, nil for many
+	Meaning string
+}
+
+// Annotations returns all that gatefold reads (docs/reference/annotations.md).
+func Annotations() []Annotation {
+	return []Annotation{
+		{api.AnnotationAccessLog, false, []string{"Gateway"}, []string{"json", "text", "off"}, "The form of the access log on Envoy's standard output; json when it is not set."},
+		{api.AnnotationProxyProtocol, false, []string{"Gateway"}, []string{"true", "false"}, "\"true\": listeners expect the PROXY protocol in front of each connection."},
+		{tenancy.AnnotationPaths, false, []string{"Namespace"}, nil, "The files that may define objects of the namespace, with --cluster-paths: globs from the root of the folder, separated by commas or spaces."},
+		{tenancy.AnnotationPorts, false, []string{"Namespace"}, nil, "The ports that Gateways and ListenerSets of the namespace may open: ports and ranges, such as \"8443, 9000-9100\"."},
+		{tenancy.AnnotationHosts, false, []string{"Namespace"}, nil, "The hostnames that the namespace may serve, as in a listener; at most 64."},
+		{"delegation.kgateway.dev/inherit-parent-matcher", false, []string{"HTTPRoute"}, []string{"true", "false"}, "\"true\": the route, where another one delegates to it, adds its matches to those of the parent."},
+		{api.AnnotationPolicyPriority, false, []string{"HTTPRoute"}, []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"},
+			"Which side wins where this route and routes below it set the same field by policies; ShallowMergePreferChild when it is not set."},
+		{api.AnnotationPolicyWeight, false, []string{"TrafficPolicy", "BackendConfigPolicy"}, nil, "A whole number. Of several policies of one target the one with the higher weight comes first."},
+		{"kgateway.dev/route-weight", false, []string{"HTTPRoute"}, nil, "A whole number of 32 bits: the precedence of the route, with --weighted-route-precedence."},
+		{"delegation.kgateway.dev/label", true, []string{"HTTPRoute"}, nil, "Another route selects the routes that it delegates to by the value of this label."},
+	}
+}

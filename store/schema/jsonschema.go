@@ -1,0 +1,303 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// JSONSchema is a JSON Schema, draft 7, as editors read it.
+type JSONSchema map[string]any
+
+// JSONSchema returns the schema of an object of one of the kinds, of all kinds without one. An
+// object of another kind fits it, too: a folder may hold what gatefold does not read. The schema
+// knows types, values and required fields. It does not know the rules that compare fields; they are
+// in the descriptions.
+func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
+	definitions, cases, versions, names := JSONSchema{}, []any{}, map[string]bool{}, map[string]bool{}
+	for _, gk := range slices.SortedFunc(maps.Keys(s.kinds), compareGroupKinds) {
+		if len(kinds) > 0 && !slices.Contains(kinds, gk) {
+			continue
+		}
+		for _, version := range s.kinds[gk].versions {
+			of := gk.WithVersion(version)
+			name := strings.TrimPrefix(of.GroupVersion().String()+"/"+of.Kind, "/")
+			definitions[strings.ReplaceAll(name, "/", ".")] = s.kinds[gk].jsonSchema(version)
+			cases = append(cases, JSONSchema{
+				"if": JSONSchema{
+					"required": []any{"apiVersion", "kind"},
+					"properties": JSONSchema{
+						"apiVersion": JSONSchema{"const": of.GroupVersion().String()}, "kind": JSONSchema{"const": of.Kind},
+					},
+				},
+				"then": JSONSchema{"$ref": "#/definitions/" + strings.ReplaceAll(name, "/", ".")},
+			})
+			versions[of.GroupVersion().String()], names[of.Kind] = true, true
+		}
+	}
+	return JSONSchema{
+		"$schema": "http://json-schema.org/draft-07/schema#",
+		"title":   "An object in a folder of gatefold",
+		"type":    []any{"object", "null"},
+		"properties": JSONSchema{
+			"apiVersion": suggested(versions), "kind": suggested(names),
+		},
+		"allOf":       cases,
+		"definitions": definitions,
+	}
+}
+
+func compareGroupKinds(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) }
+
+// suggested takes any text, and has editors propose some.
+func suggested(texts map[string]bool) JSONSchema {
+	var all []any
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, text)
+	}
+	return JSONSchema{"anyOf": []any{JSONSchema{"enum": all}, JSONSchema{"type": "string"}}}
+}
+
+// jsonSchema returns the schema of a version of the kind.
+func (k *kind) jsonSchema(version string) JSONSchema {
+	var out JSONSchema
+	if k.file == "" {
+		out = jsonOfNode(k.core().root)
+	} else {
+		v := readCRD(k.file)[version]
+		props := internalSchema(v)
+		if k.patch != nil {
+			k.patch(props)
+		}
+		out = jsonOfProps(props)
+		if d := deprecation(v); d != "" {
+			out["deprecationMessage"] = d
+		}
+	}
+	fields := out["properties"].(JSONSchema)
+	fields["metadata"] = k.jsonMetadata()
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		out["required"] = appendNew(out["required"], name)
+	}
+	for _, path := range k.unserved.Fields[k.Kind] {
+		why := fieldNotServed + shown(path[strings.LastIndexByte(path, '.')+1:]) + "; gatefold does not serve it: " + k.instead(path, "remove the field")
+		out.forbid(strings.Split(path, "."), why)
+	}
+	for path, values := range k.unserved.Values[k.Kind] {
+		if field := out.find(strings.Split(path, ".")); field != nil {
+			field.say(fmt.Sprintf("kgateway has %v, too; gatefold does not serve that: %s", values, k.instead(path, "write another value")))
+		}
+	}
+	return out
+}
+
+func (k *kind) instead(path, otherwise string) string {
+	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
+		return hint
+	}
+	return otherwise
+}
+
+func appendNew(list any, name string) []any {
+	all, _ := list.([]any)
+	if slices.Contains(all, any(name)) {
+		return all
+	}
+	return append(all, name)
+}
+
+// jsonMetadata is the schema of metadata, with the annotations and labels that gatefold reads.
+func (k *kind) jsonMetadata() JSONSchema {
+	out := jsonOfNode(metadataNode(k.GroupKind))
+	fields := out["properties"].(JSONSchema)
+	for _, a := range Annotations() {
+		if !slices.Contains(a.Kinds, k.Kind) {
+			continue
+		}
+		place := "annotations"
+		if a.Label {
+			place = "labels"
+		}
+		in := fields[place].(JSONSchema)
+		if in["properties"] == nil {
+			in["properties"] = JSONSchema{}
+		}
+		value := JSONSchema{"type": "string", "description": a.Meaning}
+		for _, v := range a.Values {
+			value["enum"] = appendNew(value["enum"], v)
+		}
+		in["properties"].(JSONSchema)[a.Name] = value
+	}
+	return out
+}
+
+// say adds a sentence to a description.
+func (s JSONSchema) say(sentence string) {
+	if before, _ := s["description"].(string); before != "" {
+		sentence = before + "\n\n" + sentence
+	}
+	s["description"] = sentence
+}
+
+// find returns the schema at a path such as spec, rules[], name; nil if there is none.
+func (s JSONSchema) find(path []string) JSONSchema {
+	for _, name := range path {
+		plain := strings.TrimRight(name, "[]")
+		fields, _ := s["properties"].(JSONSchema)
+		if s, _ = fields[plain].(JSONSchema); s == nil {
+			return nil
+		}
+		for range strings.Count(name, "[]") {
+			if s, _ = s["items"].(JSONSchema); s == nil {
+				return nil
+			}
+		}
+	}
+	return s
+}
+
+// forbid makes a field one that no object may have, and says why.
+func (s JSONSchema) forbid(path []string, why string) {
+	parent := s.find(path[:len(path)-1])
+	if parent == nil {
+		return
+	}
+	if parent["properties"] == nil {
+		parent["properties"] = JSONSchema{}
+	}
+	parent["properties"].(JSONSchema)[path[len(path)-1]] = JSONSchema{
+		"description": why, "deprecationMessage": why, "errorMessage": why, "doNotSuggest": true, "not": JSONSchema{},
+	}
+}
+
+// jsonOfProps translates the schema of a CRD.
+func jsonOfProps(p *apiextensions.JSONSchemaProps) JSONSchema {
+	out := jsonOfRules(p)
+	if p.Description != "" {
+		out["description"] = p.Description
+	}
+	for _, rule := range p.XValidations {
+		if rule.Message != "" {
+			out.say("Rule: " + rule.Message)
+		}
+	}
+	if p.Default != nil {
+		out["default"] = plainJSON(*p.Default)
+	}
+	if p.Properties != nil && out["additionalProperties"] == nil && (p.XPreserveUnknownFields == nil || !*p.XPreserveUnknownFields) {
+		out["additionalProperties"] = false // an unknown field is an error
+	}
+	return out
+}
+
+// jsonOfRules translates what a schema wants of values. The parts of allOf, anyOf, oneOf and not are
+// made of it, too: they say nothing of unknown fields.
+func jsonOfRules(p *apiextensions.JSONSchemaProps) JSONSchema {
+	out := JSONSchema{}
+	switch {
+	case p.XIntOrString:
+		out["type"] = []any{"integer", "string"}
+	case p.Type != "" && p.Nullable:
+		out["type"] = []any{p.Type, "null"}
+	case p.Type != "":
+		out["type"] = p.Type
+	}
+	for name, value := range map[string]any{
+		"format": p.Format, "pattern": p.Pattern, "minimum": p.Minimum, "maximum": p.Maximum, "minLength": p.MinLength, "maxLength": p.MaxLength,
+		"minItems": p.MinItems, "maxItems": p.MaxItems, "minProperties": p.MinProperties, "maxProperties": p.MaxProperties, "enum": p.Enum, "required": p.Required,
+	} {
+		if value := plainJSON(value); value != nil && value != "" {
+			out[name] = value
+		}
+	}
+	if p.UniqueItems {
+		out["uniqueItems"] = true
+	}
+	if p.Properties != nil {
+		fields := JSONSchema{}
+		for name, field := range p.Properties {
+			fields[name] = jsonOfProps(&field)
+		}
+		out["properties"] = fields
+	}
+	if p.Items != nil && p.Items.Schema != nil {
+		out["items"] = jsonOfProps(p.Items.Schema)
+	}
+	if p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil {
+		out["additionalProperties"] = jsonOfProps(p.AdditionalProperties.Schema)
+	}
+	// One of the parts of oneOf is often told from the others by a default, which JSON Schema does
+	// not fill in: that it is one alone is not wanted.
+	for name, parts := range map[string][]apiextensions.JSONSchemaProps{"allOf": p.AllOf, "anyOf": slices.Concat(p.AnyOf, p.OneOf)} {
+		for i := range parts {
+			all, _ := out[name].([]any)
+			out[name] = append(all, jsonOfPart(&parts[i]))
+		}
+	}
+	if p.Not != nil {
+		out["not"] = jsonOfPart(p.Not)
+	}
+	return out
+}
+
+// jsonOfPart translates a part of allOf, anyOf, oneOf or not, whose fields are those of the whole.
+func jsonOfPart(p *apiextensions.JSONSchemaProps) JSONSchema {
+	out := jsonOfRules(p)
+	if p.Properties != nil {
+		fields := JSONSchema{}
+		for name, field := range p.Properties {
+			fields[name] = jsonOfPart(&field)
+		}
+		out["properties"] = fields
+	}
+	return out
+}
+
+// jsonOfNode translates a node that was made of a Go type.
+func jsonOfNode(n *node) JSONSchema {
+	out := JSONSchema{}
+	switch {
+	case n.intOrString:
+		out["type"] = []any{"integer", "string"}
+	case n.typ != "":
+		out["type"] = n.typ
+	}
+	if n.fields != nil {
+		fields := JSONSchema{}
+		for name, field := range n.fields {
+			fields[name] = jsonOfNode(field)
+		}
+		out["properties"] = fields
+		if !n.preserve {
+			out["additionalProperties"] = false
+		}
+	}
+	if n.values != nil {
+		out["additionalProperties"] = jsonOfNode(n.values)
+	}
+	if n.items != nil {
+		out["items"] = jsonOfNode(n.items)
+	}
+	if n.def != nil {
+		out["default"] = plainJSON(n.def)
+	}
+	for name, value := range map[string]any{"required": n.limits.Required, "minimum": n.limits.Minimum, "maximum": n.limits.Maximum} {
+		if value := plainJSON(value); value != nil {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// plainJSON returns a value as JSON has it; nil for what is empty.
+func plainJSON(value any) (out any) {
+	text, err := json.Marshal(value)
+	must(err, "JSON Schema")
+	must(json.Unmarshal(text, &out), "JSON Schema")
+	return out
+}
