@@ -17,9 +17,9 @@ func schemaCommand() *cobra.Command {
 		Long: "Print a JSON Schema (draft 7) of all kinds that gatefold reads, or of one: with descriptions, defaults, the\n" +
 			"annotations that gatefold reads, and the fields of kgateway that it does not serve, with the reason. Editors with\n" +
 			"the YAML language server complete and check files by it, where a file begins with\n" +
-			"  # yaml-language-server: $schema=PATH/schema.json\n" +
+			"  # yaml-language-server: $schema=.gatefold/schema.json\n" +
 			"The schema does not know rules that compare fields, and references: validate does. KIND is as for status.",
-		Example: "  gatefold schema > schema.json\n  gatefold schema httproute",
+		Example: "  gatefold schema > .gatefold/schema.json\n  gatefold schema httproute",
 		Args:    atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := schema.Load()
