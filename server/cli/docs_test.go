@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/health"
+	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
@@ -118,6 +119,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	addKeys(reflect.TypeFor[explain.Report](), keys)
 	addKeys(reflect.TypeFor[admin.EnvoyList](), keys)
 	addKeys(reflect.TypeFor[report](), keys)
+	addKeys(reflect.TypeFor[expect.Report](), keys)
 	addKeys(reflect.TypeFor[board.Stale](), keys)
 	addKeys(reflect.TypeFor[problemList](), keys)
 	addKeys(reflect.TypeFor[admin.Reloaded](), keys)

@@ -17,13 +17,18 @@ func annotation(p manifest.Problem) string {
 	if p.Severity == manifest.Warning {
 		level = "warning"
 	}
-	place := fmt.Sprintf("title=%s", property(p.Code))
-	if p.File != "" {
-		place = fmt.Sprintf("file=%s,line=%d,col=%d,%s", property(p.File), max(1, p.Line), max(1, p.Column), place)
-	}
 	message := p.Message
 	if p.Hint != "" {
 		message += "; " + p.Hint
+	}
+	return workflowCommand(level, p, p.Code, message)
+}
+
+// workflowCommand returns a line of GitHub's about the place of a problem.
+func workflowCommand(level string, at manifest.Problem, title, message string) string {
+	place := fmt.Sprintf("title=%s", property(title))
+	if at.File != "" {
+		place = fmt.Sprintf("file=%s,line=%d,col=%d,%s", property(at.File), max(1, at.Line), max(1, at.Column), place)
 	}
 	return fmt.Sprintf("::%s %s::%s", level, place, escapes().Replace(visible.Text(message)))
 }

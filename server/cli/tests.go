@@ -49,7 +49,7 @@ func testCommand() *cobra.Command {
 			if err := o.print(cmd.OutOrStdout(), run); err != nil {
 				return err
 			}
-			if run.errors > 0 {
+			if run.errors > 0 && o.format == formatText {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(run.errors, "error"))
 			}
 			if o.fails(run.report) {
@@ -63,7 +63,7 @@ func testCommand() *cobra.Command {
 	flags.Float64Var(&o.minCoverage, "min-coverage", 0, "exit with 1 when lines reach less than this percentage of the rules")
 	flags.BoolVar(&o.coverage, "coverage", false, "list the rules that no line reaches")
 	o.folder.register(flags)
-	o.format.register(flags, formatText, formatJSON, formatYAML)
+	o.format.register(flags, formatText, formatJSON, formatYAML, formatJUnit, formatGitHub)
 	return cmd
 }
 
@@ -108,7 +108,12 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 }
 
 // place returns the function for the paths of files in the output.
-func (o *testOptions) place() func(string) string { return pathPrefix }
+func (o *testOptions) place() func(string) string {
+	if o.format == formatGitHub {
+		return repositoryPrefix
+	}
+	return pathPrefix
+}
 
 // testFiles are the lines of all files of tests.
 type testFiles struct {

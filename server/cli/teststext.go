@@ -12,7 +12,12 @@ import (
 )
 
 func (o *testOptions) print(w io.Writer, run testRun) error {
-	if o.format != formatText {
+	switch o.format {
+	case formatGitHub:
+		return o.annotate(w, run)
+	case formatJUnit:
+		return o.writeJUnit(w, run.report)
+	case formatJSON, formatYAML:
 		return writeValue(w, o.format, run.report)
 	}
 	_, err := io.WriteString(w, o.text(run, useColor(isTerminal(w))))
@@ -44,11 +49,43 @@ func (o *testOptions) text(run testRun, color bool) string {
 func (t *explainPage) testLine(line expect.LineReport) {
 	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
 	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", line.File, line.Line)), t.paint(style, string(line.Verdict)),
-		strings.TrimSpace(line.Method+" "+line.URL))
+		testName(line))
 	for _, fact := range testFacts(line) {
 		fmt.Fprintf(&t.out, "  %s\n", fact)
 	}
 }
+
+// annotate prints what did not pass as workflow commands of GitHub Actions. Only what makes the
+// command fail is an error.
+func (o *testOptions) annotate(w io.Writer, run testRun) error {
+	for _, p := range run.report.Problems {
+		fmt.Fprintln(w, annotation(p))
+	}
+	for _, line := range run.report.Lines {
+		level := "error"
+		if line.Verdict == expect.Unknown && !o.failOnUnknown {
+			level = "warning"
+		}
+		if line.Verdict == expect.Failed || line.Verdict == expect.Unknown {
+			message := strings.Join(append([]string{testName(line)}, testFacts(line)...), "; ")
+			fmt.Fprintln(w, workflowCommand(level, manifest.Problem{File: line.File, Line: line.Line}, "gatefold test: "+string(line.Verdict), message))
+		}
+	}
+	if o.tooLow(run.report) {
+		for _, rule := range run.report.Coverage.Unreached {
+			fmt.Fprintln(w, workflowCommand("warning", manifest.Problem{File: rule.File, Line: rule.Line, Column: rule.Column}, "gatefold test: not reached", sourceWords(rule)+" is reached by no test"))
+		}
+	}
+	level := "notice"
+	if o.fails(run.report) {
+		level = "error"
+	}
+	_, err := fmt.Fprintln(w, workflowCommand(level, manifest.Problem{}, "gatefold test", o.summary(run)))
+	return err
+}
+
+// testName is the request of a line.
+func testName(line expect.LineReport) string { return strings.TrimSpace(line.Method + " " + line.URL) }
 
 // testFacts returns what there is to say of a line that did not pass.
 func testFacts(line expect.LineReport) (facts []string) {

@@ -64,11 +64,12 @@ type Judge struct {
 	// Client is the address of clients where a line says none; not valid if it is not known.
 	Client netip.Addr
 	names  map[string]string // backends by name, "" for several of one name
+	index  *explain.Index
 }
 
 // NewJudge returns a judge of a View; client is Judge.Client.
 func NewJudge(view *ir.View, client netip.Addr) *Judge {
-	j := &Judge{View: view, Client: client, names: map[string]string{}}
+	j := &Judge{View: view, Client: client, names: map[string]string{}, index: explain.NewIndex(view)}
 	for cluster := range view.Clusters {
 		namespace, name := splitCluster(cluster)
 		if other, known := j.names[name]; known && other != namespace {
@@ -108,7 +109,7 @@ func (j *Judge) Judge(r Request) Result {
 	if r.Connection() {
 		c.connection(explain.Connection(j.View, j.Query(r)))
 	} else {
-		c.answer(explain.Request(j.View, j.Query(r)))
+		c.answer(j.index.Request(j.Query(r)))
 	}
 	c.conclude()
 	c.redact()
@@ -130,9 +131,6 @@ type comparison struct {
 
 // redact takes passwords, keys and tokens of the line out of what is shown.
 func (c *comparison) redact() {
-	if c.result.Verdict == Passed {
-		return
-	}
 	hide := explain.Hide(c.rule, c.judge.Query(c.request))
 	c.result.Got = hide(c.result.Got)
 	for i := range c.result.Differences {

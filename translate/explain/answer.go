@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,6 +61,11 @@ type Unsure struct {
 
 // Request returns what Envoy does with a request.
 func Request(view *ir.View, query Query) Answer {
+	return ask(view, query, func(host *ir.HostView, _ string) iter.Seq[*ir.Rule] { return host.Rules })
+}
+
+// ask is Request with a function for the rules of a host that may match a path.
+func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) iter.Seq[*ir.Rule]) Answer {
 	query = complete(query)
 	port, host, candidates := pick(view, query)
 	if port == nil {
@@ -91,7 +97,7 @@ func Request(view *ir.View, query Query) Answer {
 	}
 	if host != nil {
 		answer.Forged = r.forges(host.Forged)
-		answer.tryRules(host, r)
+		answer.tryRules(rules(host, r.path), host.Forged, r)
 	}
 	if host != nil { // the rule is chosen by then
 		r = r.without(host.Forged)
@@ -105,9 +111,9 @@ func Request(view *ir.View, query Query) Answer {
 	return answer
 }
 
-// tryRules compares the request with the rules of the table, in order.
-func (a *Answer) tryRules(host *ir.HostView, r *request) {
-	for rule := range host.Rules {
+// tryRules compares the request with rules of the table, in order.
+func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request) {
+	for rule := range rules {
 		result, reason := r.matches(&rule.Match)
 		if a.Costly = r.effort.spent(); a.Costly {
 			return
@@ -118,7 +124,7 @@ func (a *Answer) tryRules(host *ir.HostView, r *request) {
 		case a.Rule == nil:
 			a.Passed++
 			if result == may && len(a.Unsure) < maxShown {
-				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r.without(host.Forged))})
+				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r.without(forged))})
 			}
 			if reason != pathDiffers && len(a.Considered) < maxShown {
 				a.Considered = append(a.Considered, Miss{Rule: rule, Reason: reason})

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/expect"
+)
+
+// formatJUnit prints the verdicts of tests as JUnit's XML, which CI systems show.
+const formatJUnit outputFormat = "junit"
+
+// junitSuites and what is in it are JUnit's elements, as far as CI systems agree on them.
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+// junitSuite has the lines of one file.
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string       `xml:"name,attr"`
+	Class   string       `xml:"classname,attr"`
+	File    string       `xml:"file,attr,omitempty"`
+	Line    int          `xml:"line,attr,omitempty"`
+	Failure *junitResult `xml:"failure"`
+	Error   *junitResult `xml:"error"`
+	Skipped *junitResult `xml:"skipped"`
+}
+
+type junitResult struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// writeJUnit prints a report as XML. A line that cannot be judged is skipped there, or a failure
+// with --fail-on-unknown.
+func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
+	all := junitSuites{Name: "gatefold test"}
+	at := map[string]int{}
+	suite := func(file string) *junitSuite {
+		if _, known := at[file]; !known {
+			at[file] = len(all.Suites)
+			all.Suites = append(all.Suites, junitSuite{Name: file})
+		}
+		return &all.Suites[at[file]]
+	}
+	for _, line := range r.Lines {
+		suite(line.File).add(o.junitCase(line))
+	}
+	for _, p := range r.Problems {
+		result := &junitResult{Message: p.Message, Text: strings.TrimSuffix(p.Text(false), "\n")}
+		suite(p.File).add(junitCase{Name: p.Position(), Class: p.File, File: p.File, Line: p.Line, Error: result})
+	}
+	if o.tooLow(r) {
+		result := &junitResult{Message: fmt.Sprintf("%.1f%% of the rules are reached, wanted %g%%", r.Coverage.Percent, o.minCoverage)}
+		for _, rule := range r.Coverage.Unreached {
+			result.Text += "not reached: " + sourceWords(rule) + "\n"
+		}
+		suite("coverage").add(junitCase{Name: "coverage", Class: "coverage", Failure: result})
+	}
+	for _, s := range all.Suites {
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write JUnit: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+func (o *testOptions) junitCase(line expect.LineReport) junitCase {
+	out := junitCase{Name: fmt.Sprintf("%s -> %s (line %d)", testName(line), line.Want, line.Line), Class: line.File, File: line.File, Line: line.Line}
+	facts := testFacts(line)
+	if line.Verdict == expect.Passed {
+		return out
+	}
+	result := &junitResult{Message: facts[0], Text: strings.Join(facts, "\n")}
+	if line.Verdict == expect.Failed || line.Verdict == expect.Unknown && o.failOnUnknown {
+		out.Failure = result
+	} else {
+		out.Skipped = result
+	}
+	return out
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Cases = append(s.Cases, c)
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+}
