@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -138,16 +137,7 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 // for: the preference of policies lets it.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
-		problem := manifest.Problem{
-			Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: cmp.Or(l.At, l.Field.Path()),
-			Message: fmt.Sprintf("this replaces %s of %s, which is for a route above: requests are not checked as it asks for", l.Field, l.Parent),
-			Hint: fmt.Sprintf("if this is not meant, remove the field here, or let policies above win: annotation %s: %s on the route that delegates",
-				api.AnnotationPolicyPriority, policy.ShallowMergePreferParent),
-		}
-		if l.Off {
-			problem.Message = fmt.Sprintf("this turns off %s of %s, which is for a route above: requests pass without it", l.Field, l.Parent)
-		}
-		if !slices.Contains(out.Problems, problem) {
+		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {
 			out.Problems = append(out.Problems, problem)
 		}
 	}

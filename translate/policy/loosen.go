@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/gatefold/gatefold/store/api"
@@ -11,11 +13,31 @@ import (
 // Loosening is a protecting field of a policy that a policy of a route below overrides.
 type Loosening struct {
 	Field         ir.Field
-	Parent, Child manifest.Key // the policies, or a route with a filter as Child
+	Parent, Child manifest.Key // the policies, or routes with a filter
+	// Filter is true if the Parent is a route with the filter ExternalAuth.
+	Filter bool
 	// At is the filter's path in the route, "" for a policy.
 	At string
 	// Off is true if the field is removed and not replaced.
 	Off bool
+}
+
+// Problem returns the warning at what loosens: the preference of policies lets it.
+func (l Loosening) Problem() manifest.Problem {
+	what := string(l.Field)
+	if l.Filter {
+		what = "the filter " + ir.PartExternalAuth
+	}
+	problem := manifest.Problem{
+		Code: "LoosensParent", Severity: manifest.Warning, Object: l.Child, Field: cmp.Or(l.At, l.Field.Path()),
+		Message: fmt.Sprintf("this replaces %s of %s, which is for a route above: requests are not checked as it asks for", what, l.Parent),
+		Hint: fmt.Sprintf("if this is not meant, remove the field here, or let policies above win: annotation %s: %s on the route that delegates",
+			api.AnnotationPolicyPriority, ShallowMergePreferParent),
+	}
+	if l.Off {
+		problem.Message = fmt.Sprintf("this turns off %s of %s, which is for a route above: requests pass without it", what, l.Parent)
+	}
+	return problem
 }
 
 // protection says when a field that keeps requests away from backends no longer does.

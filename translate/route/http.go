@@ -179,6 +179,7 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 		var action ir.Action
 		action, ok = b.action(at, rule)
 		for _, p := range b.places(i, rule, matches) {
+			b.loosens(p.link, &action)
 			b.flat.Rules = append(b.flat.Rules, b.newRule(p, action))
 		}
 	}

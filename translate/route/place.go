@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // place is one match of a rule under one source: the Gateway, when link is nil,
@@ -106,6 +107,27 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
+// loosens warns where the filter ExternalAuth of a rule replaces that of a rule above it.
+func (b *builder) loosens(link *Link, own *ir.Action) {
+	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
+	if link == nil || own.ExternalAuth == nil || at < 0 {
+		return
+	}
+	levels := slices.DeleteFunc(link.levels(), func(l Level) bool { return l.Action.ExternalAuth == nil })
+	if len(levels) == 0 || slices.ContainsFunc(levels, func(l Level) bool { return l.PreferParent }) {
+		return
+	}
+	loosening := policy.Loosening{Field: ir.FieldExtAuth, Filter: true, Child: b.origin.Key, At: own.Parts[at].Field}
+	for _, p := range levels[len(levels)-1].Action.Parts {
+		if p.Kind == ir.PartExternalAuth {
+			loosening.Parent = p.Object
+		}
+	}
+	if problem := loosening.Problem(); !slices.Contains(b.flat.Problems, problem) {
+		b.flat.Problems = append(b.flat.Problems, problem)
+	}
+}
+
 // newRule returns the rule that stands at a place.
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
@@ -165,6 +187,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 			Rule: p.rule, Match: p.match, RuleName: p.section, Matcher: p.matcher, Root: b.origin,
 			Selectors: selectors, Allowed: rule.AllowedRoutes,
 		}
+		b.loosens(p.link, &level.Action)
 		point.Rest = b.newRule(p, rest)
 		if b.blocks {
 			point.Rest.Blocks = append(slices.Clip(point.Rest.Blocks), blockOf(point.Rest))
