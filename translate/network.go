@@ -202,7 +202,8 @@ func (n *network) addBackends(e *memo.Engine) {
 		certificateRules: n.certificates, gateway: n.gateways.gateway, push: n.clusters.push, Options: n.Options,
 	})
 	n.signIns = newSignInRules(e, signInIn{
-		credentialRules: n.credentials, mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, extensions: in.extensions, Options: n.Options,
+		credentialRules: n.credentials, mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, extension: n.extensions.extension, cluster: n.clusters.cluster,
+		extensions: in.extensions, Options: n.Options,
 	})
 }
 

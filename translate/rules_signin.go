@@ -6,10 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/policy"
@@ -55,6 +58,8 @@ type signInIn struct {
 	mount      *memo.Rule[manifest.Key, *mountOut]
 	graft      *memo.Rule[flatKey, *graftOut]
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
+	extension  *memo.Rule[manifest.Key, *extensionOut]
+	cluster    *memo.Rule[backend.Key, *clusterOut]
 	extensions *objects
 	Options
 }
@@ -64,6 +69,7 @@ type signInRules struct {
 	in         signInIn
 	secrets    *memo.Rule[manifest.Key, *signInOut]
 	pushSignIn *memo.Rule[signInUse, *signInOut]
+	clearText  *memo.Rule[signInUse, []manifest.Problem]
 	insecure   *memo.Fold[manifest.Key, string, insecureUse, memo.Ordered[insecureUse]]
 }
 
@@ -90,6 +96,8 @@ func newSignInRules(e *memo.Engine, in signInIn) *signInRules {
 		return r.secrets.Get(c, key.Extension)
 	}, identical)
 	memo.Each(r.pushSignIn, uses)
+	r.clearText = memo.NewRule(e, "cleartext", r.runClearText, deepEqual)
+	memo.Each(r.clearText, uses)
 	r.insecure = memo.NewFold[manifest.Key, string](e, "insecure", gather[string](compareInsecure), memo.Ordered[insecureUse].Same)
 	if in.TrustedHops > 0 { // one of these may speak TLS
 		return r
@@ -111,6 +119,32 @@ func newSignInRules(e *memo.Engine, in signInIn) *signInRules {
 
 func (r *signInRules) report(all *problemFold) {
 	problemsFrom(all, "insecure", r.insecure, insecureProblems)
+	problemsFrom(all, "cleartext", r.clearText, func(problems []manifest.Problem) []manifest.Problem { return problems })
+}
+
+// runClearText warns if Envoy sends the client's secret over a network without TLS. It is no error: what
+// encrypts may be a network of its own, of which gatefold knows nothing.
+func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manifest.Problem) {
+	for _, key := range r.in.extension.Get(c, use.Extension).Backends {
+		to := r.in.cluster.Get(c, *key)
+		if to == nil || to.Source.TLS != nil || to.Source.Closed != "" || onLoopback(to.Source.Endpoints) {
+			continue
+		}
+		problems = append(problems, manifest.Problem{
+			Code: "ClientSecretInClearText", Severity: manifest.Warning, Object: use.Extension, Field: "spec.oauth2.backendRef",
+			Message: fmt.Sprintf("Envoy sends the client's secret and the tokens of users to %s in clear text, whatever the scheme of tokenEndpoint: who reads the network can sign in as any user", key.Object),
+			Hint:    "target " + key.Object.String() + " with a BackendTLSPolicy, and send to the port of https",
+		})
+	}
+	return problems
+}
+
+// onLoopback reports whether there are endpoints, and none of them is beyond the machine of the Envoy.
+func onLoopback(endpoints []ir.Endpoint) bool {
+	return len(endpoints) > 0 && !slices.ContainsFunc(endpoints, func(e ir.Endpoint) bool {
+		address, err := netip.ParseAddr(e.Host)
+		return err != nil || !address.IsLoopback()
+	})
 }
 
 // insecureUse is a port without TLS on which a route has users sign in. By names the node.
