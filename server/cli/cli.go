@@ -169,6 +169,7 @@ func rootCommand() *cobra.Command {
 		translateCommand(),
 		validateCommand(),
 		hashCommand(),
+		initCommand(),
 		versionCommand(),
 	)
 	root.SetFlagErrorFunc(explainFlagError)
