@@ -19,12 +19,29 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 	b := &connectionReporter{reporter{facts: f, query: q, report: &Report{Request: RequestReport{URL: q.URL()}}}, a}
 	b.listener()
 	b.stream()
+	policies := b.policies()
 	b.outcome()
 	b.problems()
 	if f.Places != nil {
 		b.report.locate(f.Places)
 	}
+	policies.place()
 	return b.report, nil
+}
+
+// policies adds the policies on the way to the route that has the stream.
+func (b *connectionReporter) policies() *policyReporter {
+	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
+	if b.report.Route == nil {
+		return policies
+	}
+	rule := &ir.Rule{Source: b.answer.Stream.Route.Origin}
+	if access := b.answer.Stream.Access; access != nil {
+		rule.Action.Parts = access.Parts
+	}
+	policies.answer.Rule = rule
+	policies.addOfConnection()
+	return policies
 }
 
 // connectionReporter builds the Report of one connection.

@@ -73,6 +73,36 @@ func (b *policyReporter) add() {
 			b.addTraffic(p, "", "")
 		}
 	}
+	b.addOthers()
+}
+
+// addOfConnection is add for a connection, whose access the rule of the answer has. Of TrafficPolicies acl
+// alone is for connections.
+func (b *policyReporter) addOfConnection() {
+	for _, at := range b.policyTargets() {
+		for _, p := range b.facts.View.Policies {
+			target, ok := at.targetOf(p)
+			if !ok || p.Key.Kind != api.KindTrafficPolicy {
+				continue
+			}
+			words, other := at.words(target.Section), len(p.Fields) > 0 && !slices.Contains(p.Fields, ir.FieldACL)
+			switch {
+			case other && at.object.Kind == "Gateway" && target.Section == "": // it is for the Gateway's requests
+				continue
+			case other && p.Unusable == "" && target.Lost == "":
+				b.addPolicy(PolicyReport{Object: p.Key, Target: words, State: ir.NotInForce, At: Source{Object: p.Key}, Reason: "it has no acl, the one field that is for connections"})
+				continue
+			}
+			own := *p
+			own.Fields = []ir.Field{ir.FieldACL}
+			b.addTraffic(&own, words, target.Lost)
+		}
+	}
+	b.addOthers()
+}
+
+// addOthers adds the policies of kinds that are not served, and those of the backends and services.
+func (b *policyReporter) addOthers() {
 	b.addUnserved()
 	for _, name := range b.clusterNames() {
 		b.addBackendPolicies(name)
