@@ -10,6 +10,9 @@ TIMES    ?= 6
 # How many packages are tested at once. Tests wait for Envoys, files and timeouts half of their
 # time, so that more than one for each core keeps two cores busy.
 AT_ONCE  ?= 4
+# The Envoys of `make envoys`: one of each minor version that is served, but for the one of all other
+# tests. envoy/get-envoy has their hashes.
+ENVOYS   ?= 1.37.0 1.38.3 1.39.3
 # The first seed of `make differ`.
 SEED     ?= 1
 # Built from source through Go's own checksums: nothing else needs to be installed.
@@ -27,7 +30,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: site help build run envoy test packages suite race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
+.PHONY: site help build run envoy envoys test packages suite race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -47,6 +50,11 @@ test: envoy ## Vet, and run every test against a real Envoy; beside it the confo
 
 packages: envoy
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -timeout 30m ./...
+
+envoys: ## Run the cases and examples on each older Envoy that is served (ENVOYS="1.37.0 1.38.3 1.39.3")
+	@for version in $(ENVOYS); do \
+	  path="$$(GATEFOLD_ENVOY= GATEFOLD_ENVOY_VERSION=$$version envoy/get-envoy)" && echo "Envoy $$version" && \
+	  GATEFOLD_ENVOY="$$path" $(GO) test -count=1 -timeout 30m -run '^TestCasesOnARealEnvoy$$' ./server || exit 1; done
 
 # It waits for most of its 70 seconds.
 suite: envoy
@@ -70,7 +78,7 @@ conformance: envoy ## Run the Gateway API conformance suite with its own timeout
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
 	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
 
-check: build test race compose lint tidy generated fuzz random ## Everything that CI runs, and the random tests longer
+check: build test envoys race compose lint tidy generated fuzz random ## Everything that CI runs, and the random tests longer
 
 lint: ## Style, import direction and budgets, by .golangci.yaml; and that all of it compiles for macOS
 	$(GOLANGCI) run

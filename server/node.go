@@ -5,40 +5,29 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// release is a minor version of Envoy.
-type release struct{ major, minor int }
-
-// oldestEnvoy is the oldest Envoy that its own project still supports. An older one is refused:
+// oldestEnvoy is the oldest Envoy that is served. An older one is refused:
 // it may read a compiled route table as an empty one without rejecting it.
-func oldestEnvoy() release { return release{1, 37} }
+func oldestEnvoy() xds.Release { return xds.Release{Major: 1, Minor: 37} }
 
-// testedEnvoy is the Envoy that gatefold is tested with.
-func testedEnvoy() release { return release{1, 40} }
-
-func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
-
-// after reports whether a version such as "1.36.4" is older than r; false for a version that
-// does not begin with two numbers.
-func (r release) after(version string) bool {
-	var v release
-	if n, _ := fmt.Sscanf(version, "%d.%d", &v.major, &v.minor); n < 2 {
-		return false
-	}
-	return v.major < r.major || v.major == r.major && v.minor < r.minor
-}
+// testedEnvoy is the Envoy that gatefold is tested with in full, and that has all that gatefold uses.
+func testedEnvoy() xds.Release { return xds.Newest() }
 
 // tooOld is the reason for which an Envoy of this version is refused.
 func tooOld(version string) string {
 	return fmt.Sprintf("Envoy %s is older than %s, the oldest version that gatefold serves; it keeps the configuration that it has: upgrade this Envoy", version, oldestEnvoy())
 }
 
+// old reports whether the Envoy is older than those that gatefold is tested with in full.
+func (st *stream) old() bool { return xds.ReleaseOf(st.version).Before(testedEnvoy()) }
+
 // tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
 // route that it rejects is closed on it alone (see delta/search.go).
 func (s session) tellOld() {
 	st := s.stream
-	if !testedEnvoy().after(st.version) {
+	if !st.old() {
 		return
 	}
 	s.metrics.old.Inc()

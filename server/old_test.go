@@ -9,13 +9,15 @@ import (
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 func TestAReleaseIsComparedWithVersions(t *testing.T) {
 	for version, older := range map[string]bool{
 		"1.36.9": true, "0.99.0": true, "1.9.0": true, "1.37.0": false, "1.37": false, "1.41.1": false, "2.0.0": false, "": false, "unknown": false,
 	} {
-		if oldestEnvoy().after(version) != older {
+		if xds.ReleaseOf(version).Before(oldestEnvoy()) != older {
 			t.Errorf("%q: %t, want %t", version, !older, older)
 		}
 	}

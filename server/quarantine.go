@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -39,9 +40,14 @@ type suspicion struct {
 	at map[placed]struct{} // where it is
 	// rejectedBy are the streams that rejected it, by what they know of it.
 	rejectedBy map[*delta.RejectedPart]*stream
-	since      time.Time // of the first of them
-	taken      bool      // an Envoy took it: the rejection is the matter of those Envoys alone
-	told       bool      // it is in quarantine
+	since      time.Time           // of the first of them
+	taken      bool                // an Envoy took it: the rejection is the matter of those Envoys alone
+	told       bool                // it is in quarantine
+	said       translate.Rejection // what was told of it
+	// lack is what those lack that are too old for the part, "" if one rejected it; some is true if
+	// others are connected that are not.
+	lack ir.Field
+	some bool
 }
 
 // placed is a part of a table.
@@ -87,9 +93,15 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 		q.parts[key] = of
 	}
 	if len(of.rejectedBy) == 0 {
-		of.since, of.taken = time.Now(), false
+		of.since, of.taken, of.lack = time.Now(), false, ""
 	}
 	of.at[placed{part.Table, part.Part}] = struct{}{}
+	switch {
+	case part.Lack == nil:
+		of.lack = ""
+	case len(of.rejectedBy) == 0 || of.known():
+		of.lack = max(of.lack, part.Lack.Field)
+	}
 	of.rejectedBy[part] = st
 	st.Quarantine(part, of.told)
 }
@@ -97,13 +109,17 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 // keyOf returns what a part is remembered by. A route is rejected in whatever table it is, a requirement
 // at whatever Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
+	sum := part.Sum
+	if part.Lack != nil {
+		sum = part.Lack.Sum
+	}
 	if part.Requirement != "" {
-		return translate.RejectedPart{Requirement: part.Requirement, Sum: part.Sum}
+		return translate.RejectedPart{Requirement: part.Requirement, Sum: sum}
 	}
 	if part.Route != "" {
-		return translate.RejectedPart{Route: part.Route, Sum: part.Sum}
+		return translate.RejectedPart{Route: part.Route, Sum: sum}
 	}
-	return translate.RejectedPart{Table: part.Table, Host: part.Host, Sum: part.Sum}
+	return translate.RejectedPart{Table: part.Table, Host: part.Host, Sum: sum}
 }
 
 // ownMatter reports whether Envoy's words are about this Envoy and not about the rule: it was
@@ -133,6 +149,9 @@ func (q *quarantine) room() bool {
 // rejects: they changed, or it left.
 func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 	rejected, cleared := st.TakeRejected()
+	if len(rejected)+len(cleared) > 0 && st.old() {
+		q.verdicts.restate(st.scope)
+	}
 	for _, part := range rejected {
 		q.noteRejected(st, part)
 	}
@@ -149,6 +168,9 @@ func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
 	for key, of := range q.parts {
+		if of.known() {
+			continue // no other Envoy needs to be spared it
+		}
 		for at := range of.at {
 			if at.table == table {
 				out[at.Part] = xds.Fault{Sum: key.Sum, Match: of.byMatch()}
@@ -168,8 +190,14 @@ func (of *suspicion) byMatch() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// refusal is what the Envoys said that rejected the part.
+// known reports whether no Envoy rejected the part: they are known to be too old for it, and not sent it.
+func (of *suspicion) known() bool { return of.lack != "" }
+
+// refusal is what the Envoys said that rejected the part, or what those lack that are too old for it.
 func (of *suspicion) refusal() translate.Rejection {
+	if of.known() {
+		return translate.Rejection{Lacks: of.lack, Some: of.some, Words: of.versions()}
+	}
 	var node, words string
 	for part, st := range of.rejectedBy {
 		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.Words, words)) < 0 {
@@ -177,6 +205,25 @@ func (of *suspicion) refusal() translate.Rejection {
 		}
 	}
 	return translate.Rejection{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
+}
+
+// maxVersions bounds how many Envoys a problem names that are too old.
+const maxVersions = 3
+
+// versions says which Envoys are too old for a part, and what it needs.
+func (of *suspicion) versions() string {
+	var needs string
+	var nodes []string
+	for part, st := range of.rejectedBy {
+		needs = max(needs, part.Words)
+		nodes = append(nodes, fmt.Sprintf("%q is %s", cmp.Or(st.node, st.peer), st.version))
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	if more := len(nodes) - maxVersions; more > 0 {
+		nodes = append(nodes[:maxVersions], fmt.Sprintf("and %d more", more))
+	}
+	return needs + "; " + strings.Join(nodes, ", ")
 }
 
 // forgive has what Envoys rejected tried again: they may have been replaced by others.

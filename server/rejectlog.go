@@ -56,12 +56,16 @@ func (s session) logRefused(parts []*delta.RejectedPart) {
 		if logged[part.Table]++; logged[part.Table] > maxFindings {
 			continue
 		}
+		if part.Lack != nil {
+			s.warnOfTable(part.Table).Stringer("part", part.Part).Str("version", s.stream.version).Msg("an Envoy is too old for a part of a table, which answers 500 there: " + part.Words)
+			continue
+		}
 		s.warnOfTable(part.Table).Stringer("part", part.Part).Str("envoy", part.Words).
 			Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
 	}
 	for table, count := range logged {
 		if more := count - maxFindings; more > 0 {
-			s.warnOfTable(table).Int("parts", more).Msg("an Envoy rejects more parts of the table: they answer 500 there")
+			s.warnOfTable(table).Int("parts", more).Msg("an Envoy rejects more parts of the table, or is too old for them: they answer 500 there")
 		}
 	}
 }

@@ -69,7 +69,9 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 					of.count(touched)
 				}
 				if tell {
-					set[key] = of.refusal()
+					said := of.refusal()
+					changed = changed || of.known() && said != of.said
+					set[key], of.said = said, said
 				}
 			}
 			for st := range touched {
@@ -86,9 +88,9 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 // quarantines reports whether a part is to be in quarantine: Envoys rejected it, none took it, and
 // every connected one that asks for it has answered, or had the time to. wait is the time until that
 // is over. Once it is in quarantine, an Envoy that connects does not end that before it takes the
-// part.
+// part. One that Envoys are too old for is told at once.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
-	if len(of.rejectedBy) == 0 || of.taken {
+	if len(of.rejectedBy) == 0 || of.taken && !of.known() {
 		return false, time.Hour
 	}
 	rejecting := make(map[*stream]bool, len(of.rejectedBy))
@@ -106,6 +108,10 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 			of.taken = of.taken || st.Accepted(at.table, at.Part)
 			all = all && rejecting[st]
 		}
+	}
+	if of.known() {
+		of.some, of.taken = !all, false
+		return true, time.Hour
 	}
 	if of.taken {
 		return false, time.Hour

@@ -12,7 +12,7 @@ import (
 func (s session) leave() {
 	st := s.stream
 	s.metrics.streams.Dec()
-	if testedEnvoy().after(st.version) {
+	if st.old() {
 		s.metrics.old.Dec()
 	}
 	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
@@ -26,7 +26,7 @@ func (s session) leave() {
 	}
 	s.verdicts.withdraw(st)
 	s.release(st)
-	if testedEnvoy().after(st.version) {
+	if st.old() {
 		s.verdicts.restate(st.scope)
 	}
 	s.verdicts.judgeTouched()

@@ -42,17 +42,18 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 	case string(gwv1.GatewayReasonPending):
 		now.Message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
 	default:
-		now.Message = "Every connected Envoy accepted the configuration." + oldOnes(streams)
+		now.Message = "Every connected Envoy accepted the configuration." + oldOnes(gateway, streams)
 	}
 	return now
 }
 
-// oldOnes names the Envoys that are older than those that gatefold is tested with.
-func oldOnes(streams []*stream) string {
+// oldOnes names the Envoys that are older than those that gatefold is tested with, and how many parts of
+// the Gateway's tables are closed there.
+func oldOnes(gateway string, streams []*stream) string {
 	var old []string
 	for _, st := range streams {
-		if testedEnvoy().after(st.version) {
-			old = append(old, fmt.Sprintf("%q (%s)", cmp.Or(st.node, st.peer), st.version))
+		if st.old() {
+			old = append(old, fmt.Sprintf("%q (%s%s)", cmp.Or(st.node, st.peer), st.version, st.closedParts(gateway)))
 		}
 	}
 	if len(old) == 0 {
@@ -60,6 +61,21 @@ func oldOnes(streams []*stream) string {
 	}
 	slices.Sort(old)
 	return fmt.Sprintf(" Older than Envoy %s, which gatefold is tested with: %s.", testedEnvoy(), strings.Join(slices.Compact(old), ", "))
+}
+
+// closedParts says how many parts of the Gateway's tables this Envoy is too old for; "" for none.
+func (st *stream) closedParts(gateway string) string {
+	count, needs := 0, ""
+	for part := range st.RejectedParts() {
+		if part.Lack != nil && st.scope.Owns(gateway, xds.RouteType, part.Table) {
+			count++
+			needs = max(needs, part.Words)
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", where %d routes or hosts answer 500: %s", count, needs)
 }
 
 // refusals says what of gateway this stream rejected; listeners that it could not bind

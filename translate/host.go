@@ -30,7 +30,7 @@ type hostOut struct {
 	Forged []string
 	// Insecure is true if the host has no TLS, and no proxy in front can have it.
 	Insecure bool
-	// Rejected is what every connected Envoy said that rejected the host, nil for nothing.
+	// Rejected is what every connected Envoy said that rejected the host, or what some lack for it, nil for nothing.
 	Rejected *Rejection
 }
 
@@ -66,6 +66,11 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 		i := slices.IndexFunc(h.Policy.Origins, func(o policy.FieldOrigin) bool { return o.Field == ir.FieldOAuth2 })
 		problems = append(problems, insecureSignIn(h.Policy.Origins[i].From[0], ir.FieldOAuth2.Path(), h.Key.portKey))
 	}
+	if h.Rejected != nil && h.Rejected.Lacks != "" && h.Policy != nil {
+		if i := slices.IndexFunc(h.Policy.Origins, func(o policy.FieldOrigin) bool { return o.Field == h.Rejected.Lacks }); i >= 0 {
+			problems = append(problems, xds.TooOld(h.Policy.Origins[i].From[0], h.Rejected))
+		}
+	}
 	return problems
 }
 
@@ -91,7 +96,7 @@ func (h *hostOut) list() xds.Host {
 // them.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
-		if h.Rejected != nil {
+		if h.Rejected != nil && !h.Rejected.Some {
 			if !h.Rejected.Match {
 				yield(closedHost(h.Key.Gateway, h.Rejected.Words))
 			}

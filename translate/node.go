@@ -46,7 +46,7 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	if len(problems) == 0 {
 		e, refusal := out.rejected.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
 		if refusal != nil {
-			problems = []manifest.Problem{xds.Rejected(rule, refusal.Match, refusal.Words)}
+			problems = []manifest.Problem{xds.Rejected(rule, refusal)}
 		}
 		return e, problems
 	}

@@ -26,8 +26,8 @@ type RejectedPart struct {
 // Rejection is why Envoys rejected a part.
 type Rejection = ir.Rejection
 
-// Quarantine is what every connected Envoy with its table rejected: the only thing that flows
-// back from Envoys (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
+// Quarantine is what every connected Envoy with its table rejected, and what some are too old for: the only
+// thing that flows back from Envoys (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
 // what it accepts: the server sends it the table without the rejected parts. Problems, status
 // and the View use it. It is immutable.
 type Quarantine map[RejectedPart]Rejection
@@ -113,7 +113,7 @@ func holderOf(name string) manifest.Key {
 }
 
 // mark returns the entry with what Envoys said of it, and that; rejection is nil when they
-// took it.
+// took it. Where other Envoys serve the entry, it is as it was.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
@@ -121,6 +121,9 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	said, rejected := r[RejectedPart{Route: e.Rule.Name, Sum: sha256.Sum256(e.Encoded)}]
 	if !rejected {
 		return e, nil
+	}
+	if said.Some {
+		return e, &said
 	}
 	out, rule := *e, *e.Rule
 	rule.Rejected, out.Rule = &said, &rule
@@ -134,7 +137,7 @@ func (r rejections) markAll(entries []*entry) (marked []*entry, words string) {
 	}
 	for _, e := range entries {
 		e, rejection := r.mark(e)
-		if rejection != nil {
+		if rejection != nil && !rejection.Some {
 			words = rejection.Words
 		}
 		marked = append(marked, e)

@@ -67,6 +67,8 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 		e, problems := out.encode(rule)
 		if len(problems) > 0 {
 			out.Problems = append(out.Problems, problems...)
+		}
+		if hasErrors(problems) {
 			out.Unserved(problems[0].Field + ": " + problems[0].Message)
 		}
 		if e != nil && key.Port == 0 { // it stands in no table

@@ -15,9 +15,13 @@ import (
 
 // Binary returns the path of the Envoy binary that envoy/get-envoy prints. If there is none,
 // the test is skipped with a line on stderr; with CI=true it fails.
-func Binary(t testing.TB) string {
+func Binary(t testing.TB) string { return BinaryOf(t, "") }
+
+// BinaryOf is Binary for one of the versions that get-envoy knows, such as "1.38.3"; "" is the one that
+// the tests are run with.
+func BinaryOf(t testing.TB, version string) string {
 	t.Helper()
-	path, err := locate()
+	path, err := locate(version)
 	if err == nil {
 		return path
 	}
@@ -29,21 +33,33 @@ func Binary(t testing.TB) string {
 	return ""
 }
 
-// locate runs get-envoy once per test binary.
-var locate = sync.OnceValues(func() (string, error) {
+// locate runs get-envoy once per test binary for the tests' own version.
+func locate(version string) (string, error) {
+	if version == "" {
+		return locateOwn()
+	}
+	return getEnvoy(version)
+}
+
+var locateOwn = sync.OnceValues(func() (string, error) { return getEnvoy("") })
+
+func getEnvoy(version string) (string, error) {
 	script, err := findScript()
 	if err != nil {
 		return "", err
 	}
 	var stderr strings.Builder
 	command := exec.Command(script)
+	if version != "" {
+		command.Env = append(os.Environ(), "GATEFOLD_ENVOY=", "GATEFOLD_ENVOY_VERSION="+version)
+	}
 	command.Stderr = &stderr
 	path, err := command.Output()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSpace(string(path)), nil
-})
+}
 
 // findScript looks for envoy/get-envoy from the folder of the test upwards, so
 // that modules inside this repository find it as well.

@@ -38,6 +38,8 @@ type Options struct {
 	// Config replaces the bootstrap with a complete configuration. It needs an admin address on
 	// loopback with port 0.
 	Config []byte
+	// Version is that of Envoy: see BinaryOf.
+	Version string
 	// Args are more arguments, such as "--component-log-level", "upstream:debug".
 	Args []string
 }
@@ -58,7 +60,7 @@ type Envoy struct {
 // skipped or fails (see Binary). When the test fails, the end of Envoy's log is shown.
 func Start(t testing.TB, options Options) *Envoy {
 	t.Helper()
-	e := &Envoy{t: t, binary: Binary(t), folder: t.TempDir()}
+	e := &Envoy{t: t, binary: BinaryOf(t, options.Version), folder: t.TempDir()}
 	config := filepath.Join(e.folder, "envoy.yaml")
 	if err := os.WriteFile(config, options.config(t), 0o600); err != nil {
 		t.Fatal(err)

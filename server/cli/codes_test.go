@@ -19,6 +19,7 @@ const codeExamples = "../../store/codes/testdata"
 func exampleless() map[string]string {
 	return map[string]string{
 		"BeingWritten":    "while another program writes a file",
+		"EnvoyTooOld":     "while an Envoy is connected that lacks what a rule needs",
 		"InternalError":   "when gatefold itself has a fault",
 		"InvalidTest":     "by `gatefold test`, in a file of tests",
 		"RejectedByEnvoy": "while an Envoy is connected that rejects what others accept",

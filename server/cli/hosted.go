@@ -66,9 +66,9 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(binary.Version, host.Supported) {
+	if !host.Supports(binary.Version) {
 		log.Warn().Str("envoy", binary.Path).Str("version", binary.Version).
-			Msg("gatefold is made for Envoy " + host.Supported + "x; with another version routes may not do what they say")
+			Msg("gatefold is made for Envoy " + host.Supported + "; with another version routes may not do what they say")
 	}
 	name, err := os.Hostname()
 	if err != nil {

@@ -19,10 +19,18 @@ type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
 	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
+	// For older Envoys: see older.go.
+	older map[xds.Release]*Entry
+	lacks map[xds.Release][]xds.Lack
 }
 
 // source returns the target that e was made of.
-func (e *Entry) source() *Entry { return cmp.Or(e.of, e) }
+func (e *Entry) source() *Entry {
+	for e.of != nil {
+		e = e.of
+	}
+	return e
+}
 
 // suspects are the parts of a table among which some are bad.
 type suspects struct {
@@ -90,6 +98,9 @@ func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 		return made
 	}
 	made := e
+	if len(faults) == 0 {
+		return e
+	}
 	if r, found := xds.Without(e.Resource, faults); len(found) > 0 {
 		made = NewEntry(&r)
 		made.of, made.leftOut = e, found

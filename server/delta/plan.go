@@ -12,6 +12,7 @@
 //   - ledger.go, roll.go, queue.go: what a stream asked for, was sent, accepted and rejected of a type
 //   - subscribe.go, answer.go: what a request changes
 //   - tables.go, search.go, forms.go: route tables without the parts that the Envoy rejects
+//   - older.go: resources without what an older Envoy lacks
 //   - world.go: the same in the state-of-the-world protocol
 //   - state.go: what others may know of a plan
 //
@@ -40,6 +41,9 @@ const Wildcard = "*"
 type Plan struct {
 	options Options
 	target  *Target
+	// release is that of Options.Version; older reports that it lacks something.
+	release xds.Release
+	older   bool
 	ledgers map[string]*ledger // by type; of those that were asked for
 	nonce   uint64
 	now     time.Time // of the last call of Next
@@ -80,6 +84,9 @@ type Options struct {
 	Unordered bool
 	// Envoy is true if the client is an Envoy: the routes that it rejects are searched for.
 	Envoy bool
+	// Version is that of Envoy, such as "1.38.3", "" where the client did not tell: what an older Envoy
+	// lacks is not sent to it.
+	Version string
 	// World is true for the state-of-the-world protocol.
 	World bool
 }
@@ -87,8 +94,9 @@ type Options struct {
 // New returns the plan of a stream that has asked for nothing yet. Whoever guards the target guards
 // the plan.
 func New(target *Target, options Options) *Plan {
+	release := xds.ReleaseOf(options.Version)
 	p := &Plan{
-		options: options, target: target, ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
+		options: options, target: target, release: release, older: release.Before(xds.Newest()), ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
 		tables: map[string]*tableState{}, searches: options.Envoy, withRejected: map[string]struct{}{},
 	}
 	if options.World {

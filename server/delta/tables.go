@@ -40,7 +40,10 @@ type RejectedPart struct {
 	xds.Part
 	xds.Fault
 	Words string // of Envoy
-	in    *tableState
+	// Lack is what the Envoy lacks for the part, which it is never sent, in the form of the target. nil for a
+	// part that it rejected.
+	Lack *xds.Lack
+	in   *tableState
 	// quarantined reports that it counts as the object's fault, and not as the Envoy's.
 	quarantined bool
 }
@@ -49,9 +52,9 @@ type RejectedPart struct {
 func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 
 // Quarantine notes whether a part that the Envoy rejects counts as its object's fault. Then it is no
-// rejection of the stream (State, Refused).
+// rejection of the stream (State, Refused). A part for which the Envoy lacks something always does.
 func (p *Plan) Quarantine(part *RejectedPart, quarantined bool) {
-	if part.quarantined == quarantined {
+	if part.quarantined == quarantined || part.Lack != nil {
 		return
 	}
 	part.quarantined = quarantined
@@ -132,6 +135,10 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	switch {
 	case typ == xds.FilterType && e != nil:
 		return p.filter(e), false
+	case typ == xds.ListenerType && e != nil && p.older:
+		return e.formFor(p.release), false
+	case typ == xds.RouteType && e != nil && p.older:
+		return p.readyTable(name, e)
 	case typ != xds.RouteType && typ != xds.FilterType || t == nil:
 		return e, false
 	case e == nil:
@@ -139,7 +146,13 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 		return nil, false
 	case t.search == nil && len(t.rejected) == 0:
 		return e, false
-	case t.ready != nil && (t.search != nil || t.readyFor == e):
+	}
+	return p.readyTable(name, e)
+}
+
+// readyTable returns what Prepare made of a table, or has it made.
+func (p *Plan) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
+	if t := p.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
 	}
 	p.waiting = append(p.waiting, name)
@@ -280,12 +293,19 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 // amend makes the table without what this Envoy rejects of it. What is not in the target any more,
 // in this form, is forgotten.
 func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
+	form := target
+	if p.older {
+		form = target.formFor(p.release)
+	}
+	if !p.note(yield, p.lacking(name, target, form)) {
+		return false
+	}
 	t := p.tables[name]
 	faults := make(map[xds.Part]xds.Fault, len(t.rejected))
 	for part, rejected := range t.rejected {
 		faults[part] = rejected.Fault
 	}
-	t.ready, t.readyFor = target.without(faults), target
+	t.ready, t.readyFor = form.without(faults), target
 	gone := slices.DeleteFunc(slices.Collect(maps.Keys(t.rejected)), func(part xds.Part) bool { return t.ready.leftOut[part] })
 	for some := range slices.Chunk(gone, stepNames) {
 		goesOn := yield(Step{Book: func() {
@@ -308,15 +328,8 @@ func (p *Plan) conclude(yield func(Step) bool, name string) bool {
 		return true
 	}
 	convicted := t.convicted(name)
-	for some := range slices.Chunk(convicted, stepNames) {
-		goesOn := yield(Step{Book: func() {
-			for _, part := range some {
-				p.noteRejected(part)
-			}
-		}})
-		if !goesOn {
-			return false
-		}
+	if !p.note(yield, convicted) {
+		return false
 	}
 	return yield(Step{Book: func() {
 		search := t.search
@@ -329,6 +342,21 @@ func (p *Plan) conclude(yield func(Step) bool, name string) bool {
 	}})
 }
 
+// note notes rejected parts, in steps.
+func (p *Plan) note(yield func(Step) bool, parts []*RejectedPart) bool {
+	for some := range slices.Chunk(parts, stepNames) {
+		goesOn := yield(Step{Book: func() {
+			for _, part := range some {
+				p.noteRejected(part)
+			}
+		}})
+		if !goesOn {
+			return false
+		}
+	}
+	return true
+}
+
 // convicted returns the parts that a search found, in their order.
 func (t *tableState) convicted(name string) []*RejectedPart {
 	var parts []*RejectedPart
@@ -338,7 +366,7 @@ func (t *tableState) convicted(name string) []*RejectedPart {
 			if before.Match {
 				continue // it is left out
 			}
-			part.Fault, part.Words = xds.Fault{Sum: before.Sum, Match: true}, before.Words
+			part.Fault, part.Words, part.Lack, part.quarantined = xds.Fault{Sum: before.Sum, Match: true}, before.Words, before.Lack, before.Lack != nil
 		}
 		parts = append(parts, part)
 	}
@@ -351,7 +379,9 @@ func (p *Plan) noteRejected(part *RejectedPart) {
 		p.clearRejected(part.Table, part.Part)
 	}
 	part.in.rejected[part.Part] = part
-	part.in.notQuarantined++
+	if !part.quarantined {
+		part.in.notQuarantined++
+	}
 	p.withRejected[part.Table] = struct{}{}
 	p.newRejected = append(p.newRejected, part)
 }

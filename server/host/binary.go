@@ -12,8 +12,15 @@ import (
 	"time"
 )
 
-// Supported is the prefix of the Envoy versions that gatefold supports.
-const Supported = "1.40."
+// Supported names the Envoy versions that gatefold supports.
+const Supported = "1.37 to 1.40"
+
+// Supports reports whether a version such as "1.40.0" is Supported.
+func Supports(version string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(version, "%d.%d.", &major, &minor)
+	return n == 2 && major == 1 && minor >= 37 && minor <= 40
+}
 
 // Binary is an Envoy that was found.
 type Binary struct {
@@ -25,7 +32,7 @@ type Binary struct {
 var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
 // NewBinary finds Envoy at path, or on $PATH for "", and runs it to get its version. The error
-// says what to do. The caller decides whether the version is Supported.
+// says what to do. The caller decides whether gatefold Supports the version.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {
@@ -33,7 +40,7 @@ func NewBinary(ctx context.Context, path string) (Binary, error) {
 	}
 	found, err := exec.LookPath(name)
 	if err != nil && path == "" {
-		return Binary{}, errors.New("--envoy needs Envoy " + Supported + "x, and no envoy is on $PATH: install it (https://www.envoyproxy.io/docs/envoy/latest/start/install), or name it by --envoy-path")
+		return Binary{}, errors.New("--envoy needs Envoy, " + Supported + ", and no envoy is on $PATH: install it (https://www.envoyproxy.io/docs/envoy/latest/start/install), or name it by --envoy-path")
 	}
 	if err == nil {
 		found, err = filepath.Abs(found)

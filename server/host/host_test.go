@@ -108,6 +108,16 @@ func TestFolderIsForOneGatefold(t *testing.T) {
 	}
 }
 
+func TestSupportedVersions(t *testing.T) {
+	for version, want := range map[string]bool{
+		"1.36.4": false, "1.37.0": true, "1.38.3": true, "1.39.3-dev": true, "1.40.2": true, "1.41.0": false, "1.4.0": false, "2.40.0": false, "": false,
+	} {
+		if Supports(version) != want {
+			t.Errorf("%q: %t", version, !want)
+		}
+	}
+}
+
 // What is no Envoy, or is not there, is said with what to do.
 func TestNewBinary(t *testing.T) {
 	fake := filepath.Join(t.TempDir(), "envoy")

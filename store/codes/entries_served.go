@@ -33,6 +33,7 @@ func ofRoutes() []Entry {
 		{"BackendNotFound", Error, "A reference leads to a Service, Backend or route that does not exist. Its share of requests answers 500.", "Create the object, or correct the reference; the hint has the nearest name."},
 		{"DelegatedRefField", Warning, "A reference to routes has a field that has no effect there: `weight`, `port` or `filters`.", "Remove the field."},
 		{"EndpointRefused", Error, "A backend leads to the metadata service of a cloud, to gatefold itself or to Envoy's admin interface. gatefold sends no request there.", "Correct the address. If it is meant, name it in `--allow-endpoints`."},
+		{"EnvoyTooOld", Either, "A connected Envoy lacks what the rule or the Gateway's policy needs, and answers 500 for it. A warning if other Envoys serve it.", "Upgrade the Envoy that the message names. No edit or reload is needed then."},
 		{"HostnameConflict", Error, "An HTTPRoute and a GRPCRoute want one hostname of a listener, or two listeners want one hostname of a port. The older one is served.", "Use different hostnames or listeners."},
 		{"HostnameNotAllowed", Error, "The Namespace's annotation `gatefold.io/hostnames` does not allow the hostname. It is not served.", "Remove the hostname, or have the platform team add it to the annotation."},
 		{"ManyRulesOfOnePath", Warning, "Many rules have the same path and differ only by method, header or query. Envoy tries them one by one, which makes requests slower.", "Give them different paths."},

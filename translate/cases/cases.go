@@ -41,6 +41,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,7 @@ import (
 
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/expect"
+	"github.com/gatefold/gatefold/translate/xds"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -62,6 +64,9 @@ const Network = "127.9."
 type Case struct {
 	Name    string
 	Heading string
+	// NeedsEnvoy is the first release that serves all of it: rules answer 500 on an older Envoy.
+	NeedsEnvoy xds.Release
+	differs    []difference
 	// Steps are the initial folder and every edit.
 	Steps []Step
 	// Options are the options of the archive; a test adds its own.
@@ -109,6 +114,21 @@ func Load(folder string) ([]*Case, error) {
 	return out, nil
 }
 
+// difference is what older Envoys do otherwise: the option "differs-before 1.39 TEXT" is about the lines with
+// that text.
+type difference struct {
+	before xds.Release
+	lines  string
+}
+
+// Differs reports whether an Envoy of this release does something else than a line of the case says.
+func (c *Case) Differs(line string, of xds.Release) bool {
+	return slices.ContainsFunc(c.differs, func(d difference) bool { return of.Before(d.before) && strings.Contains(line, d.lines) })
+}
+
+// needsEnvoy is what a heading says of Envoy's version; an example says it by the option needs-envoy.
+var needsEnvoy = regexp.MustCompile(`Needs Envoy (\d+\.\d+)\.`)
+
 func read(path string) (*Case, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -122,6 +142,9 @@ func read(path string) (*Case, error) {
 
 func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
 	c := &Case{Name: name, Heading: strings.TrimSpace(string(archive.Comment)), path: path, archive: archive}
+	if needs := needsEnvoy.FindStringSubmatch(c.Heading); needs != nil {
+		c.NeedsEnvoy = xds.ReleaseOf(needs[1])
+	}
 	if err := c.readOptions(); err != nil {
 		return nil, err
 	}
@@ -157,6 +180,11 @@ func (c *Case) readOptions() error {
 				return fmt.Errorf("options: trusted-hops: %w", err)
 			}
 			c.Options.TrustedHops = uint32(hops)
+		case "needs-envoy":
+			c.NeedsEnvoy = xds.ReleaseOf(value)
+		case "differs-before":
+			version, lines, _ := strings.Cut(value, " ")
+			c.differs = append(c.differs, difference{xds.ReleaseOf(version), lines})
 		case "system-ca":
 			c.SystemCA = value
 		case "address-pool":

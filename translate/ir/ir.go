@@ -147,6 +147,10 @@ type Rejection struct {
 	// Match is true if they reject the rule even when it answers 500: it is then left out.
 	Match bool
 	Words string
+	// Lacks is the field of TrafficPolicies that the Envoys are too old for, "" if they rejected the rule.
+	Lacks Field
+	// Some is true if other Envoys serve the rule: it is not closed for explain. Only where Lacks is set.
+	Some bool
 }
 
 // Hop is one match of a delegating rule, on the way from the root to a rule.

@@ -68,8 +68,12 @@ const RejectedCode = "RejectedByEnvoy"
 
 // Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. match is
 // true if Envoy rejects the match whatever the action, so that the rule is left out.
-func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
+func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	c := checker{rule: rule}
+	if said.Lacks != "" {
+		return tooOld(said, rule.Source.Key, c.place(false, ""))
+	}
+	match, words := said.Match, said.Words
 	does := "it answers 500"
 	if match {
 		does = "it is left out"
@@ -78,6 +82,23 @@ func Rejected(rule *ir.Rule, match bool, words string) manifest.Problem {
 		"change what Envoy's words are about, here or in a policy of the rule; then it is tried again")
 	c.problems[0].Code = RejectedCode
 	return c.problems[0]
+}
+
+// TooOld returns the problem of a policy that Envoys are too old for, which close the hosts that hold it.
+func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
+	return tooOld(said, policy, said.Lacks.Path())
+}
+
+func tooOld(said *ir.Rejection, object manifest.Key, field string) manifest.Problem {
+	p := manifest.Problem{
+		Code: "EnvoyTooOld", Severity: manifest.Error, Object: object, Field: strings.TrimSuffix(field, "."),
+		Message: "every connected Envoy is too old for this, and answers 500: " + said.Words,
+		Hint:    "upgrade Envoy: a newer one serves it when it connects",
+	}
+	if said.Some {
+		p.Severity, p.Message = manifest.Warning, "a connected Envoy is too old for this, and answers 500: "+said.Words
+	}
+	return p
 }
 
 func (c *checker) checkMatch(match *ir.Match) {

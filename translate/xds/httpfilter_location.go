@@ -10,12 +10,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+const locationName = "envoy.filters.http.header_mutation/location"
+
 // locationFilter takes the port out of the Location of a redirect. Envoy drops the
 // request's port only when the route writes another one, which it then always shows: the
 // default of the scheme, too, which "SHOULD NOT" be there (Gateway API,
 // HTTPRequestRedirectFilter.port).
 func locationFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.header_mutation/location", chain: emptyMutation, route: portlessLocation}
+	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}
 }
 
 func portlessLocation(extras *ir.Extras) message {

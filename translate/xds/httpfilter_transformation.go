@@ -12,8 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+const mutationName = "envoy.filters.http.header_mutation"
+
 func transformationFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.header_mutation", joined: true, chain: emptyMutation, route: transformationOf}
+	return httpFilter{name: mutationName, joined: true, chain: emptyMutation, route: transformationOf}
 }
 
 func emptyMutation() message { return &headerv3.HeaderMutation{} }

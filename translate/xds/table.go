@@ -212,9 +212,14 @@ func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 		}
 		return closedRoute(at.Route, body)
 	}
+	return h.edited(keep)
+}
+
+// edited returns a host with each route as edit returns it, and without those for which that is nil.
+func (h hostParts) edited(edit func(body []byte) []byte) Host {
 	inner := slices.Clone(h.frame)
 	for _, body := range h.routes {
-		if kept := keep(body); kept != nil {
+		if kept := edit(body); kept != nil {
 			inner = append(inner, wrap(virtualHostRoutes, kept)...)
 		}
 	}
@@ -226,7 +231,7 @@ func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 		eachField(list, func(number protowire.Number, field, value []byte) {
 			if number != routeListRoutes {
 				out = append(out, field...)
-			} else if kept := keep(value); kept != nil {
+			} else if kept := edit(value); kept != nil {
 				out = append(out, wrap(number, kept)...)
 			}
 		})

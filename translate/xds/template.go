@@ -36,6 +36,9 @@ func readCommand(function string, response bool) string {
 	return ""
 }
 
+// Functions of CEL that Envoy has only where they are turned on.
+const lowerCase, upperCase = ".lowerAscii()", ".upperAscii()"
+
 // celExpr writes an expression in CEL. Its functions are those of
 // policy.parseTemplate.
 func celExpr(expr ir.Expr, response bool) string {
@@ -50,9 +53,9 @@ func celExpr(expr ir.Expr, response bool) string {
 		name := celText(expr.Text)
 		return fmt.Sprintf("(%s in %s ? %s[%s] : '')", name, headers, headers, name)
 	case "lower":
-		return celExpr(expr.Args[0], response) + ".lowerAscii()"
+		return celExpr(expr.Args[0], response) + lowerCase
 	case "upper":
-		return celExpr(expr.Args[0], response) + ".upperAscii()"
+		return celExpr(expr.Args[0], response) + upperCase
 	case "default":
 		value := celExpr(expr.Args[0], response)
 		return fmt.Sprintf("(%s != '' ? %s : %s)", value, value, celText(expr.Text))

@@ -1,0 +1,73 @@
+package delta
+
+import (
+	"fmt"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// An older Envoy gets listeners without the filters that it lacks, and tables in which the parts
+// that need them answer 500: Envoy ignores what a route configures of a filter that the chain does not
+// have. Each form is made once for a release, and kept with the resource.
+
+// formFor returns the form of a listener or table for a release, e itself where that is the same. What
+// a table lacks is still in it.
+func (e *Entry) formFor(of xds.Release) *Entry {
+	e.forms.mu.Lock()
+	defer e.forms.mu.Unlock()
+	if made := e.forms.older[of]; made != nil {
+		return made
+	}
+	form := xds.ListenerFor
+	if e.Type == xds.RouteType {
+		form = xds.TableFor
+	}
+	made := e
+	if r, same := form(e.Resource, of); !same {
+		made = NewEntry(&r)
+		made.of = e
+	}
+	if e.forms.older == nil {
+		e.forms.older = map[xds.Release]*Entry{}
+	}
+	e.forms.older[of] = made
+	return made
+}
+
+// lacks returns the parts of a table for which a release lacks something.
+func (e *Entry) lacks(of xds.Release) []xds.Lack {
+	e.forms.mu.Lock()
+	defer e.forms.mu.Unlock()
+	made, known := e.forms.lacks[of]
+	if !known {
+		made = xds.Lacks(e.Body, of)
+		if e.forms.lacks == nil {
+			e.forms.lacks = map[xds.Release][]xds.Lack{}
+		}
+		e.forms.lacks[of] = made
+	}
+	return made
+}
+
+// lacking returns the parts of a table for which this Envoy lacks something, and that are not noted yet;
+// form is the target's for its release.
+func (p *Plan) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
+	if !p.older {
+		return nil
+	}
+	t, published := p.tables[name], map[xds.Part]xds.Lack{}
+	for _, lack := range target.lacks(p.release) {
+		published[lack.Part] = lack
+	}
+	for _, lack := range form.lacks(p.release) {
+		if known := t.rejected[lack.Part]; known != nil && known.Lack != nil && known.Sum == lack.Sum {
+			continue
+		}
+		of := published[lack.Part]
+		parts = append(parts, &RejectedPart{
+			Table: name, Part: lack.Part, Fault: lack.Fault, in: t, Lack: &of, quarantined: true,
+			Words: fmt.Sprintf("%s needs Envoy %s", lack.What, lack.Since),
+		})
+	}
+	return parts
+}

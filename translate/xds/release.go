@@ -1,0 +1,266 @@
+package xds
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// Release is a minor version of Envoy. The zero value is that of a client which does not tell: it is
+// taken for the newest.
+type Release struct{ Major, Minor int }
+
+// ReleaseOf returns the release of a version such as "1.36.4"; zero for one that does not begin with
+// two numbers.
+func ReleaseOf(version string) (r Release) {
+	if n, _ := fmt.Sscanf(version, "%d.%d", &r.Major, &r.Minor); n < 2 {
+		return Release{}
+	}
+	return r
+}
+
+// Before reports whether r is known, and older than the other.
+func (r Release) Before(other Release) bool {
+	if r == (Release{}) {
+		return false
+	}
+	return r.Major < other.Major || r.Major == other.Major && r.Minor < other.Minor
+}
+
+func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
+
+// feature is something that gatefold sends and that an Envoy which it serves may lack. What an Envoy
+// rejects for another reason is found by probes.
+type feature struct {
+	field ir.Field
+	// what names it for users.
+	what string
+	// filter is the name of its filter in the chain; the names of others begin with it and a slash.
+	filter string
+	// chain is the release that has the filter: it is left out of the chains of older ones.
+	chain Release
+	// routes is the release in which routes can be configured by it. A part of a table that does
+	// is closed for older ones.
+	routes Release
+	// optional has the configuration left out of routes for older ones, that are served otherwise: what
+	// they do without it harms nobody.
+	optional bool
+	// uses reports whether a configuration of the filter uses the feature; nil for any.
+	uses func(config []byte) bool
+}
+
+// features returns a row for each.
+func features() []feature {
+	filterChains, rateLimits := Release{1, 39}, Release{1, 40}
+	oauth2 := Release{1, 38} // older ones reject the filter without a configuration
+	formatters := Release{1, 40}
+	return []feature{
+		{field: ir.FieldExtAuth, what: "extAuth", filter: extAuthName, chain: filterChains, routes: filterChains},
+		{field: ir.FieldExtProc, what: "extProc", filter: extProcName, chain: filterChains, routes: filterChains},
+		{field: ir.FieldGlobalRateLimit, what: "rateLimit.global", filter: globalRateLimitName, chain: filterChains, routes: rateLimits},
+		{field: ir.FieldOAuth2, what: "oauth2", filter: oauth2Name, chain: oauth2, routes: oauth2},
+		{field: ir.FieldTransformation, what: "lower() or upper() in a transformation", filter: mutationName, routes: formatters, uses: changesCase},
+		{what: "a redirect without the default port", filter: locationName, routes: formatters, optional: true},
+	}
+}
+
+// Newest is the release that has all that gatefold sends: for it and newer ones there is one form of
+// each resource.
+func Newest() (newest Release) {
+	for _, f := range features() {
+		if newest == (Release{}) || newest.Before(f.routes) {
+			newest = f.routes
+		}
+	}
+	return newest
+}
+
+// names reports whether a filter of this name is the feature's.
+func (f *feature) names(filter string) bool {
+	rest, ok := strings.CutPrefix(filter, f.filter)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// Lack is what an Envoy lacks for a part of a table.
+type Lack struct {
+	Part
+	Fault
+	// Field is the field of TrafficPolicies that needs it, What its name for users.
+	Field ir.Field
+	What  string
+	// Since is the first release that has it.
+	Since Release
+}
+
+// Field numbers that are read by hand: of envoy.config.route.v3, envoy.config.listener.v3, and
+// envoy.extensions.filters: network.http_connection_manager.v3 and http.header_mutation.v3.
+const (
+	routeFilterConfigs protowire.Number = 13
+	hostFilterConfigs  protowire.Number = 15
+
+	listenerChains       protowire.Number = 3
+	chainFilters         protowire.Number = 3
+	networkFilterConfig  protowire.Number = 4
+	managerFilters       protowire.Number = 5
+	managerUpgrades      protowire.Number = 23
+	upgradeFilters       protowire.Number = 2
+	httpFilterName       protowire.Number = 1
+	perRouteMutations    protowire.Number = 1
+	mutationsFormatters  protowire.Number = 6
+	connectionManagerURL                  = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+	filterConfigURL                       = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
+)
+
+// ListenerFor returns the form of a listener for a release: without the HTTP filters that it lacks.
+// same reports that it is the listener itself.
+func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
+	var lacking []feature
+	for _, f := range features() {
+		if of.Before(f.chain) {
+			lacking = append(lacking, f)
+		}
+	}
+	if len(lacking) == 0 {
+		return *listener, true
+	}
+	same = true
+	kept := func(filter []byte) bool {
+		name, _ := bytesAt(filter, httpFilterName)
+		lacks := slices.ContainsFunc(lacking, func(f feature) bool { return f.names(string(name)) })
+		same = same && !lacks
+		return !lacks
+	}
+	body := editAt(listener.Body, []protowire.Number{listenerChains, chainFilters, networkFilterConfig}, func(config []byte) []byte {
+		if url, _ := bytesAt(config, anyTypeURL); string(url) != connectionManagerURL {
+			return config
+		}
+		return editAt(config, []protowire.Number{anyValue}, func(manager []byte) []byte {
+			manager = filterField(manager, managerFilters, kept)
+			return editAt(manager, []protowire.Number{managerUpgrades}, func(upgrade []byte) []byte {
+				return filterField(upgrade, upgradeFilters, kept)
+			})
+		})
+	})
+	if same {
+		return *listener, true
+	}
+	return newResource(listener.Type, listener.Name, body), false
+}
+
+// filterField returns a message without the elements of a field that are not to be kept.
+func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
+	out := make([]byte, 0, len(body))
+	eachField(body, func(number protowire.Number, field, value []byte) {
+		if number != of || keep(value) {
+			out = append(out, field...)
+		}
+	})
+	return out
+}
+
+// Lacks returns the parts of a table for which a release lacks something. Envoy would ignore their
+// configuration of a filter that it does not have, and let requests pass.
+func Lacks(table []byte, of Release) (all []Lack) {
+	lacking := lackedBy(of, false)
+	if len(lacking) == 0 {
+		return nil
+	}
+	eachHost(table, func(h hostParts) {
+		host := Part{Host: string(h.name)}
+		if f := needed(h.frame, hostFilterConfigs, lacking); f != nil {
+			all = append(all, f.lack(Piece{host, h.frame})) // it is closed with its routes
+			return
+		}
+		known := map[Part][sha256.Size]byte{}
+		h.eachRoute(func(body []byte) {
+			f := needed(body, routeFilterConfigs, lacking)
+			if f == nil {
+				return
+			}
+			lack := f.lack(Piece{Part{Host: host.Host, Route: nameOf(body)}, body})
+			switch sum, twice := known[lack.Part]; {
+			case !twice:
+				known[lack.Part] = lack.Sum
+				all = append(all, lack)
+			case sum != lack.Sum: // a part is closed in one form: close the host
+				all = append(all, f.lack(Piece{host, h.frame}))
+			}
+		})
+	})
+	return all
+}
+
+func lackedBy(of Release, optional bool) (lacking []feature) {
+	for _, f := range features() {
+		if f.optional == optional && of.Before(f.routes) {
+			lacking = append(lacking, f)
+		}
+	}
+	return lacking
+}
+
+// TableFor returns the form of a table for a release: routes are without optional features that it
+// lacks. same reports that it is the table itself. What the form Lacks is still in it.
+func TableFor(table *Resource, of Release) (out Resource, same bool) {
+	lacking, same := lackedBy(of, true), true
+	if len(lacking) == 0 {
+		return *table, true
+	}
+	var hosts []Host
+	eachHost(table.Body, func(h hostParts) {
+		hosts = append(hosts, h.edited(func(route []byte) []byte {
+			if needed(route, routeFilterConfigs, lacking) == nil {
+				return route
+			}
+			same = false
+			return filterField(route, routeFilterConfigs, func(entry []byte) bool {
+				name, _ := bytesAt(entry, entryKey)
+				return !slices.ContainsFunc(lacking, func(f feature) bool { return f.names(string(name)) })
+			})
+		}))
+	})
+	if same {
+		return *table, true
+	}
+	return RouteConfiguration(table.Name, hosts), false
+}
+
+func (f *feature) lack(p Piece) Lack {
+	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
+}
+
+// changesCase reports whether a configuration of header_mutation calls functions of CEL that its
+// formatter must have turned on.
+func changesCase(config []byte) bool {
+	mutations, _ := bytesAt(config, anyValue, perRouteMutations)
+	if _, computes := bytesAt(mutations, mutationsFormatters); !computes {
+		return false
+	}
+	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
+}
+
+// needed returns the first of these features that a part uses, nil for none.
+func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
+	eachField(part, func(number protowire.Number, _, entry []byte) {
+		if number != configs || first != nil {
+			return
+		}
+		name, _ := bytesAt(entry, entryKey)
+		config, _ := bytesAt(entry, entryValue)
+		if url, _ := bytesAt(config, anyTypeURL); string(url) == filterConfigURL {
+			return // it turns the filter off
+		}
+		for i := range of {
+			if f := &of[i]; f.names(string(name)) && (f.uses == nil || f.uses(config)) {
+				first = f
+			}
+		}
+	})
+	return first
+}
