@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,8 @@ type testOptions struct {
 	failOnUnknown bool
 	minCoverage   float64
 	coverage      bool
+	against       []string
+	timeout       time.Duration
 }
 
 func testCommand() *cobra.Command {
@@ -35,11 +39,15 @@ func testCommand() *cobra.Command {
 			"  GET http://shop.example.com:8080/admin FROM:192.0.2.7 -> 403 | by TrafficPolicy edge/acl\n\n" +
 			"The answers are those of gatefold explain: nothing is sent. What depends on more than the folder, such as the\n" +
 			"answer of an external service, is reported as unknown, and never as passed.\n" +
+			"With --against the lines are sent to a running Envoy instead, and what a client sees is compared: status, location,\n" +
+			"response headers and certificate. Which backend answers, and what it receives, is known only from the echo\n" +
+			"backend of the examples; all else is unknown. Certificates of the Envoy are not verified.\n" +
 			"The exit code is 1 when a line fails or cannot be read, or when the coverage is too low.\n" +
 			"docs/reference/tests.md describes the lines, docs/json.md the JSON.",
 		Example: "  gatefold test ./folder\n" +
 			"  gatefold test ./folder --fail-on-unknown --min-coverage 80\n" +
-			"  gatefold test -o github .",
+			"  gatefold test -o github .\n" +
+			"  gatefold test ./folder --against http://127.0.0.1:8080 --against 8443=127.0.0.1:18443",
 		Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := o.run(cmd.Context(), args[0])
@@ -62,6 +70,8 @@ func testCommand() *cobra.Command {
 	flags.BoolVar(&o.failOnUnknown, "fail-on-unknown", false, "let a line that cannot be judged give exit code 1, too")
 	flags.Float64Var(&o.minCoverage, "min-coverage", 0, "exit with 1 when lines reach less than this percentage of the rules")
 	flags.BoolVar(&o.coverage, "coverage", false, "list the rules that no line reaches")
+	flags.StringArrayVar(&o.against, "against", nil, "send the lines to this Envoy: a URL for the lines of its scheme, an address for all, or PORT=ADDRESS for those of a port; without a port in it, that of the line; may be repeated, and the first that fits counts")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for each answer of --against")
 	o.folder.register(flags)
 	o.format.register(flags, formatText, formatJSON, formatYAML, formatJUnit, formatGitHub)
 	return cmd
@@ -76,13 +86,24 @@ type testRun struct {
 
 // run reads the folder and judges its tests.
 func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
-	if o.minCoverage < 0 || o.minCoverage > 100 {
+	switch {
+	case o.minCoverage < 0 || o.minCoverage > 100:
 		return testRun{}, fmt.Errorf("--min-coverage %g: must be a percentage, 0 to 100", o.minCoverage)
+	case len(o.against) > 0 && (o.minCoverage > 0 || o.coverage):
+		return testRun{}, errors.New("--against shows no rules: leave out --coverage and --min-coverage")
 	}
 	prefix := o.place()(dir)
 	tests, err := o.readTests(ctx, dir, prefix)
 	if err != nil {
 		return testRun{}, err
+	}
+	if len(o.against) > 0 {
+		report, err := o.sendAll(ctx, tests.requests)
+		if err != nil {
+			return testRun{}, err
+		}
+		report.Problems = tests.problems
+		return testRun{report: report, files: tests.files}, nil
 	}
 	read, err := readFolder(ctx, dir, o.folder)
 	if err != nil {

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/server/probe"
+	"github.com/gatefold/gatefold/translate/expect"
+)
+
+// sendTimes is how often a request with several expected backends is sent.
+const sendTimes = 100
+
+// target is a value of --against: where lines are sent.
+type target struct {
+	text string
+	// scheme and port choose the lines: those of a URL's scheme, or of a listener's port; "" and 0
+	// for all.
+	scheme string
+	port   uint32
+	// host and to are where they go; to is 0 for the line's own port.
+	host string
+	to   uint32
+}
+
+// parseTarget reads HOST, HOST:PORT, a URL, or PORT=HOST:PORT.
+func parseTarget(text string) (t target, err error) {
+	wrong := fmt.Errorf("--against %q: must be a URL such as http://127.0.0.1:8080, an address, or PORT=ADDRESS for the lines of one port", text)
+	t.text = text
+	rest := text
+	if port, address, found := strings.Cut(rest, "="); found {
+		if t.port, err = portNumber(port); err != nil {
+			return t, wrong
+		}
+		rest = address
+	}
+	if strings.Contains(rest, "://") {
+		u, err := url.Parse(rest)
+		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
+			return t, wrong
+		}
+		t.scheme, rest = u.Scheme, u.Host
+	}
+	t.host = strings.Trim(rest, "[]")
+	if host, port, err := net.SplitHostPort(rest); err == nil {
+		if t.to, err = portNumber(port); err != nil {
+			return t, wrong
+		}
+		t.host = host
+	}
+	if t.host == "" || strings.ContainsAny(t.host, "/ ") {
+		return t, wrong
+	}
+	return t, nil
+}
+
+func portNumber(text string) (uint32, error) {
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err == nil && port == 0 {
+		err = strconv.ErrRange
+	}
+	return uint32(port), err
+}
+
+// takes reports whether a line is sent to the target.
+func (t target) takes(r expect.Request) bool {
+	return (t.port == 0 || t.port == r.Port()) && (t.scheme == "" || t.scheme == r.URL.Scheme)
+}
+
+func (t target) address(r expect.Request) string {
+	port := t.to
+	if port == 0 {
+		port = r.Port()
+	}
+	return net.JoinHostPort(t.host, strconv.FormatUint(uint64(port), 10))
+}
+
+// sendAll sends every line to the Envoys of --against, one by one.
+func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request) (*expect.Report, error) {
+	var targets []target
+	for _, text := range o.against {
+		t, err := parseTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	client := probe.Client{Timeout: o.timeout, Address: func(r expect.Request) (string, error) {
+		for _, t := range targets {
+			if t.takes(r) {
+				return t.address(r), nil
+			}
+		}
+		return "", fmt.Errorf("--against has no address for port %d", r.Port())
+	}}
+	report := &expect.Report{Against: o.against, Lines: []expect.LineReport{}}
+	for _, request := range requests {
+		times := 1
+		if len(request.Backends) > 1 && !request.Connection() {
+			times = sendTimes
+		}
+		var all []expect.Seen
+		for range times {
+			all = append(all, client.Send(ctx, request))
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		report.Add(expect.Compare(request, all).Report())
+	}
+	return report, nil
+}

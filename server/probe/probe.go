@@ -1,0 +1,239 @@
+// Package probe sends the requests of tests to an Envoy, and says what a client sees.
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gatefold/gatefold/translate/expect"
+)
+
+// maxBody bounds what is read of an answer's body, in bytes.
+const maxBody = 1 << 20
+
+// openTime is how long a connection must stay open to count as one that a backend has.
+const openTime = time.Second
+
+// echoHeader is the header by which an echo backend names itself.
+const echoHeader = "X-Echo-Backend"
+
+// Client sends requests. They go out as written: no path is cleaned, and no redirect is followed.
+// The certificates of servers are not verified.
+type Client struct {
+	// Address returns the "host:port" that a line is sent to, or an error that says why there is
+	// none.
+	Address func(expect.Request) (string, error)
+	// Timeout bounds each exchange.
+	Timeout time.Duration
+}
+
+// Send sends the request of a line on a connection of its own.
+func (c Client) Send(ctx context.Context, r expect.Request) expect.Seen {
+	if reason := unsendable(r); reason != "" {
+		return expect.Seen{Unsent: reason}
+	}
+	address, err := c.Address(r)
+	if err != nil {
+		return expect.Seen{Unsent: err.Error()}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	conn, err := dial(ctx, r, address)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // a connection that cannot have one fails below
+	}
+	switch {
+	case r.Connection():
+		return open(conn)
+	case r.HTTP2:
+		return overHTTP2(ctx, r, conn)
+	}
+	return overHTTP1(r, conn)
+}
+
+// unsendable says why a line cannot be sent, "" if it can.
+func unsendable(r expect.Request) string {
+	switch {
+	case r.URL.Scheme == "udp":
+		return "what a backend makes of a datagram is not known"
+	case r.Client != "":
+		return "there is no certificate for CLIENT:" + r.Client
+	}
+	return ""
+}
+
+// errFrom is why no connection begins at the address that a line names.
+var errFrom = errors.New("the address of FROM is not of this machine")
+
+// dial connects as a line says: from its address, behind its PROXY header, by its handshake.
+func dial(ctx context.Context, r expect.Request, address string) (net.Conn, error) {
+	dialer := &net.Dialer{}
+	if from, err := netip.ParseAddr(r.From); err == nil {
+		dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))
+	}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, errFrom
+	case err != nil:
+		return nil, err
+	}
+	if r.Proxy != "" {
+		if _, err := io.WriteString(conn, proxyHeader(r)); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	if r.URL.Scheme != "https" && r.URL.Scheme != "tls" {
+		return conn, nil
+	}
+	secure := tls.Client(conn, tlsConfig(r))
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return secure, nil
+}
+
+func proxyHeader(r expect.Request) string {
+	family, to := "TCP4", "127.0.0.1"
+	if strings.Contains(r.Proxy, ":") {
+		family, to = "TCP6", "::1"
+	}
+	return fmt.Sprintf("PROXY %s %s %s 4000 %d\r\n", family, r.Proxy, to, r.Port())
+}
+
+// tlsConfig returns how a line shakes hands. The certificate is compared where a line says so, and
+// not verified: Envoys are tested before names lead to them.
+func tlsConfig(r expect.Request) *tls.Config {
+	config := &tls.Config{ServerName: r.SNI, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
+	if r.TLS12 {
+		config.MaxVersion = tls.VersionTLS12
+	}
+	if r.URL.Scheme == "https" {
+		config.NextProtos = []string{"http/1.1"}
+	}
+	if r.HTTP2 {
+		config.NextProtos = []string{"h2"}
+	}
+	return config
+}
+
+// failed says what it means that there is no answer.
+func failed(err error) expect.Seen {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errFrom):
+		return expect.Seen{Unsent: err.Error()}
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return expect.Seen{Closed: "no answer in time"}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return expect.Seen{Closed: "connection refused"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return expect.Seen{Closed: "the connection ended without an answer"}
+	}
+	return expect.Seen{Closed: err.Error()}
+}
+
+// open waits whether a connection stays open.
+func open(conn net.Conn) expect.Seen {
+	if err := conn.SetReadDeadline(time.Now().Add(openTime)); err != nil {
+		return failed(err)
+	}
+	_, err := conn.Read(make([]byte, 1))
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		return expect.Seen{Certificate: certificate(conn)}
+	}
+	return failed(err)
+}
+
+func certificate(conn net.Conn) string {
+	secure, ok := conn.(*tls.Conn)
+	if !ok {
+		return ""
+	}
+	shown := secure.ConnectionState().PeerCertificates
+	if len(shown) == 0 || len(shown[0].DNSNames) == 0 {
+		return ""
+	}
+	return shown[0].DNSNames[0]
+}
+
+// overHTTP1 sends a request as it is written.
+func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\n", r.Method, r.Target)
+	if r.Headers.Get("Host") == "" {
+		fmt.Fprintf(&out, "Host: %s\r\n", r.URL.Host)
+	}
+	for name, values := range r.Headers {
+		for _, value := range values {
+			fmt.Fprintf(&out, "%s: %s\r\n", name, value)
+		}
+	}
+	if r.BodySize > 0 {
+		fmt.Fprintf(&out, "Content-Length: %d\r\n", r.BodySize)
+	}
+	out.WriteString("\r\n" + strings.Repeat("x", r.BodySize))
+	_, writeErr := conn.Write(out.Bytes()) // Envoy may answer before it has read all
+	reader := bufio.NewReader(conn)
+	for {
+		response, err := http.ReadResponse(reader, &http.Request{Method: r.Method})
+		if err != nil {
+			return failed(errors.Join(err, writeErr))
+		}
+		if response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
+			return seen(response, conn)
+		}
+	}
+}
+
+// overHTTP2 sends a request over a connection that is there.
+func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen {
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetHTTP2(true)
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	own := func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+	transport.DialContext, transport.DialTLSContext = own, own
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.Scheme+"://"+r.URL.Host, strings.NewReader(strings.Repeat("x", r.BodySize)))
+	if err != nil {
+		return expect.Seen{Unsent: err.Error()}
+	}
+	request.URL.Opaque, request.Header = r.Target, r.Headers.Clone()
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return failed(err)
+	}
+	return seen(response, conn)
+}
+
+// seen reads an answer.
+func seen(response *http.Response, conn net.Conn) expect.Seen {
+	defer response.Body.Close()
+	out := expect.Seen{Status: response.StatusCode, Headers: response.Header, Certificate: certificate(conn)}
+	if response.StatusCode == http.StatusSwitchingProtocols || response.Header.Get(echoHeader) == "" {
+		return out
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	echo := new(expect.Echo)
+	if err == nil && json.Unmarshal(body, echo) == nil && echo.Backend == response.Header.Get(echoHeader) {
+		out.Echo = echo
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package expect
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+)
+
+// Seen is what a client sees of one answer.
+type Seen struct {
+	// Unsent says why the request was not sent, "" if it was.
+	Unsent string
+	// Closed says how the connection ended without an answer, "" if there is one.
+	Closed string
+	// Status and Headers are those of the answer; 0 for a connection that stays open.
+	Status  int
+	Headers http.Header
+	// Certificate is the first name in the server's certificate, "" without TLS.
+	Certificate string
+	// Echo is the request as a backend received it, if the answer is that of an echo backend.
+	Echo *Echo
+}
+
+// Echo is what the backend of the examples answers with (examples/echo).
+type Echo struct {
+	Backend string      `json:"backend"`
+	Proto   string      `json:"proto"`
+	Host    string      `json:"host"`
+	Path    string      `json:"path"`
+	Query   string      `json:"query"`
+	Headers http.Header `json:"headers"`
+}
+
+// upstreamTime is a header that Envoy adds to answers of backends, and to no others.
+const upstreamTime = "X-Envoy-Upstream-Service-Time"
+
+const notVisible = "it is not visible from outside, except with the echo backend of the examples"
+
+// Compare compares a line with what a client has seen of one or several answers.
+func Compare(r Request, seen []Seen) Result {
+	c := &comparison{request: r, result: Result{Request: r, URL: r.url()}}
+	names := map[string]bool{}
+	for _, s := range seen {
+		names[c.seen(s)] = true
+	}
+	if len(r.Backends) > 1 && len(c.result.Differences) == 0 {
+		for _, name := range r.BackendNames() {
+			if r.Backends[name] > 0 && !names[path.Base(name)] {
+				c.doubt(outcome, fmt.Sprintf("no answer of %s was seen in %d requests", name, len(seen)))
+			}
+		}
+	}
+	if r.By.Kind != "" {
+		c.doubt("by", "an answer does not say which object it is due to")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Mirrors)) {
+		c.doubt("mirror", "copies for "+name+" are not visible from outside")
+	}
+	c.conclude()
+	return c.result
+}
+
+// seen compares a line with one answer, and returns the name of what answered.
+func (c *comparison) seen(s Seen) (name string) {
+	r := c.request
+	c.result.Got = seenWords(s)
+	switch {
+	case s.Unsent != "":
+		c.caveats = true
+		c.doubt(outcome, "the request is not sent: "+s.Unsent)
+		return ""
+	case s.Closed != "":
+		if !r.Closed && r.Backends[closed] == 0 {
+			c.differs(outcome, r.outcome(), c.result.Got)
+		}
+		return closed
+	case r.Closed:
+		c.differs(outcome, closed, c.result.Got)
+		return ""
+	case r.Connection():
+		c.doubt(outcome, "the connection is open; which backend has it is not visible")
+		return ""
+	}
+	name = c.answerer(s)
+	if r.Location != "" && s.Headers.Get("Location") != r.Location {
+		c.differs(outcome, r.outcome(), c.result.Got)
+	}
+	if r.Certificate != "" && s.Certificate != r.Certificate {
+		c.differs("certificate", r.Certificate, s.Certificate)
+	}
+	for _, header := range slices.Sorted(maps.Keys(r.Answer)) {
+		c.header("response "+header, r.Answer[header], s.Headers.Values(header))
+	}
+	c.echoed(s)
+	return name
+}
+
+// answerer compares who has answered, and with which status.
+func (c *comparison) answerer(s Seen) (name string) {
+	r, status := c.request, strconv.Itoa(s.Status)
+	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""
+	_, share := r.Backends[status]
+	switch {
+	case len(r.Backends) == 0:
+		if s.Status != r.Status || byBackend {
+			c.differs(outcome, r.outcome(), c.result.Got)
+		}
+		return status
+	case !byBackend && share:
+		return status
+	case !byBackend && r.Failure == s.Status: // Envoy answers in place of the backend
+		return ""
+	case !byBackend && s.Status >= http.StatusMultipleChoices:
+		c.differs(outcome, r.outcome(), c.result.Got)
+		return ""
+	case s.Echo == nil:
+		c.doubt(outcome, "which backend answers: "+notVisible)
+	case !c.expects(s.Echo.Backend):
+		c.differs(outcome, r.outcome(), c.result.Got)
+		return s.Echo.Backend
+	}
+	if want := statusWords(r.Failure); (r.Failure != 0 || s.Echo != nil) && status != want {
+		c.differs("status", want, status)
+	}
+	if s.Echo == nil {
+		return ""
+	}
+	return s.Echo.Backend
+}
+
+// expects reports whether a line expects a backend of that name, in whatever namespace.
+func (c *comparison) expects(backend string) bool {
+	return slices.ContainsFunc(c.request.BackendNames(), func(name string) bool { return path.Base(name) == backend })
+}
+
+// echoed compares what the backend has received.
+func (c *comparison) echoed(s Seen) {
+	r := c.request
+	wants := map[string]bool{"path": r.Path != "", "host": r.Host != "", "protocol": r.Protocol != ""}
+	for header := range r.ToBackend {
+		wants["request "+header] = true
+	}
+	if s.Echo == nil {
+		for _, of := range slices.Sorted(maps.Keys(wants)) {
+			if wants[of] {
+				c.doubt(of, notVisible)
+			}
+		}
+		return
+	}
+	target := s.Echo.Path
+	if s.Echo.Query != "" {
+		target += "?" + s.Echo.Query
+	}
+	for _, part := range []Difference{{"path", r.Path, target}, {"host", r.Host, s.Echo.Host}, {"protocol", r.Protocol, s.Echo.Proto}} {
+		if part.Want != "" && part.Want != part.Got {
+			c.differs(part.Of, part.Want, part.Got)
+		}
+	}
+	for _, header := range slices.Sorted(maps.Keys(r.ToBackend)) {
+		c.header("request "+header, r.ToBackend[header], s.Echo.Headers.Values(header))
+	}
+}
+
+// seenWords returns an answer in the words of a line.
+func seenWords(s Seen) string {
+	switch {
+	case s.Unsent != "":
+		return ""
+	case s.Closed != "":
+		return closed + " (" + s.Closed + ")"
+	case s.Echo != nil && s.Status == http.StatusOK:
+		return s.Echo.Backend
+	case s.Echo != nil:
+		return fmt.Sprintf("%d of %s", s.Status, s.Echo.Backend)
+	case s.Status == 0:
+		return "an open connection"
+	case s.Headers.Get(upstreamTime) != "":
+		return fmt.Sprintf("%d of a backend", s.Status)
+	case s.Headers.Get("Location") != "":
+		return fmt.Sprintf("%d %s", s.Status, s.Headers.Get("Location"))
+	}
+	return strconv.Itoa(s.Status)
+}
