@@ -141,7 +141,7 @@ func failed(err error) expect.Seen {
 	case errors.Is(err, errFrom):
 		return expect.Seen{Unsent: err.Error()}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return expect.Seen{Closed: "no answer in time"}
+		return expect.Seen{Late: true}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return expect.Seen{Closed: "connection refused"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):

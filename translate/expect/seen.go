@@ -15,6 +15,8 @@ type Seen struct {
 	Unsent string
 	// Closed says how the connection ended without an answer, "" if there is one.
 	Closed string
+	// Late is true if no answer came in time.
+	Late bool
 	// Status and Headers are those of the answer; 0 for a connection that stays open.
 	Status  int
 	Headers http.Header
@@ -71,6 +73,9 @@ func (c *comparison) seen(s Seen) (name string) {
 	case s.Unsent != "":
 		c.caveats = true
 		c.doubt(outcome, "the request is not sent: "+s.Unsent)
+		return ""
+	case s.Late:
+		c.differs(outcome, r.outcome(), c.result.Got)
 		return ""
 	case s.Closed != "":
 		if !r.Closed && r.Backends[closed] == 0 {
@@ -170,6 +175,8 @@ func seenWords(s Seen) string {
 	switch {
 	case s.Unsent != "":
 		return ""
+	case s.Late:
+		return "no answer in time"
 	case s.Closed != "":
 		return closed + " (" + s.Closed + ")"
 	case s.Echo != nil && s.Status == http.StatusOK:
