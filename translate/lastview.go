@@ -107,7 +107,12 @@ func (l lastView) build() *ir.View {
 	for c := range l.clusters.All() {
 		view.Clusters[c.Source.Name] = c.Source
 	}
-	claims, others := l.claims()
+	var claims []string // of all Gateways, as one Envoy may serve them
+	for one := range l.required.All() {
+		claims = append(claims, one.Claims...)
+	}
+	slices.Sort(claims)
+	claims = slices.Compact(claims)
 	for p := range l.ports.All() {
 		last := len(view.Gateways) - 1
 		if last < 0 || view.Gateways[last].Name != p.Port.Gateway {
@@ -115,27 +120,7 @@ func (l lastView) build() *ir.View {
 			last++
 		}
 		key := portKey{p.Port.Gateway, int32(p.Port.Port), p.Port.UDP}
-		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key], Claims: claims, OtherClaims: others(p.Port.Gateway)})
+		view.Gateways[last].Ports = append(view.Gateways[last].Ports, ir.PortView{Port: p.Port, Hosts: byPort[key], Claims: claims})
 	}
 	return view
-}
-
-// claims returns the headers for claims of all Gateways, as one Envoy may serve them, sorted; others
-// returns those that a Gateway does not have.
-func (l lastView) claims() (all []string, others func(gateway string) []string) {
-	own := map[string]map[string]bool{}
-	for one := range l.required.All() {
-		for _, header := range one.Claims {
-			if own[one.Gateway] == nil {
-				own[one.Gateway] = map[string]bool{}
-			}
-			own[one.Gateway][header] = true
-			all = append(all, header)
-		}
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return all, func(gateway string) []string {
-		return slices.DeleteFunc(slices.Clone(all), func(header string) bool { return own[gateway][header] })
-	}
 }

@@ -161,6 +161,7 @@ func rootCommand() *cobra.Command {
 		explainCommand(),
 		treeCommand(),
 		healthcheckCommand(),
+		planCommand(),
 		reloadCommand(),
 		schemaCommand(),
 		serveCommand(),

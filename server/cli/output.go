@@ -28,7 +28,7 @@ func (f *outputFormat) register(flags *pflag.FlagSet, known ...outputFormat) {
 
 // allFormats are the formats of all commands.
 func allFormats() []outputFormat {
-	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF, formatMermaid, formatDOT, formatJUnit}
+	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF, formatMermaid, formatDOT, formatJUnit, formatMarkdown}
 }
 
 // formatFlag is an outputFormat that rejects what the command cannot print.

@@ -26,6 +26,8 @@ type Reading struct {
 	Ignored  []store.Ignored
 	Result   translate.Result
 	Problems []manifest.Problem // with their places, sorted
+	// Objects are the valid objects, sorted by key. They have the content of Secrets.
+	Objects []*manifest.Object
 	// Places finds where fields are written.
 	Places func([]manifest.Field) []store.Place
 	// Outlines returns what routes refer to, whether they are valid or not.
@@ -59,7 +61,7 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 	}
 	result := translator.Apply(store.Change{})
 	return Reading{
-		Stats: change.Stats, Ignored: change.Ignored, Result: result, Problems: r.located(change, result),
+		Stats: change.Stats, Ignored: change.Ignored, Result: result, Problems: r.located(change, result), Objects: change.Set,
 		Places: r.store.Places, Outlines: r.store.Outlines, Labels: r.store.Labels,
 	}, nil
 }

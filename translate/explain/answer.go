@@ -72,7 +72,7 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 		return Answer{Candidates: candidates}
 	}
 	r, refused := receive(query, port.Port)
-	r.clusters, r.claims, r.otherClaims = view.Clusters, port.Claims, port.OtherClaims
+	r.clusters, r.claims = view.Clusters, port.Claims
 	if r.query.Host != query.Host { // the path has another one
 		query.Host = r.query.Host
 		host = query.host(port)

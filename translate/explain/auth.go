@@ -11,7 +11,7 @@ import (
 
 func policyAuthWords(extras *ir.Extras) string {
 	if extras.ExtAuth == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	return authWords(extras.ExtAuth)
 }

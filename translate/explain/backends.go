@@ -16,7 +16,7 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})
 	}
-	r.Endpoints, r.Closed = endpoints(cluster), cluster.Closed
+	r.Endpoints, r.Closed = Endpoints(cluster), cluster.Closed
 	if cluster.TLS == nil {
 		return
 	}
@@ -52,7 +52,8 @@ func unservedWords(all []BackendReport) string {
 	return strings.Join(words, "; ")
 }
 
-func endpoints(cluster *ir.Cluster) []string {
+// Endpoints returns the addresses of a cluster, as "address:port".
+func Endpoints(cluster *ir.Cluster) []string {
 	var all []string
 	for _, e := range cluster.Endpoints {
 		address := net.JoinHostPort(e.Host, strconv.FormatUint(uint64(e.Port), 10))

@@ -106,7 +106,7 @@ func TestPoliciesOfAReportAreBounded(t *testing.T) {
 	policies[999].Targets[0] = ir.PolicyTarget{Object: httpRoute("a"), Section: "gone", Lost: "there is none"}
 	rule := &ir.Rule{Source: &ir.Origin{Key: httpRoute("a")}, Position: []int{0, 0}}
 	b := newPolicyReporter(&requestReporter{answer: Answer{Rule: rule}, reporter: reporter{facts: Facts{View: &ir.View{Policies: policies}}, report: &Report{
-		Listener: &ListenerReport{Gateway: "n/g"}, Route: &RouteReport{Hops: hopsOf(rule)},
+		Listener: &ListenerReport{Gateway: "n/g"}, Route: &RouteReport{Hops: HopsOf(rule)},
 	}}})
 	b.add()
 	if len(b.report.Policies) != maxPolicies || b.report.Policies[0].Object != policies[999].Key {

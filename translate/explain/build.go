@@ -36,7 +36,7 @@ func (b *requestReporter) route() {
 		return
 	}
 	b.report.Route = &RouteReport{
-		Name: rule.Name, Match: matchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: hopsOf(rule),
+		Name: rule.Name, Match: MatchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: HopsOf(rule),
 	}
 	for _, name := range b.answer.Forged {
 		b.report.Actions = append(b.report.Actions, ActionReport{
@@ -49,7 +49,7 @@ func (b *requestReporter) route() {
 		if !known {
 			i = len(b.report.Actions)
 			byKind[part.Kind] = i
-			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: actionWords(part, &rule.Action) + b.unreachableWords(part.Kind)})
+			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: ActionWords(part, &rule.Action) + b.unreachableWords(part.Kind)})
 		}
 		action := &b.report.Actions[i]
 		action.From = append(action.From, Source{Object: part.Object, Field: part.Field})
@@ -77,10 +77,10 @@ func (b *requestReporter) nearMisses() {
 }
 
 func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
-	hops := hopsOf(rule)
+	hops := HopsOf(rule)
 	last := hops[len(hops)-1]
 	b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
-		Object: last.Object, Rule: last.Rule, Match: matchWords(rule.Match), Reason: reason, At: last.MatchAt,
+		Object: last.Object, Rule: last.Rule, Match: MatchWords(rule.Match), Reason: reason, At: last.MatchAt,
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 func basicAuthWords(extras *ir.Extras) string {
 	if extras.BasicAuth == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	return fmt.Sprintf("a name and a password are asked for: %s", count(len(extras.BasicAuth.List), "user"))
 }
@@ -23,7 +23,7 @@ func basicAuthWords(extras *ir.Extras) string {
 func apiKeyAuthWords(extras *ir.Extras) string {
 	auth := extras.APIKeyAuth
 	if auth == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	var places []string
 	for _, source := range auth.Sources {

@@ -46,9 +46,9 @@ func policyFields() []policyField {
 	}
 }
 
-// actionWords says what the parts of a kind do together, "" for a kind that has no words of
+// ActionWords says what the parts of a kind do together, "" for a kind that has no words of
 // its own.
-func actionWords(part ir.Part, a *ir.Action) string {
+func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
 			return "does not count these requests: Envoy asks for those that it forwards"
@@ -68,19 +68,19 @@ func policyWords(name ir.Field, extras *ir.Extras) string {
 	return ""
 }
 
-// turnedOff are the words for a field that turns off what other policies ask for.
-const turnedOff = "turned off"
+// TurnedOff are the words for a field that turns off what other policies ask for.
+const TurnedOff = "turned off"
 
 func policyCORSWords(extras *ir.Extras) string {
 	if extras.CORS == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	return corsWords(extras.CORS)
 }
 
 func bufferWords(extras *ir.Extras) string {
 	if extras.BufferBytes == 0 {
-		return turnedOff
+		return TurnedOff
 	}
 	return fmt.Sprintf("requests over %d bytes are answered with 413", extras.BufferBytes)
 }
@@ -88,7 +88,7 @@ func bufferWords(extras *ir.Extras) string {
 func localLimitWords(extras *ir.Extras) string {
 	limit := extras.RateLimit
 	if limit == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
 }
@@ -103,7 +103,7 @@ func modify(_ *request, headers headerFields, extras *ir.Extras) {
 
 func autoHostWords(extras *ir.Extras) string {
 	if !extras.AutoHost {
-		return turnedOff
+		return TurnedOff
 	}
 	return "the host becomes the DNS name of the endpoint"
 }
@@ -114,7 +114,7 @@ func policyTimeoutWords(extras *ir.Extras) string {
 
 func processorWords(extras *ir.Extras) string {
 	if extras.ExtProc == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	service := extras.ExtProc.Extension
 	return fmt.Sprintf("%s sees and changes requests and answers; %s", service.Service.Cluster,
@@ -123,7 +123,7 @@ func processorWords(extras *ir.Extras) string {
 
 func globalLimitWords(extras *ir.Extras) string {
 	if extras.GlobalLimit == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	service := extras.GlobalLimit.Extension
 	return fmt.Sprintf("%s counts requests by %s; %s", service.Service.Cluster, descriptorWords(extras.GlobalLimit.Descriptors),
@@ -133,7 +133,7 @@ func globalLimitWords(extras *ir.Extras) string {
 func csrfWords(extras *ir.Extras) string {
 	csrf := extras.CSRF
 	if csrf == nil || csrf.Enabled+csrf.Shadowed == 0 {
-		return turnedOff
+		return TurnedOff
 	}
 	words := "requests that change something from another origin are answered with 403"
 	if len(csrf.Origins) > 0 {

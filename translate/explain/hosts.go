@@ -73,3 +73,17 @@ func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 }
 
 func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
+
+// Chain returns the name of the chain of a port for a client that asks for a server name in the
+// handshake, "" without TLS; found is false if the port has no chain for it.
+func Chain(port *ir.Port, serverName string) (chain string, found bool) {
+	return chainOf(port, serverName)
+}
+
+// Table returns the virtual host that a request for host meets in the chain of a port: nil for none,
+// and for the host of another listener, which answers 421.
+func Table(port *ir.PortView, chain, host string) *ir.HostView { return hostIn(port, chain, host) }
+
+// Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower
+// case. "" and "*" cover every host.
+func Covers(pattern, host string) bool { return covers(pattern, host) }

@@ -12,7 +12,7 @@ import (
 
 func jwtAuthWords(extras *ir.Extras) string {
 	if extras.JWTAuth == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	tokens, names := extras.JWTAuth.Extension.JWT, []string{}
 	for _, p := range tokens.Providers {
@@ -54,25 +54,16 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	}
 	_, _, fault := r.provider(tokens)
 	switch {
-	case fault == nil, tokens.Failed, fault.missing && tokens.Missing:
-		return gate{unless: r.unlessKept()}
+	case fault == nil, tokens.Failed:
+		return gate{}
 	case fault.unknown:
-		return gate{unless: append(r.unlessKept(), fmt.Sprintf("jwtAuth: the token is not accepted (%d): %s", http.StatusUnauthorized, fault.why))}
+		return gate{unless: []string{fmt.Sprintf("jwtAuth: the token is not accepted (%d): %s", http.StatusUnauthorized, fault.why)}}
+	case fault.missing && tokens.Missing:
+		return gate{}
 	case fault.audience:
 		return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + by + ": " + fault.why}
 	}
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
-}
-
-// unlessKept returns, in words, which headers of a client an Envoy of this Gateway alone leaves in a
-// request that passes: those for claims of other Gateways.
-func (r *request) unlessKept() (lines []string) {
-	for _, name := range r.otherClaims {
-		if r.headers.has(name) {
-			lines = append(lines, fmt.Sprintf("header %s: an Envoy without the Gateway whose extension writes it sends the backend what the client wrote", name))
-		}
-	}
-	return lines
 }
 
 // provider returns the first provider that accepts the tokens of a request, or of which that cannot be

@@ -11,7 +11,7 @@ import (
 
 func oauth2Words(extras *ir.Extras) string {
 	if extras.OAuth2 == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	provider := extras.OAuth2.Extension.SignIn
 	words := fmt.Sprintf("users sign in at %s, which sends them back to %s", origin(provider.Authorization), provider.RedirectPath)

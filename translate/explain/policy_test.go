@@ -2,7 +2,6 @@ package explain_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -106,26 +105,6 @@ func TestABackendWithoutEndpointsIsAnswered503(t *testing.T) {
 		}
 		if lonely := report.Backends[0]; c.cluster.Endpoints == nil && (lonely.Status != 503 || lonely.Closed == "" || lonely.Receives != nil) {
 			t.Errorf("%s: %+v", c.name, lonely)
-		}
-	}
-}
-
-// Headers for claims of other Gateways are gone only where the Envoy serves those Gateways, too, which
-// explain does not know.
-func TestClaimsOfOtherGateways(t *testing.T) {
-	tokens := &ir.JWT{Name: "n/e", Missing: true, Providers: []ir.JWTProvider{{Name: "corp", Header: "authorization", Prefix: "Bearer ", Claims: []ir.ClaimHeader{{Claim: "sub", Header: "x-user"}}}}}
-	extras := &ir.Extras{JWTAuth: &ir.JWTAuth{ExtensionUse: ir.ExtensionUse{Field: ir.FieldJWTAuth, Extension: &ir.Extension{JWT: tokens}}}}
-	rule := &ir.Rule{Name: "r", Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}}, Action: ir.Action{Extras: extras, Forward: &ir.Forward{Backends: []ir.Backend{{Weight: 1, Cluster: "c"}}}}}
-	port := ir.PortView{
-		Port:   &ir.Port{Name: "n/g/http", Gateway: "n/g", Port: 80, Chains: []ir.Chain{{}}},
-		Hosts:  []ir.HostView{{Domain: "*", Rules: slices.Values([]*ir.Rule{rule}), Len: 1}},
-		Claims: []string{"x-team", "x-user"}, OtherClaims: []string{"x-team"},
-	}
-	view := &ir.View{Gateways: []ir.GatewayView{{Name: "n/g", Ports: []ir.PortView{port}}}, Clusters: map[string]*ir.Cluster{"c": {Name: "c"}}}
-	for header, caveats := range map[string]int{"X-Team": 1, "X-User": 0, "X-Else": 0} {
-		outcome := explain.Request(view, explain.Query{Host: "a.test", Headers: http.Header{header: {"me"}}}).Outcome
-		if len(outcome.Unless) != caveats || caveats > 0 && !strings.HasPrefix(outcome.Unless[0], "header x-team: ") {
-			t.Errorf("%s: %+v", header, outcome)
 		}
 	}
 }

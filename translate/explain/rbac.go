@@ -31,7 +31,7 @@ func (v certainty) not() certainty                { return yes - v }
 func rbacWords(extras *ir.Extras) string {
 	rbac := extras.RBAC
 	if rbac == nil {
-		return turnedOff
+		return TurnedOff
 	}
 	words := []string{"requests that match are rejected with 403"}
 	if !rbac.Deny {

@@ -14,7 +14,7 @@ func matchesWhole(pattern, value string) bool {
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
 		return false
 	}
-	expression, err := regexp.Compile(`^(?:` + latin1(pattern) + `)$`)
+	expression, err := CompilePattern(pattern)
 	return err == nil && expression.MatchString(latin1(value))
 }
 
@@ -67,4 +67,10 @@ func literalPrefix(pattern string) string {
 		end -= size
 	}
 	return pattern[:end]
+}
+
+// CompilePattern compiles a regular expression of a match as Envoy compares it: with a whole value,
+// byte by byte. Values that it is compared with must be ASCII.
+func CompilePattern(pattern string) (*regexp.Regexp, error) {
+	return regexp.Compile(`^(?:` + latin1(pattern) + `)$`)
 }

@@ -67,9 +67,9 @@ func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')
 }
 
-// hopsOf returns the way from the root to the rule: the chain of delegation, and the
+// HopsOf returns the way from the root to the rule: the chain of delegation, and the
 // route that has the rule.
-func hopsOf(rule *ir.Rule) []HopReport {
+func HopsOf(rule *ir.Rule) []HopReport {
 	var all []HopReport
 	for _, h := range rule.Chain {
 		hop := hopAt(h.Route, h.Rule, h.Match)

@@ -28,8 +28,7 @@ type request struct {
 	// request has passed the service: in lower case.
 	answered []string
 	now      time.Time
-	// claims and otherClaims are those of the PortView.
-	claims, otherClaims []string
+	claims   []string // PortView.Claims
 	// chunked is true if a body comes in chunks, and hostless if Host was removed.
 	chunked, hostless bool
 }

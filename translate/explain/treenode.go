@@ -58,7 +58,7 @@ const (
 
 // setMatch names a match that serves.
 func (n *TreeNode) setMatch(match *ir.Match, to string) {
-	n.Match, n.To, n.path = matchWords(*match), to, &match.Path
+	n.Match, n.To, n.path = MatchWords(*match), to, &match.Path
 	n.Name = n.Match + " → " + n.To
 }
 

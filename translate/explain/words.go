@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// matchWords is a match in words: "path prefix /cart, GET, header x-env: prod".
-func matchWords(m ir.Match) string {
+// MatchWords is a match in words: "path prefix /cart, GET, header x-env: prod".
+func MatchWords(m ir.Match) string {
 	words := []string{pathWords(m.Path)}
 	if m.Within != "" {
 		words = append(words, "path below "+m.Within)

@@ -91,7 +91,7 @@ func TestEveryFilterHasWords(t *testing.T) {
 	}
 	for _, action := range actions {
 		if action.Does == "" {
-			t.Errorf("explain has no words for %s: add them to actionWords in translate/explain/filter.go (ARCHITECTURE.md, Where to add)", action.Type)
+			t.Errorf("explain has no words for %s: add them to ActionWords in translate/explain/filter.go (ARCHITECTURE.md, Where to add)", action.Type)
 		}
 	}
 }

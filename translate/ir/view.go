@@ -62,8 +62,6 @@ type PortView struct {
 	// jwtAuth: those of all Gateways, as one Envoy may serve them. An Envoy of this Gateway alone
 	// takes out those of this Gateway.
 	Claims []string
-	// OtherClaims are those of Claims that this Gateway does not have.
-	OtherClaims []string
 }
 
 // HostView is the table of one domain.

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// gitPrefix begins an argument that is a commit and no folder.
+const gitPrefix = "git:"
+
+// checkOut writes the folder dir, as it is in a commit of its repository, into a new folder, which
+// the caller removes. The files are read from git's objects: no hook or filter runs, nothing in the
+// repository changes, and no file of a commit is written elsewhere. Symbolic links and submodules are
+// left out. The limits are those of the folder.
+func checkOut(ctx context.Context, revision, dir string, limits watcher.Limits) (folder string, err error) {
+	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("git:%s is no commit of the repository with %s", visible.Text(revision), visible.Text(dir))
+	}
+	prefix, err := git(ctx, dir, "rev-parse", "--show-prefix")
+	if err != nil {
+		return "", err
+	}
+	list, err := git(ctx, dir, "ls-tree", "-r", "-l", "-z", "--full-tree", strings.TrimSpace(commit)+":"+strings.TrimSpace(prefix))
+	if err != nil {
+		return "", fmt.Errorf("%s is not in git:%s", visible.Text(dir), visible.Text(revision))
+	}
+	files, err := gitFiles(list, limits)
+	if err != nil {
+		return "", err
+	}
+	if folder, err = os.MkdirTemp("", "gatefold-plan-"); err != nil {
+		return "", err
+	}
+	if err := writeBlobs(ctx, dir, folder, files, limits); err != nil {
+		_ = os.RemoveAll(folder)
+		return "", err
+	}
+	return folder, nil
+}
+
+// gitFile is a file of a commit.
+type gitFile struct{ object, path string }
+
+// gitFiles reads the list of git ls-tree -l -z: "MODE TYPE OBJECT SIZE\tPATH", ended by NUL.
+func gitFiles(list string, limits watcher.Limits) (files []gitFile, err error) {
+	left := limits.TreeBytes
+	for line := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+		about, path, _ := strings.Cut(line, "\t")
+		words := strings.Fields(about)
+		if len(words) != 4 || words[1] != "blob" || words[0] == "120000" || !isYAML(path) {
+			continue
+		}
+		size, err := strconv.ParseInt(words[3], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("git ls-tree: %w", err)
+		}
+		if left -= min(size, limits.FileBytes); left < 0 || len(files) == limits.Files {
+			return nil, fmt.Errorf("the commit has more than %d files or %d bytes (--max-files, --max-tree-bytes)", limits.Files, limits.TreeBytes)
+		}
+		files = append(files, gitFile{words[2], path})
+	}
+	return files, nil
+}
+
+// isYAML reports whether the watcher may read a file.
+func isYAML(path string) bool {
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return filepath.Base(path) == watcher.IgnoreFile
+}
+
+// writeBlobs writes files below a folder, which no path leaves. Of a file that is too large for the
+// watcher, only a beginning is written that is too large, too.
+func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits watcher.Limits) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var names strings.Builder
+	for _, file := range files {
+		names.WriteString(file.object + "\n")
+	}
+	cmd := gitCommand(ctx, dir, "cat-file", "--batch")
+	cmd.Stdin = strings.NewReader(names.String())
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("git cat-file: %w", err)
+	}
+	blobs := bufio.NewReader(stdout)
+	for _, file := range files {
+		if err := writeBlob(root, file.path, blobs, limits.FileBytes+1); err != nil {
+			_ = cmd.Cancel() // it has not ended: its output is not read to the end
+			_ = cmd.Wait()
+			return fmt.Errorf("%s in git: %w", visible.Text(file.path), err)
+		}
+	}
+	return cmd.Wait()
+}
+
+// writeBlob writes the next blob of git cat-file --batch: "NAME TYPE SIZE", a line end, so many bytes,
+// and a line end.
+func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
+	head, err := blobs.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(head)
+	size, err := strconv.ParseInt(words[len(words)-1], 10, 64)
+	if err != nil {
+		return fmt.Errorf("git cat-file says %q", strings.TrimSpace(head))
+	}
+	if err := root.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	out, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if _, err := io.CopyN(out, blobs, min(size, most)); err != nil {
+		return err
+	}
+	_, err = blobs.Discard(int(size - min(size, most) + 1))
+	return err
+}
+
+// git runs git in a folder and returns what it prints.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := gitCommand(ctx, dir, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, visible.Text(strings.TrimSpace(stderr.String())))
+	}
+	return stdout.String(), nil
+}
+
+// gitCommand returns a command that asks nobody, fetches nothing and runs no hook.
+func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "--no-optional-locks", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1")
+	return cmd
+}

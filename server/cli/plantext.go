@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/plan"
+)
+
+const (
+	// maxPlanned bounds the entries of each list in plan's text and markdown; JSON has all.
+	maxPlanned = 40
+	// maxRegions bounds the regions of one change there.
+	maxRegions = 5
+)
+
+// planPage writes a plan as text.
+type planPage struct {
+	explainPage
+}
+
+// planText is a plan for people.
+func planText(r *plan.Report, color bool) []byte {
+	t := &planPage{explainPage{color: color}}
+	fmt.Fprintln(&t.out, t.paint(bold, "plan: "+r.Summary))
+	t.changes("These requests get another answer:", r.Requests)
+	t.changes("These requests are handled otherwise, and the example gets the same answer:", r.Handling)
+	section(t, "These rules changed, and no example was found:", r.Undecided, func(one plan.Region) {
+		fmt.Fprintf(&t.out, "  %s\n", regionWords(one))
+	})
+	section(t, "Policies:", r.Policies, func(p plan.PolicyChange) { fmt.Fprintf(&t.out, "  %s\n", policyChangeWords(p)) })
+	section(t, "Problems introduced:", r.Introduced, func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
+	section(t, "Problems fixed:", r.Fixed, func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
+	section(t, "Listeners:", r.Listeners, func(l plan.ListenerChange) { fmt.Fprintf(&t.out, "  %s\n", listenerChangeWords(l)) })
+	section(t, "Certificates:", r.Certificates, func(c plan.CertificateChange) { fmt.Fprintf(&t.out, "  %s\n", certificateChangeWords(c)) })
+	section(t, "Objects:", r.Objects, func(o plan.ObjectChange) {
+		place := ""
+		if o.At != nil {
+			place = "   " + t.paint(faint, position(*o.At))
+		}
+		fmt.Fprintf(&t.out, "  %s %s%s\n", o.Kind, o.Object, place)
+	})
+	section(t, "Envoy resources:", r.Resources, func(one plan.ResourceChange) { fmt.Fprintf(&t.out, "  %s\n", resourceWords(one)) })
+	return t.out.Bytes()
+}
+
+// section writes a list with a heading, if it is not empty.
+func section[T any](t *planPage, heading string, list []T, line func(T)) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(&t.out, "\n%s\n", t.paint(bold, heading))
+	for _, one := range list[:min(len(list), maxPlanned)] {
+		line(one)
+	}
+	if more := len(list) - maxPlanned; more > 0 {
+		fmt.Fprintf(&t.out, "  and %d more (-o json lists all)\n", more)
+	}
+}
+
+func (t *planPage) changes(heading string, list []plan.Change) {
+	section(t, heading, list, func(c plan.Change) {
+		fmt.Fprintf(&t.out, "\n  %s\n", t.paint(bold, exampleWords(c.Example)))
+		if before, after := c.Before.Words(), c.After.Words(); before != after {
+			fmt.Fprintf(&t.out, "    before  %s\n    after   %s\n", before, t.paint(bold, after))
+		} else {
+			fmt.Fprintf(&t.out, "    answer  %s\n", after)
+			for _, line := range receivesWords(c) {
+				fmt.Fprintf(&t.out, "            %s\n", line)
+			}
+		}
+		for _, reason := range c.Reasons {
+			fmt.Fprintf(&t.out, "    because %s%s\n", reason.Text, t.paint(faint, placesWords(reason.At)))
+		}
+		for i, region := range c.Regions {
+			if i == maxRegions {
+				fmt.Fprintf(&t.out, "    and %d more kinds of requests\n", len(c.Regions)-maxRegions)
+				break
+			}
+			fmt.Fprintf(&t.out, "    for     %s\n", regionWords(region))
+		}
+	})
+}
+
+// exampleWords is an example as explain takes it.
+func exampleWords(e plan.Example) string {
+	text := strings.TrimSpace(e.Method + " " + e.URL)
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		for _, value := range e.Headers[name] {
+			text += fmt.Sprintf(" -H '%s: %s'", strings.ToLower(name), value)
+		}
+	}
+	if e.From != "" {
+		text += " --from " + e.From
+	}
+	return text
+}
+
+func regionWords(r plan.Region) string {
+	host := r.Host
+	if host == "*" {
+		host = "every other host"
+	}
+	return fmt.Sprintf("%s on %s port %d of Gateway %s: %s", host, r.Scheme, r.Port, r.Gateway, r.Match)
+}
+
+// receivesWords says what backends receive otherwise, for an answer from the same backends.
+func receivesWords(c plan.Change) (lines []string) {
+	for i, after := range c.After.Backends {
+		if i >= len(c.Before.Backends) || after.Receives == nil || c.Before.Backends[i].Receives == nil {
+			continue
+		}
+		before := c.Before.Backends[i]
+		say := func(what, x, y string) {
+			if x != y {
+				lines = append(lines, fmt.Sprintf("%s receives %s %s; before: %s", after.Cluster, what, orNothing(y), orNothing(x)))
+			}
+		}
+		say("path", before.Receives.Path, after.Receives.Path)
+		say("host", before.Receives.Host, after.Receives.Host)
+		names := maps.Clone(before.Receives.Headers)
+		if names == nil {
+			names = map[string][]string{}
+		}
+		maps.Copy(names, after.Receives.Headers)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			say("header "+strings.ToLower(name), strings.Join(before.Receives.Headers[name], ", "), strings.Join(after.Receives.Headers[name], ", "))
+		}
+		if !slices.Equal(before.Endpoints, after.Endpoints) {
+			say("requests at", strings.Join(before.Endpoints, ", "), strings.Join(after.Endpoints, ", "))
+		}
+	}
+	return lines
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// placesWords lists places: " (shop.yaml:3:5)".
+func placesWords(places []plan.Place) string {
+	var words []string
+	for _, at := range places {
+		if at.File == "" {
+			continue
+		}
+		word := position(store.Place{File: at.File, Line: at.Line, Column: at.Column})
+		if at.Before {
+			word += " before"
+		}
+		if !slices.Contains(words, word) && len(words) < maxRegions {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+func policyChangeWords(p plan.PolicyChange) string {
+	does := p.After
+	if p.Kind == plan.Removed {
+		does = p.Before
+	}
+	verb := map[plan.Kind]string{plan.Added: "gained", plan.Removed: "lost", plan.Changed: "changed"}[p.Kind]
+	return fmt.Sprintf("%s %s (%s) by %s of %s: %s", p.Field, verb, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
+}
+
+func keysWords(keys []manifest.Key) string {
+	var words []string
+	for i, key := range keys {
+		if i == maxRegions {
+			words = append(words, fmt.Sprintf("%d more", len(keys)-maxRegions))
+			break
+		}
+		words = append(words, key.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+func listenerChangeWords(l plan.ListenerChange) string {
+	text := fmt.Sprintf("%s %s port %d of Gateway %s", l.Kind, l.Scheme, l.Port, l.Gateway)
+	if l.What != "" {
+		text += ": " + l.What
+	}
+	if l.Drains {
+		text += "; its open connections are drained"
+	}
+	return text
+}
+
+func certificateChangeWords(c plan.CertificateChange) string {
+	text := fmt.Sprintf("%s %s for %s, until %s", c.Kind, c.Object, strings.Join(c.Names, ", "), c.NotAfter)
+	switch c.Kind {
+	case plan.Changed:
+		return text + fmt.Sprintf(": SHA-256 %s…; before: %s…", c.After, c.Before)
+	case plan.Removed:
+		return text + ": SHA-256 " + c.Before + "…"
+	}
+	return text + ": SHA-256 " + c.After + "…"
+}
+
+func resourceWords(one plan.ResourceChange) string {
+	var words []string
+	for _, n := range []struct {
+		n    int
+		what plan.Kind
+	}{{one.Added, plan.Added}, {one.Removed, plan.Removed}, {one.Changed, plan.Changed}} {
+		if n.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.n, n.what))
+		}
+	}
+	return one.Type + ": " + strings.Join(words, ", ")
+}

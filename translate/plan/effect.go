@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// effect is a hash of what is done with a request: equal effects are the same for every request,
+// wherever they are written.
+type effect [sha256.Size]byte
+
+// effects makes the effects of one View.
+type effects struct {
+	clusters map[string]*ir.Cluster
+	// known are the effects of rules and clusters that were asked for.
+	rules map[*ir.Rule]effect
+	names map[string]effect
+}
+
+func newEffects(view *ir.View) *effects {
+	return &effects{clusters: view.Clusters, rules: map[*ir.Rule]effect{}, names: map[string]effect{}}
+}
+
+// ofRule returns the effect of the rule's action, with that of the clusters that it sends to.
+func (e *effects) ofRule(rule *ir.Rule) effect {
+	known, ok := e.rules[rule]
+	if !ok {
+		known = e.of(&rule.Action)
+		e.rules[rule] = known
+	}
+	return known
+}
+
+// of returns the effect of any value of package ir.
+func (e *effects) of(value any) (out effect) {
+	w := &effectWriter{effects: e, sum: sha256.New()}
+	w.value(reflect.ValueOf(value))
+	w.sum.Sum(out[:0])
+	return out
+}
+
+// ofCluster returns the effect of sending to a cluster.
+func (e *effects) ofCluster(name string) effect {
+	known, ok := e.names[name]
+	if ok {
+		return known
+	}
+	if cluster := e.clusters[name]; cluster != nil {
+		known = e.of(*cluster)
+	}
+	e.names[name] = known
+	return known
+}
+
+// effectWriter hashes values. What is in a slice, map or pointer begins with its length, so that
+// different values are different texts.
+type effectWriter struct {
+	*effects
+	sum hash.Hash
+}
+
+// provenance reports whether a field says where a value is written, and not what it does.
+func provenance(owner reflect.Type, field string) bool {
+	switch owner {
+	case reflect.TypeFor[ir.Action]():
+		return field == "Parts"
+	case reflect.TypeFor[ir.Backend]():
+		return field == "Field"
+	case reflect.TypeFor[ir.Respond]():
+		return field == "Why"
+	case reflect.TypeFor[ir.Cluster]():
+		return field == "Objects" || field == "Closed"
+	case reflect.TypeFor[ir.CredentialUse]():
+		return field == "Source"
+	case reflect.TypeFor[ir.ExtensionUse]():
+		return field == "Key"
+	case reflect.TypeFor[ir.UpstreamTLS]():
+		return field == "Policy" || field == "Authorities"
+	case reflect.TypeFor[ir.Access]():
+		return field == "Parts"
+	case reflect.TypeFor[ir.Stream]():
+		return field == "Behind"
+	case reflect.TypeFor[ir.StreamRoute]():
+		return field == "Origin" || field == "Section"
+	}
+	return false
+}
+
+func (w *effectWriter) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		w.pointer(v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if provenance(v.Type(), field.Name) {
+				continue
+			}
+			w.value(v.Field(i))
+			if field.Name == "Cluster" && v.Field(i).Kind() == reflect.String {
+				sent := w.ofCluster(v.Field(i).String())
+				w.sum.Write(sent[:])
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		w.number(uint64(v.Len()))
+		for i := range v.Len() {
+			w.value(v.Index(i))
+		}
+	case reflect.Map:
+		w.entries(v)
+	case reflect.Interface:
+		w.value(v.Elem())
+	case reflect.String:
+		w.text(v.String())
+	case reflect.Bool:
+		if v.Bool() {
+			w.number(1)
+		} else {
+			w.number(0)
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		w.number(uint64(v.Int()))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		w.number(v.Uint())
+	case reflect.Float64:
+		w.number(uint64(v.Float() * 1e9))
+	default:
+		panic("plan: " + v.Type().String() + " has no effect: add it to effectWriter.value")
+	}
+}
+
+// pointer hashes what it leads to. Extras and changes of headers are the same if they are nil or
+// empty.
+func (w *effectWriter) pointer(v reflect.Value) {
+	emptyIsNil := v.Type() == reflect.TypeFor[*ir.Extras]() || v.Type() == reflect.TypeFor[*ir.HeaderMods]()
+	if v.IsNil() || emptyIsNil && v.Elem().IsZero() {
+		w.number(0)
+		return
+	}
+	w.number(1)
+	w.value(v.Elem())
+}
+
+// entries hashes a map with keys that are texts.
+func (w *effectWriter) entries(v reflect.Value) {
+	w.number(uint64(v.Len()))
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range keys {
+		w.text(key.String())
+		w.value(v.MapIndex(key))
+	}
+}
+
+func (w *effectWriter) text(text string) {
+	w.number(uint64(len(text)))
+	w.sum.Write([]byte(text))
+}
+
+func (w *effectWriter) number(n uint64) {
+	var bytes [8]byte
+	binary.BigEndian.PutUint64(bytes[:], n)
+	w.sum.Write(bytes[:])
+}

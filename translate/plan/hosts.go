@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// hostPair is what serves a class of hosts of a port, before and after.
+type hostPair struct {
+	*portPair
+	// named is the class as a hostname or wildcard, and host a member. sni is the name in the
+	// handshake, the host if that leads to the same chains.
+	named, host, sni string
+	views            [2]*ir.HostView
+	tables           [2]*table
+	indexes          [2]*index
+}
+
+// fill reads the tables.
+func (h *hostPair) fill() {
+	for side := range h.views {
+		h.tables[side] = newTable(h.views[side], h.host, h.effects[side])
+		h.indexes[side] = newIndex(h.tables[side])
+	}
+}
+
+// compare reports the requests of the hosts that change.
+func (h *hostPair) compare() {
+	h.tables = [2]*table{newTable(h.views[0], h.host, h.effects[0]), newTable(h.views[1], h.host, h.effects[1])}
+	differences := h.context()
+	changed := align(h.tables[0], h.tables[1], len(differences) > 0)
+	if len(h.tables[0].entries) == 0 && len(h.tables[1].entries) == 0 {
+		h.withoutRules()
+		return
+	}
+	if !changed {
+		return
+	}
+	for side := range h.indexes {
+		h.indexes[side] = newIndex(h.tables[side])
+	}
+	all, open := pairsOf(h.tables[0], h.tables[1], len(differences) > 0, h.patterns)
+	for _, one := range all {
+		h.add(one.pair, one.request, one.words(), append(h.reasons(one.pair), differences...))
+	}
+	for _, one := range open {
+		h.report.Undecided = append(h.report.Undecided, h.region(one, one.words()))
+	}
+}
+
+// withoutRules compares what is answered where no rule serves the host: 404, 421, or no connection.
+func (h *hostPair) withoutRules() {
+	h.fill()
+	h.add(pair{}, request{path: "/", method: "GET"}, "every request", []Reason{{Text: "the listeners of the port have other hostnames", At: h.portPlaces()}})
+}
+
+// context returns what differs for all rules of the hosts alike.
+func (h *hostPair) context() (out []Reason) {
+	a, b := h.ports[0], h.ports[1]
+	if x, y := a.Port.Settings, b.Port.Settings; x.ProxyProtocol != y.ProxyProtocol || x.TrustedHops != y.TrustedHops {
+		out = append(out, Reason{Text: "the client's address is found otherwise (PROXY protocol or trusted hops)", At: h.portPlaces()})
+	}
+	if h.views[0] == nil || h.views[1] == nil {
+		return out
+	}
+	if x, y := h.views[0].Forged, h.views[1].Forged; !slices.Equal(x, y) {
+		out = append(out, Reason{Text: fmt.Sprintf("identity headers that clients may not send: %s; before: %s", orNone(y), orNone(x))})
+	}
+	if !slices.Equal(a.Claims, b.Claims) {
+		out = append(out, Reason{Text: fmt.Sprintf("headers for claims that clients may not send: %s; before: %s", orNone(b.Claims), orNone(a.Claims))})
+	}
+	return out
+}
+
+func orNone(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
+
+// add reports the requests of a pair, by the first example that gets another answer.
+func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
+	if p.before != nil && p.after != nil && p.before.match == p.after.match {
+		h.countPolicies(p)
+	}
+	change := &Change{Regions: []Region{h.region(p, match)}, Reasons: reasons}
+	var plain *Change
+	for _, v := range h.variants(p, r) {
+		query := h.query(v)
+		one := *change
+		one.Example = exampleOf(query)
+		one.Before, one.After = h.answer(0, query), h.answer(1, query)
+		if !reflect.DeepEqual(one.Before, one.After) {
+			h.group(&one, &h.comparison.requests)
+			return
+		}
+		if plain == nil {
+			plain = &one
+		}
+	}
+	if p != (pair{}) {
+		h.group(plain, &h.comparison.other)
+	}
+}
+
+// group adds a change to those of the same kind: the same answers, for the same reasons.
+func (h *hostPair) group(one *Change, list *[]*Change) {
+	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), reasonKeys(one.Reasons))
+	if known := h.groups[key]; known != nil {
+		known.Regions = append(known.Regions, one.Regions...)
+		return
+	}
+	h.groups[key] = one
+	*list = append(*list, one)
+}
+
+func reasonKeys(reasons []Reason) (out []string) {
+	for _, r := range reasons {
+		text := r.Text
+		if len(r.At) > 0 {
+			text += " " + r.At[0].Object.String()
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func (h *hostPair) region(p pair, match string) Region {
+	return Region{
+		Gateway: h.key.gateway, Port: h.key.port, Scheme: h.key.scheme, Host: h.named, Match: match,
+		Before: ruleOf(p.before), After: ruleOf(p.after),
+	}
+}
+
+func ruleOf(e *entry) *Rule {
+	if e == nil {
+		return nil
+	}
+	hops := explain.HopsOf(e.rule)
+	last := hops[len(hops)-1]
+	return &Rule{Object: last.Object, Rule: last.Rule, RuleName: last.RuleName, Match: last.Match, At: last.MatchAt, envoy: e.rule.Name}
+}
+
+// query returns the question for a request to the host.
+func (h *hostPair) query(v variant) explain.Query {
+	q := explain.Query{
+		Gateway: h.key.gateway, Scheme: h.key.scheme, Host: h.authority(h.host), SNI: h.sni, Port: h.key.port,
+		Method: v.method, Path: v.path, Headers: v.headers, From: v.from,
+	}
+	separator := "?"
+	for _, one := range v.query {
+		q.Path += separator + one.name + "=" + one.value
+		separator = "&"
+	}
+	return q
+}
+
+// authority returns a host with the port, where that is not the scheme's own.
+func (h *hostPair) authority(host string) string {
+	if h.key.scheme == "http" && h.key.port == 80 || h.key.scheme == "https" && h.key.port == 443 {
+		return host
+	}
+	return host + ":" + portText(h.key.port)
+}
+
+func portText(port uint32) string { return fmt.Sprint(port) }
+
+// exampleOf returns a question as people ask it: a server name that is not the host is that of the
+// URL, and the host is a header.
+func exampleOf(q explain.Query) Example {
+	e := Example{Method: q.Method, URL: q.URL(), query: q}
+	if len(q.Headers) > 0 {
+		e.Headers = q.Headers.Clone()
+	}
+	name, _, _ := strings.Cut(q.Host, ":")
+	if q.SNI != "" && q.SNI != name {
+		e.URL = q.Scheme + "://" + strings.Replace(q.Host, name, q.SNI, 1) + q.Path
+		if e.Headers == nil {
+			e.Headers = map[string][]string{}
+		}
+		e.Headers.Set("Host", q.Host)
+	}
+	if q.From.IsValid() {
+		e.From = q.From.String()
+	}
+	return e
+}
+
+// answer returns what one of the sides answers. Only rules that match the path are shown to package
+// explain, so that the costs do not depend on the size of the table.
+func (h *hostPair) answer(side int, q explain.Query) Answer {
+	port := h.ports[side]
+	if port == nil {
+		return Answer{Outcome: explain.NoListener}
+	}
+	path, _, _ := strings.Cut(q.Path, "?")
+	shown := *port
+	shown.Hosts = nil
+	if host := h.views[side]; host != nil {
+		one := *host
+		var rules []*ir.Rule
+		for _, e := range h.indexes[side].at(path, h.patterns) {
+			rules = append(rules, e.rule)
+		}
+		one.Rules, one.Len = slices.Values(rules), len(rules)
+		shown.Hosts = []ir.HostView{one}
+	}
+	clusters := [2]Side{h.before, h.after}[side].View.Clusters
+	view := &ir.View{Clusters: clusters, Gateways: []ir.GatewayView{{Name: h.key.gateway, Ports: []ir.PortView{shown}}}}
+	return answerOf(explain.Request(view, q), clusters, q.Method)
+}
+
+// answerOf returns an answer of explain.
+func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) Answer {
+	o := a.Outcome
+	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a)}
+	if o.GRPC {
+		out.GRPCStatus = grpcText(o.Status)
+	}
+	if o.Policed || o.Rejected || out.Outcome == explain.Responded {
+		out.Reason = o.Why
+	}
+	if a.Rule != nil && a.Rule.Guard && out.Reason == "" {
+		out.Reason = "the path is delegated, and no route takes it"
+	}
+	for _, b := range o.Backends {
+		share := Share{Cluster: b.Cluster, Status: b.Status, Percent: b.Percent}
+		if b.Status != 0 && b.GRPC {
+			share.GRPCStatus = grpcText(b.Status)
+		}
+		if cluster := clusters[b.Cluster]; cluster != nil {
+			share.Endpoints = explain.Endpoints(cluster)
+		}
+		if b.Cluster != "" && b.Status == 0 {
+			share.Receives = &explain.ReceivesReport{Method: method, Host: b.Host, Path: o.Path, Headers: b.Headers}
+		}
+		out.Backends = append(out.Backends, share)
+	}
+	return out
+}
+
+func grpcText(status uint32) string {
+	code, name := explain.GRPCStatus(status)
+	return fmt.Sprintf("%d %s", code, name)
+}
+
+// outcomeOf returns the kind of an answer.
+func outcomeOf(a explain.Answer) explain.OutcomeKind {
+	switch {
+	case a.Port == nil:
+		return explain.NoListener
+	case a.Outcome.Rejected:
+		return explain.Rejected
+	case a.Rule == nil:
+		return explain.NotFound
+	case a.Outcome.Policed:
+		return explain.Responded
+	case a.Rule.Action.Redirect != nil:
+		return explain.Redirected
+	case len(a.Outcome.Backends) > 0 && a.Outcome.Status == 0:
+		return explain.Forwarded
+	}
+	return explain.Responded
+}
+
+// variant is a request with the address that it comes from.
+type variant struct {
+	request
+	from netip.Addr
+}
+
+// objectsOf returns the objects of places, each once.
+func objectsOf(places []Place) (out []manifest.Key) {
+	for _, at := range places {
+		if !slices.Contains(out, at.Object) {
+			out = append(out, at.Object)
+		}
+	}
+	return out
+}
+
+func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }

@@ -1,0 +1,329 @@
+package plan
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// The characters that plan writes into paths and into values, the plainest first. No other one is
+// needed for what people write; an expression that wants another one is reported as not decided.
+const (
+	plainCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZ_.~"
+	pathCharacters  = plainCharacters + "/!$&'()*+,;=:@%"
+	valueCharacters = plainCharacters + "/!$'()*+:@=[]{}<>?#%^|"
+	queryCharacters = plainCharacters + "/!$'()*+,:@"
+)
+
+// maxSteps bounds the states of automata that are visited for one table or value.
+const maxSteps = 50_000
+
+// automaton is the NFA of one expression.
+type automaton struct{ prog *syntax.Prog }
+
+// newAutomaton returns the automaton of an expression for whole values; ok is false if it has
+// conditions that depend on what follows, such as \b.
+func newAutomaton(pattern string) (a automaton, ok bool) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return a, false
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return a, false
+	}
+	for _, inst := range prog.Inst {
+		if inst.Op == syntax.InstEmptyWidth && syntax.EmptyOp(inst.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0 {
+			return a, false
+		}
+	}
+	return automaton{prog}, true
+}
+
+// closure returns the instructions that can be reached from some without a character. At the
+// beginning and the end of the text, its conditions for these places hold.
+func (a automaton) closure(from []uint32, begin, end bool) []uint32 {
+	var holds syntax.EmptyOp
+	if begin {
+		holds |= syntax.EmptyBeginLine | syntax.EmptyBeginText
+	}
+	if end {
+		holds |= syntax.EmptyEndLine | syntax.EmptyEndText
+	}
+	seen := make(map[uint32]bool, 2*len(from))
+	var visit func(uint32)
+	visit = func(pc uint32) {
+		if seen[pc] {
+			return
+		}
+		seen[pc] = true
+		switch inst := &a.prog.Inst[pc]; inst.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			visit(inst.Out)
+			visit(inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			visit(inst.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^holds == 0 {
+				visit(inst.Out)
+			}
+		}
+	}
+	for _, pc := range from {
+		visit(pc)
+	}
+	out := make([]uint32, 0, len(seen))
+	for pc := range seen {
+		out = append(out, pc)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// step returns the instructions after a character.
+func (a automaton) step(from []uint32, begin bool, r rune) []uint32 {
+	var out []uint32
+	for _, pc := range a.closure(from, begin, false) {
+		if inst := &a.prog.Inst[pc]; consumes(inst) && inst.MatchRune(r) {
+			out = append(out, inst.Out)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func consumes(inst *syntax.Inst) bool {
+	switch inst.Op {
+	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+		return true
+	}
+	return false
+}
+
+// accepts reports whether a text that ends here matches.
+func (a automaton) accepts(from []uint32, begin bool) bool {
+	return slices.ContainsFunc(a.closure(from, begin, true), func(pc uint32) bool { return a.prog.Inst[pc].Op == syntax.InstMatch })
+}
+
+// language is several automata that read one text.
+type language struct {
+	all      []automaton
+	alphabet []rune
+	left     *int // how many states may still be visited
+}
+
+// newLanguage returns the language of the expressions that an automaton can be made of; whole is
+// false if some are left out. One character is kept of those that all expressions treat alike.
+func newLanguage(expressions []string, characters string, left *int) (l *language, whole bool) {
+	l, whole = &language{left: left}, true
+	for _, pattern := range expressions {
+		a, ok := newAutomaton(pattern)
+		if !ok {
+			whole = false
+			continue
+		}
+		l.all = append(l.all, a)
+	}
+	known := map[string]bool{}
+	for _, r := range characters {
+		if sign := l.sign(r); !known[sign] || r == '/' || r == '.' {
+			known[sign] = true
+			l.alphabet = append(l.alphabet, r)
+		}
+	}
+	return l, whole
+}
+
+// sign is the same for characters that all expressions treat alike.
+func (l *language) sign(r rune) string {
+	var b strings.Builder
+	for _, a := range l.all {
+		for i := range a.prog.Inst {
+			if inst := &a.prog.Inst[i]; consumes(inst) && inst.MatchRune(r) {
+				b.WriteByte('1')
+			} else {
+				b.WriteByte('0')
+			}
+		}
+	}
+	return b.String()
+}
+
+// reading is a text with the states of all automata after it.
+type reading struct {
+	text   string
+	states [][]uint32
+}
+
+func (l *language) begin() reading {
+	states := make([][]uint32, len(l.all))
+	for i, a := range l.all {
+		states[i] = []uint32{uint32(a.prog.Start)}
+	}
+	return reading{states: states}
+}
+
+// read returns the reading after one more character; alive is false if no expression can match any
+// longer.
+func (l *language) read(from reading, r rune) (next reading, alive bool) {
+	next = reading{text: from.text + string(r), states: make([][]uint32, len(l.all))}
+	for i, a := range l.all {
+		next.states[i] = a.step(from.states[i], from.text == "", r)
+		alive = alive || len(next.states[i]) > 0
+	}
+	return next, alive
+}
+
+// accepted says which expressions match the text: "" for none.
+func (l *language) accepted(at reading) string {
+	var b strings.Builder
+	some := false
+	for i, a := range l.all {
+		one := a.accepts(at.states[i], at.text == "")
+		some = some || one
+		fmt.Fprintf(&b, "%t ", one)
+	}
+	if !some {
+		return ""
+	}
+	return b.String()
+}
+
+// search is what texts looks for.
+type search struct {
+	// start is how each text begins.
+	start string
+	// enters reports whether a text and all that begin with it may be looked at.
+	enters func(text string) bool
+	// wanted reports whether a text may be returned.
+	wanted func(text string) bool
+	// differs returns what tells two texts apart, beside the states of the automata.
+	differs func(text string) string
+}
+
+// texts returns a shortest text for each set of expressions that can match a text together; whole is
+// false if the search was ended before all were found.
+func (l *language) texts(s search) (found []string, whole bool) {
+	at := l.begin()
+	for _, r := range s.start {
+		next, alive := l.read(at, r)
+		if !alive {
+			return nil, true
+		}
+		at = next
+	}
+	known, visited := map[string]bool{}, map[string]bool{}
+	for queue := []reading{at}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if *l.left -= 1 + len(l.all)/16; *l.left < 0 {
+			return found, false
+		}
+		if set := l.accepted(at); set != "" && !known[set] && s.wanted(at.text) {
+			known[set] = true
+			found = append(found, at.text)
+		}
+		for _, r := range l.alphabet {
+			next, alive := l.read(at, r)
+			if !alive || !s.enters(next.text) {
+				continue
+			}
+			if key := fmt.Sprint(next.states, s.differs(next.text)); !visited[key] {
+				visited[key] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return found, true
+}
+
+// byExpression returns a path of each class that an expression matches, beside exact values.
+func (c *pathClasses) byExpression() (paths []string) {
+	if len(c.expressions) == 0 {
+		return nil
+	}
+	left := maxSteps
+	l, whole := newLanguage(c.expressions, pathCharacters, &left)
+	c.unsure = !whole
+	for _, prefix := range c.prefixes {
+		found, whole := l.texts(search{
+			start: prefix,
+			enters: func(text string) bool {
+				return within(text, prefix) && isNormal(text) && isEscaped(text, false) && !c.leaves(text, prefix)
+			},
+			wanted:  func(text string) bool { return text != "" && c.isMember(text, prefix) && endsNormal(text) },
+			differs: c.near,
+		})
+		paths = append(paths, found...)
+		c.unsure = c.unsure || !whole
+	}
+	return paths
+}
+
+// leaves reports whether all paths that begin with the text are below a longer prefix.
+func (c *pathClasses) leaves(text, prefix string) bool {
+	end := strings.LastIndexByte(text, '/')
+	if end <= len(prefix) {
+		return false
+	}
+	_, is := slices.BinarySearch(c.prefixes, text[:end])
+	return is
+}
+
+// near returns how a text can still become one of the values, and how it ends.
+func (c *pathClasses) near(text string) string {
+	for _, list := range [][]string{c.exact, c.prefixes} {
+		if i, _ := slices.BinarySearch(list, text); i < len(list) && strings.HasPrefix(list[i], text) {
+			return text
+		}
+	}
+	return text[max(strings.LastIndexByte(text, '/'), len(text)-3, 0):]
+}
+
+// isNormal reports whether Envoy leaves the beginning of a path as it is.
+func isNormal(text string) bool {
+	return strings.HasPrefix(text, "/") && !strings.Contains(text, "//") && !strings.Contains(text, "/./") && !strings.Contains(text, "/../")
+}
+
+// isEscaped reports whether each % of a path begins an escape that Envoy keeps; that of a path that is
+// not whole may be cut.
+func isEscaped(text string, whole bool) bool {
+	for rest := text; ; {
+		_, after, found := strings.Cut(rest, "%")
+		if !found {
+			return true
+		}
+		known := slices.ContainsFunc([]string{"2F", "20"}, func(escape string) bool {
+			return strings.HasPrefix(after, escape) || !whole && strings.HasPrefix(escape, after)
+		})
+		if !known {
+			return false
+		}
+		rest = after
+	}
+}
+
+func endsNormal(text string) bool {
+	return isEscaped(text, true) && !strings.HasSuffix(text, "/.") && !strings.HasSuffix(text, "/..")
+}
+
+// samples returns values that an expression matches: of each set of other expressions that can match
+// together with it, one. The values that no other one matches are first.
+func (p patterns) samples(pattern string, others []string, characters string) (values []string) {
+	left := maxSteps / 10
+	l, _ := newLanguage(append([]string{pattern}, others...), characters, &left)
+	all := func(string) bool { return true }
+	found, _ := l.texts(search{enters: all, wanted: func(text string) bool { return text != "" && p.match(pattern, text) }, differs: func(string) string { return "" }})
+	slices.SortStableFunc(found, func(a, b string) int { return p.count(others, a) - p.count(others, b) })
+	return found
+}
+
+// count returns how many of the expressions match a value.
+func (p patterns) count(expressions []string, value string) (n int) {
+	for _, e := range expressions {
+		if p.match(e, value) {
+			n++
+		}
+	}
+	return n
+}

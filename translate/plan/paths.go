@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// index finds the entries of a table whose path matches.
+type index struct {
+	exact, prefix map[string][]*entry
+	regex         []*entry
+}
+
+func newIndex(t *table) *index {
+	x := &index{exact: map[string][]*entry{}, prefix: map[string][]*entry{}}
+	for _, e := range t.entries {
+		switch path := e.rule.Match.Path; path.Kind {
+		case ir.PathExact:
+			x.exact[path.Value] = append(x.exact[path.Value], e)
+		case ir.PathRegex:
+			x.regex = append(x.regex, e)
+		default:
+			value := segments(path.Value)
+			x.prefix[value] = append(x.prefix[value], e)
+		}
+	}
+	return x
+}
+
+// segments returns a prefix without a slash at its end: "" for "/".
+func segments(prefix string) string { return strings.TrimSuffix(prefix, "/") }
+
+// at returns the entries whose path matches, in their order. Those after the first that takes every
+// request with the path are left out.
+func (x *index) at(path string, patterns patterns) []*entry {
+	list := slices.Clone(x.exact[path])
+	for end := len(path); end >= 0; end = strings.LastIndexByte(path[:end], '/') {
+		list = append(list, x.prefix[path[:end]]...)
+		if end == 0 {
+			break
+		}
+	}
+	for _, e := range x.regex {
+		if patterns.match(e.rule.Match.Path.Value, path) {
+			list = append(list, e)
+		}
+	}
+	list = slices.DeleteFunc(list, func(e *entry) bool { return !within(path, e.rule.Match.Within) })
+	slices.SortFunc(list, func(a, b *entry) int { return a.place - b.place })
+	for i, e := range list {
+		if m := &e.rule.Match; m.Method == "" && len(m.Headers) == 0 && len(m.Query) == 0 {
+			return list[:i+1]
+		}
+	}
+	return list
+}
+
+// within compares a prefix by whole segments; "" and "/" hold every path.
+func within(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, segments(prefix))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// patterns keeps compiled regular expressions.
+type patterns map[string]*regexp.Regexp
+
+// match reports whether an expression matches a whole value.
+func (p patterns) match(pattern, value string) bool {
+	expression, known := p[pattern]
+	if !known {
+		expression, _ = explain.CompilePattern(pattern) // nil matches nothing
+		p[pattern] = expression
+	}
+	return expression != nil && expression.MatchString(value)
+}
+
+// pathClasses are the classes of the paths of two tables: all paths of a class match the same rules.
+type pathClasses struct {
+	before, after *index
+	// exact and prefixes are the values of both tables, sorted; a prefix is as segments returns it.
+	exact, prefixes []string
+	expressions     []string
+	patterns        patterns
+	// unsure is true if the classes of regular expressions may not be all.
+	unsure bool
+}
+
+func newPathClasses(before, after *table, known patterns) *pathClasses {
+	c := &pathClasses{before: newIndex(before), after: newIndex(after), patterns: known}
+	for _, x := range []*index{c.before, c.after} {
+		for value := range x.exact {
+			c.exact = append(c.exact, value)
+		}
+		for value := range x.prefix {
+			c.prefixes = append(c.prefixes, value)
+		}
+		for _, e := range x.regex {
+			c.expressions = append(c.expressions, e.rule.Match.Path.Value)
+			c.prefixes = append(c.prefixes, segments(e.rule.Match.Within))
+		}
+		for _, list := range x.prefix {
+			for _, e := range list {
+				c.prefixes = append(c.prefixes, segments(e.rule.Match.Within))
+			}
+		}
+	}
+	c.prefixes = append(c.prefixes, "")
+	for _, list := range []*[]string{&c.exact, &c.prefixes, &c.expressions} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return c
+}
+
+// around returns a path of each class that meets one of the entries.
+func (c *pathClasses) around(entries []*entry) []string {
+	var paths []string
+	anywhere, everywhere := false, map[string]bool{}
+	for _, e := range entries {
+		switch path := e.rule.Match.Path; path.Kind {
+		case ir.PathExact:
+			paths = append(paths, path.Value)
+		case ir.PathRegex:
+			anywhere = true
+		default:
+			everywhere[segments(path.Value)] = true
+		}
+	}
+	for prefix := range everywhere {
+		if !insideAnother(prefix, everywhere) {
+			paths = append(paths, below(c.exact, prefix)...)
+			for _, p := range below(c.prefixes, prefix) {
+				paths = append(paths, c.member(p))
+			}
+		}
+	}
+	if anywhere { // the values that an expression matches are found below
+		paths = append(paths, c.exact...)
+	}
+	paths = append(paths, c.byExpression()...)
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// insideAnother reports whether a shorter prefix is in the set, too.
+func insideAnother(prefix string, set map[string]bool) bool {
+	for end := strings.LastIndexByte(prefix, '/'); end >= 0; end = strings.LastIndexByte(prefix[:end], '/') {
+		if set[prefix[:end]] {
+			return true
+		}
+	}
+	return false
+}
+
+// below returns the values of a sorted list that are a prefix or lie below it.
+func below(sorted []string, prefix string) []string {
+	var out []string
+	from, _ := slices.BinarySearch(sorted, prefix)
+	for _, value := range sorted[from:] {
+		if !strings.HasPrefix(value, prefix) {
+			break
+		}
+		if within(value, prefix) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// member returns a path of the class of all paths whose longest prefix it is, and that no
+// expression matches if that can be.
+func (c *pathClasses) member(prefix string) string {
+	choices := []string{prefix, prefix + "/", prefix + "/any", prefix + "/any-other", prefix + "/~any", prefix + "/any/other", prefix + "/0"}
+	fallback := ""
+	for _, path := range choices {
+		if path == "" || !c.isMember(path, prefix) {
+			continue
+		}
+		if !slices.ContainsFunc(c.expressions, func(e string) bool { return c.patterns.match(e, path) }) {
+			return path
+		}
+		if fallback == "" {
+			fallback = path
+		}
+	}
+	if fallback == "" {
+		return c.fresh(prefix)
+	}
+	return fallback
+}
+
+// fresh returns a member of the class that no list of choices has.
+func (c *pathClasses) fresh(prefix string) string {
+	path := prefix + "/any"
+	for !c.isMember(path, prefix) {
+		path += "-"
+	}
+	return path
+}
+
+// isMember reports whether the prefix is the longest one of the path, and no value is the path.
+func (c *pathClasses) isMember(path, prefix string) bool {
+	if _, is := slices.BinarySearch(c.exact, path); is {
+		return false
+	}
+	for end := len(path); end > len(prefix); end = strings.LastIndexByte(path[:end], '/') {
+		if _, is := slices.BinarySearch(c.prefixes, path[:end]); is {
+			return false
+		}
+	}
+	return within(path, prefix)
+}

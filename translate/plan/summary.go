@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+)
+
+// maxPlaces bounds the fields of each side whose places are looked up: each document is parsed again
+// for that.
+const maxPlaces = 2000
+
+// locate fills in the places of the first sources.
+func (c *comparison) locate() {
+	var sources [2][]*explain.Source
+	add := func(source *explain.Source, before bool) {
+		side := 1
+		if before {
+			side = 0
+		}
+		if len(sources[side]) < maxPlaces {
+			sources[side] = append(sources[side], source)
+		}
+	}
+	for _, list := range [][]Change{c.report.Requests, c.report.Handling} {
+		for i := range list {
+			for j := range list[i].Regions {
+				list[i].Regions[j].sources(add)
+			}
+			for j := range list[i].Reasons {
+				at := list[i].Reasons[j].At
+				for k := range at {
+					add(&at[k].Source, at[k].Before)
+				}
+			}
+		}
+	}
+	for i := range c.report.Undecided {
+		c.report.Undecided[i].sources(add)
+	}
+	objects := make([]explain.Source, len(c.report.Objects))
+	for i, o := range c.report.Objects {
+		objects[i].Object = o.Object
+		add(&objects[i], o.Kind == Removed)
+	}
+	for side, s := range []Side{c.before, c.after} {
+		if s.Places == nil {
+			continue
+		}
+		fields := make([]manifest.Field, len(sources[side]))
+		for i, source := range sources[side] {
+			fields[i] = manifest.Field{Object: source.Object, Path: source.Field}
+		}
+		for i, place := range s.Places(fields) {
+			sources[side][i].Place = place
+		}
+	}
+	for i := range objects {
+		if objects[i].Place != (store.Place{}) {
+			c.report.Objects[i].At = &objects[i].Place
+		}
+	}
+}
+
+func (r *Region) sources(add func(*explain.Source, bool)) {
+	if r.Before != nil {
+		add(&r.Before.At, true)
+	}
+	if r.After != nil {
+		add(&r.After.At, false)
+	}
+}
+
+// summarize writes the summary.
+func (r *Report) summarize() {
+	regions := func(list []Change) (n int) {
+		for _, c := range list {
+			n += len(c.Regions)
+		}
+		return n
+	}
+	var words []string
+	say := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			words = append(words, "1 "+one)
+		case n > 1:
+			words = append(words, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	say(regions(r.Requests), "kind of request gets another answer", "kinds of requests get another answer")
+	say(regions(r.Handling), "kind of request is handled otherwise", "kinds of requests are handled otherwise")
+	say(len(r.Undecided), "rule may change requests", "rules may change requests")
+	gained, lost := 0, 0
+	for _, p := range r.Policies {
+		switch p.Kind {
+		case Added:
+			gained++
+		case Removed:
+			lost++
+		}
+	}
+	say(lost, "policy field lost", "policy fields lost")
+	say(gained, "policy field gained", "policy fields gained")
+	say(len(r.Introduced), "problem introduced", "problems introduced")
+	say(len(r.Fixed), "problem fixed", "problems fixed")
+	drains := 0
+	for _, l := range r.Listeners {
+		if l.Drains {
+			drains++
+		}
+	}
+	say(drains, "listener drains connections", "listeners drain connections")
+	say(len(r.Certificates), "certificate differs", "certificates differ")
+	if len(words) == 0 {
+		words = []string{"no request changes"}
+	}
+	resources := 0
+	for _, one := range r.Resources {
+		resources += one.Added + one.Removed + one.Changed
+	}
+	say(len(r.Objects), "object touched", "objects touched")
+	say(resources, "Envoy resource touched", "Envoy resources touched")
+	r.Changes = len(words) > 1 || words[0] != "no request changes"
+	r.Summary = strings.Join(words, ", ")
+	if !r.Changes {
+		r.Summary = "nothing changes"
+	}
+}

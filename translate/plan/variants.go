@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// maxVariants bounds the requests that are tried for one example.
+const maxVariants = 200
+
+// variants returns the request of a pair as it is, and then as the policies of its rules would have
+// to look at it: all have the same pair, if no rule matches the headers that are added.
+func (h *hostPair) variants(p pair, r request) []variant {
+	if r.headers == nil {
+		r.headers = http.Header{}
+	}
+	byGRPC := false
+	for _, m := range p.matches() {
+		byGRPC = byGRPC || m.Path.RPC.Is
+	}
+	if byGRPC && r.headers.Get("Content-Type") == "" {
+		r.headers.Set("Content-Type", "application/grpc")
+	}
+	out := []variant{{request: r}}
+	if p == (pair{}) {
+		return out
+	}
+	deeper := r
+	deeper.path = strings.TrimSuffix(r.path, "/") + "/any"
+	if h.samePlace(p, deeper) {
+		out = append(out, variant{request: deeper})
+	}
+	for _, e := range []*entry{p.before, p.after} {
+		if e != nil {
+			out = append(out, h.byPolicies(p, r, &e.rule.Action)...)
+		}
+	}
+	return out[:min(len(out), maxVariants)]
+}
+
+// samePlace reports whether a request has the pair, too.
+func (h *hostPair) samePlace(p pair, r request) bool {
+	l := lists{before: h.indexes[0].at(r.path, h.patterns), after: h.indexes[1].at(r.path, h.patterns), patterns: h.patterns}
+	return l.pairOf(r) == p
+}
+
+// byPolicies returns requests that the policies of an action may treat otherwise than others.
+func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
+	with := func(method string, headers ...string) {
+		one := r
+		if method != "" {
+			one.method = method
+		}
+		one.headers = r.headers.Clone()
+		for i := 0; i+1 < len(headers); i += 2 {
+			one.headers.Set(headers[i], headers[i+1])
+		}
+		if h.samePlace(p, one) {
+			out = append(out, variant{request: one})
+		}
+	}
+	extras := action.Extras.OrNone()
+	if extras.CSRF != nil {
+		with(http.MethodPost, "Origin", "https://other.example")
+		with(http.MethodPost)
+		for _, origin := range originsOf(extras.CSRF.Origins) {
+			with(http.MethodPost, "Origin", origin)
+		}
+	}
+	if cors := action.CORSInForce(); cors != nil {
+		for _, origin := range append(originsOf(cors.Origins), "https://other.example") {
+			with(http.MethodOptions, "Origin", origin, "Access-Control-Request-Method", http.MethodGet)
+		}
+	}
+	if extras.BufferBytes > 0 {
+		with(http.MethodPost, "Content-Length", fmt.Sprint(extras.BufferBytes+1))
+	}
+	for _, name := range namesOf(action) {
+		with("", name, "any")
+	}
+	for _, from := range addressesOf(extras) {
+		out = append(out, variant{request: r, from: from})
+	}
+	return out
+}
+
+// originsOf returns origins that a list of matches allows.
+func originsOf(list []ir.StringMatch) (out []string) {
+	for _, m := range list {
+		switch m.Kind {
+		case ir.StringExact:
+			out = append(out, m.Value)
+		case ir.StringPrefix:
+			out = append(out, m.Value+"any")
+		case ir.StringSuffix:
+			out = append(out, "https://any"+m.Value)
+		case ir.StringContains:
+			out = append(out, "https://any."+m.Value+".example")
+		case ir.StringRegex:
+			out = append(out, patterns{}.samples(m.Value, nil, pathCharacters)...)
+		}
+	}
+	return out[:min(len(out), maxChoices)]
+}
+
+// namesOf returns the names of headers that an action removes, replaces or reads.
+func namesOf(action *ir.Action) (names []string) {
+	add := func(m ir.HeaderMods) {
+		names = append(names, m.Remove...)
+		for _, header := range m.Set {
+			names = append(names, header.Name)
+		}
+	}
+	extras := action.Extras.OrNone()
+	add(action.RequestHeaders.OrNone())
+	add(extras.RequestHeaders)
+	for _, change := range extras.Request {
+		names = append(names, change.Name)
+		names = append(names, readBy(change.Value)...)
+	}
+	names = append(names, extras.Forged...)
+	var out []string
+	for _, name := range names[:min(len(names), 4*maxChoices)] {
+		if name != "" && name[0] != ':' && !strings.EqualFold(name, "host") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// readBy returns the headers that a template reads.
+func readBy(template ir.Template) (names []string) {
+	for _, e := range template {
+		if e.Func == "header" || e.Func == "request_header" {
+			names = append(names, e.Text)
+		}
+		names = append(names, readBy(e.Args)...)
+	}
+	return names
+}
+
+// addressesOf returns an address of each range that policies name, and one of none.
+func addressesOf(extras ir.Extras) (out []netip.Addr) {
+	var ranges []string
+	if extras.ACL != nil {
+		for _, rule := range extras.ACL.Rules {
+			ranges = append(ranges, rule.Ranges...)
+		}
+	}
+	if extras.RBAC != nil {
+		ranges = append(append(ranges, extras.RBAC.Allowed...), extras.RBAC.Blocked...)
+	}
+	if extras.ACL == nil && extras.RBAC == nil {
+		return nil
+	}
+	strangers := []string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"}
+	for _, text := range append(strangers, ranges[:min(len(ranges), maxVariants/4)]...) {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, prefix.Addr())
+			if next := prefix.Addr().Next(); prefix.Contains(next) {
+				out = append(out, next)
+			}
+		}
+	}
+	return out
+}
