@@ -15,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/plan"
 )
 
 const jsonDocument = "../../docs/json.md"
@@ -117,6 +118,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	}
 	keys := map[string]bool{}
 	addKeys(reflect.TypeFor[explain.Report](), keys)
+	addKeys(reflect.TypeFor[plan.Report](), keys)
 	addKeys(reflect.TypeFor[admin.EnvoyList](), keys)
 	addKeys(reflect.TypeFor[report](), keys)
 	addKeys(reflect.TypeFor[expect.Report](), keys)
