@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"weak"
 
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -96,8 +97,27 @@ func (p *Plan) clearChanged(t *tableState, target *Entry) {
 }
 
 // filterWith returns the filter e with the requirements of before that it lacks, and without
-// rejected ones; e itself where that is the same.
+// rejected ones; e itself where that is the same. Streams that accepted the same and rejected
+// nothing share one form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
+	if len(rejected) > 0 || before == nil {
+		return e.newFilter(before, rejected)
+	}
+	e.forms.mu.Lock()
+	defer e.forms.mu.Unlock()
+	key := weak.Make(before)
+	if made := e.forms.grown[key].Value(); made != nil {
+		return made
+	}
+	if e.forms.grown == nil {
+		e.forms.grown = map[weak.Pointer[Entry]]weak.Pointer[Entry]{}
+	}
+	made := e.newFilter(before, rejected)
+	e.forms.grown[key] = weak.Make(made)
+	return made
+}
+
+func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	made := &Entry{of: e, leftOut: map[xds.Part]bool{}}
 	var all []xds.Requirement
 	known := map[xds.Part]bool{}

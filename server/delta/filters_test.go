@@ -283,3 +283,15 @@ func answerOne(p *planned, random *rand.Rand, flight []*Response, filter, served
 	p.ack(r)
 	return slices.Delete(flight, i, i+1)
 }
+
+// Envoys that accepted the same filter are sent one form of the next: it is encoded once.
+func TestStreamsShareAFilter(t *testing.T) {
+	before, now := NewEntry(requirements("a/x@1")), NewEntry(requirements("a/y@1"))
+	first := now.filterWith(before, nil)
+	if !first.grown || first == now || now.filterWith(before, nil) != first {
+		t.Error("the form is made anew for each stream")
+	}
+	if now.filterWith(NewEntry(requirements("a/z@1")), nil) == first || now.filterWith(nil, nil) != now {
+		t.Error("streams that accepted something else have the same form")
+	}
+}

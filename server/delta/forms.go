@@ -13,12 +13,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// forms is what streams make of a table when it is rejected: most often a thousand Envoys say the
+// forms is what streams make of a table when it is rejected, and of a filter: most often a thousand Envoys say the
 // same of the same table at the same time. Each form is made when a stream needs it, is one for all that do at that time, with a lock of its own, and goes with the last of them.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
 	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
+	grown    map[weak.Pointer[Entry]]weak.Pointer[Entry] // of a filter, by what was accepted before
 	// For older Envoys: see older.go.
 	older map[xds.Release]*Entry
 	lacks map[xds.Release][]xds.Lack
