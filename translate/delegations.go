@@ -17,15 +17,24 @@ func (l lastView) delegations() []ir.Delegation {
 		rejected[below.flatKey] = rejectedAtPoints(below)
 	}
 	for node := range l.delegating.All() {
-		at := rejected[node.flatKey]
+		at := rejected[keyOfChain(node.Points[0].Chain, node.port)]
 		for _, point := range node.Points {
 			to, names := selected(point)
 			out = append(out, ir.Delegation{
-				Port: node.Port, Chain: point.Chain, Match: &point.Matcher, To: to, Names: names, NotAccepted: at.under(point),
+				Port: node.port, Chain: point.Chain, Match: &point.Matcher, To: to, Names: names, NotAccepted: at.under(point),
 			})
 		}
 	}
 	return out
+}
+
+// keyOfChain returns the key of the node whose match is the last of a chain.
+func keyOfChain(chain []ir.Hop, port int32) flatKey {
+	key := flatKey{Route: chain[0].Route, Port: port}
+	for _, hop := range chain[1:] {
+		key = linkKey{Parent: key, Child: hop.Route}.child()
+	}
+	return key
 }
 
 // rejectedAt are the candidates that are rejected below a node, by where.

@@ -29,14 +29,25 @@ type viewFolds struct {
 
 	allRequired *memo.Fold[struct{}, useKey, *requirementOut, memo.Ordered[*requirementOut]]
 
-	allDelegating *memo.Fold[struct{}, flatKey, delegating, memo.Ordered[delegating]]
+	allDelegating *memo.Fold[struct{}, delegatingKey, delegating, memo.Ordered[delegating]]
 	allRejected   *memo.Fold[struct{}, flatKey, rejectedBelow, memo.Ordered[rejectedBelow]]
 }
 
-// delegating is a node that hands requests on.
+// delegating is a node that hands requests on, on a port. Its first Point names it: there may be very
+// many, and what is kept for each is small.
 type delegating struct {
-	flatKey
 	*flatOut
+	port int32
+}
+
+// delegatingKey names a delegating node: the name of a Point says how requests come there.
+type delegatingKey struct {
+	port  int32
+	point string
+}
+
+func compareDelegating(a, b delegating) int {
+	return cmp.Or(cmp.Compare(a.port, b.port), strings.Compare(a.Points[0].Name, b.Points[0].Name))
 }
 
 // rejectedBelow are the candidates that are rejected below a node.
@@ -69,10 +80,10 @@ func newViewFolds(e *memo.Engine, in viewIn) *viewFolds {
 			yield(memo.Place[struct{}, useKey]{ID: key}, one)
 		}
 	}, identical)
-	r.allDelegating = memo.NewFold[struct{}, flatKey](e, "alldelegating", gather[flatKey](func(a, b delegating) int { return compareNodes(a.flatKey, b.flatKey) }), memo.Ordered[delegating].Same)
-	memo.From(r.allDelegating, in.flat, func(key flatKey, f *flatOut, yield func(memo.Place[struct{}, flatKey], delegating)) {
+	r.allDelegating = memo.NewFold[struct{}, delegatingKey](e, "alldelegating", gather[delegatingKey](compareDelegating), memo.Ordered[delegating].Same)
+	memo.From(r.allDelegating, in.flat, func(key flatKey, f *flatOut, yield func(memo.Place[struct{}, delegatingKey], delegating)) {
 		if len(f.Points) > 0 {
-			yield(memo.Place[struct{}, flatKey]{ID: key}, delegating{key, f})
+			yield(memo.Place[struct{}, delegatingKey]{ID: delegatingKey{key.Port, f.Points[0].Name}}, delegating{f, key.Port})
 		}
 	}, identical)
 	r.allRejected = memo.NewFold[struct{}, flatKey](e, "allrejected", gather[flatKey](func(a, b rejectedBelow) int { return compareNodes(a.flatKey, b.flatKey) }), memo.Ordered[rejectedBelow].Same)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
@@ -142,14 +143,14 @@ func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	line.WriteString(first)
 	switch n.Kind {
 	case explain.RouteNode, explain.PortNode:
-		line.WriteString(t.paint(bold, n.Name))
+		line.WriteString(t.paint(bold, drawn(n)))
 	case explain.NotAcceptedNode:
-		line.WriteString(t.paint(red, "✗ "+n.Name))
+		line.WriteString(t.paint(red, drawn(n)))
 	default:
-		line.WriteString(n.Name)
+		line.WriteString(drawn(n))
 	}
 	if n.At.File != "" {
-		line.WriteString(t.paint(faint, fmt.Sprintf("   %s:%d", n.At.File, n.At.Line)))
+		line.WriteString(t.paint(faint, fmt.Sprintf("   %s:%d", visible.Text(n.At.File), n.At.Line)))
 	}
 	fmt.Fprintln(&t.out, line.String())
 	for i, below := range n.Below {
@@ -178,12 +179,12 @@ func treeMermaid(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// drawn returns the text of a node in a drawing.
+// drawn returns the text of a node, in one line.
 func drawn(n *explain.TreeNode) string {
 	if n.Kind == explain.NotAcceptedNode {
-		return "✗ " + n.Name
+		return "✗ " + visible.Text(n.Name)
 	}
-	return n.Name
+	return visible.Text(n.Name)
 }
 
 // mermaidText writes what a text for Mermaid cannot have as the numbers of its characters.

@@ -31,6 +31,7 @@ func hostileTexts() map[string]string {
 		"kind.yaml":                               "apiVersion: " + quoted + "\nkind: " + quoted + "\nmetadata: {name: k}\n",
 		"broken-" + hostileName + ".yaml":         "a: [\x1b[2J\n",
 		hostileName + "/kustomization.yaml":       "resources: []\n",
+		"requests":                                "GET http://a.example.com:8080/\x1b[2J\u202e -> \x1b[2JINJECTED\u202e\nGET http://a.example.com:8080/ x-a:\u202e\u009b31m -> 200 | request x-b: \x1b]0;INJECTED\x07\n",
 		"ok.yaml":                                 "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: ok}\nspec: {parentRefs: [{name: eg}], rules: [{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-a, value: \"\u202e\"}]}}]}]}\n",
 	}
 }
@@ -64,15 +65,19 @@ func checkVisible(t *testing.T, what, text string) {
 // TestOutputsObeyNobody searches all that gatefold prints about a folder whose names and values are
 // hostile.
 func TestOutputsObeyNobody(t *testing.T) {
-	folder := t.TempDir()
+	folder, sound := t.TempDir(), t.TempDir()
 	writeHostile(t, folder)
+	if err := os.WriteFile(filepath.Join(sound, "gateway.yaml"), []byte("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: eg}\nspec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	told := 0
 	for _, command := range []string{
 		"validate", "validate -o json", "validate -o yaml", "validate -o github", "validate -o sarif", "translate", "translate -o json",
-		"tree", "tree -o json", "tree -o yaml", "explain GET http://a/", "explain -o json GET http://a/", "explain -o yaml GET http://a/",
+		"tree", "tree -o json", "tree -o yaml", "tree -o mermaid", "tree -o dot", "test", "test -o json", "test -o junit", "test -o github",
+		"plan " + sound, "plan -o markdown " + sound, "plan -o json " + sound, "explain GET http://a/", "explain -o json GET http://a/", "explain -o yaml GET http://a/",
 	} {
 		words := strings.Fields(command)
-		args := append([]string{words[0], folder}, words[1:]...)
+		args := append([]string{words[0], folder}, words[1:]...) // plan compares it with the sound one
 		var stdout, stderr bytes.Buffer
 		Main(args, &stdout, &stderr)
 		checkVisible(t, command, stdout.String())

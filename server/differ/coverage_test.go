@@ -161,6 +161,7 @@ func exempted() map[string]string {
 		"api.SecretRef.Group":          "it has one value, which means nothing",
 		"api.SecretRef.Kind":           "it has one value, which means nothing",
 		"api.SecretSelector.Namespace": "it is no field of the API",
+		"ir.JWT.Rejected":              "Envoy takes every provider that is sent to it",
 		"ir.Extras.LocationPort":       "xds sets it while it encodes a redirect",
 		"ir.Extras.Forged":             "the View has it at the host: the tally counts the requests",
 		"ir.Extras.Replaced":           "the View has the policies of the host merged into its rules",
