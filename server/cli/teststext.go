@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/translate/explain"
 )
@@ -48,7 +49,7 @@ func (o *testOptions) text(run testRun, color bool) string {
 // testLine prints the verdict about a line, and why.
 func (t *explainPage) testLine(line expect.LineReport) {
 	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
-	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", line.File, line.Line)), t.paint(style, string(line.Verdict)),
+	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", visible.Text(line.File), line.Line)), t.paint(style, string(line.Verdict)),
 		testName(line))
 	for _, fact := range testFacts(line) {
 		fmt.Fprintf(&t.out, "  %s\n", fact)

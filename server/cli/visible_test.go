@@ -31,6 +31,7 @@ func hostileTexts() map[string]string {
 		"kind.yaml":                               "apiVersion: " + quoted + "\nkind: " + quoted + "\nmetadata: {name: k}\n",
 		"broken-" + hostileName + ".yaml":         "a: [\x1b[2J\n",
 		hostileName + "/kustomization.yaml":       "resources: []\n",
+		hostileName + ".requests":                 "GET http://a.example.com:8080/ -> 418\n",
 		"requests":                                "GET http://a.example.com:8080/\x1b[2J\u202e -> \x1b[2JINJECTED\u202e\nGET http://a.example.com:8080/ x-a:\u202e\u009b31m -> 200 | request x-b: \x1b]0;INJECTED\x07\n",
 		"ok.yaml":                                 "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: ok}\nspec: {parentRefs: [{name: eg}], rules: [{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-a, value: \"\u202e\"}]}}]}]}\n",
 	}
