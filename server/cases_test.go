@@ -312,7 +312,7 @@ func (run *caseRun) checkCopies(prefix string, r expect.Request, before map[stri
 // request is a line of the case as it goes out.
 func (run *caseRun) request(r expect.Request) envoytest.Request {
 	out := envoytest.Request{
-		Address: run.addressOf(r) + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Headers,
+		Address: run.addressOf(r) + ":" + r.URL.Port(), Method: r.Method, Host: r.URL.Host, Path: r.Target, Headers: r.Header(),
 		Body: strings.Repeat("x", r.BodySize), HTTP2: r.HTTP2, From: r.From,
 	}
 	if r.Proxy != "" {

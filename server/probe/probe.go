@@ -181,7 +181,7 @@ func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 	if r.Headers.Get("Host") == "" {
 		fmt.Fprintf(&out, "Host: %s\r\n", r.URL.Host)
 	}
-	for name, values := range r.Headers {
+	for name, values := range r.Header() {
 		for _, value := range values {
 			fmt.Fprintf(&out, "%s: %s\r\n", name, value)
 		}
@@ -215,7 +215,7 @@ func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen
 	if err != nil {
 		return expect.Seen{Unsent: err.Error()}
 	}
-	request.URL.Opaque, request.Header = r.Target, r.Headers.Clone()
+	request.URL.Opaque, request.Header = r.Target, r.Header()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return failed(err)

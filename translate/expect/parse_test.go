@@ -35,6 +35,7 @@ func TestBrokenLinesAreProblems(t *testing.T) {
 		{"GET http://a/ TLS:1.3 -> b", "15", `"1.3" is no value of TLS`, "1.2"},
 		{"GET http://a/ BODY:-1 -> b", "15", `"-1" is no value of BODY`, "a number of bytes"},
 		{"GET http://a/ BODY:99999999999 -> b", "15", "is no value of BODY", "a number of bytes"},
+		{"GET http://a/ BIG:65537 -> b", "15", `"65537" is no value of BIG`, "a number of bytes, 65536 at most"},
 		{"GET http://a/ GATEWAY:eg -> b", "15", `"eg" is no value of GATEWAY`, "NAMESPACE/NAME"},
 		{"GET http://a/ CLIENT:x -> b", "15", `"x" is no value of CLIENT`, "NAME@AUTHORITY"},
 		{"GET http://a/ -> 700", "18", "700 is not an HTTP status", "100 to 599"},
@@ -86,6 +87,21 @@ func TestLinesAreRead(t *testing.T) {
 	}
 	if r = requests[1]; r.Number != 3 || !r.Closed || !r.Connection() || r.By != (manifest.Key{Kind: "TrafficPolicy", Namespace: "edge", Name: "acl"}) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The header of BIG is there when the request is made, and not before: a file may have many lines.
+func TestBigHeadersAreMadeLate(t *testing.T) {
+	requests, problems := Parse("requests", []byte("GET http://a/ BIG:65536 x-a:1 -> b"))
+	if len(problems) > 0 || len(requests) != 1 {
+		t.Fatal(requests, problems)
+	}
+	r := requests[0]
+	if len(r.Headers) != 1 || len(r.Header().Get("X-Big")) != 65536 || r.Header().Get("X-A") != "1" || len(r.Headers) != 1 {
+		t.Errorf("%d headers written, X-Big of %d bytes", len(r.Headers), len(r.Header().Get("X-Big")))
+	}
+	if got := r.query().Headers.Get("X-Big"); len(got) != 65536 {
+		t.Errorf("the question has %d bytes", len(got))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -21,10 +22,13 @@ type Request struct {
 	Number int
 	Line   string
 
-	Method  string // "" for a connection or a datagram
-	URL     *url.URL
-	Target  string // path and query as written
+	Method string // "" for a connection or a datagram
+	URL    *url.URL
+	Target string // path and query as written
+	// Headers are those that the line writes out: Header returns all.
 	Headers http.Header
+	// BigSize is the length of the header X-Big, 0 for none.
+	BigSize int
 	// BodySize is the length of the request's body.
 	BodySize int
 	// OnlyEnvoy is true if explain cannot predict the answer.
@@ -93,6 +97,15 @@ func (r Request) Port() uint32 {
 // Connection reports whether the line is about a connection or datagram.
 func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
 
+// Header returns the headers of the request. They are the caller's.
+func (r Request) Header() http.Header {
+	all := r.Headers.Clone()
+	if r.BigSize > 0 { // made here, and not when the line is read: a file has many lines
+		all.Set("X-Big", strings.Repeat("x", r.BigSize))
+	}
+	return all
+}
+
 // BackendNames returns the names of the expected backends, sorted.
 func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Backends)) }
 
@@ -108,7 +121,7 @@ func (r Request) query() explain.Query {
 	if r.Connection() {
 		return query
 	}
-	query.Method, query.Path, query.Headers, query.SNI = r.Method, r.Target, r.Headers, r.SNI
+	query.Method, query.Path, query.Headers, query.SNI = r.Method, r.Target, r.Header(), r.SNI
 	if query.SNI == "" {
 		query.SNI = "-"
 	}

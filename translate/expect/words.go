@@ -12,8 +12,12 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxBody bounds BODY and BIG, in bytes.
-const maxBody = 16 << 20
+// maxBody bounds BODY and maxBig BIG, in bytes. Envoy takes 60 KiB of headers unless a policy says
+// otherwise.
+const (
+	maxBody = 16 << 20
+	maxBig  = 64 << 10
+)
 
 // option is a word NAME:VALUE that is no header.
 type option struct {
@@ -26,13 +30,12 @@ type option struct {
 
 func options() []option {
 	return []option{
-		{"BODY", "a number of bytes", func(r *Request, value string) (ok bool) {
+		{"BODY", fmt.Sprintf("a number of bytes, %d at most", maxBody), func(r *Request, value string) (ok bool) {
 			r.BodySize, ok = number(value, maxBody)
 			return ok
 		}},
-		{"BIG", "a number of bytes", func(r *Request, value string) bool {
-			size, ok := number(value, maxBody)
-			r.Headers.Set("X-Big", strings.Repeat("x", size))
+		{"BIG", fmt.Sprintf("a number of bytes, %d at most", maxBig), func(r *Request, value string) (ok bool) {
+			r.BigSize, ok = number(value, maxBig)
 			return ok
 		}},
 		{"GATEWAY", "NAMESPACE/NAME", func(r *Request, value string) bool {
