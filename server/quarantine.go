@@ -18,7 +18,7 @@ import (
 // that asks for the table rejected the part, it is in quarantine: the problem is the object's
 // then, and the Gateway is programmed without it.
 
-// maxQuarantine bounds how many parts are remembered that Envoys rejected.
+// maxQuarantine bounds how many parts are remembered that Envoys rejected or are too old for.
 const maxQuarantine = 10_000
 
 // quarantine is what Envoys rejected. It is guarded by lock.
@@ -32,6 +32,7 @@ type quarantine struct {
 
 	parts   map[translate.RejectedPart]*suspicion
 	changed chan struct{} // capacity 1: there is something to review
+	gaveUp  bool          // a part that was told is not remembered any more, since the last review
 }
 
 // suspicion is what is known of a part in one form that an Envoy rejected. One that no
@@ -40,14 +41,12 @@ type suspicion struct {
 	at map[placed]struct{} // where it is
 	// rejectedBy are the streams that rejected it, by what they know of it.
 	rejectedBy map[*delta.RejectedPart]*stream
-	since      time.Time           // of the first of them
+	rejected   bool                // an Envoy rejected it, once: it is a hint
+	since      time.Time           // of the first of those that rejected it
 	taken      bool                // an Envoy took it: the rejection is the matter of those Envoys alone
 	told       bool                // it is in quarantine
 	said       translate.Rejection // what was told of it
-	// lack is what those lack that are too old for the part, "" if one rejected it; some is true if
-	// others are connected that are not.
-	lack ir.Field
-	some bool
+	some       bool                // where it is known: others are connected that are not too old for it
 }
 
 // placed is a part of a table.
@@ -86,22 +85,19 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	key := keyOf(part)
 	of := q.parts[key]
 	if of == nil {
-		if !q.room() {
+		if !q.room(part.Lack == nil) {
 			return
 		}
 		of = &suspicion{at: map[placed]struct{}{}, rejectedBy: map[*delta.RejectedPart]*stream{}}
 		q.parts[key] = of
 	}
-	if len(of.rejectedBy) == 0 {
-		of.since, of.taken, of.lack = time.Now(), false, ""
+	if part.Lack == nil {
+		if len(of.rejectedBy) == 0 || of.known() {
+			of.since, of.taken = time.Now(), false
+		}
+		of.rejected = true
 	}
 	of.at[placed{part.Table, part.Part}] = struct{}{}
-	switch {
-	case part.Lack == nil:
-		of.lack = ""
-	case len(of.rejectedBy) == 0 || of.known():
-		of.lack = max(of.lack, part.Lack.Field)
-	}
 	of.rejectedBy[part] = st
 	st.Quarantine(part, of.told)
 }
@@ -131,13 +127,15 @@ func (q *quarantine) ownMatter(words string) bool {
 	}, func(part string) bool { return strings.Contains(words, part) })
 }
 
-// room reports whether one more part can be remembered. A hint is given up for it.
-func (q *quarantine) room() bool {
+// room reports whether one more part can be remembered. A hint is given up for it and, if an Envoy
+// rejected the part, one that Envoys are only too old for.
+func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
 	}
 	for key, of := range q.parts {
-		if len(of.rejectedBy) == 0 && !of.told {
+		if len(of.rejectedBy) == 0 && !of.told || rejected && of.known() {
+			q.gaveUp = q.gaveUp || of.told
 			delete(q.parts, key)
 			return true
 		}
@@ -168,7 +166,7 @@ func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
 	for key, of := range q.parts {
-		if of.known() {
+		if !of.rejected {
 			continue // no other Envoy needs to be spared it
 		}
 		for at := range of.at {
@@ -190,16 +188,34 @@ func (of *suspicion) byMatch() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// known reports whether no Envoy rejected the part: they are known to be too old for it, and not sent it.
-func (of *suspicion) known() bool { return of.lack != "" }
+// known reports whether no connected Envoy rejected the part: they are known to be too old for it, and not sent it.
+func (of *suspicion) known() bool {
+	for part := range of.rejectedBy {
+		if part.Lack == nil {
+			return false
+		}
+	}
+	return len(of.rejectedBy) > 0
+}
 
-// refusal is what the Envoys said that rejected the part, or what those lack that are too old for it.
+// lacks returns the field that Envoys are too old for, of a part that is known.
+func (of *suspicion) lacks() (field ir.Field) {
+	for part := range of.rejectedBy {
+		field = max(field, part.Lack.Field)
+	}
+	return field
+}
+
+// refusal is what the Envoys said that rejected the part, or what those lack that are too old for it if none did.
 func (of *suspicion) refusal() translate.Rejection {
 	if of.known() {
-		return translate.Rejection{Lacks: of.lack, Some: of.some, Words: of.versions()}
+		return translate.Rejection{Lacks: of.lacks(), Some: of.some, Words: of.versions()}
 	}
 	var node, words string
 	for part, st := range of.rejectedBy {
+		if part.Lack != nil {
+			continue
+		}
 		if name := cmp.Or(st.node, st.peer); node == "" || cmp.Or(cmp.Compare(name, node), cmp.Compare(part.Words, words)) < 0 {
 			node, words = name, part.Words
 		}

@@ -48,10 +48,11 @@ const reviewed = 200
 // again is the time until it is to be called again.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RejectedPart
+	changed, again := false, time.Hour
 	q.locked(func() {
+		changed, q.gaveUp = q.gaveUp, false
 		keys = slices.AppendSeq(make([]translate.RejectedPart, 0, len(q.parts)), maps.Keys(q.parts))
 	})
-	changed, again := false, time.Hour
 	set = translate.Quarantine{}
 	for some := range slices.Chunk(keys, reviewed) {
 		q.locked(func() {
@@ -70,7 +71,7 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 				}
 				if tell {
 					said := of.refusal()
-					changed = changed || of.known() && said != of.said
+					changed = changed || said != of.said && (of.known() || of.said.Lacks != "")
 					set[key], of.said = said, said
 				}
 			}

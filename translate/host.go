@@ -98,7 +98,7 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {
 			if !h.Rejected.Match {
-				yield(closedHost(h.Key.Gateway, h.Rejected.Words))
+				yield(closedHost(h.Key.Gateway, h.Rejected))
 			}
 			return
 		}
@@ -126,18 +126,26 @@ func asServed(rule *ir.Rule) *ir.Rule {
 		return nil
 	}
 	closed := xds.Closed(rule)
-	closed.Action.Respond.Why = "an Envoy rejected the rule: " + rule.Rejected.Words
+	closed.Action.Respond.Why = refused(rule.Rejected, "the rule")
 	closed.Action.Parts = []ir.Part{{Kind: ir.PartClosed, Object: rule.Source.Key, Field: ruleField(rule)}}
 	return closed
 }
 
 // closedHost is what Envoys serve that rejected a virtual host: 500 for everything.
-func closedHost(gateway, words string) *ir.Rule {
+func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	return &ir.Rule{
 		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
 		Match:  ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
-		Action: ir.Action{Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "an Envoy rejected the policies of this host: " + words}},
+		Action: ir.Action{Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: refused(why, "the policies of this host")}},
 	}
+}
+
+// refused returns why an Envoy does not serve what: it rejected it, or is too old for it.
+func refused(why *ir.Rejection, what string) string {
+	if why.Lacks != "" {
+		return "an Envoy is too old for " + what + ": " + why.Words
+	}
+	return "an Envoy rejected " + what + ": " + why.Words
 }
 
 // attached returns the TrafficPolicies that attach to the way of a rule of the host: to its

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -38,6 +39,28 @@ func (w *world) refuse(set translate.Quarantine) {
 	w.quarantine = set
 	w.translator.Quarantine(set)
 	w.hear(w.translator.Apply(store.Change{}))
+}
+
+// What answers 500 for want of a newer Envoy was rejected by none, and does not say so.
+func TestWhatAnEnvoyIsTooOldForIsNotCalledRejected(t *testing.T) {
+	w := newWorld(t)
+	w.apply(tree(map[string]string{"a.yaml": quarantined}))
+	for _, part := range w.parts(t) {
+		for lacks, want := range map[ir.Field]string{"": "an Envoy rejected the ", "extAuth": "an Envoy is too old for the "} {
+			w.refuse(translate.Quarantine{part: {Words: "these words", Lacks: lacks}})
+			var said []string
+			for _, host := range w.view().Gateways[0].Ports[0].Hosts {
+				for rule := range host.Rules {
+					if r := rule.Action.Respond; r != nil && strings.Contains(r.Why, "these words") {
+						said = append(said, r.Why)
+					}
+				}
+			}
+			if len(said) != 1 || !strings.HasPrefix(said[0], want) {
+				t.Errorf("%+v, lacking %q: %q, want %q", part, lacks, said, want)
+			}
+		}
+	}
 }
 
 // refuseSome puts some parts of the tables into quarantine, takes others out, and

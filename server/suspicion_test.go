@@ -1,0 +1,80 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// lackedPart returns a route that an Envoy is too old for, and rejectedPart one that it rejected.
+func lackedPart(route string) *delta.RejectedPart {
+	return &delta.RejectedPart{Table: "t", Part: xds.Part{Route: route}, Words: "extAuth needs Envoy 1.39", Lack: &xds.Lack{Field: "extAuth"}}
+}
+
+func rejectedPart(route string) *delta.RejectedPart {
+	return &delta.RejectedPart{Table: "t", Part: xds.Part{Route: route}, Words: "no such thing"}
+}
+
+// What is said of a part follows from the Envoys that are connected, in whatever order they came.
+func TestWhatIsSaidOfAPartFollowsFromWhoIsConnected(t *testing.T) {
+	young, old := &stream{node: "young"}, &stream{node: "old"}
+	for _, oldFirst := range []bool{false, true} {
+		q := newQuarantine(&lock{}, nil, Options{})
+		rejected, lacked := rejectedPart("r"), lackedPart("r")
+		if oldFirst {
+			q.noteRejected(old, lacked)
+			q.noteRejected(young, rejected)
+		} else {
+			q.noteRejected(young, rejected)
+			q.noteRejected(old, lacked)
+		}
+		of := q.parts[keyOf(rejected)]
+		if said := of.refusal(); of.known() || said.Lacks != "" || !strings.Contains(said.Words, `"young": no such thing`) {
+			t.Errorf("old first %t: an Envoy rejected it, and %+v is said", oldFirst, said)
+		}
+		delete(of.rejectedBy, rejected)
+		if said := of.refusal(); !of.known() || said.Lacks != ir.Field("extAuth") {
+			t.Errorf("old first %t: the only Envoy is too old, and %+v is said", oldFirst, said)
+		}
+		delete(of.rejectedBy, lacked)
+		if of.known() || len(q.hints("t")) != 1 {
+			t.Errorf("old first %t: no hint of what an Envoy rejected", oldFirst)
+		}
+	}
+	q := newQuarantine(&lock{}, nil, Options{})
+	lacked := lackedPart("r")
+	q.noteRejected(old, lacked)
+	delete(q.parts[keyOf(lacked)].rejectedBy, lacked)
+	if hints := q.hints("t"); len(hints) != 0 {
+		t.Errorf("no Envoy rejected it, and there are the hints %v", hints)
+	}
+}
+
+// However many routes an Envoy is too old for, one that an Envoy rejected is remembered.
+func TestARejectedPartHasRoomAmongThoseThatEnvoysAreTooOldFor(t *testing.T) {
+	q := newQuarantine(&lock{}, nil, Options{})
+	st := &stream{}
+	for i := range maxQuarantine + 1 {
+		q.noteRejected(st, lackedPart(fmt.Sprint(i)))
+	}
+	for _, of := range q.parts {
+		of.told = true
+	}
+	part := rejectedPart("bad")
+	q.noteRejected(st, part)
+	if q.parts[keyOf(part)] == nil || len(q.parts) != maxQuarantine {
+		t.Fatalf("the rejected part is not one of the %d", len(q.parts))
+	}
+	clear(q.parts)
+	if set, _ := q.review(time.Now()); set == nil || len(set) != 0 {
+		t.Errorf("what was given up is told still: %v", set)
+	}
+	if set, _ := q.review(time.Now()); set != nil {
+		t.Errorf("nothing changed, and %v is told", set)
+	}
+}
