@@ -91,7 +91,7 @@ func (at *attachments) count(object manifest.Key) {
 func (at *attachments) closing(kind, section string) *closing {
 	for _, crowded := range at.Crowded {
 		if crowded.Section == "" || crowded.Section == section {
-			return &closing{crowded.words(kind), ir.Part{Kind: ir.PartClosed, Object: crowded.Object}}
+			return &closing{Why: crowded.words(kind), At: ir.Part{Kind: ir.PartClosed, Object: crowded.Object}}
 		}
 	}
 	return nil

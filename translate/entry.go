@@ -33,12 +33,14 @@ func sameEntry(a, b *entry) bool {
 type closing struct {
 	Why string
 	At  ir.Part // where that is written
+	// Unasked is Respond.Unasked.
+	Unasked string
 }
 
 // closed returns the entry that answers 500 in place of e.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
-	rule.Action.Respond.Why, rule.Action.Parts = by.Why, []ir.Part{by.At}
+	rule.Action.Respond.Why, rule.Action.Respond.Unasked, rule.Action.Parts = by.Why, by.Unasked, []ir.Part{by.At}
 	encoded, problems := xds.Route(rule)
 	if len(problems) > 0 { // its match was encoded before
 		panic(fmt.Sprintf("translate: %s is refused when it is closed: %+v", rule.Name, problems))

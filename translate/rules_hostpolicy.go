@@ -88,7 +88,8 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 		return &level.hostPolicy
 	}
 	closed := &closing{ // without numbers, which change with each host
-		fmt.Sprintf("TooManyCopies: %s %s is on too many hosts", level.Heaviest, over.Field), ir.Part{Kind: ir.PartClosed, Object: level.Heaviest, Field: over.Field},
+		Why: fmt.Sprintf("TooManyCopies: %s %s is on too many hosts", level.Heaviest, over.Field),
+		At:  ir.Part{Kind: ir.PartClosed, Object: level.Heaviest, Field: over.Field},
 	}
 	return &hostPolicy{Resolved: level.Resolved, Closed: closed, StreamsClosed: closed}
 }

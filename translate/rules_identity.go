@@ -103,8 +103,8 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 		return nil
 	}
 	return &closing{
-		fmt.Sprintf("TooManyCopies: the names of the identity headers of namespace %s at Gateway %s are longer together than %d bytes", t.Namespace, t.Gateway, maxIdentityBytes),
-		ir.Part{Kind: ir.PartClosed, Object: manifest.Key{Kind: "Namespace", Name: t.Namespace}, Field: "metadata.name"},
+		Why: fmt.Sprintf("TooManyCopies: the names of the identity headers of namespace %s at Gateway %s are longer together than %d bytes", t.Namespace, t.Gateway, maxIdentityBytes),
+		At:  ir.Part{Kind: ir.PartClosed, Object: manifest.Key{Kind: "Namespace", Name: t.Namespace}, Field: "metadata.name"},
 	}
 }
 

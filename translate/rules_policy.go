@@ -40,7 +40,9 @@ type policyOut struct {
 	// Unusable says why the policy closes the rules that it is for; "" when it can be
 	// used. Field is where that is written. Invalid is true if the schema says so.
 	Unusable, Field string
-	Invalid         bool
+	// Unasked is the issuer that nobody has asked, if that alone makes the policy Unusable.
+	Unasked string
+	Invalid bool
 	// Counted is true if what the policy adds to virtual hosts has a limit: it does not come from
 	// cluster paths.
 	Counted  bool
@@ -137,7 +139,20 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 			out.Unusable, out.Field = problem.Field+": "+problem.Message, problem.Field
 		}
 	}
+	if out.Unusable != "" && !hasErrors(problems) {
+		out.Unasked = r.unasked(c, extras)
+	}
 	return out
+}
+
+// unasked returns the first issuer that extras need and that nobody has asked.
+func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
+	for _, use := range extras.Extensions() {
+		if found := r.in.extension.Get(c, use.Key); found.Unasked {
+			return found.Issuer
+		}
+	}
+	return ""
 }
 
 // tooLongForRoutes reports fields of a policy for Gateways or listeners that virtual hosts cannot
@@ -187,9 +202,9 @@ func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close keeps the first reason. streams is true if it closes connections, too.
+// close keeps the first reason, but one that holds goes before an issuer that nobody has asked. streams is true if it closes connections, too.
 func (g *gathering) close(by *closing, streams bool) {
-	if g.closed == nil {
+	if g.closed == nil || g.closed.Unasked != "" && by.Unasked == "" {
 		g.closed = by
 	}
 	if g.streams == nil && streams {
@@ -208,7 +223,7 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 		if p.Invalid {
 			why = "%s is invalid: %s"
 		}
-		g.close(&closing{fmt.Sprintf(why, of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: p.Field}},
+		g.close(&closing{fmt.Sprintf(why, of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: p.Field}, p.Unasked},
 			p.Invalid || policy.SetsForStreams(p.Attached.Spec))
 	}
 	attached := *p.Attached

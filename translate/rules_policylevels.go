@@ -192,7 +192,7 @@ func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 		return
 	}
 	rule.Action = xds.Closed(rule).Action
-	rule.Action.Respond.Why = j.closed.Why
+	rule.Action.Respond.Why, rule.Action.Respond.Unasked = j.closed.Why, j.closed.Unasked
 	by := ir.Hop{Route: rule.Source.Key, Rule: rule.Position[len(rule.Position)-2]}
 	if j.closedBy < len(rule.Chain) {
 		by = rule.Chain[j.closedBy]

@@ -197,13 +197,20 @@ func (c *comparison) answer(answer explain.Answer) {
 		c.differs(outcome, closed, c.result.Got)
 		return
 	}
+	c.other = unasked(answer.Rule)
 	c.mirrors(answer.Rule)
 	c.outcome(answer.Outcome, answer.Rule)
 	for _, u := range answer.Unsure {
 		other := &comparison{judge: c.judge, request: r}
 		other.outcome(u.Outcome, u.Rule)
-		c.other = c.other || len(other.result.Differences) == 0
+		c.other = c.other || len(other.result.Differences) == 0 || unasked(u.Rule)
 	}
+}
+
+// unasked reports whether a rule is closed only because nobody has asked an issuer: a running
+// gatefold may serve it.
+func unasked(rule *ir.Rule) bool {
+	return rule != nil && rule.Action.Respond != nil && rule.Action.Respond.Unasked != ""
 }
 
 func (c *comparison) severalGateways(names []string) {

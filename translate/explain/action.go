@@ -65,7 +65,7 @@ type Backend struct {
 func acted(rule *ir.Rule, r *request) Outcome {
 	switch action := &rule.Action; {
 	case action.Respond != nil:
-		out := Outcome{Status: action.Respond.Status, Why: action.Respond.Why}
+		out := Outcome{Status: action.Respond.Status, Why: action.Respond.Why, Unless: unlessAsked(action.Respond)}
 		if action.ClosedBy() != "" {
 			out.By = []manifest.Key{action.Parts[0].Object}
 		}

@@ -116,3 +116,12 @@ func replaceToken(_ *request, headers headerFields, extras *ir.Extras) {
 		headers.set("authorization", "Bearer "+unknownToken)
 	}
 }
+
+// unlessAsked says what a running gatefold may do in place of an answer, where the rule is closed
+// only because nobody has asked an issuer.
+func unlessAsked(respond *ir.Respond) []string {
+	if respond.Unasked == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("oauth2: the endpoints of %s are known only to `gatefold serve`, where users sign in instead", respond.Unasked)}
+}

@@ -33,7 +33,7 @@ func decided(rule *ir.Rule, r *request) Outcome {
 		return passed
 	}
 	result := acted(rule, r)
-	result.Unless = passed.Unless
+	result.Unless = append(passed.Unless, result.Unless...)
 	for i := range result.Backends {
 		if backend := &result.Backends[i]; backend.Status == 0 {
 			backend.Headers = r.sent(&rule.Action, backend.Target).shown()

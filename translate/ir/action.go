@@ -135,6 +135,9 @@ type Respond struct {
 	Status uint32
 	// Why is the reason as text, "" if problems of the rule report it.
 	Why string
+	// Unasked is an issuer that nobody has asked for its endpoints, if the rule is closed for no
+	// other reason: it may serve where `gatefold serve` runs. Otherwise "".
+	Unasked string
 }
 
 // HeaderMods changes headers: Set replaces, Add appends, Remove deletes. Values are plain text;
