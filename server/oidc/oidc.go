@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -252,11 +253,16 @@ func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 	} else {
 		one.failures++
 		one.due = time.Now().Add(early(min(lastRetry, firstRetry<<min(failures, 10))))
-		if !before.Known() {
-			one.answer = ir.IssuerAnswer{Fault: failed.message + "; it is asked again within a minute", Hint: failed.hint}
+		if !before.Known() && kind(before.Fault) != kind(failed.message+again) {
+			one.answer = ir.IssuerAnswer{Fault: failed.message + again, Hint: failed.hint}
 		}
 	}
 	changed := one.answer != before
+	if !one.wanted && len(a.surplus) > 0 { // its place is free now
+		delete(a.issuers, uri)
+		a.issuers[a.surplus[0]] = &issuer{wanted: true}
+		a.surplus, a.announce = a.surplus[1:], true
+	}
 	close(a.wake)
 	a.wake = make(chan struct{})
 	a.mu.Unlock()
@@ -268,6 +274,15 @@ func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 		a.save()
 	}
 	a.options.Changed()
+}
+
+// again is said behind each fault.
+const again = "; it is asked again within a minute"
+
+// kind returns a fault without what is quoted: an issuer that writes something else each time has nothing
+// published again.
+func kind(fault string) string {
+	return regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllLiteralString(fault, "")
 }
 
 // early shortens a time by up to a tenth, at random.

@@ -248,3 +248,52 @@ func TestIssuersAreLimited(t *testing.T) {
 		t.Errorf("there is room: %v", a)
 	}
 }
+
+// An issuer that has to wait has the place of one that was being asked and is not wanted any more.
+func TestAnIssuerThatWaitsGetsAFreePlace(t *testing.T) {
+	a := New(Options{Changed: func() {}})
+	var many []string
+	for i := range maxIssuers {
+		many = append(many, fmt.Sprintf("https://a%d.test", i))
+	}
+	a.Want(many)
+	a.claim(many[0])
+	a.Want(append([]string{"https://late.test"}, many[1:]...))
+	if !strings.Contains(a.Answers()["https://late.test"].Fault, "at most") || !a.announces() {
+		t.Fatal("there is room already")
+	}
+	a.note(many[0], ir.IssuerAnswer{}, &fault{"status 503", ""})
+	if fault := a.Answers()["https://late.test"].Fault; fault != "" || !a.announces() || !a.claim("https://late.test") {
+		t.Errorf("it is not asked: %q", fault)
+	}
+}
+
+// What an issuer writes that is not used is published once.
+func TestAFaultOfTheSameKindIsPublishedOnce(t *testing.T) {
+	times := 0
+	a := New(Options{Changed: func() { times++ }})
+	a.Want([]string{"https://a.test"})
+	for _, wrote := range []string{"one", `t"w"o\`, "three"} {
+		a.note("https://a.test", ir.IssuerAnswer{}, &fault{"a document of the issuer " + quoted(wrote), ""})
+	}
+	if fault := a.Answers()["https://a.test"].Fault; times != 1 || !strings.Contains(fault, `"one"`) {
+		t.Errorf("published %d times: %s", times, fault)
+	}
+	if a.note("https://a.test", ir.IssuerAnswer{}, &fault{"status 503", ""}); times != 2 {
+		t.Error("another fault is not published")
+	}
+}
+
+// The longest documents of the most issuers can be read again.
+func TestTheLargestFileIsReadAgain(t *testing.T) {
+	a := New(Options{File: filepath.Join(t.TempDir(), "issuers")})
+	long := func(start string) string { return start + strings.Repeat("&", maxEndpoint-len(start)) }
+	for i := range maxIssuers {
+		uri := long(fmt.Sprintf("https://a%d.test/", i))
+		a.issuers[uri] = &issuer{answer: ir.IssuerAnswer{Authorization: uri, Token: uri, EndSession: uri, JWKS: uri}}
+	}
+	a.save()
+	if got := len(New(Options{File: a.options.File}).Answers()); got != maxIssuers {
+		t.Errorf("%d issuers are known, want %d", got, maxIssuers)
+	}
+}

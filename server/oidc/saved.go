@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxSaved limits the file of saved documents, in bytes.
-const maxSaved = maxIssuers * 5 * maxEndpoint
+// maxSaved limits the file of saved documents, in bytes: with the names of fields.
+const maxSaved = maxIssuers * (5*maxEndpoint + 512)
 
 // load returns what Options.File has: endpoints that can be used, by issuer. What cannot be
 // used is left out, and asked for again.
@@ -61,8 +62,10 @@ func (a *Asker) save() {
 
 // replaceFile writes a value as JSON in the place of a file.
 func replaceFile(path string, value any) error {
-	body, err := json.Marshal(value)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // six bytes for each &
+	if err := encoder.Encode(value); err != nil {
 		return err
 	}
 	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
@@ -70,7 +73,7 @@ func replaceFile(path string, value any) error {
 		return err
 	}
 	defer func() { _ = os.Remove(next.Name()) }() // it is not there any more, if all went well
-	_, err = next.Write(body)
+	_, err = next.Write(body.Bytes())
 	if err == nil {
 		err = next.Sync()
 	}

@@ -24,6 +24,9 @@ import (
 // maxBody bounds what is read of an answer's body, in bytes.
 const maxBody = 1 << 20
 
+// maxRead bounds what is read of a connection by HTTP/1.1, headers and all, in bytes.
+const maxRead = 2 * maxBody
+
 // openTime is how long a connection must stay open to count as one that a backend has.
 const openTime = time.Second
 
@@ -191,7 +194,7 @@ func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 	}
 	out.WriteString("\r\n" + strings.Repeat("x", r.BodySize))
 	_, writeErr := conn.Write(out.Bytes()) // Envoy may answer before it has read all
-	reader := bufio.NewReader(conn)
+	reader := bufio.NewReader(io.LimitReader(conn, maxRead))
 	for {
 		response, err := http.ReadResponse(reader, &http.Request{Method: r.Method})
 		if err != nil {
