@@ -50,10 +50,35 @@ func narrower(a, b *ir.Match) bool {
 
 // reasons says why the rules of a pair are not the same, or do something else.
 func (h *hostPair) reasons(p pair) []Reason {
-	if p.before != nil && p.after != nil && p.before.match == p.after.match {
+	if p.before == nil || p.after == nil {
+		return []Reason{h.order(p)}
+	}
+	if p.before.match == p.after.match && p.before.rule.Source.Key == p.after.rule.Source.Key {
 		return h.differences(p)
 	}
-	return []Reason{h.order(p)}
+	return append([]Reason{h.order(p)}, h.losses(p)...)
+}
+
+// losses says which policies no longer hold for the requests of a pair, as another rule takes them, and
+// counts them. A rule that closes its requests loses nothing.
+func (h *hostPair) losses(p pair) (out []Reason) {
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	if b.Respond != nil {
+		return nil
+	}
+	for _, part := range components(a) {
+		field, isPolicy := (ir.Part{Kind: part.kind}).PolicyField()
+		had, has := partWords(part.kind, a), partWords(part.kind, b)
+		if !isPolicy || had == "" || had == explain.TurnedOff || has != "" && has != explain.TurnedOff {
+			continue
+		}
+		places := partPlaces(part.kind, a, true)
+		out = append(out, Reason{fmt.Sprintf("%s no longer holds for these requests: %s has none; before: %s", field, ruleOf(p.after).Words(), had), places})
+		if p.before.match != p.after.match { // countPolicies has those of one match
+			h.count(PolicyChange{Kind: Removed, Field: string(field), Before: had, Policies: objectsOf(places)}, p.before.rule.Source.Key)
+		}
+	}
+	return out
 }
 
 // order says why another rule takes the requests.
@@ -75,6 +100,8 @@ func (h *hostPair) order(p pair) Reason {
 		return Reason{fmt.Sprintf("%s is gone, and no other rule takes the requests", a.Words()), at}
 	case p.before == nil:
 		return Reason{b.Words() + " is new", at}
+	case p.before.match == p.after.match:
+		return Reason{fmt.Sprintf("%s now takes the requests of %s, which has the same match and comes later", b.Words(), a.Words()), at}
 	case gone && isNew:
 		return Reason{fmt.Sprintf("%s is new, in the place of %s, which is gone", b.Words(), a.Words()), at}
 	case gone:
@@ -313,7 +340,11 @@ func (h *hostPair) countPolicies(p pair) {
 		case one.After == "" || one.After == explain.TurnedOff:
 			one.Kind = Removed
 		}
-		h.count(one, p.after.rule.Source.Key)
+		source := p.after.rule.Source.Key
+		if one.Kind == Removed {
+			source = p.before.rule.Source.Key
+		}
+		h.count(one, source)
 	}
 }
 
