@@ -63,7 +63,7 @@ func planReport(ctx context.Context, before, after string, o folderOptions) (*pl
 	if err := cmp.Or(errs[0], errs[1]); err != nil {
 		return nil, err
 	}
-	return plan.Compare(sides[0], sides[1]), nil
+	return plan.Compare(ctx, sides[0], sides[1])
 }
 
 // readSide reads a folder, or the folder of another argument as it is in a commit.

@@ -278,7 +278,11 @@ func TestPlanMissesNoRequest(t *testing.T) {
 	old, now := sidesOf(t, before), sidesOf(t, after)
 	asked, changed, missed := 0, 0, 0
 	for i, e := range all {
-		e.report = plan.Compare(old[i], now[i])
+		report, err := plan.Compare(t.Context(), old[i], now[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.report = report
 		r := rand.New(rand.NewPCG(seed, uint64(i)+3_000_000))
 		for n := range 250 {
 			w := e.before

@@ -31,7 +31,11 @@ func TestPlannedRequestsChangeOnEnvoy(t *testing.T) {
 	old, now := sidesOf(t, before), sidesOf(t, after)
 	var asked []*planned
 	for i, e := range all {
-		e.report = plan.Compare(old[i], now[i])
+		report, err := plan.Compare(t.Context(), old[i], now[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.report = report
 		for n, change := range e.report.Requests {
 			if p := plannedOf(change, e, fmt.Sprintf("%s-%d", e.before.namespace, n)); p != nil {
 				asked = append(asked, p)

@@ -37,7 +37,7 @@ func BenchmarkCompare(b *testing.B) {
 			now := side(b, files)
 			b.Run(shape.String()+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					if report := plan.Compare(old, now); !report.Changes {
+					if report, err := plan.Compare(b.Context(), old, now); err != nil || !report.Changes {
 						b.Fatal("nothing changes")
 					}
 				}

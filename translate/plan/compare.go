@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -35,17 +36,24 @@ type comparison struct {
 	groups          map[string]*Change
 	policies        map[string]*PolicyChange
 	counted         map[[2]*ir.Rule]bool
+	budget          *budget
+	samples         map[sampleKey][]string
 	requests, other []*Change
 }
 
-// Compare returns what differs between two configurations.
-func Compare(before, after Side) *Report {
+// Compare returns what differs between two configurations. Its search for requests is bounded: rules
+// that it did not come to are Undecided. It fails only if the context ends.
+func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	c := &comparison{
 		before: before, after: after, report: &Report{Requests: []Change{}}, patterns: patterns{},
 		effects: [2]*effects{newEffects(before.View), newEffects(after.View)},
 		groups:  map[string]*Change{}, policies: map[string]*PolicyChange{}, counted: map[[2]*ir.Rule]bool{},
+		budget: &budget{ctx: ctx, total: maxTotalSteps}, samples: map[sampleKey][]string{},
 	}
 	c.ports()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	for _, change := range c.requests {
 		c.report.Requests = append(c.report.Requests, *change)
 	}
@@ -59,7 +67,7 @@ func Compare(before, after Side) *Report {
 	c.resources()
 	c.locate()
 	c.report.summarize()
-	return c.report
+	return c.report, nil
 }
 
 // portKey identifies a port of a Gateway.
@@ -118,12 +126,13 @@ func (p *portPair) whole() {
 	if port == nil {
 		port = p.ports[1]
 	}
+	p.budget.host = maxHostSteps
 	r, host := request{path: "/", method: "GET"}, "any.example"
 	if len(port.Hosts) > 0 {
 		host = memberOf(port.Hosts[0].Domain, nil)
 		t := newTable(&port.Hosts[0], host, newEffects(&ir.View{}))
 		t.entries = t.entries[:min(len(t.entries), 1)]
-		if all, _ := pairsOf(t, &table{}, true, p.patterns); len(all) > 0 {
+		if all, _, _ := p.pairsOf(t, &table{}, true); len(all) > 0 {
 			r = all[0].request
 		}
 	}
@@ -170,6 +179,9 @@ func (p *portPair) hosts() {
 		}
 		domains := p.domains(chains, found)
 		for _, domain := range domains {
+			if p.budget.ctx.Err() != nil {
+				return
+			}
 			h := &hostPair{portPair: p, named: domain, host: memberOf(domain, domains)}
 			h.sni = name.member
 			if p.leadsTo(h.host, chains, found) {

@@ -47,8 +47,15 @@ func (h *hostPair) compare() {
 	for side := range h.indexes {
 		h.indexes[side] = newIndex(h.tables[side])
 	}
-	all, open := pairsOf(h.tables[0], h.tables[1], len(differences) > 0, h.patterns)
+	h.budget.host = maxHostSteps
+	all, open, whole := h.pairsOf(h.tables[0], h.tables[1], len(differences) > 0)
+	if !whole {
+		h.report.Undecided = append(h.report.Undecided, h.region(pair{}, "other requests: there are too many combinations of rules to try"))
+	}
 	for _, one := range all {
+		if h.budget.ctx.Err() != nil {
+			return
+		}
 		h.add(one.pair, one.request, one.words(), append(h.reasons(one.pair), differences...))
 	}
 	for _, one := range open {

@@ -110,7 +110,8 @@ func (a automaton) accepts(from []uint32, begin bool) bool {
 type language struct {
 	all      []automaton
 	alphabet []rune
-	left     *int // how many states may still be visited
+	left     *int    // how many states may still be visited
+	budget   *budget // of the Compare; may be nil
 }
 
 // newLanguage returns the language of the expressions that an automaton can be made of; whole is
@@ -223,6 +224,9 @@ func (l *language) texts(s search) (found []string, whole bool) {
 			known[set] = true
 			found = append(found, at.text)
 		}
+		if l.budget != nil && !l.budget.spend(len(l.alphabet)*len(l.all)) {
+			return found, false
+		}
 		for _, r := range l.alphabet {
 			next, alive := l.read(at, r)
 			if !alive || !s.enters(next.text) {
@@ -309,9 +313,10 @@ func endsNormal(text string) bool {
 
 // samples returns values that an expression matches: of each set of other expressions that can match
 // together with it, one. The values that no other one matches are first.
-func (p patterns) samples(pattern string, others []string, characters string) (values []string) {
+func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string) {
 	left := maxSteps / 10
 	l, _ := newLanguage(append([]string{pattern}, others...), characters, &left)
+	l.budget = most
 	all := func(string) bool { return true }
 	found, _ := l.texts(search{enters: all, wanted: func(text string) bool { return text != "" && p.match(pattern, text) }, differs: func(string) string { return "" }})
 	slices.SortStableFunc(found, func(a, b string) int { return p.count(others, a) - p.count(others, b) })

@@ -37,12 +37,13 @@ type finder struct {
 	order    []pair
 	open     map[pair]bool // pairs that may be possible
 	attempts int
+	*comparison
 }
 
 // pairsOf returns the pairs of two aligned tables, and those for which no request was found, but may
-// be there.
-func pairsOf(before, after *table, always bool, known patterns) (all []found, open []pair) {
-	f := &finder{classes: newPathClasses(before, after, known), always: always, found: map[pair]request{}, open: map[pair]bool{}}
+// be there. whole is false if not all were tried.
+func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []pair, whole bool) {
+	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]bool{}}
 	var changed []*entry
 	for _, list := range [][]*entry{before.entries, after.entries} {
 		for _, e := range list {
@@ -53,6 +54,9 @@ func pairsOf(before, after *table, always bool, known patterns) (all []found, op
 	}
 	paths := f.classes.around(changed)
 	for _, path := range paths {
+		if f.spent() {
+			break
+		}
 		f.at(path)
 	}
 	for _, p := range f.order {
@@ -65,7 +69,7 @@ func pairsOf(before, after *table, always bool, known patterns) (all []found, op
 		}
 	}
 	slices.SortFunc(open, func(a, b pair) int { return placeOf(a) - placeOf(b) })
-	return all, open
+	return all, open, !f.spent()
 }
 
 func placeOf(p pair) int {
@@ -98,18 +102,10 @@ func (f *finder) addUnfound(changed []*entry, paths []string) {
 // mayBeMore reports whether there may be requests for an entry that were not tried.
 func (f *finder) mayBeMore(e *entry, paths []string) bool {
 	if path := e.rule.Match.Path; path.Kind == ir.PathRegex {
-		return f.classes.unsure || f.attempts > maxPairs ||
+		return f.classes.unsure || f.spent() ||
 			!slices.ContainsFunc(paths, func(p string) bool { return f.classes.patterns.match(path.Value, p) })
 	}
-	return f.attempts > maxPairs
-}
-
-// sideOf returns the pair of an entry and its twin.
-func (f *finder) sideOf(e *entry) pair {
-	if slices.Contains(f.classes.before.all(e.rule.Match.Path), e) {
-		return pair{e, e.twin}
-	}
-	return pair{e.twin, e}
+	return f.spent()
 }
 
 // all returns the entries with a path.
@@ -125,7 +121,7 @@ func (x *index) all(path ir.Path) []*entry {
 
 // at finds the pairs of a path.
 func (f *finder) at(path string) {
-	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns}
+	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, comparison: f.comparison}
 	for _, a := range l.before {
 		if a.twin != nil && a.changed {
 			f.try(path, l, pair{a, a.twin})
@@ -152,6 +148,7 @@ func (f *finder) at(path string) {
 type lists struct {
 	before, after []*entry
 	patterns      patterns
+	*comparison
 }
 
 // try looks for a request with the path that has a pair.
@@ -159,11 +156,14 @@ func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
 	}
-	if f.attempts++; f.attempts > maxPairs {
+	if f.attempts++; f.attempts > maxPairs || !f.budget.spend(1+len(l.before)+len(l.after)) {
 		return
 	}
 	requests, whole := l.requests(path, p)
 	for _, r := range requests {
+		if !f.budget.spend(1 + len(l.before) + len(l.after)) {
+			return
+		}
 		if l.pairOf(r) == p {
 			f.found[p] = r
 			f.order = append(f.order, p)
@@ -379,11 +379,19 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 	slices.Sort(others)
 	others = slices.Compact(others)
 	if len(others) > maxOthers {
-		return l.patterns.samples(want.Value, others[:maxOthers], characters), false
+		return l.samplesOf(want.Value, others[:maxOthers], characters), false
 	}
-	values = l.patterns.samples(want.Value, others, characters)
+	values = l.samplesOf(want.Value, others, characters)
 	return values[:min(len(values), maxChoices)], len(values) > 0 && l.patterns.count(others, values[0]) == 0
 }
 
 // maxOthers bounds the other values of the same header or parameter that a value keeps clear of.
 const maxOthers = 64
+
+// sideOf returns the pair of an entry and its twin.
+func (f *finder) sideOf(e *entry) pair {
+	if slices.Contains(f.classes.before.all(e.rule.Match.Path), e) {
+		return pair{e, e.twin}
+	}
+	return pair{e.twin, e}
+}

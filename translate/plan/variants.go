@@ -44,7 +44,7 @@ func (h *hostPair) variants(p pair, r request) []variant {
 
 // samePlace reports whether a request has the pair, too.
 func (h *hostPair) samePlace(p pair, r request) bool {
-	l := lists{before: h.indexes[0].at(r.path, h.patterns), after: h.indexes[1].at(r.path, h.patterns), patterns: h.patterns}
+	l := lists{before: h.indexes[0].at(r.path, h.patterns), after: h.indexes[1].at(r.path, h.patterns), patterns: h.patterns, comparison: h.comparison}
 	return l.pairOf(r) == p
 }
 
@@ -101,7 +101,7 @@ func originsOf(list []ir.StringMatch) (out []string) {
 		case ir.StringContains:
 			out = append(out, "https://any."+m.Value+".example")
 		case ir.StringRegex:
-			out = append(out, patterns{}.samples(m.Value, nil, pathCharacters)...)
+			out = append(out, patterns{}.samples(m.Value, nil, pathCharacters, nil)...)
 		}
 	}
 	return out[:min(len(out), maxChoices)]

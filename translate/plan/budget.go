@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+)
+
+// The steps that one Compare, and the tables of one host in it, may cost. A step is about one entry
+// that is looked at, or one automaton that reads one character.
+const (
+	maxTotalSteps = 40_000_000
+	maxHostSteps  = 10_000_000
+)
+
+// budget bounds what one Compare costs. It ends with the context, too.
+type budget struct {
+	ctx         context.Context
+	total, host int // the steps that are left
+}
+
+// spend takes steps; false if too few are left, for this host or at all.
+func (b *budget) spend(steps int) bool {
+	b.total, b.host = b.total-steps, b.host-steps
+	return !b.spent()
+}
+
+func (b *budget) spent() bool { return b.total < 0 || b.host < 0 || b.ctx.Err() != nil }
+
+// sampleKey identifies a call of lists.samples.
+type sampleKey struct{ pattern, others, characters string }
+
+// spent reports whether pairs are left out because they are too many.
+func (f *finder) spent() bool { return f.attempts > maxPairs || f.budget.spent() }
+
+// samplesOf is patterns.samples, each worked out once.
+func (l lists) samplesOf(pattern string, others []string, characters string) []string {
+	key := sampleKey{pattern, fmt.Sprintf("%q", others), characters}
+	values, known := l.samples[key]
+	if !known {
+		values = l.patterns.samples(pattern, others, characters, l.budget)
+		if !l.budget.spent() { // or else they may not be all
+			l.samples[key] = values
+		}
+	}
+	return values
+}
