@@ -144,10 +144,13 @@ func rootCommand() *cobra.Command {
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
-		// Every flag of every command can come from the environment.
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		// Every flag of every command can come from the environment, many from gatefold.yaml.
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			warnOfMisspelt(cmd.ErrOrStderr(), cmd.Root())
-			return applyEnvironment(cmd.Flags())
+			if err := applyEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			return applySettings(cmd, args)
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Version:           readBuild().Version,
@@ -175,6 +178,7 @@ func rootCommand() *cobra.Command {
 	)
 	root.SetFlagErrorFunc(explainFlagError)
 	for _, cmd := range root.Commands() {
+		addConfigFlag(cmd.Flags())
 		describeEnvironment(cmd.Flags())
 		completeArguments(cmd)
 	}

@@ -38,6 +38,7 @@ func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
 	c.errors = cmd.ErrOrStderr
 	flags := cmd.Flags()
 	flags.StringVar(&c.address, "admin-address", defaultAdminAddress, "admin address of the running gatefold: HOST:PORT, unix:/path or http://…")
+	markSetting(flags.Lookup("admin-address"))
 	flags.DurationVar(&c.timeout, "timeout", timeout, "how long to wait for the answer")
 }
 

@@ -32,6 +32,7 @@ func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 			group = limitFlags
 		}
 		f.Annotations = map[string][]string{groupAnnotation: {string(group)}}
+		markSetting(f)
 		flags.AddFlag(f)
 	})
 }

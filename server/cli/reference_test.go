@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // compareReference compares a page of docs/reference with what it is generated from;
@@ -130,4 +131,38 @@ func literal(e ast.Expr) string {
 		return text
 	}
 	return ""
+}
+
+// TestSettingsReference compares docs/reference/settings.md with the flags of the commands.
+func TestSettingsReference(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`# The settings file gatefold.yaml
+
+Values of flags can be in a file, so that CI and production do not differ. A key is the name of a flag without ` + "`--`" + `:
+
+` + "```yaml" + `
+# yaml-language-server: $schema=.gatefold/settings.json
+cluster-paths: ["platform/**"]
+trusted-hops: 1
+warnings-as-errors: true
+` + "```" + `
+
+- **Which file.** ` + "`--config FILE`" + ` (or ` + "`$GATEFOLD_CONFIG`" + `), else ` + "`gatefold.yaml`" + ` in the working directory, where it exists. ` + "`--config none`" + ` reads none.
+  The unit of the packages names ` + "`/etc/gatefold/gatefold.yaml`" + `.
+- **Which goes first.** The command line, then the environment, then the file, then the default. A list replaces a list.
+- **Who reads it.** Every command with ` + "`--config`" + ` in its [help](commands.md): ` + "`serve`, `validate`, `plan`, `test`, `explain`" + ` and others. A key that the
+  command does not have, and another one has, is checked and not used. A server reads the file once, at its start.
+- **What a value means.** What it means as a flag: a relative path begins at the working directory.
+- **Mistakes** are errors with file and line, and exit code 2: unknown keys (with the nearest one), keys that are there twice,
+  values of another type, aliases, more than 64 KiB.
+- **In the folder that gatefold reads** the file is no configuration of the gateway. ` + "`serve`" + ` does not find it there, as others may write that folder: name it by ` + "`--config`" + `.
+- **For editors**: ` + "`gatefold schema settings > .gatefold/settings.json`" + `.
+
+| key | value | meaning |
+|---|---|---|
+`)
+	settingFlags().VisitAll(func(f *pflag.Flag) {
+		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", f.Name, settingKind(f), strings.ReplaceAll(settingWords(f), "|", "\\|"))
+	})
+	compareReference(t, "settings.md", text.String())
 }

@@ -27,7 +27,9 @@ type serveOptions struct {
 	log    logOptions
 	strict bool
 	watch  string
-	quiet  time.Duration // watcher.Options.Quiet, for tests on slow machines
+	// settings is the file that flags were read from, "" for none.
+	settings string
+	quiet    time.Duration // watcher.Options.Quiet, for tests on slow machines
 }
 
 func serveCommand() *cobra.Command {
@@ -41,6 +43,7 @@ func serveCommand() *cobra.Command {
 			"requests are answered (--envoy-drain); a second one stops it at once, with exit code 2.",
 		Args: exactly("the folder to watch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.settings = settingsFile(cmd.Flags())
 			return o.run(cmd.Context(), args[0], cmd.ErrOrStderr())
 		},
 	}
@@ -58,6 +61,7 @@ func serveCommand() *cobra.Command {
 	o.issuer.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
+	flags.VisitAll(markSetting)
 	return cmd
 }
 
@@ -65,6 +69,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	log, err := o.log.logger(stderr)
 	if err != nil {
 		return err
+	}
+	if o.settings != "" {
+		log.Info().Str("settings", o.settings).Msg("gatefold reads flags from a settings file")
 	}
 	mode, err := watchMode(o.watch)
 	if err != nil {

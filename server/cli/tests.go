@@ -69,6 +69,7 @@ func testCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.failOnUnknown, "fail-on-unknown", false, "let a line that cannot be judged give exit code 1, too")
 	flags.Float64Var(&o.minCoverage, "min-coverage", 0, "exit with 1 when lines reach less than this percentage of the rules")
+	flags.VisitAll(markSetting)
 	flags.BoolVar(&o.coverage, "coverage", false, "list the rules that no line reaches")
 	flags.StringArrayVar(&o.against, "against", nil, "send the lines to this Envoy: a URL for the lines of its scheme, an address for all, or PORT=ADDRESS for those of a port; without a port in it, that of the line; may be repeated, and the first that fits counts")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for each answer of --against")

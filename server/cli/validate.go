@@ -56,6 +56,7 @@ func validateCommand() *cobra.Command {
 	folder.register(cmd.Flags())
 	format.register(cmd.Flags(), formatText, formatJSON, formatYAML, formatGitHub, formatSARIF)
 	cmd.Flags().BoolVar(&strict, "warnings-as-errors", false, "let a warning give exit code 1, too")
+	markSetting(cmd.Flags().Lookup("warnings-as-errors"))
 	return cmd
 }
 

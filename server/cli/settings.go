@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/visible"
+)
+
+// settingsName is the file that is found in the working directory; settingsNone is the word of
+// --config for no file.
+const (
+	settingsName = "gatefold.yaml"
+	settingsNone = "none"
+)
+
+// settingAnnotation marks the flags that a settings file may have.
+const settingAnnotation = "gatefold_setting"
+
+// markSetting lets a settings file have the flag as a key. A key means the same in all commands.
+func markSetting(f *pflag.Flag) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[settingAnnotation] = []string{}
+}
+
+func isSetting(f *pflag.Flag) bool {
+	_, marked := f.Annotations[settingAnnotation]
+	return marked
+}
+
+// addConfigFlag adds --config to the flags of a command that has settings.
+func addConfigFlag(flags *pflag.FlagSet) {
+	has := false
+	flags.VisitAll(func(f *pflag.Flag) { has = has || isSetting(f) })
+	if has {
+		flags.String("config", "", "a file with values of flags, or none (default "+settingsName+" in the working directory, where it exists)")
+	}
+}
+
+// settingsFile returns the settings file that applySettings has read, "" for none.
+func settingsFile(flags *pflag.FlagSet) string {
+	if name, err := flags.GetString("config"); err == nil && name != settingsNone {
+		return name
+	}
+	return ""
+}
+
+// applySettings sets the flags of a command that neither the command line nor the environment
+// sets and that the settings file has. The error has a line for each mistake in the file,
+// with its place.
+func applySettings(cmd *cobra.Command, args []string) error {
+	flags := cmd.Flags()
+	config := flags.Lookup("config")
+	if config == nil || config.Value.String() == settingsNone {
+		return nil
+	}
+	name := config.Value.String()
+	if name == "" {
+		if name = findSettings(cmd, args); name == "" {
+			return nil
+		}
+	}
+	text, err := readSettingsFile(name)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	settings, err := store.ReadSettings(text)
+	errs := []error{err}
+	known := settingFlags()
+	for _, setting := range settings {
+		if err := applySetting(flags, known, setting); err != nil {
+			errs = append(errs, fmt.Errorf("%d:%d: %w", setting.Line, setting.Column, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		prefix := visible.Text(name) + ":"
+		return errors.New(prefix + strings.ReplaceAll(err.Error(), "\n", "\n"+prefix))
+	}
+	return config.Value.Set(name)
+}
+
+// findSettings returns the file in the working directory, "" for none. What serve watches may be
+// written by others than those who start it: a file in that folder counts only where --config
+// names it.
+func findSettings(cmd *cobra.Command, args []string) string {
+	if _, err := os.Lstat(settingsName); err != nil {
+		return ""
+	}
+	if cmd.Name() == "serve" && len(args) == 1 && inside(realPath(args[0]), realPath(".")) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gatefold: %s is not read, as it lies in the folder that is served; name it by --config, or move it\n", settingsName)
+		return ""
+	}
+	return settingsName
+}
+
+// readSettingsFile returns the content of a file, one byte more than store.MaxSettings at most.
+func readSettingsFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", visible.Text(name), rootCause(err))
+	}
+	if !info.Mode().IsRegular() { // a FIFO would be waited for
+		return nil, fmt.Errorf("%s: it is not a regular file", visible.Text(name))
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", visible.Text(name), rootCause(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, store.MaxSettings+1))
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return text, err
+}
+
+// settingFlags returns the flags that a settings file may have, of all commands. They are
+// copies: setting one changes no command.
+func settingFlags() *pflag.FlagSet {
+	known := pflag.NewFlagSet("", pflag.ContinueOnError)
+	commands := rootCommand().Commands()
+	// The words of serve are those of the reference: it comes first.
+	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
+		return cmp.Compare(strings.Index(b.Name(), "serve"), strings.Index(a.Name(), "serve"))
+	})
+	for _, cmd := range commands {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if isSetting(f) && known.Lookup(f.Name) == nil {
+				known.AddFlag(f)
+			}
+		})
+	}
+	return known
+}
+
+// applySetting checks a key and its value, and sets the flag where the command has it and
+// neither the command line nor the environment has set it.
+func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
+	f := known.Lookup(s.Key)
+	if f == nil {
+		return unknownSetting(s, known)
+	}
+	if kind := settingKind(f); kind != s.Kind {
+		return fmt.Errorf("%q must be %s%s", s.Key, kind, kindHint(kind))
+	}
+	if err := setValue(known, f, s); err != nil {
+		return err
+	}
+	if own := flags.Lookup(s.Key); own != nil && isSetting(own) && !own.Changed {
+		return setValue(flags, own, s)
+	}
+	return nil
+}
+
+func setValue(flags *pflag.FlagSet, f *pflag.Flag, s store.Setting) error {
+	list, isList := f.Value.(pflag.SliceValue)
+	if !isList {
+		return plainFlagError(flags.Set(f.Name, s.Text))
+	}
+	f.Changed = true
+	return list.Replace(s.Items)
+}
+
+// settingKind returns what the value of a flag is in a settings file.
+func settingKind(f *pflag.Flag) store.SettingKind {
+	if _, isList := f.Value.(pflag.SliceValue); isList {
+		return store.ListSetting
+	}
+	switch kind := f.Value.Type(); {
+	case kind == "bool":
+		return store.BooleanSetting
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"), strings.HasPrefix(kind, "float"):
+		return store.NumberSetting
+	}
+	return store.TextSetting
+}
+
+func kindHint(kind store.SettingKind) string {
+	switch kind {
+	case store.TextSetting:
+		return "; write it in quotes"
+	case store.ListSetting:
+		return ", such as [one, two]"
+	}
+	return ""
+}
+
+// unknownSetting says what may have been meant.
+func unknownSetting(s store.Setting, known *pflag.FlagSet) error {
+	var names []string
+	known.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	switch like := manifest.Nearest(strings.TrimLeft(strings.ReplaceAll(s.Key, "_", "-"), "-"), names); {
+	case s.Key == "apiVersion" || s.Key == "kind":
+		return fmt.Errorf("%q: this is an object, and no settings file", s.Key)
+	case like != "":
+		return fmt.Errorf("unknown key %q; did you mean %q?", s.Key, like)
+	}
+	return fmt.Errorf("unknown key %q; 'gatefold schema settings' lists the keys", s.Key)
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// MaxSettings is the largest settings file that is read, in bytes.
+const MaxSettings = 64 << 10
+
+// SettingKind is what a value of a settings file is.
+type SettingKind string
+
+// The kinds of values.
+const (
+	TextSetting    SettingKind = "text"
+	NumberSetting  SettingKind = "a number"
+	BooleanSetting SettingKind = "true or false"
+	ListSetting    SettingKind = "a list of texts"
+)
+
+// Setting is a key of a settings file with its value.
+type Setting struct {
+	Key  string
+	Kind SettingKind
+	// Text is the value as it is written, Items those of a list.
+	Text  string
+	Items []string
+
+	Line, Column int // of the key
+}
+
+// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order: a mapping
+// of keys to texts, numbers, booleans and lists of texts. Anything else, and a key that is there
+// twice, is an error that begins with "LINE:COLUMN: "; an error for each mistake, and the
+// keys without one.
+func ReadSettings(text []byte) ([]Setting, error) {
+	if len(text) > MaxSettings {
+		return nil, fmt.Errorf("1:1: the file is larger than %d bytes", MaxSettings)
+	}
+	root, err := parseYAML(strings.NewReader(string(text)))
+	switch {
+	case errors.Is(err, errExtraDocument):
+		return nil, errors.New("1:1: a settings file has one document, and this one has more")
+	case err != nil:
+		return nil, fmt.Errorf("%d:1: %s", lineIn(err), reasonOf(err))
+	case root == nil || root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null":
+		return nil, nil
+	case root.Kind != yaml.MappingNode:
+		return nil, settingError(root, "the file must be a mapping of keys to values, such as 'strict: true'")
+	}
+	var settings []Setting
+	var errs []error
+	lines := map[string]int{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			errs = append(errs, settingError(key, "a key must be a text"))
+			continue
+		}
+		if line, twice := lines[key.Value]; twice {
+			errs = append(errs, settingError(key, "%q is in line %d already", key.Value, line))
+			continue
+		}
+		lines[key.Value] = key.Line
+		setting := Setting{Key: key.Value, Line: key.Line, Column: key.Column}
+		if err := setting.read(value); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		settings = append(settings, setting)
+	}
+	return settings, errors.Join(errs...)
+}
+
+// read takes the value of a key.
+func (s *Setting) read(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		s.Kind, s.Items = ListSetting, []string{}
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode || item.ShortTag() != "!!str" {
+				return settingError(item, "%q: an item of the list must be a text; write it in quotes", s.Key)
+			}
+			s.Items = append(s.Items, item.Value)
+		}
+		return nil
+	}
+	kinds := map[string]SettingKind{"!!str": TextSetting, "!!int": NumberSetting, "!!float": NumberSetting, "!!bool": BooleanSetting}
+	kind, known := kinds[n.ShortTag()]
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return settingError(n, "%q: an alias is not allowed here; write the value", s.Key)
+	case n.Kind == yaml.MappingNode:
+		return settingError(n, "%q: a mapping is not allowed here", s.Key)
+	case n.ShortTag() == "!!null":
+		return settingError(n, "%q has no value", s.Key)
+	case !known: // a date, for example
+		kind = TextSetting
+	}
+	s.Kind, s.Text = kind, n.Value
+	return nil
+}
+
+func settingError(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%d:%d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
+}
