@@ -170,6 +170,9 @@ func policyChangeWords(p plan.PolicyChange) string {
 	if p.Kind == plan.Removed {
 		does = p.Before
 	}
+	if p.Kind == plan.Closed {
+		return fmt.Sprintf("%s (%s) closes %s of %s with 500: %s", p.Field, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
+	}
 	verb := map[plan.Kind]string{plan.Added: "gained", plan.Removed: "lost", plan.Changed: "changed"}[p.Kind]
 	return fmt.Sprintf("%s %s (%s) by %s of %s: %s", p.Field, verb, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
 }

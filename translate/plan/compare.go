@@ -38,6 +38,7 @@ type comparison struct {
 	counted         map[[2]*ir.Rule]bool
 	budget          *budget
 	samples         map[sampleKey][]string
+	changedObjects  map[manifest.Key]Kind // see objectKinds
 	requests, other []*Change
 }
 

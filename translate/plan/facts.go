@@ -245,8 +245,19 @@ func (p *portPair) streamAnswer(side int, s *ir.Stream) Answer {
 	return out
 }
 
-// objects compares the objects themselves.
+// objects reports the objects that differ.
 func (c *comparison) objects() {
+	kinds := c.objectKinds()
+	for _, key := range slices.SortedFunc(maps.Keys(kinds), manifest.CompareKeys) {
+		c.report.Objects = append(c.report.Objects, ObjectChange{Kind: kinds[key], Object: key})
+	}
+}
+
+// objectKinds returns how the objects themselves differ; those that are equal are left out.
+func (c *comparison) objectKinds() map[manifest.Key]Kind {
+	if c.changedObjects != nil {
+		return c.changedObjects
+	}
 	byKey := func(list []*manifest.Object) map[manifest.Key]*manifest.Object {
 		out := make(map[manifest.Key]*manifest.Object, len(list))
 		for _, o := range list {
@@ -255,15 +266,18 @@ func (c *comparison) objects() {
 		return out
 	}
 	before, after := byKey(c.before.Objects), byKey(c.after.Objects)
-	keys := maps.Clone(before)
-	maps.Copy(keys, after)
-	for _, key := range slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys) {
-		x, y := before[key], after[key]
-		if x != nil && y != nil && x.Hash == y.Hash {
-			continue
+	c.changedObjects = map[manifest.Key]Kind{}
+	for key, x := range before {
+		if y := after[key]; y == nil || x.Hash != y.Hash {
+			c.changedObjects[key] = kindOf(true, y != nil)
 		}
-		c.report.Objects = append(c.report.Objects, ObjectChange{Kind: kindOf(x != nil, y != nil), Object: key})
 	}
+	for key := range after {
+		if before[key] == nil {
+			c.changedObjects[key] = Added
+		}
+	}
+	return c.changedObjects
 }
 
 // resources counts the Envoy resources.

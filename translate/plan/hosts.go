@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -89,29 +88,67 @@ func (h *hostPair) context() (out []Reason) {
 
 func orNone(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
-// add reports the requests of a pair, by the first example that gets another answer.
+// add reports the requests of a pair by an example that gets another answer: one that shows what a policy
+// does, if the rules have other policies, or else the plainest.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
 	}
 	change := &Change{Regions: []Region{h.region(p, match)}, Reasons: reasons}
-	var plain *Change
+	most := h.mostShown(p)
+	var best, plain *Change
 	for _, v := range h.variants(p, r) {
 		query := h.query(v)
 		one := *change
 		one.Example = exampleOf(query)
 		one.Before, one.After = h.answer(0, query), h.answer(1, query)
-		if !reflect.DeepEqual(one.Before, one.After) {
-			h.group(&one, &h.comparison.requests)
-			return
-		}
 		if plain == nil {
 			plain = &one
 		}
+		if one.Before.sameAs(one.After) || best != nil && shown(one) <= shown(*best) {
+			continue
+		}
+		if best = &one; shown(one) >= most {
+			break
+		}
 	}
-	if p != (pair{}) {
+	switch {
+	case best != nil:
+		h.group(best, &h.comparison.requests)
+	case p != (pair{}):
 		h.group(plain, &h.comparison.other)
 	}
+}
+
+// shown says how well a change shows a policy: 2 where it no longer answers, 1 where it answers now.
+func shown(c Change) int {
+	switch {
+	case c.Before.policed && !c.After.policed:
+		return 2
+	case c.After.policed && !c.Before.policed:
+		return 1
+	}
+	return 0
+}
+
+// mostShown returns the most that an example of a pair can show: 0 if its rules have the same policies.
+func (h *hostPair) mostShown(p pair) (most int) {
+	if p.before == nil || p.after == nil {
+		return 0
+	}
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	before, after := components(a), components(b)
+	for i := range before {
+		kind := before[i].kind
+		if _, isPolicy := (ir.Part{Kind: kind}).PolicyField(); !isPolicy || h.effects[0].of(before[i].value) == h.effects[1].of(after[i].value) {
+			continue
+		}
+		most = max(most, 1)
+		if inForce(kind, a) { // less than before may be denied
+			most = 2
+		}
+	}
+	return most
 }
 
 // group adds a change to those of the same kind: the same answers, for the same reasons.
@@ -224,7 +261,7 @@ func (h *hostPair) answer(side int, q explain.Query) Answer {
 // answerOf returns an answer of explain.
 func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) Answer {
 	o := a.Outcome
-	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a)}
+	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a), Unless: o.Unless, policed: o.Policed}
 	if o.GRPC {
 		out.GRPCStatus = grpcText(o.Status)
 	}

@@ -59,28 +59,6 @@ func (h *hostPair) reasons(p pair) []Reason {
 	return append([]Reason{h.order(p)}, h.losses(p)...)
 }
 
-// losses says which policies no longer hold for the requests of a pair, as another rule takes them, and
-// counts them. A rule that closes its requests loses nothing.
-func (h *hostPair) losses(p pair) (out []Reason) {
-	a, b := &p.before.rule.Action, &p.after.rule.Action
-	if b.Respond != nil {
-		return nil
-	}
-	for _, part := range components(a) {
-		field, isPolicy := (ir.Part{Kind: part.kind}).PolicyField()
-		had, has := partWords(part.kind, a), partWords(part.kind, b)
-		if !isPolicy || had == "" || had == explain.TurnedOff || has != "" && has != explain.TurnedOff {
-			continue
-		}
-		places := partPlaces(part.kind, a, true)
-		out = append(out, Reason{fmt.Sprintf("%s no longer holds for these requests: %s has none; before: %s", field, ruleOf(p.after).Words(), had), places})
-		if p.before.match != p.after.match { // countPolicies has those of one match
-			h.count(PolicyChange{Kind: Removed, Field: string(field), Before: had, Policies: objectsOf(places)}, p.before.rule.Source.Key)
-		}
-	}
-	return out
-}
-
 // order says why another rule takes the requests.
 func (h *hostPair) order(p pair) Reason {
 	var at []Place
@@ -130,6 +108,8 @@ func placeOfRule(e *entry, before bool) Place {
 	return Place{Source: rule.At, Before: before}
 }
 
+const corsFilter = string(gwv1.HTTPRouteFilterCORS)
+
 // component is a part of an action that is compared by itself.
 type component struct {
 	kind  string // as Part.Kind
@@ -147,7 +127,7 @@ func components(a *ir.Action) []component {
 		{string(gwv1.HTTPRouteFilterRequestHeaderModifier), a.RequestHeaders},
 		{string(gwv1.HTTPRouteFilterResponseHeaderModifier), a.ResponseHeaders},
 		{string(gwv1.HTTPRouteFilterRequestMirror), a.Mirrors},
-		{string(gwv1.HTTPRouteFilterCORS), a.CORS},
+		{corsFilter, a.CORS},
 		{ir.PartExternalAuth, a.ExternalAuth},
 		{ir.PartTimeouts, [2]any{a.RequestTimeout, a.BackendTimeout}},
 		{ir.PartRetry, a.Retry},
@@ -165,12 +145,15 @@ func (h *hostPair) differences(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	out = append(out, h.targets(p)...)
 	before, after := components(a), components(b)
+	if a.ClosedBy() != b.ClosedBy() { // what a closed rule lacks is not removed
+		before = nil
+	}
 	for i := range before {
 		if h.effects[0].of(before[i].value) == h.effects[1].of(after[i].value) {
 			continue
 		}
 		kind := before[i].kind
-		text := fmt.Sprintf("%s: %s", kind, change(partWords(kind, a), partWords(kind, b)))
+		text := joined(fmt.Sprintf("%s: %s", kind, change(partWords(kind, a), partWords(kind, b))), h.details(kind, a, b))
 		out = append(out, Reason{text, append(partPlaces(kind, b, false), partPlaces(kind, a, true)...)})
 	}
 	for i := range out {
@@ -213,7 +196,11 @@ func change(before, after string) string {
 func partWords(kind string, a *ir.Action) string {
 	for _, part := range a.Parts {
 		if part.Kind == kind {
-			return cmp.Or(explain.ActionWords(part, a), "set")
+			words := cmp.Or(explain.ActionWords(part, a), "set")
+			if rbac := a.Extras.OrNone().RBAC; rbac != nil && kind == ir.FieldRBAC.PartKind() && len(rbac.Expressions) > 0 {
+				words += " (" + oneLine(strings.Join(rbac.Expressions[:min(len(rbac.Expressions), maxListed)], "; ")) + ")"
+			}
+			return words
 		}
 	}
 	return ""
@@ -242,7 +229,7 @@ func (h *hostPair) targets(p pair) (out []Reason) {
 	for i := range min(len(a.Forward.Backends), len(b.Forward.Backends)) {
 		one, other := a.Forward.Backends[i], b.Forward.Backends[i]
 		if h.effects[0].ofCluster(one.Cluster) != h.effects[1].ofCluster(other.Cluster) {
-			out = append(out, h.cluster(one.Cluster, place))
+			out = append(out, h.cluster(one.Cluster, place)...)
 		}
 		one.Cluster, other.Cluster = "", ""
 		if h.effects[0].of(one) != h.effects[1].of(other) {
@@ -253,19 +240,57 @@ func (h *hostPair) targets(p pair) (out []Reason) {
 	return out
 }
 
-// targetPlaces returns the references of the rule after, or else the rule.
+// targetPlaces returns where it is written that the requests go elsewhere: what closes the rule, the
+// backends that are gone, in their place before, the references that changed, or else the rule.
 func (h *hostPair) targetPlaces(p pair) (out []Place) {
-	action := &p.after.rule.Action
-	if action.Respond != nil && len(action.Parts) > 0 {
-		return partPlaces(action.Parts[0].Kind, action, false)
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	source := p.after.rule.Source.Key
+	if b.ClosedBy() != "" {
+		return partPlaces(ir.PartClosed, b, false)
 	}
-	if action.Forward == nil {
+	if out = h.goneBackends(p); len(out) > 0 {
+		return out
+	}
+	if b.Forward == nil || a.Forward == nil {
+		if references := h.references(p.after); references.Field != "" && b.Redirect == nil {
+			return []Place{{Source: references}}
+		}
 		return []Place{placeOfRule(p.after, false)}
 	}
-	for _, b := range action.Forward.Backends {
-		if b.Field != "" {
-			out = append(out, Place{Source: explain.Source{Object: p.after.rule.Source.Key, Field: b.Field}})
+	before := a.Forward.Backends
+	for i, to := range b.Forward.Backends {
+		if to.Field != "" && (i >= len(before) || before[i].Cluster != to.Cluster || before[i].Weight != to.Weight) {
+			out = append(out, Place{Source: explain.Source{Object: source, Field: to.Field}})
 		}
+	}
+	if len(out) == 0 {
+		return []Place{{Source: h.references(p.after)}}
+	}
+	return out
+}
+
+// references returns the place of the rule's references to backends.
+func (h *hostPair) references(e *entry) explain.Source {
+	rule := ruleOf(e)
+	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
+}
+
+// goneBackends returns the objects of backends that the configuration after has no more, where they
+// were, or where they are invalid now.
+func (h *hostPair) goneBackends(p pair) (out []Place) {
+	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
+	if a == nil {
+		return nil
+	}
+	for _, from := range a.Backends {
+		cluster := h.before.View.Clusters[from.Cluster]
+		kept := b != nil && slices.ContainsFunc(b.Backends, func(to ir.Backend) bool { return to.Cluster == from.Cluster })
+		if cluster == nil || kept || len(cluster.Objects) == 0 || h.objectKinds()[cluster.Objects[0]] != Removed {
+			continue
+		}
+		object := cluster.Objects[0]
+		invalid := slices.ContainsFunc(h.after.Problems, func(p manifest.Problem) bool { return p.Object == object })
+		out = append(out, Place{Source: explain.Source{Object: object}, Before: !invalid})
 	}
 	return out
 }
@@ -289,74 +314,4 @@ func answers(a *ir.Action) string {
 		all = append(all, name)
 	}
 	return "the backends are " + cmp.Or(strings.Join(all, ", "), "none")
-}
-
-// cluster says what differs about a backend that both sides have.
-func (h *hostPair) cluster(name string, place []Place) Reason {
-	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
-	if before == nil || after == nil {
-		return Reason{"backend " + name + " differs", place}
-	}
-	var at []Place
-	for _, object := range after.Objects {
-		at = append(at, Place{Source: explain.Source{Object: object}})
-	}
-	x, y := explain.Endpoints(before), explain.Endpoints(after)
-	if !slices.Equal(x, y) {
-		return Reason{fmt.Sprintf("backend %s has the endpoints %s; before: %s", name, orNone(y), orNone(x)), at}
-	}
-	if h.effects[0].of(before.TLS) != h.effects[1].of(after.TLS) {
-		return Reason{fmt.Sprintf("TLS to backend %s: %s", name, change(tlsWords(before.TLS), tlsWords(after.TLS))), at}
-	}
-	return Reason{"how Envoy connects to backend " + name + " differs", at}
-}
-
-func tlsWords(t *ir.UpstreamTLS) string {
-	if t == nil {
-		return ""
-	}
-	return "with the server name " + t.Hostname
-}
-
-// countPolicies notes the fields of policies that a rule gains, loses or has otherwise.
-func (h *hostPair) countPolicies(p pair) {
-	if h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] {
-		return
-	}
-	h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] = true
-	a, b := &p.before.rule.Action, &p.after.rule.Action
-	before, after := components(a), components(b)
-	for i := range before {
-		kind := before[i].kind
-		field, isPolicy := (ir.Part{Kind: kind}).PolicyField()
-		if !isPolicy || h.effects[0].of(before[i].value) == h.effects[1].of(after[i].value) {
-			continue
-		}
-		one := PolicyChange{Kind: Changed, Field: string(field), Before: partWords(kind, a), After: partWords(kind, b)}
-		one.Policies = objectsOf(currentFirst(append(partPlaces(kind, b, false), partPlaces(kind, a, true)...)))
-		switch {
-		case one.Before == "" || one.Before == explain.TurnedOff:
-			one.Kind = Added
-		case one.After == "" || one.After == explain.TurnedOff:
-			one.Kind = Removed
-		}
-		source := p.after.rule.Source.Key
-		if one.Kind == Removed {
-			source = p.before.rule.Source.Key
-		}
-		h.count(one, source)
-	}
-}
-
-func (h *hostPair) count(one PolicyChange, source manifest.Key) {
-	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
-	known := h.policies[key]
-	if known == nil {
-		known = &one
-		h.policies[key] = known
-	}
-	known.Rules++
-	if i, is := slices.BinarySearchFunc(known.Routes, source, manifest.CompareKeys); !is {
-		known.Routes = slices.Insert(known.Routes, i, source)
-	}
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
@@ -42,6 +44,8 @@ const (
 	Added   Kind = "added"
 	Removed Kind = "removed"
 	Changed Kind = "changed"
+	// Closed is a policy's: it is not in force, and its requests are answered with 500.
+	Closed Kind = "closed"
 )
 
 // Change is a group of regions of requests that change in the same way.
@@ -121,6 +125,28 @@ type Answer struct {
 	// Reason says why Envoy answers by itself, "" if nothing is known beside the rule.
 	Reason   string  `json:"reason,omitempty"`
 	Backends []Share `json:"backends,omitempty"`
+	// Unless says what may happen instead: it depends on what the example does not say, or on a service.
+	Unless []string `json:"unless,omitempty"`
+
+	policed bool // a policy answers
+}
+
+// sameAs reports whether clients and backends see the same, as far as the example says. The header
+// that tells backends a timeout is no part of that.
+func (a Answer) sameAs(b Answer) bool {
+	seen := func(a Answer) Answer {
+		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
+		for i := range a.Backends {
+			if receives := a.Backends[i].Receives; receives != nil {
+				one := *receives
+				one.Headers = one.Headers.Clone()
+				one.Headers.Del("X-Envoy-Expected-Rq-Timeout-Ms")
+				a.Backends[i].Receives = &one
+			}
+		}
+		return a
+	}
+	return reflect.DeepEqual(seen(a), seen(b))
 }
 
 // Share is a backend that gets some of the requests.
@@ -139,6 +165,17 @@ type Share struct {
 
 // Words returns the answer in one line.
 func (a Answer) Words() string {
+	words := a.plainWords()
+	if len(a.Unless) > 0 {
+		words += ", unless " + strings.Join(a.Unless[:min(len(a.Unless), maxUnless)], ", or ")
+	}
+	return words
+}
+
+// maxUnless bounds what may happen instead in one line.
+const maxUnless = 3
+
+func (a Answer) plainWords() string {
 	text := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, http.StatusText(int(a.Status))))
 	if a.GRPCStatus != "" {
 		text = "grpc-status " + a.GRPCStatus
@@ -191,11 +228,12 @@ type Place struct {
 	Before bool `json:"before,omitempty"`
 }
 
-// PolicyChange is a field of policies that rules gain (Added), lose (Removed) or have otherwise.
+// PolicyChange is a field of policies that rules gain (Added), lose (Removed) or have otherwise, or
+// that closes them (Closed).
 type PolicyChange struct {
 	Kind  Kind   `json:"change"`
 	Field string `json:"field"`
-	// Before and After say what it does.
+	// Before and After say what it does; After of a Closed one says why.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// Policies are the objects with the field: those before for a field that is lost.
@@ -203,6 +241,8 @@ type PolicyChange struct {
 	// Routes are the routes with such rules, and Rules is how many rules these are.
 	Routes []manifest.Key `json:"routes"`
 	Rules  int            `json:"rules"`
+
+	rules map[string]bool // those counted
 }
 
 // ListenerChange is a port of a Gateway that differs.

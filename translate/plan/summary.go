@@ -94,17 +94,13 @@ func (r *Report) summarize() {
 	say(regions(r.Requests), "kind of request gets another answer", "kinds of requests get another answer")
 	say(regions(r.Handling), "kind of request is handled otherwise", "kinds of requests are handled otherwise")
 	say(len(r.Undecided), "rule may change requests", "rules may change requests")
-	gained, lost := 0, 0
+	policies := map[Kind]int{}
 	for _, p := range r.Policies {
-		switch p.Kind {
-		case Added:
-			gained++
-		case Removed:
-			lost++
-		}
+		policies[p.Kind]++
 	}
-	say(lost, "policy field lost", "policy fields lost")
-	say(gained, "policy field gained", "policy fields gained")
+	say(policies[Removed], "policy field lost", "policy fields lost")
+	say(policies[Closed], "policy field closed with 500", "policy fields closed with 500")
+	say(policies[Added], "policy field gained", "policy fields gained")
 	say(len(r.Introduced), "problem introduced", "problems introduced")
 	say(len(r.Fixed), "problem fixed", "problems fixed")
 	drains := 0

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -39,7 +38,46 @@ func (h *hostPair) variants(p pair, r request) []variant {
 			out = append(out, h.byPolicies(p, r, &e.rule.Action)...)
 		}
 	}
+	out = append(out, h.byAccess(p, r)...)
 	return out[:min(len(out), maxVariants)]
+}
+
+// byAccess returns requests that the rules' ACL and RBAC may treat otherwise: of other clients, and
+// with what expressions compare.
+func (h *hostPair) byAccess(p pair, r request) (out []variant) {
+	var both [2]*admission
+	requests := []request{r}
+	for side, e := range []*entry{p.before, p.after} {
+		if e == nil {
+			both[side] = admissionOf(nil, nil)
+			continue
+		}
+		extras := e.rule.Action.Extras.OrNone()
+		both[side] = admissionOf(extras.ACL, extras.RBAC)
+		if extras.RBAC == nil {
+			continue
+		}
+		for _, text := range extras.RBAC.Expressions[:min(len(extras.RBAC.Expressions), maxByExpression)] {
+			for _, one := range byExpression(text, r) {
+				if len(requests) < maxVariants && h.samePlace(p, one) {
+					requests = append(requests, one)
+				}
+			}
+		}
+	}
+	from := clients(both[0], both[1])
+	for _, address := range from {
+		out = append(out, variant{request: r, from: address})
+	}
+	for _, one := range requests[1:] {
+		out = append(out, variant{request: one})
+	}
+	for _, address := range from {
+		for _, one := range requests[1:] {
+			out = append(out, variant{request: one, from: address})
+		}
+	}
+	return out
 }
 
 // samePlace reports whether a request has the pair, too.
@@ -81,9 +119,6 @@ func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []varia
 	}
 	for _, name := range namesOf(action) {
 		with("", name, "any")
-	}
-	for _, from := range addressesOf(extras) {
-		out = append(out, variant{request: r, from: from})
 	}
 	return out
 }
@@ -141,30 +176,4 @@ func readBy(template ir.Template) (names []string) {
 		names = append(names, readBy(e.Args)...)
 	}
 	return names
-}
-
-// addressesOf returns an address of each range that policies name, and one of none.
-func addressesOf(extras ir.Extras) (out []netip.Addr) {
-	var ranges []string
-	if extras.ACL != nil {
-		for _, rule := range extras.ACL.Rules {
-			ranges = append(ranges, rule.Ranges...)
-		}
-	}
-	if extras.RBAC != nil {
-		ranges = append(append(ranges, extras.RBAC.Allowed...), extras.RBAC.Blocked...)
-	}
-	if extras.ACL == nil && extras.RBAC == nil {
-		return nil
-	}
-	strangers := []string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"}
-	for _, text := range append(strangers, ranges[:min(len(ranges), maxVariants/4)]...) {
-		if prefix, err := netip.ParsePrefix(text); err == nil {
-			out = append(out, prefix.Addr())
-			if next := prefix.Addr().Next(); prefix.Contains(next) {
-				out = append(out, next)
-			}
-		}
-	}
-	return out
 }

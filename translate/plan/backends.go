@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// cluster says what differs about a backend that both sides have. place is the rule's, for a backend
+// without an object.
+func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
+	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
+	if before == nil || after == nil {
+		return []Reason{{"backend " + name + " differs", place}}
+	}
+	say := func(text string, at []Place) {
+		if len(at) == 0 {
+			at = place
+		}
+		out = append(out, Reason{text, at})
+	}
+	if before.Closed != after.Closed {
+		say(fmt.Sprintf("backend %s: %s", name, change(before.Closed, after.Closed)), h.objectPlaces(name, "", "Service", "Backend"))
+	}
+	if x, y := explain.Endpoints(before), explain.Endpoints(after); !slices.Equal(x, y) {
+		text := fmt.Sprintf("backend %s has the endpoints %s; before: %s", name, orNone(y), orNone(x))
+		say(text, h.objectPlaces(name, "", "EndpointSlice", "Backend", "Service"))
+	}
+	if before.HTTP2 != after.HTTP2 {
+		version := map[bool]string{true: "HTTP/2", false: "HTTP/1.1"}
+		say(fmt.Sprintf("Envoy speaks %s to backend %s; before: %s (appProtocol)", version[after.HTTP2], name, version[before.HTTP2]), h.objectPlaces(name, "", "Service", "Backend"))
+	}
+	if words := h.tlsWords(before.TLS, after.TLS); words != "" {
+		say(fmt.Sprintf("BackendTLSPolicy of backend %s: %s", name, words), h.objectPlaces(name, "spec.validation", "BackendTLSPolicy"))
+	}
+	if words := h.upstreamWords(before.Upstream, after.Upstream); words != "" {
+		say(fmt.Sprintf("BackendConfigPolicy of backend %s: %s", name, words), h.objectPlaces(name, "", api.KindBackendConfigPolicy))
+	}
+	if len(out) == 0 {
+		say("how Envoy connects to backend "+name+" differs", h.objectPlaces(name, "", "Service", "Backend"))
+	}
+	return out
+}
+
+// objectPlaces returns where a backend's objects of some kinds are written: after, or else before.
+func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []Place) {
+	for side, s := range []Side{h.before, h.after} {
+		for _, object := range s.View.Clusters[cluster].Objects {
+			if slices.Contains(kinds, object.Kind) {
+				out = append(out, Place{Source: explain.Source{Object: object, Field: field}, Before: side == 0})
+			}
+		}
+	}
+	return currentFirst(out)
+}
+
+// tlsWords says which fields of TLS to a backend differ, "" for none.
+func (h *hostPair) tlsWords(before, after *ir.UpstreamTLS) string {
+	switch {
+	case before == nil && after == nil:
+		return ""
+	case before == nil:
+		return "added: TLS with validation.hostname " + after.Hostname
+	case after == nil:
+		return "removed: the backend gets clear text; before: TLS with validation.hostname " + before.Hostname
+	}
+	var words []string
+	say := func(field, x, y string) {
+		if x != y {
+			words = append(words, fmt.Sprintf("%s: %s; before: %s", field, cmp.Or(y, "none"), cmp.Or(x, "none")))
+		}
+	}
+	names := func(t *ir.UpstreamTLS) string {
+		var all []string
+		for _, name := range t.Names {
+			all = append(all, name.Value)
+		}
+		return strings.Join(all, ", ")
+	}
+	authorities := func(t *ir.UpstreamTLS) string {
+		var all []string
+		for _, key := range t.Authorities {
+			all = append(all, key.String())
+		}
+		return cmp.Or(strings.Join(all, ", "), "the system's")
+	}
+	client := func(t *ir.UpstreamTLS) string {
+		if t.Client == (manifest.Key{}) {
+			return ""
+		}
+		return t.Client.String()
+	}
+	say("validation.hostname", before.Hostname, after.Hostname)
+	say("validation.subjectAltNames", names(before), names(after))
+	say("validation.caCertificateRefs", authorities(before), authorities(after))
+	say("least version of TLS", leastTLS(before.Version13), leastTLS(after.Version13))
+	say("the client certificate of the Gateway", client(before), client(after))
+	if len(words) == 0 && h.effects[0].of(before) != h.effects[1].of(after) {
+		words = []string{"CA certificates differ"}
+	}
+	return strings.Join(words, "; ")
+}
+
+func leastTLS(version13 bool) string {
+	if version13 {
+		return "1.3"
+	}
+	return "1.2"
+}
+
+// upstreamWords says which fields of a BackendConfigPolicy differ, "" for none.
+func (h *hostPair) upstreamWords(before, after *ir.Upstream) string {
+	a, b := orEmpty(before), orEmpty(after)
+	var words []string
+	for _, field := range []struct {
+		name string
+		x, y any
+	}{
+		{"connectTimeout", a.ConnectTimeout, b.ConnectTimeout}, {"perConnectionBufferLimitBytes", a.BufferLimit, b.BufferLimit},
+		{"tcpKeepalive", a.Keepalive, b.Keepalive}, {"loadBalancer", a.Balancer, b.Balancer}, {"healthCheck", a.HealthCheck, b.HealthCheck},
+		{"outlierDetection", a.Outliers, b.Outliers}, {"circuitBreakers", a.Breakers, b.Breakers},
+	} {
+		if h.effects[0].of([]any{field.x}) != h.effects[1].of([]any{field.y}) {
+			words = append(words, field.name+" "+howDiffers(field.x, field.y))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func orEmpty(u *ir.Upstream) ir.Upstream {
+	if u == nil {
+		return ir.Upstream{}
+	}
+	return *u
+}
+
+// howDiffers says how a pointer to a setting differs from the one before.
+func howDiffers(before, after any) string {
+	x, y := reflect.ValueOf(before), reflect.ValueOf(after)
+	switch {
+	case x.IsNil():
+		x = reflect.ValueOf(new("Envoy's default"))
+	case y.IsNil():
+		y = reflect.ValueOf(new("Envoy's default"))
+	case y.Elem().Kind() == reflect.Struct:
+		return "differs"
+	}
+	text := func(v reflect.Value) string {
+		if v.Elem().Kind() == reflect.Struct {
+			return "set"
+		}
+		return fmt.Sprint(v.Elem().Interface())
+	}
+	return fmt.Sprintf("%s (before: %s)", text(y), text(x))
+}

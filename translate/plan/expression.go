@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+)
+
+// maxByExpression bounds the requests that are made for one expression.
+const maxByExpression = 24
+
+// byExpression returns a request changed so that an expression of CEL may be true, and so that it may
+// be false: by what it compares of the method, the path and the headers. Whether it then is, explain
+// finds out.
+func byExpression(text string, r request) (out []request) {
+	env, err := celEnvironment()
+	if err != nil {
+		return nil
+	}
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil
+	}
+	root := parsed.NativeRep().Expr()
+	for _, want := range []bool{true, false} {
+		out = append(out, solve(root, want, []request{r})...)
+	}
+	return out
+}
+
+var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
+})
+
+// solve returns the requests changed so that an expression may have a value.
+func solve(e ast.Expr, want bool, requests []request) []request {
+	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
+		return set(requests, attribute{"header", strings.ToLower(e.AsSelect().FieldName())}, "any", want)
+	}
+	if e.Kind() != ast.CallKind {
+		return requests
+	}
+	call := e.AsCall()
+	args := call.Args()
+	switch name := call.FunctionName(); {
+	case name == operators.LogicalNot:
+		return solve(args[0], !want, requests)
+	case name == operators.LogicalAnd || name == operators.LogicalOr:
+		if (name == operators.LogicalAnd) == want { // both
+			return solve(args[1], want, solve(args[0], want, requests))
+		}
+		return bounded(slices.Concat(solve(args[0], want, requests), solve(args[1], want, requests)))
+	case name == operators.Equals || name == operators.NotEquals:
+		return compared(args[0], args[1], want == (name == operators.Equals), requests)
+	case name == operators.In:
+		return member(args[0], args[1], want, requests)
+	case call.IsMemberFunction() && len(args) == 1:
+		return called(name, call.Target(), args[0], want, requests)
+	}
+	return requests
+}
+
+func bounded(requests []request) []request { return requests[:min(len(requests), maxByExpression)] }
+
+// compared makes an attribute equal to a text, or different.
+func compared(a, b ast.Expr, equal bool, requests []request) []request {
+	if _, is := literal(a); is {
+		a, b = b, a
+	}
+	at, is := attributeOf(a)
+	text, isText := literal(b)
+	if !is || !isText {
+		return requests
+	}
+	return set(requests, at, text, equal)
+}
+
+// member makes an attribute one of a list, or a header be there.
+func member(a, b ast.Expr, want bool, requests []request) []request {
+	if name, isText := literal(a); isText && isHeaders(b) {
+		return set(requests, attribute{"header", strings.ToLower(name)}, "any", want)
+	}
+	at, is := attributeOf(a)
+	if !is || b.Kind() != ast.ListKind {
+		return requests
+	}
+	var out []request
+	for _, one := range b.AsList().Elements() {
+		if text, isText := literal(one); isText {
+			out = append(out, set(requests, at, text, want)...)
+		}
+	}
+	return bounded(out)
+}
+
+// called makes an attribute match a function of texts.
+func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
+	at, is := attributeOf(target)
+	text, isText := literal(arg)
+	if !is || !isText {
+		return requests
+	}
+	values := []string{text}
+	switch function {
+	case "startsWith":
+		values = append(values, text+"any")
+	case "endsWith", "contains":
+		values = append(values, "/any"+text)
+	case "matches":
+		values = patterns{}.samples(text, nil, pathCharacters, nil)
+	default:
+		return requests
+	}
+	var out []request
+	for _, value := range values[:min(len(values), maxChoices)] {
+		out = append(out, set(requests, at, value, want)...)
+	}
+	return bounded(out)
+}
+
+// attribute is what expressions see of a request: its method, its path, or a header.
+type attribute struct{ kind, header string }
+
+func attributeOf(e ast.Expr) (at attribute, ok bool) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		switch field := e.AsSelect(); {
+		case isHeaders(field.Operand()):
+			return attribute{"header", strings.ToLower(field.FieldName())}, true
+		case !isRequest(field.Operand()):
+		case field.FieldName() == "method":
+			return attribute{kind: "method"}, true
+		case field.FieldName() == "path" || field.FieldName() == "url_path":
+			return attribute{kind: "path"}, true
+		case field.FieldName() == "useragent":
+			return attribute{"header", "user-agent"}, true
+		case field.FieldName() == "referer":
+			return attribute{"header", "referer"}, true
+		}
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.FunctionName() != operators.Index || !isHeaders(call.Args()[0]) {
+			return at, false
+		}
+		switch name, isText := literal(call.Args()[1]); {
+		case !isText:
+		case name == ":method":
+			return attribute{kind: "method"}, true
+		case name == ":path":
+			return attribute{kind: "path"}, true
+		case !strings.HasPrefix(name, ":"):
+			return attribute{"header", strings.ToLower(name)}, true
+		}
+	}
+	return at, false
+}
+
+func isRequest(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == "request" }
+
+func isHeaders(e ast.Expr) bool {
+	return e.Kind() == ast.SelectKind && e.AsSelect().FieldName() == "headers" && isRequest(e.AsSelect().Operand())
+}
+
+func literal(e ast.Expr) (text string, ok bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok = e.AsLiteral().Value().(string)
+	return text, ok
+}
+
+// set gives an attribute of the requests a value, or another one.
+func set(requests []request, at attribute, value string, want bool) (out []request) {
+	for _, r := range requests {
+		r.headers = r.headers.Clone()
+		switch {
+		case at.kind == "method" && want:
+			r.method = value
+		case at.kind == "method":
+			if r.method == value {
+				r.method = otherMethod(value)
+			}
+		case at.kind == "path":
+			if path, _, _ := strings.Cut(value, "?"); want && strings.HasPrefix(path, "/") {
+				r.path = path
+			}
+		case want:
+			r.headers.Set(at.header, value)
+		default:
+			r.headers.Del(at.header)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func otherMethod(method string) string {
+	if method == http.MethodGet {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}

@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// losses says which policies no longer hold for the requests of a pair, as another rule takes them, and
+// counts them. A rule that closes its requests loses nothing.
+func (h *hostPair) losses(p pair) (out []Reason) {
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	for _, kind := range lostKinds(a, b) {
+		field, _ := (ir.Part{Kind: kind}).PolicyField()
+		had, places := partWords(kind, a), partPlaces(kind, a, true)
+		out = append(out, Reason{fmt.Sprintf("%s no longer holds for these requests: %s has none; before: %s", field, ruleOf(p.after).Words(), had), places})
+		if p.before.match != p.after.match { // countPolicies has those of one match
+			h.count(PolicyChange{Kind: Removed, Field: string(field), Before: had, Policies: objectsOf(places)}, p.before.rule)
+		}
+	}
+	return out
+}
+
+// lostKinds returns the kinds of the policies' parts that an action has in force and the one after
+// has not, "" for none: an action that closes its requests loses nothing.
+func lostKinds(before, after *ir.Action) (kinds []string) {
+	if after.Respond != nil {
+		return nil
+	}
+	for _, part := range components(before) {
+		if _, isPolicy := (ir.Part{Kind: part.kind}).PolicyField(); isPolicy && inForce(part.kind, before) && !inForce(part.kind, after) {
+			kinds = append(kinds, part.kind)
+		}
+	}
+	return kinds
+}
+
+// inForce reports whether an action has a part of a kind that is not turned off.
+func inForce(kind string, a *ir.Action) bool {
+	words := partWords(kind, a)
+	return words != "" && words != explain.TurnedOff
+}
+
+// countPolicies notes the fields of policies that a rule gains, loses or has otherwise.
+func (h *hostPair) countPolicies(p pair) {
+	if h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] {
+		return
+	}
+	h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] = true
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	if a.ClosedBy() != b.ClosedBy() {
+		h.countClosed(p)
+		return
+	}
+	before, after := components(a), components(b)
+	for i := range before {
+		kind := before[i].kind
+		field, isPolicy := (ir.Part{Kind: kind}).PolicyField()
+		if !isPolicy || h.effects[0].of(before[i].value) == h.effects[1].of(after[i].value) {
+			continue
+		}
+		one := PolicyChange{Kind: Changed, Field: string(field), Before: partWords(kind, a), After: partWords(kind, b)}
+		if detail := h.details(kind, a, b); detail != "" {
+			one.After += "; " + detail
+		}
+		one.Policies = objectsOf(currentFirst(append(partPlaces(kind, b, false), partPlaces(kind, a, true)...)))
+		switch {
+		case one.Before == "" || one.Before == explain.TurnedOff:
+			one.Kind = Added
+		case one.After == "" || one.After == explain.TurnedOff:
+			one.Kind = Removed
+		}
+		rule := p.after.rule
+		if one.Kind == Removed {
+			rule = p.before.rule
+		}
+		h.count(one, rule)
+	}
+}
+
+// countClosed notes the fields of the policy because of which a rule is closed.
+func (h *hostPair) countClosed(p pair) {
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	if b.ClosedBy() == "" {
+		return // the rule is open again: nothing is lost
+	}
+	for _, part := range components(a) {
+		field, isPolicy := (ir.Part{Kind: part.kind}).PolicyField()
+		policies := objectsOf(partPlaces(part.kind, a, true))
+		if isPolicy && inForce(part.kind, a) && slices.Contains(policies, b.Parts[0].Object) {
+			h.count(PolicyChange{Kind: Closed, Field: string(field), Before: partWords(part.kind, a), After: b.Respond.Why, Policies: policies}, p.after.rule)
+		}
+	}
+}
+
+// count adds a rule to those with the same change of a policy. A rule counts once, whatever the
+// number of its matches and listeners.
+func (h *hostPair) count(one PolicyChange, rule *ir.Rule) {
+	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
+	known := h.policies[key]
+	if known == nil {
+		known = &one
+		known.rules = map[string]bool{}
+		h.policies[key] = known
+	}
+	source := rule.Source.Key
+	known.rules[fmt.Sprint(source, rule.Position[:len(rule.Position)-1])] = true
+	known.Rules = len(known.rules)
+	if i, is := slices.BinarySearchFunc(known.Routes, source, manifest.CompareKeys); !is {
+		known.Routes = slices.Insert(known.Routes, i, source)
+	}
+}
+
+// details says what of a field differs that its words may leave out: addresses, expressions and the
+// fields of CORS; "" where one side lacks the field.
+func (h *hostPair) details(kind string, before, after *ir.Action) string {
+	x, y := before.Extras.OrNone(), after.Extras.OrNone()
+	cors := func(a, b *ir.CORS) string {
+		if a == nil || b == nil {
+			return ""
+		}
+		return strings.Join(corsDetails(a, b), "; ")
+	}
+	switch kind {
+	case ir.FieldACL.PartKind():
+		if x.ACL != nil && y.ACL != nil {
+			return listDetails("ranges", aclLines(x.ACL), aclLines(y.ACL))
+		}
+	case ir.FieldRBAC.PartKind():
+		if a, b := x.RBAC, y.RBAC; a != nil && b != nil {
+			return joined(
+				listDetails("expressions", a.Expressions, b.Expressions), listDetails("allowed ranges", a.Allowed, b.Allowed),
+				listDetails("blocked ranges", a.Blocked, b.Blocked),
+			)
+		}
+	case ir.FieldCORS.PartKind():
+		return cors(x.CORS, y.CORS)
+	case corsFilter:
+		return cors(before.CORS, after.CORS)
+	}
+	return ""
+}
+
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
+}
+
+// aclLines returns the ranges of an ACL with their decisions.
+func aclLines(acl *ir.ACL) (out []string) {
+	for i := range acl.Rules {
+		verb := map[bool]string{true: "allow ", false: "deny "}[acl.Rules[i].Allow]
+		for _, text := range acl.Rules[i].Ranges {
+			out = append(out, verb+text)
+		}
+	}
+	return out
+}
+
+// maxListed bounds the values of a list that are shown.
+const maxListed = 6
+
+// listDetails says which values a list has gained and lost, "" for none.
+func listDetails(name string, before, after []string) string {
+	only := func(list, others []string) string {
+		known := map[string]bool{}
+		for _, one := range others {
+			known[one] = true
+		}
+		var out []string
+		for _, one := range list {
+			if !known[one] {
+				out = append(out, oneLine(one))
+			}
+		}
+		if more := len(out) - maxListed; more > 0 {
+			out = append(out[:maxListed], fmt.Sprintf("%d more", more))
+		}
+		return strings.Join(out, ", ")
+	}
+	var words []string
+	if added := only(after, before); added != "" {
+		words = append(words, name+" added: "+added)
+	}
+	if removed := only(before, after); removed != "" {
+		words = append(words, name+" removed: "+removed)
+	}
+	return strings.Join(words, "; ")
+}
+
+// oneLine returns a text without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// corsDetails says which fields of CORS differ, beside the origins.
+func corsDetails(a, b *ir.CORS) (out []string) {
+	say := func(name, x, y string) {
+		if x != y {
+			out = append(out, fmt.Sprintf("%s: %s; before: %s", name, y, x))
+		}
+	}
+	list := func(values []string) string { return orNone(values) }
+	say("allowCredentials", fmt.Sprint(a.Credentials), fmt.Sprint(b.Credentials))
+	say("allowMethods", list(a.Methods), list(b.Methods))
+	say("allowHeaders", list(a.Headers), list(b.Headers))
+	say("exposeHeaders", list(a.Show), list(b.Show))
+	say("maxAge", fmt.Sprintf("%d s", a.MaxAge), fmt.Sprintf("%d s", b.MaxAge))
+	return out
+}
+
+// prefixes reads ranges; those that cannot be read are left out.
+func prefixes(texts []string) (out []netip.Prefix) {
+	for _, text := range texts {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, prefix)
+		}
+	}
+	return out
+}
