@@ -80,7 +80,7 @@ func (t target) address(r expect.Request) string {
 }
 
 // sendAll sends every line to the Envoys of --against, one by one.
-func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request) (*expect.Report, error) {
+func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request, observer *expect.Observer) (*expect.Report, error) {
 	var targets []target
 	for _, text := range o.against {
 		t, err := parseTarget(text)
@@ -110,7 +110,7 @@ func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request) (*
 				return nil, err
 			}
 		}
-		report.Add(expect.Compare(request, all).Report())
+		report.Add(observer.Compare(request, all).Report())
 	}
 	return report, nil
 }

@@ -69,6 +69,8 @@ spec:
 		{expect.Failed, "GET http://any.example.com:8080/mute -> mute | status 200"},
 		{expect.Unknown, "GET http://any.example.com:8080/mute -> mute | path /mute"},
 		{expect.Passed, "GET http://any.example.com:8080/x HTTP2:on -> a"},
+		{expect.Passed, "GET http://any.example.com:8080/x host:other.example.com -> a | host other.example.com"},
+		{expect.Passed, "GET http://any.example.com:8080/x host:other.example.com HTTP2:on -> a | host other.example.com"},
 		{expect.Passed, "POST http://any.example.com:8080/x BODY:100000 -> a | request content-length: 100000"},
 		{expect.Passed, "GET https://shop.example.com:8443/x -> a | certificate shop.example.com"},
 		{expect.Passed, "GET https://shop.example.com:8443/x HTTP2:on TLS:1.2 -> a"},

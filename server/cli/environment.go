@@ -76,6 +76,8 @@ func plainFlagError(err error) error {
 		must = "a whole number"
 	case strings.HasPrefix(kind, "uint"):
 		must = "a whole number from 0"
+	case kind == percentageType:
+		must = "a percentage: a number from 0 to 100, such as 80"
 	default:
 		return err
 	}

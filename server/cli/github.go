@@ -17,11 +17,15 @@ func annotation(p manifest.Problem) string {
 	if p.Severity == manifest.Warning {
 		level = "warning"
 	}
-	message := p.Message
-	if p.Hint != "" {
-		message += "; " + p.Hint
+	return workflowCommand(level, p, p.Code, problemWords(p))
+}
+
+// problemWords is what is wrong, and what to do.
+func problemWords(p manifest.Problem) string {
+	if p.Hint == "" {
+		return p.Message
 	}
-	return workflowCommand(level, p, p.Code, message)
+	return p.Message + "; " + p.Hint
 }
 
 // workflowCommand returns a line of GitHub's about the place of a problem.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
@@ -66,6 +67,10 @@ func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 		result := &junitResult{Message: p.Message, Text: strings.TrimSuffix(p.Text(false), "\n")}
 		suite(p.File).add(junitCase{Name: p.Position(), Class: p.File, File: p.File, Line: p.Line, Error: result})
 	}
+	for _, p := range r.FolderErrors { // they are shown, and fail no test by themselves
+		result := &junitResult{Message: visible.Text(p.Message), Text: strings.TrimSuffix(p.Text(false), "\n")}
+		suite("errors of the folder").add(junitCase{Name: p.Position() + " " + p.Code, Class: "errors of the folder", File: p.File, Line: p.Line, Skipped: result})
+	}
 	if o.tooLow(r) {
 		result := &junitResult{Message: fmt.Sprintf("%.1f%% of the rules are reached, wanted %g%%", r.Coverage.Percent, o.minCoverage)}
 		for _, rule := range r.Coverage.Unreached {
@@ -85,7 +90,7 @@ func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 }
 
 func (o *testOptions) junitCase(line expect.LineReport) junitCase {
-	out := junitCase{Name: fmt.Sprintf("%s -> %s (line %d)", testName(line), line.Want, line.Line), Class: line.File, File: line.File, Line: line.Line}
+	out := junitCase{Name: fmt.Sprintf("%s (line %d)", visible.Text(line.Text), line.Line), Class: line.File, File: line.File, Line: line.Line}
 	facts := testFacts(line)
 	if line.Verdict == expect.Passed {
 		return out

@@ -183,7 +183,7 @@ func settingKind(f *pflag.Flag) store.SettingKind {
 	switch kind := f.Value.Type(); {
 	case kind == "bool":
 		return store.BooleanSetting
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"), strings.HasPrefix(kind, "float"):
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"), kind == percentageType:
 		return store.NumberSetting
 	}
 	return store.TextSetting

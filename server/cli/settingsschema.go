@@ -18,7 +18,7 @@ func settingsSchema() map[string]any {
 			property["type"] = "boolean"
 		case store.NumberSetting:
 			property["type"] = "integer"
-			if strings.HasPrefix(f.Value.Type(), "float") {
+			if f.Value.Type() == percentageType {
 				property["type"] = "number"
 			}
 		case store.ListSetting:

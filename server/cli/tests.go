@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"path"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +25,7 @@ type testOptions struct {
 	folder        folderOptions
 	format        outputFormat
 	failOnUnknown bool
-	minCoverage   float64
+	minCoverage   percentage
 	coverage      bool
 	against       []string
 	timeout       time.Duration
@@ -57,8 +60,8 @@ func testCommand() *cobra.Command {
 			if err := o.print(cmd.OutOrStdout(), run); err != nil {
 				return err
 			}
-			if run.errors > 0 && o.format == formatText {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s in the folder; gatefold validate shows the details\n", count(run.errors, "error"))
+			if errors := len(run.report.FolderErrors); errors > 0 && o.format == formatText {
+				fmt.Fprintln(cmd.ErrOrStderr(), folderErrorWords(errors))
 			}
 			if o.fails(run.report) {
 				return errFindings
@@ -68,7 +71,7 @@ func testCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.failOnUnknown, "fail-on-unknown", false, "let a line that cannot be judged give exit code 1, too")
-	flags.Float64Var(&o.minCoverage, "min-coverage", 0, "exit with 1 when lines reach less than this percentage of the rules")
+	flags.Var(&o.minCoverage, "min-coverage", "exit with 1 when lines reach less than this percentage of the rules")
 	flags.VisitAll(markSetting)
 	flags.BoolVar(&o.coverage, "coverage", false, "list the rules that no line reaches")
 	flags.StringArrayVar(&o.against, "against", nil, "send the lines to this Envoy: a URL for the lines of its scheme, an address for all, or PORT=ADDRESS for those of a port; without a port in it, that of the line; may be repeated, and the first that fits counts")
@@ -82,15 +85,11 @@ func testCommand() *cobra.Command {
 type testRun struct {
 	report *expect.Report
 	files  int // of tests
-	errors int // of the folder's problems
 }
 
 // run reads the folder and judges its tests.
 func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
-	switch {
-	case o.minCoverage < 0 || o.minCoverage > 100:
-		return testRun{}, fmt.Errorf("--min-coverage %g: must be a percentage, 0 to 100", o.minCoverage)
-	case len(o.against) > 0 && (o.minCoverage > 0 || o.coverage):
+	if len(o.against) > 0 && (o.minCoverage > 0 || o.coverage) {
 		return testRun{}, errors.New("--against shows no rules: leave out --coverage and --min-coverage")
 	}
 	prefix := o.place()(dir)
@@ -98,17 +97,17 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	if err != nil {
 		return testRun{}, err
 	}
+	read, err := readFolder(ctx, dir, o.folder)
+	if err != nil {
+		return testRun{}, err
+	}
 	if len(o.against) > 0 {
-		report, err := o.sendAll(ctx, tests.requests)
+		report, err := o.sendAll(ctx, tests.requests, expect.NewObserver(read.Result.View()))
 		if err != nil {
 			return testRun{}, err
 		}
 		report.Problems = tests.problems
 		return testRun{report: report, files: tests.files}, nil
-	}
-	read, err := readFolder(ctx, dir, o.folder)
-	if err != nil {
-		return testRun{}, err
 	}
 	places := func(fields []manifest.Field) []store.Place {
 		all := read.Places(fields)
@@ -120,12 +119,20 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 		return all
 	}
 	run := testRun{files: tests.files}
-	run.errors, _ = manifest.Count(read.Problems)
 	run.report = expect.Run(explain.Facts{
 		View: read.Result.View(), Problems: read.Problems, Statuses: read.Result.Status,
 		Places: places, Outlines: read.Outlines, Labels: read.Labels,
 	}, tests.requests, netip.Addr{})
-	run.report.Problems = tests.problems
+	for _, p := range read.Problems {
+		if p.Severity == manifest.Error {
+			if p.File != "" && p.File != dir {
+				p.File = path.Join(prefix, p.File)
+			}
+			run.report.FolderErrors = append(run.report.FolderErrors, p)
+		}
+	}
+	run.report.Problems = append(tests.problems, run.report.Problems...)
+	manifest.SortProblems(run.report.Problems)
 	return run, nil
 }
 
@@ -178,5 +185,32 @@ func (o *testOptions) fails(r *expect.Report) bool {
 }
 
 func (o *testOptions) tooLow(r *expect.Report) bool {
-	return r.Coverage != nil && r.Coverage.Percent < o.minCoverage
+	return r.Coverage != nil && r.Coverage.Percent < float64(o.minCoverage)
 }
+
+// percentage is a flag with a number from 0 to 100.
+type percentage float64
+
+// percentageType is its type in the help.
+const percentageType = "percentage"
+
+// String implements pflag.Value; the default is not shown.
+func (p *percentage) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*p), 'g', -1, 64)
+}
+
+// Set implements pflag.Value. A sign of per cent may be behind the number.
+func (p *percentage) Set(text string) error {
+	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > 100 {
+		return errors.New("must be a percentage: a number from 0 to 100, such as 80")
+	}
+	*p = percentage(n)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (p *percentage) Type() string { return percentageType }

@@ -50,7 +50,7 @@ func (o *testOptions) text(run testRun, color bool) string {
 func (t *explainPage) testLine(line expect.LineReport) {
 	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
 	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", visible.Text(line.File), line.Line)), t.paint(style, string(line.Verdict)),
-		testName(line))
+		visible.Text(line.Text))
 	for _, fact := range testFacts(line) {
 		fmt.Fprintf(&t.out, "  %s\n", fact)
 	}
@@ -68,9 +68,12 @@ func (o *testOptions) annotate(w io.Writer, run testRun) error {
 			level = "warning"
 		}
 		if line.Verdict == expect.Failed || line.Verdict == expect.Unknown {
-			message := strings.Join(append([]string{testName(line)}, testFacts(line)...), "; ")
+			message := strings.Join(append([]string{line.Text}, testFacts(line)...), "; ")
 			fmt.Fprintln(w, workflowCommand(level, manifest.Problem{File: line.File, Line: line.Line}, "gatefold test: "+string(line.Verdict), message))
 		}
+	}
+	for _, p := range run.report.FolderErrors {
+		fmt.Fprintln(w, workflowCommand("warning", p, p.Code, problemWords(p)))
 	}
 	if o.tooLow(run.report) {
 		for _, rule := range run.report.Coverage.Unreached {
@@ -84,9 +87,6 @@ func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	_, err := fmt.Fprintln(w, workflowCommand(level, manifest.Problem{}, "gatefold test", o.summary(run)))
 	return err
 }
-
-// testName is the request of a line.
-func testName(line expect.LineReport) string { return strings.TrimSpace(line.Method + " " + line.URL) }
 
 // testFacts returns what there is to say of a line that did not pass.
 func testFacts(line expect.LineReport) (facts []string) {
@@ -131,6 +131,10 @@ func placeWords(place store.Place) string {
 	return " (" + manifest.Problem{File: place.File, Line: place.Line}.Position() + ")"
 }
 
+func folderErrorWords(errors int) string {
+	return count(errors, "error") + " in the folder; gatefold validate shows the details"
+}
+
 // summary is a line that can be read alone.
 func (o *testOptions) summary(run testRun) string {
 	r := run.report
@@ -143,6 +147,9 @@ func (o *testOptions) summary(run testRun) string {
 	}
 	if r.Coverage == nil {
 		return line
+	}
+	if r.Coverage.Rules == 0 {
+		return line + "; the folder serves no rules"
 	}
 	line += fmt.Sprintf("; %d of %s reached (%.1f%%", r.Coverage.Reached, count(r.Coverage.Rules, "rule"), r.Coverage.Percent)
 	if o.tooLow(r) {

@@ -181,9 +181,7 @@ func certificate(conn net.Conn) string {
 func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\n", r.Method, r.Target)
-	if r.Headers.Get("Host") == "" {
-		fmt.Fprintf(&out, "Host: %s\r\n", r.URL.Host)
-	}
+	fmt.Fprintf(&out, "Host: %s\r\n", r.Authority)
 	for name, values := range r.Header() {
 		for _, value := range values {
 			fmt.Fprintf(&out, "%s: %s\r\n", name, value)
@@ -218,7 +216,7 @@ func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen
 	if err != nil {
 		return expect.Seen{Unsent: err.Error()}
 	}
-	request.URL.Opaque, request.Header = r.Target, r.Header()
+	request.URL.Opaque, request.Host, request.Header = r.Target, r.Authority, r.Header()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return failed(err)

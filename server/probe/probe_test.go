@@ -23,7 +23,7 @@ func TestNoAnswerInTimeIsNoClosedConnection(t *testing.T) {
 	}
 	for _, r := range requests {
 		seen := client.Send(t.Context(), r)
-		if result := expect.Compare(r, []expect.Seen{seen}); !seen.Late || result.Verdict != expect.Failed {
+		if result := expect.NewObserver(nil).Compare(r, []expect.Seen{seen}); !seen.Late || result.Verdict != expect.Failed {
 			t.Errorf("%s: %+v: %s", r.Line, seen, result.Verdict)
 		}
 	}

@@ -25,8 +25,10 @@ const (
 // Result is the verdict about one line.
 type Result struct {
 	Request Request
-	// URL is that of the line, without credentials.
-	URL     string
+	// Line is the text of the line, URL its URL, and Want what it expects of where the request goes;
+	// all without credentials.
+	Line, URL, Want string
+
 	Verdict Verdict
 	// Differences are what is not as the line says. They decide unless the verdict is Unknown.
 	Differences []Difference
@@ -65,11 +67,12 @@ type Judge struct {
 	Client netip.Addr
 	names  map[string]string // backends by name, "" for several of one name
 	index  *explain.Index
+	hidden *redaction
 }
 
 // NewJudge returns a judge of a View; client is Judge.Client.
 func NewJudge(view *ir.View, client netip.Addr) *Judge {
-	j := &Judge{View: view, Client: client, names: map[string]string{}, index: explain.NewIndex(view)}
+	j := &Judge{View: view, Client: client, names: map[string]string{}, index: explain.NewIndex(view), hidden: newRedaction(view)}
 	for cluster := range view.Clusters {
 		namespace, name := splitCluster(cluster)
 		if other, known := j.names[name]; known && other != namespace {
@@ -100,10 +103,11 @@ func (j *Judge) Query(r Request) explain.Query {
 
 // Judge returns the verdict about a line.
 func (j *Judge) Judge(r Request) Result {
-	c := &comparison{judge: j, request: r, result: Result{Request: r, URL: r.url()}}
+	c := &comparison{judge: j, request: r, result: Result{Request: r}}
 	if r.OnlyEnvoy {
 		c.result.Verdict = Skipped
 		c.doubt(outcome, "the line says that only Envoy can answer it")
+		j.hidden.result(&c.result, explain.Hide(nil, explain.Query{}))
 		return c.result
 	}
 	if r.Connection() {
@@ -112,7 +116,7 @@ func (j *Judge) Judge(r Request) Result {
 		c.answer(j.index.Request(j.Query(r)))
 	}
 	c.conclude()
-	c.redact()
+	j.hidden.result(&c.result, explain.Hide(c.rule, j.Query(r)))
 	return c.result
 }
 
@@ -127,20 +131,6 @@ type comparison struct {
 	// other is true if a rule that may take the request in place of another one is as expected.
 	other bool
 	rule  *ir.Rule // that takes the request
-}
-
-// redact takes passwords, keys and tokens of the line out of what is shown.
-func (c *comparison) redact() {
-	hide := explain.Hide(c.rule, c.judge.Query(c.request))
-	c.result.Got = hide(c.result.Got)
-	for i := range c.result.Differences {
-		d := &c.result.Differences[i]
-		d.Want, d.Got = hide(d.Want), hide(d.Got)
-	}
-	for i := range c.result.Doubts {
-		c.result.Doubts[i].Why = hide(c.result.Doubts[i].Why)
-	}
-	c.result.URL = hide(c.result.URL)
 }
 
 func (c *comparison) differs(of, want, got string) {

@@ -51,6 +51,7 @@ func Parse(file string, text []byte) (requests []Request, problems []manifest.Pr
 		}
 		request, err := parseLine(trimmed)
 		request.File, request.Number = file, number
+		request.indent = utf8.RuneCountInString(line) - utf8.RuneCountInString(strings.TrimLeft(line, " \t\ufeff"))
 		if err == nil {
 			requests = append(requests, request)
 			continue
@@ -158,7 +159,7 @@ func (r *Request) parseURL(method, text string) error {
 	if err != nil || !found || u.Hostname() == "" {
 		return &mistake{text, fmt.Sprintf("%q is not a URL", text), "write it with scheme and host, such as http://shop.example.com:8080/cart"}
 	}
-	r.Method, r.URL, r.Target, r.SNI = method, u, target, u.Hostname()
+	r.Method, r.URL, r.Target, r.SNI, r.Authority = method, u, target, u.Hostname(), u.Host
 	schemes := []string{"http", "https", "tcp", "tls", "udp"}
 	switch port, err := portOf(u); {
 	case !slices.Contains(schemes, u.Scheme):

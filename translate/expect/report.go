@@ -31,6 +31,8 @@ type Report struct {
 	Coverage *CoverageReport `json:"coverage,omitempty"`
 	// Problems are lines that cannot be read.
 	Problems []manifest.Problem `json:"problems,omitempty"`
+	// FolderErrors are the errors of the folder. They fail no test by themselves.
+	FolderErrors []manifest.Problem `json:"folderErrors,omitempty"`
 }
 
 // LineReport is the verdict about one line. Its texts do not have the credentials of the line.
@@ -38,8 +40,10 @@ type LineReport struct {
 	File    string  `json:"file"`
 	Line    int     `json:"line"`
 	Verdict Verdict `json:"verdict"`
-	Method  string  `json:"method,omitempty"`
-	URL     string  `json:"url"`
+	// Text is the line as it is written.
+	Text   string `json:"text"`
+	Method string `json:"method,omitempty"`
+	URL    string `json:"url"`
 	// Want and Got are where the request goes, in the words of a line.
 	Want        string       `json:"want"`
 	Got         string       `json:"got,omitempty"`
@@ -58,6 +62,7 @@ type LineReport struct {
 func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	judge := NewJudge(facts.View, client)
 	report, all := &Report{Lines: []LineReport{}}, map[manifest.Field]bool{}
+	requests, report.Problems = KnownGateways(facts, requests)
 	for _, request := range requests {
 		result := judge.Judge(request)
 		for _, rule := range result.Rules {
@@ -105,8 +110,8 @@ func (r *Report) Add(line LineReport) {
 // Report returns the verdict as commands show it.
 func (r Result) Report() LineReport {
 	return LineReport{
-		File: r.Request.File, Line: r.Request.Number, Verdict: r.Verdict, Method: r.Request.Method, URL: r.URL,
-		Want: r.Request.outcome(), Got: r.Got, Differences: r.Differences, Doubts: r.Doubts,
+		File: r.Request.File, Line: r.Request.Number, Verdict: r.Verdict, Text: r.Line, Method: r.Request.Method, URL: r.URL,
+		Want: r.Want, Got: r.Got, Differences: r.Differences, Doubts: r.Doubts,
 	}
 }
 

@@ -21,12 +21,16 @@ type Request struct {
 	File   string
 	Number int
 	Line   string
+	indent int // characters before Line
 
 	Method string // "" for a connection or a datagram
 	URL    *url.URL
 	Target string // path and query as written
-	// Headers are those that the line writes out: Header returns all.
+	// Headers are those that the line writes out, without Host: Header returns all.
 	Headers http.Header
+	// Authority is the Host header, with or without a port; that of the URL unless the line has one.
+	Authority string
+	ownHost   bool // the line has one
 	// BigSize is the length of the header X-Big, 0 for none.
 	BigSize int
 	// BodySize is the length of the request's body.
@@ -114,7 +118,7 @@ func (r Request) Place() string { return fmt.Sprintf("%s:%d", r.File, r.Number) 
 
 // query returns the line as a question for explain.
 func (r Request) query() explain.Query {
-	query := explain.Query{Scheme: r.URL.Scheme, Host: r.URL.Host, Port: r.Port(), Gateway: r.Gateway}
+	query := explain.Query{Scheme: r.URL.Scheme, Host: r.Authority, Port: r.Port(), Gateway: r.Gateway}
 	if sender, err := netip.ParseAddr(r.Sender()); err == nil {
 		query.From = sender
 	}

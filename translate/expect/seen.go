@@ -7,6 +7,9 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Seen is what a client sees of one answer.
@@ -41,10 +44,26 @@ const upstreamTime = "X-Envoy-Upstream-Service-Time"
 
 const notVisible = "it is not visible from outside, except with the echo backend of the examples"
 
+// Observer compares lines with what clients see.
+type Observer struct{ hidden *redaction }
+
+// NewObserver returns an Observer of Envoys that serve a View; nil where that is not known. The View
+// says only which headers and parameters are credentials, which are not shown.
+func NewObserver(view *ir.View) *Observer { return &Observer{newRedaction(view)} }
+
 // Compare compares a line with what a client has seen of one or several answers.
-func Compare(r Request, seen []Seen) Result {
-	c := &comparison{request: r, result: Result{Request: r, URL: r.url()}}
+func (o *Observer) Compare(r Request, seen []Seen) Result {
+	result := compare(r, seen)
+	o.hidden.result(&result, func(text string) string { return text })
+	return result
+}
+
+// compare is Compare with the credentials of the line. The order of the answers makes no difference.
+func compare(r Request, seen []Seen) Result {
+	c := &comparison{request: r, result: Result{Request: r}}
 	names := map[string]bool{}
+	seen = slices.Clone(seen)
+	slices.SortStableFunc(seen, func(a, b Seen) int { return strings.Compare(seenWords(a), seenWords(b)) })
 	for _, s := range seen {
 		names[c.seen(s)] = true
 	}
@@ -62,7 +81,17 @@ func Compare(r Request, seen []Seen) Result {
 		c.doubt("mirror", "copies for "+name+" are not visible from outside")
 	}
 	c.conclude()
+	c.result.Got = allWords(seen)
 	return c.result
+}
+
+// allWords returns answers in the words of a line, each once.
+func allWords(seen []Seen) string {
+	var words []string
+	for _, s := range seen {
+		words = append(words, seenWords(s))
+	}
+	return strings.Join(slices.Compact(words), ", ")
 }
 
 // seen compares a line with one answer, and returns the name of what answered.

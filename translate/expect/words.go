@@ -97,7 +97,25 @@ func (r *Request) parseWord(word, name, value string) error {
 	if strings.Contains(value, " ") {
 		value = strings.Trim(value, `"`)
 	}
+	if strings.EqualFold(name, "host") {
+		return r.parseHost(word, value)
+	}
 	r.Headers.Add(name, value)
+	return nil
+}
+
+// parseHost takes a Host header, which replaces the host of the URL, but not its port nor the name in
+// the TLS handshake.
+func (r *Request) parseHost(word, value string) error {
+	switch {
+	case r.Connection():
+		return &mistake{word, "a connection has no Host header", "write the name that the client asks for into the URL"}
+	case r.ownHost:
+		return &mistake{word, "the line has a second Host header", "leave one of them out: Envoy rejects a request with two"}
+	case value == "" || strings.ContainsAny(value, " /\"?#@"):
+		return &mistake{word, fmt.Sprintf("%q is not a host", value), "write HOST or HOST:PORT, such as shop.example.com"}
+	}
+	r.Authority, r.ownHost = value, true
 	return nil
 }
 

@@ -43,6 +43,29 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	return texts
 }
 
+// CredentialNames returns the headers, in lower case, and the query parameters that a rule compares
+// with its credentials.
+func CredentialNames(rule *ir.Rule) (headers, parameters []string) {
+	extras := rule.Action.Extras.OrNone()
+	if extras.BasicAuth != nil {
+		headers = append(headers, "authorization")
+	}
+	if extras.JWTAuth != nil {
+		for _, p := range extras.JWTAuth.Extension.JWT.Providers {
+			headers, parameters = append(headers, p.Header), append(parameters, p.Query)
+		}
+	}
+	if extras.APIKeyAuth != nil {
+		for _, source := range extras.APIKeyAuth.Sources {
+			headers, parameters = append(headers, source.Header), append(parameters, source.Query)
+		}
+	}
+	for i, name := range headers {
+		headers[i] = strings.ToLower(name)
+	}
+	return headers, parameters
+}
+
 // rawParameterOf returns the first value of a query parameter as it was sent.
 func rawParameterOf(r *request, name string) string {
 	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
