@@ -173,6 +173,7 @@ func rootCommand() *cobra.Command {
 		translateCommand(),
 		validateCommand(),
 		hashCommand(),
+		importCommand(),
 		initCommand(),
 		versionCommand(),
 	)

@@ -121,6 +121,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	addKeys(reflect.TypeFor[plan.Report](), keys)
 	addKeys(reflect.TypeFor[admin.EnvoyList](), keys)
 	addKeys(reflect.TypeFor[report](), keys)
+	addKeys(reflect.TypeFor[importReport](), keys)
 	addKeys(reflect.TypeFor[expect.Report](), keys)
 	addKeys(reflect.TypeFor[board.Stale](), keys)
 	addKeys(reflect.TypeFor[problemList](), keys)

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/gatefold/gatefold/store/importer"
+)
+
+// checkFolders rejects folders that may not be written into.
+func checkFolders(out, secrets string, force bool) error {
+	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
+		if dir == "" {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("%s: %w", flag, err)
+		case len(entries) > 0 && !force:
+			return fmt.Errorf("%s: %s is not empty; name another folder, or use --force", flag, dir)
+		}
+	}
+	if secrets == "" {
+		return nil
+	}
+	within, err := sameOrBelow(secrets, out)
+	if err == nil && within {
+		err = errors.New("--secret-dir: it must be outside of --out: that folder is shared")
+	}
+	return err
+}
+
+// sameOrBelow reports whether dir is the folder, or below it; neither needs to be there.
+func sameOrBelow(dir, folder string) (bool, error) {
+	below, err := filepath.Abs(dir)
+	if err != nil {
+		return false, err
+	}
+	above, err := filepath.Abs(folder)
+	if err != nil {
+		return false, err
+	}
+	return inside(resolved(above), resolved(below)), nil
+}
+
+// resolved returns a path with the links of what is there of it followed.
+func resolved(name string) string {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		return target
+	}
+	if parent := filepath.Dir(name); parent != name {
+		return filepath.Join(resolved(parent), filepath.Base(name))
+	}
+	return name
+}
+
+// write writes the files: Secrets so that only their owner reads them. Nothing is written if
+// one of them is there, unless --force is given; no link leads out of the folders.
+func (f *importFlags) write(files []importer.File) error {
+	if len(files) == 0 {
+		return nil
+	}
+	out, err := openFolder(f.out, 0o755)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	secrets := out
+	if f.secrets != "" {
+		if secrets, err = openFolder(f.secrets, 0o700); err != nil {
+			return err
+		}
+		defer secrets.Close()
+	}
+	root := func(file importer.File) *os.Root {
+		if file.Secret {
+			return secrets
+		}
+		return out
+	}
+	for _, file := range files {
+		if _, err := root(file).Lstat(file.Path); err == nil && !f.force {
+			return fmt.Errorf("%s is there already; nothing is written without --force", file.Path)
+		}
+	}
+	for _, file := range files {
+		if err := writeImported(root(file), file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openFolder(dir string, mode os.FileMode) (*os.Root, error) {
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// writeImported writes a file anew: one that is there is removed, with its mode.
+func writeImported(root *os.Root, file importer.File) error {
+	folders, mode := os.FileMode(0o755), os.FileMode(0o644)
+	if file.Secret {
+		folders, mode = 0o700, 0o600
+	}
+	if err := root.MkdirAll(path.Dir(file.Path), folders); err != nil {
+		return err
+	}
+	if err := root.Remove(file.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	to, err := root.OpenFile(file.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(file.Content)
+	return errors.Join(err, to.Close())
+}

@@ -1,0 +1,266 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// closeTargets closes what a policy that cannot be written is for.
+func (o *Objects) closeTargets(policy *item, targets []target) {
+	for _, t := range targets {
+		for _, object := range o.objects {
+			if t.of(object, policy.key.Namespace) {
+				o.shut(object, t.section, policy.name())
+			}
+		}
+	}
+}
+
+// shut closes an object, or a section of it, because of another.
+func (o *Objects) shut(object *item, section, because string) {
+	switch {
+	case object.left || object.closed:
+	case object.is("HTTPRoute", "GRPCRoute"):
+		o.closeRules(object, section, because)
+	case object.isRoute():
+		o.refuse(object, "left out: "+because+" is refused, and connections cannot be answered with an error")
+		o.shutNeighbours(object)
+	case object.is("Gateway", "ListenerSet"), object.isCore("Service"), object.key.Group == api.Group && object.key.Kind == api.KindBackend:
+		o.refuse(object, "left out: "+because+" is refused")
+		o.shutUsers(object)
+	}
+}
+
+// closeRules leaves of a route's rules only what they match: Envoy answers 500, and no other
+// rule gets the requests. With a section, only the rules of that name are closed, if there are.
+func (o *Objects) closeRules(route *item, section, because string) {
+	rules := list(route.spec()["rules"])
+	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
+	if !slices.ContainsFunc(rules, named) {
+		section = ""
+	}
+	var fields []string
+	for i, rule := range rules {
+		if !named(rule) {
+			continue
+		}
+		left := map[string]any{}
+		for _, key := range []string{"name", "matches"} {
+			if value := at(rule, key); value != nil {
+				left[key] = value
+			}
+		}
+		rules[i] = left
+		fields = append(fields, fmt.Sprintf("spec.rules[%d]", i))
+	}
+	if len(rules) == 0 || route.is("HTTPRoute") && section == "" {
+		route.closed = true
+	}
+	o.protecting(route.place, route.name(), "answers 500: "+because+" is refused", "", fields...)
+	// Routes that name this one as their parent would be served without its policies.
+	for _, child := range o.objects {
+		for _, ref := range list(child.spec()["parentRefs"]) {
+			if child != route && text(at(ref, "kind")) == "HTTPRoute" && text(at(ref, "name")) == route.key.Name &&
+				cmp.Or(text(at(ref, "namespace")), child.key.Namespace) == route.key.Namespace {
+				o.shut(child, "", route.name())
+			}
+		}
+	}
+}
+
+// shutNeighbours leaves out the routes of connections that have a parent of the route:
+// they would get its connections.
+func (o *Objects) shutNeighbours(route *item) {
+	for _, other := range o.objects {
+		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
+			continue
+		}
+		for _, ref := range list(other.spec()["parentRefs"]) {
+			for _, mine := range list(route.spec()["parentRefs"]) {
+				if !other.left && text(at(ref, "name")) == text(at(mine, "name")) {
+					o.refuse(other, "left out: it would get the connections of "+route.name())
+				}
+			}
+		}
+	}
+}
+
+// refuse leaves out an object; what refers to it is closed.
+func (o *Objects) refuse(object *item, message string) {
+	object.left = true
+	o.gone[object.key] = true
+	o.protecting(object.place, object.name(), message, "")
+}
+
+// shutUsers closes the rules and leaves out the parents that name an object which is gone.
+func (o *Objects) shutUsers(gone *item) {
+	for _, user := range o.objects {
+		switch {
+		case user.left:
+		case user.isRoute():
+			o.leaveParents(user, gone)
+			o.shutReferring(user, gone)
+		case user.is("ListenerSet") && o.names(user, at(user.spec(), "parentRef"), gone):
+			o.shut(user, "", gone.name())
+		}
+	}
+}
+
+// leaveParents takes a parent that is gone out of a route. A route without any other serves
+// nowhere, and is left out.
+func (o *Objects) leaveParents(route, gone *item) {
+	refs := list(route.spec()["parentRefs"])
+	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return o.names(route, ref, gone) })
+	if len(kept) == len(refs) {
+		return
+	}
+	route.spec()["parentRefs"] = kept
+	o.add(Refused, route.place, route.name(), "the parent "+gone.name()+" is left out", "spec.parentRefs")
+	if len(kept) == 0 {
+		delete(route.spec(), "parentRefs")
+		o.refuse(route, "left out: it has no other parent")
+	}
+}
+
+// shutReferring closes a route of which a rule names an object that is gone.
+func (o *Objects) shutReferring(route, gone *item) {
+	if gone.is("Gateway", "ListenerSet") || route.left {
+		return
+	}
+	found := false
+	references(map[string]any{"rules": route.spec()["rules"]}, func(ref map[string]any) {
+		found = found || o.names(route, ref, gone)
+	})
+	if found {
+		o.shut(route, "", gone.name())
+	}
+}
+
+// names reports whether a reference of an object names another. The kind of a reference that
+// has none is that of a Service in a rule, and that of a Gateway elsewhere.
+func (o *Objects) names(from *item, ref any, to *item) bool {
+	kind := text(at(ref, "kind"))
+	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&
+		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
+}
+
+// refusePolicy leaves out a policy or extension, and closes what it is for.
+func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
+	policy.left = true
+	o.gone[policy.key] = true
+	o.protecting(policy.place, policy.name(), message, "write it in another way, or leave it out with --accept "+policy.name(), fields...)
+	targets, lost := targetsOf(policy.spec())
+	if lost {
+		o.block(policy.place, policy.name(), "its targets cannot be read", "")
+	}
+	o.closeTargets(policy, targets)
+	for _, user := range o.objects {
+		if user.left || user == policy {
+			continue
+		}
+		named := false
+		references(user.spec(), func(ref map[string]any) {
+			named = named || text(ref["kind"]) == policy.key.Kind && o.names(user, ref, policy) || policy.key.Kind == api.KindGatewayExtension && o.names(user, ref, policy)
+		})
+		switch {
+		case !named:
+		case user.isPolicy():
+			o.refusePolicy(user, policy.name()+" is refused")
+		case user.isRoute():
+			o.shut(user, "", policy.name())
+		}
+	}
+}
+
+// Settle takes what validate says of the files, and closes or leaves out what it finds wrong.
+// hangs reports whether a code may be about an object that is not among the input. Settle
+// reports whether it changed something: then the files are to be validated again.
+func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
+	// One change of an object at a time: the places of other problems are those of before.
+	settled := map[*item]bool{}
+	for _, p := range problems {
+		object := o.find(p.Object)
+		if p.Severity == manifest.Error && object != nil && !object.left && !settled[object] {
+			settled[object] = o.settle(object, p, hangs(p.Code))
+			changed = changed || settled[object]
+		}
+	}
+	return changed
+}
+
+func (o *Objects) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
+	words := p.Code + ": " + p.Message
+	switch {
+	case p.Code == "TargetNotFound":
+		return o.leaveTarget(object, p)
+	case hangs:
+		return o.settleReference(object, p)
+	case object.isPolicy(), object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:
+		o.refusePolicy(object, words, fieldsOf(p)...)
+	case object.is("HTTPRoute", "GRPCRoute"):
+		if object.closed {
+			o.block(object.place, object.name(), "it cannot be closed: "+words, "correct it in the input, or leave it out with --accept "+object.name(), fieldsOf(p)...)
+			object.left = true
+			return true
+		}
+		o.add(Refused, object.place, object.name(), words, fieldsOf(p)...).Hint = p.Hint
+		o.closeRules(object, "", cmp.Or(p.Field, "the route"))
+		object.closed = true
+	default:
+		o.shut(object, "", words)
+		if !object.left {
+			o.refuse(object, words)
+		}
+	}
+	return true
+}
+
+func fieldsOf(p manifest.Problem) []string {
+	if p.Field == "" {
+		return nil
+	}
+	return []string{p.Field}
+}
+
+// leaveTarget takes a target that is not there out of a policy; one without any other has
+// nothing to protect.
+func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
+	refs := list(policy.spec()["targetRefs"])
+	i := index(p.Field, "spec.targetRefs")
+	if i < 0 || i >= len(refs) {
+		return false
+	}
+	o.add(Different, policy.place, policy.name(), "a target is not among the files: "+p.Message, p.Field)
+	if len(refs) == 1 {
+		policy.left = true
+		return true
+	}
+	policy.spec()["targetRefs"] = slices.Delete(slices.Clone(refs), i, i+1)
+	return true
+}
+
+// settleReference closes a rule whose reference leads to an object that was refused. One that
+// leads to an object which is not among the input stays: gatefold answers 500 until it is there.
+func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
+	_, ref := lookup(object.fields, parse(p.Field))
+	for key := range o.gone {
+		gone := o.find(key)
+		if ref == nil || gone == nil || !o.names(object, ref, gone) {
+			continue
+		}
+		switch {
+		case object.isPolicy():
+			o.refusePolicy(object, gone.name()+" is refused")
+		case object.isRoute() && index(p.Field, "spec.parentRefs") >= 0:
+			o.leaveParents(object, gone)
+		default:
+			o.shut(object, "", gone.name())
+		}
+		return true
+	}
+	return false
+}

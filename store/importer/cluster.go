@@ -1,0 +1,330 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// Options say how an import differs from the usual one.
+type Options struct {
+	// Accept are objects (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields
+	// (KIND/NAMESPACE/NAME/FIELD) that the user has looked at and that protect nothing: they are
+	// left out, and close nothing.
+	Accept []string
+	// Replace are the Services (NAMESPACE/NAME) that become Backends.
+	Replace map[string]Address
+	// Secrets is true if files for Secrets may be written.
+	Secrets bool
+}
+
+// Address is where a Backend is.
+type Address struct {
+	Host string // an IP address or a DNS name
+	Port int
+}
+
+// Objects is a set of objects on its way to a folder. Settle is called with what validate
+// says of it, until that changes nothing more; then Result has the files.
+type Objects struct {
+	report
+	options Options
+	schemas *schema.Set
+	objects []*item
+	gone    map[manifest.Key]bool // refused: what refers to it is closed
+	used    map[string]bool       // the entries of Accept that were met
+}
+
+// Cluster reads what kubectl get prints.
+func Cluster(inputs []Input, options Options) (*Objects, error) {
+	schemas, err := schema.Load()
+	if err != nil {
+		return nil, err
+	}
+	o := &Objects{options: options, schemas: schemas, gone: map[manifest.Key]bool{}, used: map[string]bool{}}
+	for _, in := range inputs {
+		o.read(in)
+	}
+	o.acceptFields()
+	for _, object := range o.objects {
+		o.clean(object)
+		o.classify(object)
+	}
+	o.replaceServices()
+	for _, object := range o.objects {
+		o.unservedPolicy(object)
+	}
+	o.leaveUnused()
+	return o, nil
+}
+
+func (o *Objects) read(in Input) {
+	at := place{in.File, in.Line}
+	objects, ok := objectsOf(in)
+	if !ok {
+		o.block(at, "", "the document is no object of a cluster", "export it again with kubectl get -o yaml, or remove the document")
+		return
+	}
+	for _, object := range objects {
+		switch same := o.find(object.key); {
+		case object.key.Kind == "" || !plainName(object.key.Name) || object.key.Namespace != "" && !plainName(object.key.Namespace):
+			o.block(at, "", "an object has no kind, or no name that an object can have", "export it again with kubectl get -o yaml, or remove the object")
+		case same != nil && !reflect.DeepEqual(same.fields, object.fields):
+			o.block(at, object.name(), "the object is there twice, and differs", "remove one of the two")
+		case same == nil:
+			o.objects = append(o.objects, object)
+		}
+	}
+}
+
+func (o *Objects) find(key manifest.Key) *item {
+	i := slices.IndexFunc(o.objects, func(other *item) bool { return other.key == key })
+	if i < 0 {
+		return nil
+	}
+	return o.objects[i]
+}
+
+// accepted reports whether the user has accepted what has one of the names.
+func (o *Objects) accepted(names ...string) bool {
+	for _, name := range names {
+		if slices.Contains(o.options.Accept, name) {
+			o.used[name] = true
+			return true
+		}
+	}
+	return false
+}
+
+// acceptFields takes accepted fields out of their objects.
+func (o *Objects) acceptFields() {
+	for _, entry := range o.options.Accept {
+		for _, object := range o.objects {
+			path, ok := strings.CutPrefix(entry, object.name()+"/")
+			if !ok || !remove(object.fields, parse(path)) {
+				continue
+			}
+			o.used[entry] = true
+			o.add(Different, object.place, object.name(), "left out, as --accept says", path)
+		}
+	}
+}
+
+// clean drops what only a cluster can mean.
+func (o *Objects) clean(object *item) {
+	before := runtime.DeepCopyJSON(object.fields)
+	delete(object.fields, "status")
+	metadata, _ := object.fields["metadata"].(map[string]any)
+	for _, key := range sortedKeys(metadata) {
+		switch key {
+		case "name", "namespace", "labels", "annotations":
+		case "creationTimestamp":
+			// It decides between routes and policies that want the same.
+			if !object.isRoute() && !object.isPolicy() && !object.is("Gateway", "ListenerSet") || metadata[key] == nil {
+				delete(metadata, key)
+			}
+		default:
+			delete(metadata, key)
+		}
+	}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+		if len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
+	if object.isCore("Service") {
+		for _, key := range []string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"} {
+			delete(object.spec(), key)
+		}
+		for _, port := range list(object.spec()["ports"]) {
+			if port, ok := port.(map[string]any); ok {
+				delete(port, "nodePort")
+			}
+		}
+	}
+	if dropped := missing(before, object.fields); len(dropped) > 0 {
+		o.add(Same, object.place, object.name(), "fields of the cluster, left out", dropped...)
+	}
+}
+
+// missing returns the leaves of before that after does not have, none of them below another.
+func missing(before, after map[string]any) []string {
+	var paths []string
+	has := map[string]bool{}
+	Leaves(after, func(path string, _ any) { has[path] = true })
+	top := func(path string) string {
+		for _, whole := range []string{"status", "metadata.managedFields", "metadata.ownerReferences"} {
+			if within(path, whole) {
+				return whole
+			}
+		}
+		return path
+	}
+	Leaves(before, func(path string, _ any) {
+		if path = top(path); !has[path] && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	})
+	return paths
+}
+
+// classify decides by the kind of an object whether it can be written.
+func (o *Objects) classify(object *item) {
+	name := object.name()
+	switch kind := object.key.GroupKind(); {
+	case o.accepted(name, kind.String()):
+		object.left = true
+		o.add(Different, object.place, name, "left out, as --accept says")
+	case object.is("GatewayClass"):
+		object.left = true
+		o.add(Different, object.place, name, "left out: Gateways of all classes are served by gatefold")
+	case o.schemas.Versions(kind) != nil:
+		o.gatewayClass(object)
+	case harmless(kind):
+		object.left = true
+		o.add(Same, object.place, name, "left out: gatefold has no use for the kind "+kind.String())
+	case kind.Kind == "Ingress":
+		object.left = true
+		o.add(Refused, object.place, name, "left out: it is no object of the Gateway API").Hint = "give the file to gatefold import ingress"
+	}
+}
+
+// gatewayClass has Gateways served by gatefold, whatever served them.
+func (o *Objects) gatewayClass(object *item) {
+	spec := object.spec()
+	class := text(spec["gatewayClassName"])
+	if !object.is("Gateway") || class == "" || class == "gatefold" {
+		return
+	}
+	spec["gatewayClassName"] = "gatefold"
+	o.add(Different, object.place, object.name(), fmt.Sprintf("the class was %q, now it is gatefold", class), "spec.gatewayClassName")
+}
+
+// harmless reports whether objects of a kind neither route nor protect requests of a gateway:
+// what they say goes on in the cluster.
+func harmless(kind apischema.GroupKind) bool {
+	switch kind.Group {
+	case "apps", "batch", "autoscaling", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "coordination.k8s.io",
+		"events.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "metrics.k8s.io", "cert-manager.io", "acme.cert-manager.io",
+		"monitoring.coreos.com", "apiregistration.k8s.io", "node.k8s.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io":
+		return true
+	case "":
+		return slices.Contains([]string{"Pod", "Endpoints", "Event", "Node", "PersistentVolume", "PersistentVolumeClaim", "ServiceAccount",
+			"ResourceQuota", "LimitRange", "ReplicationController", "PodTemplate", "ComponentStatus"}, kind.Kind)
+	case "networking.k8s.io":
+		return kind.Kind == "NetworkPolicy" || kind.Kind == "IngressClass"
+	}
+	return false
+}
+
+// unservedPolicy refuses an object of a kind that is not served, and closes what it is for.
+func (o *Objects) unservedPolicy(object *item) {
+	kind := object.key.GroupKind()
+	if object.left || o.schemas.Versions(kind) != nil {
+		return
+	}
+	object.left = true
+	hint := "write what it says as a TrafficPolicy, or leave it out with --accept " + object.name()
+	known, isKnown := o.schemas.KindNotServed(kind)
+	targets, lost := targetsOf(object.spec())
+	switch {
+	case len(targets) > 0 && !lost:
+		o.protecting(object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": its targets are closed", hint)
+		o.closeTargets(object, targets)
+	case isKnown && !known.Error:
+		o.add(Different, object.place, object.name(), "left out: "+known.Meaning)
+	case isKnown && !known.Targets:
+		o.gone[object.key] = true
+		o.add(Refused, object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": "+known.Meaning)
+	default:
+		o.block(object.place, object.name(), "gatefold does not know the kind "+kind.String()+", nor what it protects", hint)
+	}
+}
+
+// leaveUnused leaves out the Services, Secrets, ConfigMaps and Namespaces that nothing refers to.
+func (o *Objects) leaveUnused() {
+	names := o.referred()
+	for _, object := range o.objects {
+		needed := true
+		switch {
+		case object.left:
+			continue
+		case object.isCore("Service"), object.isCore("Secret"), object.isCore("ConfigMap"):
+			needed = names[object.key.Namespace+"/"+object.key.Name] || object.isCore("Secret") && o.selected(object)
+		case object.key.Group == sliceGroup:
+			service := text(at(object.fields, "metadata", "labels", "kubernetes.io/service-name"))
+			needed = names[object.key.Namespace+"/"+service] && !o.replaced(object.key.Namespace+"/"+service)
+		case object.isCore("Namespace"):
+			needed = slices.ContainsFunc(o.objects, func(other *item) bool { return !other.left && other.key.Namespace == object.key.Name })
+		}
+		switch {
+		case !needed:
+			object.left = true
+			o.add(Same, object.place, object.name(), "left out: no route, policy or Gateway needs it")
+		case object.key.Group == sliceGroup:
+			o.add(Different, object.place, object.name(), "the endpoints stay as they were in the export: gatefold does not follow the cluster").
+				Hint = "replace the Service by an address that stays: --replace-service NAMESPACE/NAME=HOST:PORT"
+		}
+	}
+}
+
+func (o *Objects) replaced(service string) bool { _, ok := o.options.Replace[service]; return ok }
+
+// referred returns the NAMESPACE/NAME of all that is named in a reference of an object which
+// may be written.
+func (o *Objects) referred() map[string]bool {
+	names := map[string]bool{}
+	for _, object := range o.objects {
+		if object.left || object.key.Group == "" || object.key.Group == sliceGroup {
+			continue
+		}
+		references(object.spec(), func(ref map[string]any) {
+			namespace := text(ref["namespace"])
+			if namespace == "" {
+				namespace = object.key.Namespace
+			}
+			names[namespace+"/"+text(ref["name"])] = true
+		})
+	}
+	return names
+}
+
+// references calls visit with each object below value that has a name.
+func references(value any, visit func(ref map[string]any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		if text(v["name"]) != "" {
+			visit(v)
+		}
+		for _, key := range sortedKeys(v) {
+			references(v[key], visit)
+		}
+	case []any:
+		for _, item := range v {
+			references(item, visit)
+		}
+	}
+}
+
+// selected reports whether a policy selects the Secret by its labels.
+func (o *Objects) selected(secret *item) bool {
+	labels, _ := at(secret.fields, "metadata", "labels").(map[string]any)
+	for _, object := range o.objects {
+		want, ok := at(object.fields, "spec", "apiKeyAuth", "secretSelector", "matchLabels").(map[string]any)
+		if ok && object.key.Kind == api.KindTrafficPolicy && object.key.Namespace == secret.key.Namespace &&
+			!slices.ContainsFunc(slices.Collect(maps.Keys(want)), func(key string) bool { return labels[key] != want[key] }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package importer
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// cutName splits NAMESPACE/NAME.
+func cutName(name string) (namespace, rest string) {
+	namespace, rest, _ = strings.Cut(name, "/")
+	return namespace, rest
+}
+
+// Manifests returns the objects as they are to be validated, with the Secrets, which are never
+// written like that.
+func (o *Objects) Manifests() []File {
+	var files []File
+	for _, object := range o.objects {
+		if !object.left {
+			files = append(files, File{Path: pathOf(object), Content: marshal(object.fields), Secret: object.isCore("Secret")})
+		}
+	}
+	return files
+}
+
+// pathOf returns NAMESPACE/KIND-NAME.yaml; the folder is cluster-scoped for objects without one.
+// Names are DNS names (plainName): none can leave the folder.
+func pathOf(object *item) string {
+	folder := cmp.Or(object.key.Namespace, "cluster-scoped")
+	return folder + "/" + strings.ToLower(object.key.Kind) + "-" + object.key.Name + ".yaml"
+}
+
+// Result returns the files and the verdicts. remaining is what validate says of the files after
+// the last Settle.
+func (o *Objects) Result(remaining []manifest.Problem) Result {
+	for _, p := range remaining {
+		o.remaining(p)
+	}
+	for _, name := range o.options.Accept {
+		if !o.used[name] {
+			o.add(Different, place{}, name, "--accept names nothing that is there")
+		}
+	}
+	var files []File
+	for _, object := range o.objects {
+		switch {
+		case object.left:
+		case object.isCore("Secret"):
+			files = append(files, o.secretFiles(object)...)
+		default:
+			files = append(files, File{Path: pathOf(object), Content: marshal(object.fields)})
+			o.same(object)
+		}
+	}
+	if o.blocked {
+		files = nil
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
+}
+
+// same adds the verdict of an object of which no other says anything beside fields of the cluster.
+func (o *Objects) same(object *item) {
+	message := "written as it is"
+	for _, v := range o.verdicts {
+		if v.Object == object.name() && v.Class != Same {
+			message = "all other fields are written as they are"
+		}
+	}
+	if object.place == (place{}) {
+		message = "added"
+	}
+	o.add(Same, object.place, object.name(), message)
+}
+
+// remaining adds a verdict for what validate says of the files.
+func (o *Objects) remaining(p manifest.Problem) {
+	object := o.find(p.Object)
+	if object == nil || object.closed && p.Severity == manifest.Warning {
+		return
+	}
+	class, message := Different, p.Code+": "+p.Message
+	if p.Severity == manifest.Error {
+		class = Refused
+		message += "; gatefold answers with an error until it is fixed"
+	}
+	o.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
+}
+
+// secretFiles returns the files of a Secret, as --secret-dir reads them: NAMESPACE/NAME/KEY. The
+// entries that it does not read are in a manifest beside them.
+func (o *Objects) secretFiles(secret *item) []File {
+	name, folder := secret.name(), secret.key.Namespace+"/"+secret.key.Name+"/"
+	if !o.options.Secrets {
+		o.add(Refused, secret.place, name, "not written: a Secret needs a folder of its own").Hint = "name one with --secret-dir"
+		return nil
+	}
+	var files []File
+	others := false
+	entries := map[string]string{}
+	data, _ := secret.fields["data"].(map[string]any)
+	for key, value := range data {
+		if decoded, err := base64.StdEncoding.DecodeString(text(value)); err == nil {
+			entries[key] = string(decoded)
+		}
+	}
+	plain, _ := secret.fields["stringData"].(map[string]any)
+	for key, value := range plain {
+		entries[key] = text(value)
+	}
+	for key, value := range entries {
+		switch key {
+		case string(keypair.Certificate), string(keypair.Key), string(keypair.Authorities):
+			files = append(files, File{Path: folder + key, Content: []byte(value), Secret: true})
+		default:
+			others = true
+		}
+	}
+	if !others {
+		o.add(Same, secret.place, name, fmt.Sprintf("written to the folder of Secrets, as %s", folder))
+		return files
+	}
+	files = append(files, File{Path: folder + "secret.yaml", Content: marshal(secret.fields), Secret: true})
+	o.add(Different, secret.place, name, "written to the folder of Secrets, as "+folder+"secret.yaml, from where gatefold does not read it; what needs it answers 500 until then").
+		Hint = "copy secret.yaml into the folder that is served, where you keep Secrets"
+	return files
+}

@@ -1,0 +1,151 @@
+package importer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+const (
+	gatewayGroup = "gateway.networking.k8s.io"
+	sliceGroup   = "discovery.k8s.io"
+)
+
+// item is an object of the input on its way to a file.
+type item struct {
+	key    manifest.Key
+	place  place
+	fields map[string]any
+	// left is true if no file is written for it.
+	left bool
+	// closed is true if it answers all that it matches with an error.
+	closed bool
+}
+
+// name returns KIND/NAMESPACE/NAME, as verdicts name objects.
+func (o *item) name() string { return nameOf(o.key) }
+
+func nameOf(key manifest.Key) string {
+	return strings.Trim(key.Kind+"/"+key.Namespace, "/") + "/" + key.Name
+}
+
+// objectsOf returns the objects of a document: those of a List, or itself. ok is false for a
+// document that is no object with a kind.
+func objectsOf(in Input) (objects []*item, ok bool) {
+	document, ok := in.Value.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	kind := text(document["kind"])
+	if items, isList := document["items"].([]any); isList && strings.HasSuffix(kind, "List") {
+		for _, item := range items {
+			fields, isObject := item.(map[string]any)
+			if !isObject {
+				return nil, false
+			}
+			o := objectOf(fields, in)
+			// The items of kubectl's typed lists have no kind of their own.
+			if o.key.Kind == "" && kind != "List" {
+				fields["kind"], fields["apiVersion"] = strings.TrimSuffix(kind, "List"), document["apiVersion"]
+				o = objectOf(fields, in)
+			}
+			objects = append(objects, o)
+		}
+		return objects, true
+	}
+	return []*item{objectOf(document, in)}, true
+}
+
+func objectOf(fields map[string]any, in Input) *item {
+	gv, _ := apischema.ParseGroupVersion(text(fields["apiVersion"]))
+	key := manifest.Key{Group: gv.Group, Kind: text(fields["kind"]), Name: text(at(fields, "metadata", "name"))}
+	if !clusterScoped(key.GroupKind()) {
+		key.Namespace = cmp.Or(text(at(fields, "metadata", "namespace")), "default")
+	}
+	return &item{key: key, place: place{in.File, in.Line}, fields: fields}
+}
+
+// clusterScoped reports whether objects of a kind that can be served have no namespace.
+func clusterScoped(kind apischema.GroupKind) bool {
+	return kind.Kind == "Namespace" && kind.Group == "" || kind.Kind == "GatewayClass" && kind.Group == gatewayGroup
+}
+
+// is reports whether the object is of one of the kinds, by the Gateway API's group.
+func (o *item) is(kinds ...string) bool {
+	return o.key.Group == gatewayGroup && slices.Contains(kinds, o.key.Kind)
+}
+
+func (o *item) isCore(kind string) bool { return o.key.Group == "" && o.key.Kind == kind }
+
+// isPolicy reports whether the object has targets that it adds something to.
+func (o *item) isPolicy() bool {
+	return o.key.Group == api.Group && (o.key.Kind == api.KindTrafficPolicy || o.key.Kind == api.KindBackendConfigPolicy) || o.is("BackendTLSPolicy")
+}
+
+// isRoute reports whether the object is a route of any kind.
+func (o *item) isRoute() bool {
+	return o.is("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+}
+
+// spec returns the object's spec; never nil.
+func (o *item) spec() map[string]any {
+	spec, ok := o.fields["spec"].(map[string]any)
+	if !ok {
+		spec = map[string]any{}
+	}
+	return spec
+}
+
+// target is an object, or a part of it, that a policy names.
+type target struct {
+	group, kind, name, section string
+	namespace                  string         // "" is that of the policy
+	labels                     map[string]any // in place of name
+}
+
+// targetsOf returns what an object names as its targets, in any of the spellings that policies
+// have. Entries without a kind and a name or labels are left out, and lost is true.
+func targetsOf(spec map[string]any) (targets []target, lost bool) {
+	var entries []any
+	for _, key := range []string{"targetRefs", "targetSelectors"} {
+		entries = append(entries, list(spec[key])...)
+		if spec[key] != nil && list(spec[key]) == nil {
+			lost = true
+		}
+	}
+	if ref := spec["targetRef"]; ref != nil {
+		entries = append(entries, ref)
+	}
+	for _, entry := range entries {
+		t := target{group: text(at(entry, "group")), kind: text(at(entry, "kind")), name: text(at(entry, "name")), section: text(at(entry, "sectionName")), namespace: text(at(entry, "namespace"))}
+		t.labels, _ = at(entry, "matchLabels").(map[string]any)
+		if t.kind == "" || t.name == "" && t.labels == nil {
+			lost = true
+			continue
+		}
+		targets = append(targets, t)
+	}
+	return targets, lost
+}
+
+// of reports whether the target, written in a namespace, is the object.
+func (t target) of(o *item, namespace string) bool {
+	if t.kind != o.key.Kind || t.group != o.key.Group || o.key.Namespace != cmp.Or(t.namespace, namespace) {
+		return false
+	}
+	if t.labels == nil {
+		return t.name == o.key.Name
+	}
+	labels, _ := at(o.fields, "metadata", "labels").(map[string]any)
+	for key, value := range t.labels {
+		if has, ok := labels[key]; !ok || has != value {
+			return false
+		}
+	}
+	return true
+}

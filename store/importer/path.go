@@ -1,0 +1,84 @@
+package importer
+
+import (
+	"strconv"
+	"strings"
+)
+
+// parse reads a path such as spec.rules[0].host into keys and indexes.
+func parse(path string) []string {
+	var steps []string
+	for path != "" {
+		switch path[0] {
+		case '.':
+			path = path[1:]
+		case '[':
+			inside, rest, _ := strings.Cut(path[1:], "]")
+			steps, path = append(steps, inside), rest
+		default:
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			steps, path = append(steps, path[:end]), path[end:]
+		}
+	}
+	return steps
+}
+
+// lookup returns the value that steps lead to, and the innermost object with a name on the
+// way there; nil if there is none.
+func lookup(value any, steps []string) (found any, named map[string]any) {
+	for i := 0; ; i++ {
+		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {
+			named = object
+		}
+		if i == len(steps) {
+			return value, named
+		}
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[steps[i]]
+		case []any:
+			n, err := strconv.Atoi(steps[i])
+			if err != nil || n < 0 || n >= len(v) {
+				return nil, named
+			}
+			value = v[n]
+		default:
+			return nil, named
+		}
+	}
+}
+
+// remove takes the field that steps lead to out of value. It reports whether it was there.
+// Items of lists are not removed: the places of others would change.
+func remove(value any, steps []string) bool {
+	if len(steps) == 0 {
+		return false
+	}
+	last := steps[len(steps)-1]
+	within, _ := lookup(value, steps[:len(steps)-1])
+	object, ok := within.(map[string]any)
+	if !ok {
+		return false
+	}
+	_, there := object[last]
+	delete(object, last)
+	return there
+}
+
+// index returns the number behind prefix in a path: 2 for spec.rules and spec.rules[2].name;
+// -1 if there is none.
+func index(path, prefix string) int {
+	rest, ok := strings.CutPrefix(path, prefix+"[")
+	if !ok {
+		return -1
+	}
+	number, _, _ := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,23 @@
+package importer
+
+import (
+	"fmt"
+
+	"github.com/gatefold/gatefold/store"
+)
+
+// Read returns the documents of a file of YAML or JSON, within the limits of a folder's files.
+// The error is the first document that cannot be read: what it protects is not known.
+func Read(name string, content []byte) ([]Input, error) {
+	values, problems := store.Values(content)
+	if len(problems) > 0 {
+		p := problems[0]
+		p.File = name
+		return nil, fmt.Errorf("%s: %s: %s", p.Position(), p.Code, p.Message)
+	}
+	inputs := make([]Input, len(values))
+	for i, value := range values {
+		inputs[i] = Input{File: name, Line: value.Line, Value: value.Any}
+	}
+	return inputs, nil
+}

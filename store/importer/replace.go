@@ -1,0 +1,88 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// replaceServices writes a Backend for each Service that is replaced, and has what referred to
+// the Service refer to the Backend.
+func (o *Objects) replaceServices() {
+	for _, service := range sortedAddresses(o.options.Replace) {
+		namespace, name := service.namespace, service.name
+		address := o.options.Replace[namespace+"/"+name]
+		old := o.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: name})
+		static := map[string]any{"hosts": []any{map[string]any{"host": address.Host, "port": int64(address.Port)}}}
+		if old != nil {
+			old.left = true
+			o.add(Different, old.place, old.name(), fmt.Sprintf("a Backend of the same name replaces it, with %s and port %d", address.Host, address.Port))
+			for _, port := range list(old.spec()["ports"]) {
+				if text(at(port, "appProtocol")) == "kubernetes.io/h2c" {
+					static["appProtocol"] = "kubernetes.io/h2c"
+				}
+			}
+		}
+		o.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: namespace, Name: name},
+			api.Group+"/"+api.Version, map[string]any{"type": "Static", "static": static})
+		for _, object := range o.objects {
+			o.refer(object, namespace, name)
+		}
+	}
+}
+
+// put adds an object that the input does not have.
+func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) *item {
+	metadata := map[string]any{"name": key.Name}
+	if key.Namespace != "" {
+		metadata["namespace"] = key.Namespace
+	}
+	object := &item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}}
+	o.objects = append(o.objects, object)
+	return object
+}
+
+// refer rewrites the references of an object to a Service.
+func (o *Objects) refer(object *item, namespace, name string) {
+	spec := object.spec()
+	switch {
+	case object.is("ReferenceGrant") && object.key.Namespace == namespace:
+		for _, to := range slices.Clone(list(spec["to"])) {
+			if grantee := text(at(to, "name")); text(at(to, "kind")) == "Service" && (grantee == "" || grantee == name) {
+				spec["to"] = append(list(spec["to"]), map[string]any{"group": api.Group, "kind": api.KindBackend, "name": name})
+			}
+		}
+		return
+	case !object.isRoute() && !object.isPolicy() && object.key.Group != api.Group:
+		return
+	}
+	rewrite := func(ref map[string]any) {
+		kind, group := text(ref["kind"]), text(ref["group"])
+		if (kind == "Service" || kind == "" && ref["port"] != nil) && group == "" && text(ref["name"]) == name &&
+			cmp.Or(text(ref["namespace"]), object.key.Namespace) == namespace {
+			ref["group"], ref["kind"] = api.Group, api.KindBackend
+			delete(ref, "port")
+			if object.isPolicy() {
+				delete(ref, "sectionName")
+			}
+		}
+	}
+	references(spec, rewrite)
+}
+
+type serviceName struct{ namespace, name string }
+
+func sortedAddresses(replace map[string]Address) []serviceName {
+	var names []serviceName
+	for name := range replace {
+		namespace, service := cutName(name)
+		names = append(names, serviceName{namespace, service})
+	}
+	slices.SortFunc(names, func(a, b serviceName) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	})
+	return names
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Value is a document of a file as decoded JSON: maps, slices, strings, bools, nil, int64 and
+// float64.
+type Value struct {
+	Line int // the line of the file that the document begins with, from 1
+	Any  any
+}
+
+// Values returns the documents of a file of YAML or JSON, within the limits that a folder's
+// files have, and without reading them as objects: import reads files of other programs. A
+// document that cannot be read is a problem, with its line in the file; its value is left out.
+func Values(content []byte) (values []Value, problems []manifest.Problem) {
+	const maxDocuments = 20_000
+	for i, part := range splitDocuments(content) {
+		if i == maxDocuments {
+			return values, append(problems, manifest.Problem{
+				Code: "TooManyDocuments", Severity: manifest.Error, Line: part.line,
+				Message: fmt.Sprintf("the file has more than %d documents", maxDocuments), Hint: "split the file",
+			})
+		}
+		value, wrong := valueOf(part.text)
+		for _, p := range wrong {
+			p.Severity = manifest.Error
+			p.Line += part.line - 1
+			problems = append(problems, p)
+		}
+		if len(wrong) == 0 && value != nil {
+			values = append(values, Value{Line: part.line, Any: value})
+		}
+	}
+	return values, problems
+}
+
+// valueOf returns the value of one document; nil for an empty one.
+func valueOf(text []byte) (value any, problems []manifest.Problem) {
+	if p, unfit := unfitText(text); unfit {
+		return nil, []manifest.Problem{p}
+	}
+	root, err := parseYAML(bytes.NewReader(text))
+	if err != nil {
+		return nil, []manifest.Problem{explainSyntax(text, err).Problem}
+	}
+	if root == nil {
+		return nil, nil
+	}
+	value, found := decodeYAML(root)
+	for _, f := range found {
+		problems = append(problems, f.Problem)
+	}
+	return value, problems
+}
