@@ -32,6 +32,9 @@ func planText(r *plan.Report, color bool) []byte {
 	section(t, "These rules changed, and no example was found:", r.Undecided, func(one plan.Region) {
 		fmt.Fprintf(&t.out, "  %s\n", regionWords(one))
 	})
+	section(t, "These issuers were not asked, and what their rules answer is not known (only gatefold serve asks them):", r.Unasked, func(issuer string) {
+		fmt.Fprintf(&t.out, "  %s\n", issuer)
+	})
 	section(t, "Policies:", r.Policies, func(p plan.PolicyChange) { fmt.Fprintf(&t.out, "  %s\n", policyChangeWords(p)) })
 	section(t, "Problems introduced:", r.Introduced, func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
 	section(t, "Problems fixed:", r.Fixed, func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
@@ -105,7 +108,11 @@ func regionWords(r plan.Region) string {
 	if host == "*" {
 		host = "every other host"
 	}
-	return fmt.Sprintf("%s on %s port %d of Gateway %s: %s", host, r.Scheme, r.Port, r.Gateway, r.Match)
+	words := fmt.Sprintf("%s on %s port %d of Gateway %s: %s", host, r.Scheme, r.Port, r.Gateway, r.Match)
+	if r.Why != "" {
+		words += " (" + r.Why + ")"
+	}
+	return words
 }
 
 // receivesWords says what backends receive otherwise, for an answer from the same backends.

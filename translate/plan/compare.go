@@ -39,6 +39,7 @@ type comparison struct {
 	budget          *budget
 	samples         map[sampleKey][]string
 	changedObjects  map[manifest.Key]Kind // see objectKinds
+	whereabouts     [2]*whereabouts       // see rulesOf
 	requests, other []*Change
 }
 
@@ -61,6 +62,9 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	for _, change := range c.other {
 		c.report.Handling = append(c.report.Handling, *change)
 	}
+	unasked := maps.Clone(c.effects[0].unasked)
+	maps.Copy(unasked, c.effects[1].unasked)
+	c.report.Unasked = slices.Sorted(maps.Keys(unasked))
 	c.addPolicies()
 	c.problems()
 	c.certificates()
@@ -119,39 +123,6 @@ type portPair struct {
 	*comparison
 	key   portKey
 	ports [2]*ir.PortView
-}
-
-// whole reports a port that comes or goes: every request to it changes.
-func (p *portPair) whole() {
-	port := p.ports[0]
-	if port == nil {
-		port = p.ports[1]
-	}
-	p.budget.host = maxHostSteps
-	r, host := request{path: "/", method: "GET"}, "any.example"
-	if len(port.Hosts) > 0 {
-		host = memberOf(port.Hosts[0].Domain, nil)
-		t := newTable(&port.Hosts[0], host, newEffects(&ir.View{}))
-		t.entries = t.entries[:min(len(t.entries), 1)]
-		if all, _, _ := p.pairsOf(t, &table{}, true); len(all) > 0 {
-			r = all[0].request
-		}
-	}
-	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
-	for side, port := range p.ports {
-		if port != nil {
-			chain, _ := explain.Chain(port.Port, host)
-			h.views[side] = explain.Table(port, chain, host)
-		}
-	}
-	h.fill()
-	reason := "the listener on port " + portText(p.key.port) + " of Gateway " + p.key.gateway
-	if p.ports[0] == nil {
-		reason += " is new"
-	} else {
-		reason += " is gone"
-	}
-	h.add(pair{}, r, "every request", []Reason{{Text: reason, At: h.portPlaces()}})
 }
 
 // portPlaces returns where the port's listeners are written.

@@ -21,10 +21,12 @@ type effects struct {
 	// known are the effects of rules and clusters that were asked for.
 	rules map[*ir.Rule]effect
 	names map[string]effect
+	// unasked are the issuers of rules that are closed because nobody has asked them.
+	unasked map[string]bool
 }
 
 func newEffects(view *ir.View) *effects {
-	return &effects{clusters: view.Clusters, rules: map[*ir.Rule]effect{}, names: map[string]effect{}}
+	return &effects{clusters: view.Clusters, rules: map[*ir.Rule]effect{}, names: map[string]effect{}, unasked: map[string]bool{}}
 }
 
 // ofRule returns the effect of the rule's action, with that of the clusters that it sends to.
@@ -33,8 +35,19 @@ func (e *effects) ofRule(rule *ir.Rule) effect {
 	if !ok {
 		known = e.of(&rule.Action)
 		e.rules[rule] = known
+		if issuer := unaskedBy(rule); issuer != "" {
+			e.unasked[issuer] = true
+		}
 	}
 	return known
+}
+
+// unaskedBy returns the issuer because of which a rule is closed, as nobody has asked it; "" for none.
+func unaskedBy(rule *ir.Rule) string {
+	if rule.Action.Respond == nil {
+		return ""
+	}
+	return rule.Action.Respond.Unasked
 }
 
 // of returns the effect of any value of package ir.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -35,6 +36,7 @@ func (h *hostPair) fill() {
 func (h *hostPair) compare() {
 	h.tables = [2]*table{newTable(h.views[0], h.host, h.effects[0]), newTable(h.views[1], h.host, h.effects[1])}
 	differences := h.context()
+	defer h.addUnasked()
 	changed := align(h.tables[0], h.tables[1], len(differences) > 0)
 	if len(h.tables[0].entries) == 0 && len(h.tables[1].entries) == 0 {
 		h.withoutRules()
@@ -49,7 +51,7 @@ func (h *hostPair) compare() {
 	h.budget.host = maxHostSteps
 	all, open, whole := h.pairsOf(h.tables[0], h.tables[1], len(differences) > 0)
 	if !whole {
-		h.report.Undecided = append(h.report.Undecided, h.region(pair{}, "other requests: there are too many combinations of rules to try"))
+		h.undecided(pair{}, "other requests: there are too many combinations of rules to try", "")
 	}
 	for _, one := range all {
 		if h.budget.ctx.Err() != nil {
@@ -58,7 +60,32 @@ func (h *hostPair) compare() {
 		h.add(one.pair, one.request, one.words(), append(h.reasons(one.pair), differences...))
 	}
 	for _, one := range open {
-		h.report.Undecided = append(h.report.Undecided, h.region(one, one.words()))
+		h.undecided(one.pair, one.words(), one.why)
+	}
+}
+
+// undecided reports requests without an example.
+func (h *hostPair) undecided(p pair, match, why string) {
+	region := h.region(p, match)
+	region.Why = why
+	h.report.Undecided = append(h.report.Undecided, region)
+}
+
+// addUnasked reports rules that are closed on both sides as nobody has asked an issuer, and whose policy
+// changed.
+func (h *hostPair) addUnasked() {
+	for _, e := range h.tables[0].entries {
+		if e.changed || e.twin == nil || unaskedBy(e.rule) == "" || unaskedBy(e.twin.rule) == "" {
+			continue
+		}
+		extension := false
+		for key := range h.objectKinds() {
+			extension = extension || key.Kind == api.KindGatewayExtension
+		}
+		parts := e.twin.rule.Action.Parts
+		if _, changed := h.objectKinds()[parts[0].Object]; changed || extension {
+			h.undecided(pair{e, e.twin}, (pair{e, e.twin}).words(), "the issuer "+unaskedBy(e.twin.rule)+" was not asked: only `gatefold serve` asks it")
+		}
 	}
 }
 

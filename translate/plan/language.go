@@ -242,12 +242,13 @@ func (l *language) texts(s search) (found []string, whole bool) {
 }
 
 // byExpression returns a path of each class that an expression matches, beside exact values.
-func (c *pathClasses) byExpression() (paths []string) {
+func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	if len(c.expressions) == 0 {
 		return nil
 	}
 	left := maxSteps
 	l, whole := newLanguage(c.expressions, pathCharacters, &left)
+	l.budget = most
 	c.unsure = !whole
 	for _, prefix := range c.prefixes {
 		found, whole := l.texts(search{
@@ -281,7 +282,22 @@ func (c *pathClasses) near(text string) string {
 			return text
 		}
 	}
-	return text[max(strings.LastIndexByte(text, '/'), len(text)-3, 0):]
+	return ending(text)
+}
+
+// ending is the same for beginnings of paths which Envoy leaves as they are if the same follows: an unfinished
+// escape, and a segment of dots.
+func ending(text string) string {
+	segment := text[strings.LastIndexByte(text, '/')+1:]
+	switch {
+	case segment == "" || segment == "." || segment == "..":
+		return segment + "/"
+	case strings.HasSuffix(text, "%"):
+		return "%"
+	case strings.HasSuffix(text, "%2"):
+		return "%2"
+	}
+	return ""
 }
 
 // isNormal reports whether Envoy leaves the beginning of a path as it is.

@@ -1,9 +1,10 @@
 package plan
 
 import (
+	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -26,6 +27,12 @@ type request struct {
 
 type parameter struct{ name, value string }
 
+// unfound is a pair that may be possible, and why no request was found.
+type unfound struct {
+	pair
+	why string
+}
+
 // maxPairs bounds the pairs that are tried for one table.
 const maxPairs = 2_000_000
 
@@ -35,15 +42,16 @@ type finder struct {
 	always   bool // all effects differ
 	found    map[pair]request
 	order    []pair
-	open     map[pair]bool // pairs that may be possible
+	open     map[pair]string   // pairs that may be possible, and why no request was found
+	unsure   map[*entry]string // why not all paths of an entry were tried
 	attempts int
 	*comparison
 }
 
 // pairsOf returns the pairs of two aligned tables, and those for which no request was found, but may
 // be there. whole is false if not all were tried.
-func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []pair, whole bool) {
-	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]bool{}}
+func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
+	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
 	for _, list := range [][]*entry{before.entries, after.entries} {
 		for _, e := range list {
@@ -52,23 +60,23 @@ func (c *comparison) pairsOf(before, after *table, always bool) (all []found, op
 			}
 		}
 	}
-	paths := f.classes.around(changed)
-	for _, path := range paths {
+	for _, path := range f.classes.around(changed, f.budget) {
 		if f.spent() {
 			break
 		}
 		f.at(path)
 	}
+	f.byExpressions(changed)
 	for _, p := range f.order {
 		all = append(all, found{p, f.found[p]})
 	}
-	f.addUnfound(changed, paths)
-	for p := range f.open {
+	f.addUnfound(changed)
+	for p, why := range f.open {
 		if _, known := f.found[p]; !known {
-			open = append(open, p)
+			open = append(open, unfound{p, why})
 		}
 	}
-	slices.SortFunc(open, func(a, b pair) int { return placeOf(a) - placeOf(b) })
+	slices.SortFunc(open, func(a, b unfound) int { return placeOf(a.pair) - placeOf(b.pair) })
 	return all, open, !f.spent()
 }
 
@@ -82,30 +90,22 @@ func placeOf(p pair) int {
 // addUnfound notes the changed entries that may have a pair and have none: expressions whose paths
 // were not all found, or that want characters which plan does not write, and all entries after too
 // many attempts.
-func (f *finder) addUnfound(changed []*entry, paths []string) {
+func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {
 		known[p.before], known[p.after] = true, true
 	}
 	for _, e := range changed {
-		if known[e] || !f.mayBeMore(e, paths) {
+		why := f.whyUnfound(e)
+		if known[e] || why == "" {
 			continue
 		}
 		known[e] = true
 		if e.twin != nil {
 			known[e.twin] = true
 		}
-		f.open[f.sideOf(e)] = true
+		f.open[f.sideOf(e)] = why
 	}
-}
-
-// mayBeMore reports whether there may be requests for an entry that were not tried.
-func (f *finder) mayBeMore(e *entry, paths []string) bool {
-	if path := e.rule.Match.Path; path.Kind == ir.PathRegex {
-		return f.classes.unsure || f.spent() ||
-			!slices.ContainsFunc(paths, func(p string) bool { return f.classes.patterns.match(path.Value, p) })
-	}
-	return f.spent()
 }
 
 // all returns the entries with a path.
@@ -156,10 +156,19 @@ func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
 	}
+	for _, e := range []*entry{p.before, p.after} {
+		if e == nil {
+			continue
+		}
+		if why := unsendable(&e.rule.Match); why != "" {
+			f.open[f.sideOf(e)] = why
+			return
+		}
+	}
 	if f.attempts++; f.attempts > maxPairs || !f.budget.spend(1+len(l.before)+len(l.after)) {
 		return
 	}
-	requests, whole := l.requests(path, p)
+	requests, why := l.requests(path, p)
 	for _, r := range requests {
 		if !f.budget.spend(1 + len(l.before) + len(l.after)) {
 			return
@@ -171,8 +180,8 @@ func (f *finder) try(path string, l lists, p pair) {
 			return
 		}
 	}
-	if !whole {
-		f.open[p] = true
+	if why != "" {
+		f.open[p] = why
 	}
 }
 
@@ -242,22 +251,26 @@ func (p patterns) equal(want ir.ValueMatch, value string) bool {
 
 // requests returns requests with a path that both rules of a pair take, and that ask for as little
 // as can be: what a rule before them takes, every other request with the path and this pair has, too.
-// whole is false if there may be others with other values of regular expressions.
-func (l lists) requests(path string, p pair) (out []request, whole bool) {
+// why is "" if there are no others, and else why these may not be all.
+func (l lists) requests(path string, p pair) (out []request, why string) {
 	matches := p.matches()
 	method, ok := l.method(matches)
 	if !ok {
-		return nil, true
+		return nil, ""
 	}
-	out, whole = []request{{path: path, headers: http.Header{}}}, true
+	out = []request{{path: path, headers: http.Header{}}}
 	for _, m := range matches {
 		for _, want := range m.Headers {
 			values, free := l.values(want, func(m *ir.Match) []ir.ValueMatch { return m.Headers }, valueCharacters)
-			out, whole = l.withHeader(out, want, values), whole && free
+			if out = l.withHeader(out, want, values); !free {
+				why = "not all values of header " + want.Name + " were tried"
+			}
 		}
 		for _, want := range m.Query {
 			values, free := l.values(want, func(m *ir.Match) []ir.ValueMatch { return m.Query }, queryCharacters)
-			out, whole = l.withParameter(out, want, values), whole && free
+			if out = l.withParameter(out, want, values); !free {
+				why = "not all values of query parameter " + want.Name + " were tried"
+			}
 		}
 	}
 	var all []request
@@ -267,7 +280,22 @@ func (l lists) requests(path string, p pair) (out []request, whole bool) {
 			all = append(all, r)
 		}
 	}
-	return all, whole
+	return all, why
+}
+
+// unsendable says why no request has what a match wants, "" if one may.
+func unsendable(m *ir.Match) string {
+	for _, want := range m.Query {
+		if !want.Regex && !inURL(want.Value) {
+			return fmt.Sprintf("no request has the value %q of query parameter %s: Envoy compares parameters as they are in the URL, where it would be escaped", want.Value, want.Name)
+		}
+	}
+	return ""
+}
+
+// inURL reports whether a value of a query parameter can be in a URL as it is.
+func inURL(value string) bool {
+	return !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' || r == '&' })
 }
 
 func (p pair) matches() (out []*ir.Match) {
@@ -311,87 +339,4 @@ func (l lists) method(matches []*ir.Match) (methods []string, ok bool) {
 		}
 	}
 	return all, true
-}
-
-// maxChoices bounds the values that are tried of one regular expression.
-const maxChoices = 8
-
-// withHeader returns the requests with a header that is wanted.
-func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
-	name := http.CanonicalHeaderKey(want.Name)
-	for _, r := range requests {
-		if slices.ContainsFunc(r.headers[name], func(value string) bool { return l.patterns.equal(want, value) }) {
-			out = append(out, r)
-			if !want.Regex {
-				continue
-			}
-		}
-		for _, value := range values {
-			headers := r.headers.Clone()
-			headers.Add(name, value)
-			with := r
-			with.headers = headers
-			out = append(out, with)
-		}
-	}
-	return out[:min(len(out), maxChoices*maxChoices)]
-}
-
-// withParameter returns the requests with a query parameter that is wanted; none if it has another
-// value. Envoy compares the first of several.
-func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
-	for _, r := range requests {
-		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
-			if l.patterns.equal(want, r.query[i].value) {
-				out = append(out, r)
-			}
-			continue
-		}
-		for _, value := range values {
-			with := r
-			with.query = append(slices.Clone(r.query), parameter{want.Name, value})
-			out = append(out, with)
-		}
-	}
-	return out[:min(len(out), maxChoices*maxChoices)]
-}
-
-// values returns values that are wanted: of an expression, those that the fewest other rules want
-// first. free is true if no other rule wants the first one.
-func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
-	if !want.Regex {
-		return []string{want.Value}, true
-	}
-	var others []string
-	for _, list := range [][]*entry{l.before, l.after} {
-		for _, e := range list {
-			for _, other := range of(&e.rule.Match) {
-				switch {
-				case other.Name != want.Name || other == want:
-				case other.Regex:
-					others = append(others, other.Value)
-				case l.patterns.match(want.Value, other.Value):
-					others = append(others, regexp.QuoteMeta(other.Value))
-				}
-			}
-		}
-	}
-	slices.Sort(others)
-	others = slices.Compact(others)
-	if len(others) > maxOthers {
-		return l.samplesOf(want.Value, others[:maxOthers], characters), false
-	}
-	values = l.samplesOf(want.Value, others, characters)
-	return values[:min(len(values), maxChoices)], len(values) > 0 && l.patterns.count(others, values[0]) == 0
-}
-
-// maxOthers bounds the other values of the same header or parameter that a value keeps clear of.
-const maxOthers = 64
-
-// sideOf returns the pair of an entry and its twin.
-func (f *finder) sideOf(e *entry) pair {
-	if slices.Contains(f.classes.before.all(e.rule.Match.Path), e) {
-		return pair{e, e.twin}
-	}
-	return pair{e.twin, e}
 }

@@ -116,16 +116,15 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns a path of each class that meets one of the entries.
-func (c *pathClasses) around(entries []*entry) []string {
+// around returns a path of each class that meets one of the entries with an exact path or a prefix.
+func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
-	anywhere, everywhere := false, map[string]bool{}
+	everywhere := map[string]bool{}
 	for _, e := range entries {
 		switch path := e.rule.Match.Path; path.Kind {
 		case ir.PathExact:
 			paths = append(paths, path.Value)
-		case ir.PathRegex:
-			anywhere = true
+		case ir.PathRegex: // see finder.byExpressions
 		default:
 			everywhere[segments(path.Value)] = true
 		}
@@ -138,10 +137,9 @@ func (c *pathClasses) around(entries []*entry) []string {
 			}
 		}
 	}
-	if anywhere { // the values that an expression matches are found below
-		paths = append(paths, c.exact...)
+	if len(everywhere) > 0 {
+		paths = append(paths, c.byExpression(most)...)
 	}
-	paths = append(paths, c.byExpression()...)
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }

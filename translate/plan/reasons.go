@@ -11,7 +11,6 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/route"
 )
 
 // words returns the requests of a pair as text: the narrower match, or both.
@@ -57,50 +56,6 @@ func (h *hostPair) reasons(p pair) []Reason {
 		return h.differences(p)
 	}
 	return append([]Reason{h.order(p)}, h.losses(p)...)
-}
-
-// order says why another rule takes the requests.
-func (h *hostPair) order(p pair) Reason {
-	var at []Place
-	if p.after != nil {
-		at = append(at, placeOfRule(p.after, false))
-	}
-	gone := p.before != nil && h.counterpart(1, p.before) == nil
-	isNew := p.after != nil && h.counterpart(0, p.after) == nil
-	if gone {
-		at = append(at, placeOfRule(p.before, true))
-	}
-	a, b := ruleOf(p.before), ruleOf(p.after)
-	switch {
-	case p.after == nil && h.views[1] == nil:
-		return Reason{fmt.Sprintf("no route serves the host any more; before, %s did", a.Words()), at}
-	case p.after == nil:
-		return Reason{fmt.Sprintf("%s is gone, and no other rule takes the requests", a.Words()), at}
-	case p.before == nil:
-		return Reason{b.Words() + " is new", at}
-	case p.before.match == p.after.match:
-		return Reason{fmt.Sprintf("%s now takes the requests of %s, which has the same match and comes later", b.Words(), a.Words()), at}
-	case gone && isNew:
-		return Reason{fmt.Sprintf("%s is new, in the place of %s, which is gone", b.Words(), a.Words()), at}
-	case gone:
-		return Reason{fmt.Sprintf("%s is gone; %s takes its requests", a.Words(), b.Words()), at}
-	case isNew:
-		return Reason{fmt.Sprintf("%s is new, and comes before %s: %s", b.Words(), a.Words(), route.Why(p.after.rule, h.counterpart(1, p.before).rule)), at}
-	}
-	return Reason{fmt.Sprintf("%s now comes before %s: %s", b.Words(), a.Words(), route.Why(p.after.rule, h.counterpart(1, p.before).rule)), at}
-}
-
-// counterpart returns the entry of a side with the same match, nil if there is none.
-func (h *hostPair) counterpart(side int, e *entry) *entry {
-	if e.twin != nil {
-		return e.twin
-	}
-	for _, other := range h.indexes[side].all(e.rule.Match.Path) {
-		if other.match == e.match {
-			return other
-		}
-	}
-	return nil
 }
 
 func placeOfRule(e *entry, before bool) Place {

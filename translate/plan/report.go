@@ -24,6 +24,9 @@ type Report struct {
 	Handling []Change `json:"handling,omitempty"`
 	// Undecided are rules that changed, and for which no request was found although one may be there.
 	Undecided []Region `json:"undecided,omitempty"`
+	// Unasked are issuers of OpenID whose endpoints only `gatefold serve` asks for: plan compares rules that need
+	// them as closed.
+	Unasked []string `json:"unasked,omitempty"`
 	// Introduced and Fixed are problems.
 	Introduced []manifest.Problem `json:"introduced,omitempty"`
 	Fixed      []manifest.Problem `json:"fixed,omitempty"`
@@ -72,6 +75,8 @@ type Region struct {
 	// Before and After are the rules; nil if no rule takes the requests.
 	Before *Rule `json:"before,omitempty"`
 	After  *Rule `json:"after,omitempty"`
+	// Why says why an undecided region has no example.
+	Why string `json:"why,omitempty"`
 }
 
 // Rule is a rule of a route.

@@ -76,12 +76,6 @@ func (r *Region) sources(add func(*explain.Source, bool)) {
 
 // summarize writes the summary.
 func (r *Report) summarize() {
-	regions := func(list []Change) (n int) {
-		for _, c := range list {
-			n += len(c.Regions)
-		}
-		return n
-	}
 	var words []string
 	say := func(n int, one, many string) {
 		switch {
@@ -91,8 +85,16 @@ func (r *Report) summarize() {
 			words = append(words, fmt.Sprintf("%d %s", n, many))
 		}
 	}
-	say(regions(r.Requests), "kind of request gets another answer", "kinds of requests get another answer")
-	say(regions(r.Handling), "kind of request is handled otherwise", "kinds of requests are handled otherwise")
+	kinds := func(list []Change, one, many string) {
+		n, listeners := kindsOf(list)
+		on := ""
+		if listeners > 1 {
+			on = fmt.Sprintf(" on %d listeners", listeners)
+		}
+		say(n, one+on, many+on)
+	}
+	kinds(r.Requests, "kind of request gets another answer", "kinds of requests get another answer")
+	kinds(r.Handling, "kind of request is handled otherwise", "kinds of requests are handled otherwise")
 	say(len(r.Undecided), "rule may change requests", "rules may change requests")
 	policies := map[Kind]int{}
 	for _, p := range r.Policies {
@@ -121,8 +123,30 @@ func (r *Report) summarize() {
 	say(len(r.Objects), "object touched", "objects touched")
 	say(resources, "Envoy resource touched", "Envoy resources touched")
 	r.Changes = len(words) > 1 || words[0] != "no request changes"
-	r.Summary = strings.Join(words, ", ")
 	if !r.Changes {
-		r.Summary = "nothing changes"
+		words = []string{"nothing changes"}
 	}
+	say(len(r.Unasked), "issuer was not asked: what its rules answer is not known", "issuers were not asked: what their rules answer is not known")
+	r.Summary = strings.Join(words, ", ")
+}
+
+// kindsOf counts the kinds of requests of changes, and the listeners that they are on. What is the same on
+// several listeners is one kind.
+func kindsOf(list []Change) (kinds, listeners int) {
+	type listener struct {
+		gateway, scheme string
+		port            uint32
+	}
+	type kind struct{ host, match, before, after string }
+	known, on := map[kind]bool{}, map[listener]bool{}
+	for _, c := range list {
+		for _, r := range c.Regions {
+			one := kind{r.Host, r.Match, r.Before.Envoy(), r.After.Envoy()}
+			if r.Before == nil && r.After == nil { // a connection, a port, or the hosts of listeners
+				one.before = fmt.Sprint(r.Gateway, r.Scheme, r.Port)
+			}
+			known[one], on[listener{r.Gateway, r.Scheme, r.Port}] = true, true
+		}
+	}
+	return len(known), len(on)
 }

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// maxOwn bounds the changed expressions whose paths are looked for one by one.
+const maxOwn = 512
+
+// byExpressions looks for pairs at the paths of each changed expression, beside the rules that can match a
+// path with it. Those of all expressions of a large table would be too many.
+func (f *finder) byExpressions(changed []*entry) {
+	for i, e := range changed {
+		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
+			continue
+		}
+		if i >= maxOwn {
+			f.unsure[e] = tooMany
+			continue
+		}
+		own := f.classes.besides(e)
+		paths := append(own.byExpression(f.budget), own.exact...)
+		matched := false
+		for _, path := range paths {
+			if f.classes.patterns.match(e.rule.Match.Path.Value, path) {
+				matched = true
+				f.at(path)
+			}
+		}
+		switch _, ok := newAutomaton(e.rule.Match.Path.Value); {
+		case !ok:
+			f.unsure[e] = `plan finds no path for an expression with word boundaries (\b, \B)`
+		case !matched:
+			f.unsure[e] = "no path was found that the expression matches"
+		case own.unsure:
+			f.unsure[e] = "not all paths were tried that the expression matches"
+		}
+	}
+}
+
+// besides returns the classes of the paths that an entry's expression may match: of the rules whose path may
+// begin as the expression does.
+func (c *pathClasses) besides(e *entry) *pathClasses {
+	start := c.patterns.start(e.rule.Match.Path.Value)
+	may := func(other string) bool { return strings.HasPrefix(start, other) || strings.HasPrefix(other, start) }
+	own := &pathClasses{before: c.before, after: c.after, patterns: c.patterns, prefixes: []string{""}}
+	for _, value := range c.exact {
+		if strings.HasPrefix(value, start) {
+			own.exact = append(own.exact, value)
+		}
+	}
+	for _, value := range c.prefixes {
+		if value != "" && may(value) {
+			own.prefixes = append(own.prefixes, value)
+		}
+	}
+	for _, pattern := range c.expressions {
+		if may(c.patterns.start(pattern)) {
+			own.expressions = append(own.expressions, pattern)
+		}
+	}
+	return own
+}
+
+// start returns what all texts begin with that an expression matches.
+func (p patterns) start(pattern string) string {
+	key := "\x00" + pattern // no expression of a folder
+	expression, known := p[key]
+	if !known {
+		expression, _ = regexp.Compile(pattern) // as it is: the start of one with ^ is not known
+		p[key] = expression
+	}
+	if expression == nil {
+		return ""
+	}
+	start, _ := expression.LiteralPrefix()
+	return start
+}
+
+const tooMany = "there are too many combinations of rules to try"
+
+// whyUnfound says why there may be a request for an entry that was not tried, "" if there is none.
+func (f *finder) whyUnfound(e *entry) string {
+	if f.spent() {
+		return tooMany
+	}
+	return f.unsure[e]
+}
+
+// isBefore reports whether an entry is of the table before.
+func (f *finder) isBefore(e *entry) bool {
+	return slices.Contains(f.classes.before.all(e.rule.Match.Path), e)
+}

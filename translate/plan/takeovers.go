@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// routeMatch is a match of a route, wherever in it.
+type routeMatch struct {
+	route manifest.Key
+	match string
+}
+
+func routeMatchOf(e *entry) routeMatch { return routeMatch{e.rule.Source.Key, e.match} }
+
+// domainAt is a virtual host of a port.
+type domainAt struct {
+	portKey
+	chain, domain string
+}
+
+// whereabouts are the rules of a whole configuration, and where they serve.
+type whereabouts struct {
+	domains map[routeMatch][]domainAt
+	named   map[string]*ir.Rule
+}
+
+// rulesOf returns the whereabouts of a side, which are found out once.
+func (c *comparison) rulesOf(side int) *whereabouts {
+	if c.whereabouts[side] != nil {
+		return c.whereabouts[side]
+	}
+	w := &whereabouts{domains: map[routeMatch][]domainAt{}, named: map[string]*ir.Rule{}}
+	for key, port := range portsOf([2]Side{c.before, c.after}[side].View) {
+		for i := range port.Hosts {
+			host := &port.Hosts[i]
+			for rule := range host.Rules {
+				at := routeMatch{rule.Source.Key, matchKey(&rule.Match)}
+				w.domains[at] = append(w.domains[at], domainAt{key, host.Chain, host.Domain})
+				w.named[rule.Name] = rule
+			}
+		}
+	}
+	c.whereabouts[side] = w
+	return w
+}
+
+// fate is what became of a rule that one side has in a table and the other has not.
+type fate uint8
+
+const (
+	unchanged fate = iota
+	absent         // the other side has no such rule
+	edited         // the other side has the rule with another match
+	moved          // the other side has the rule for other hosts
+	hidden         // the other side has the rule, and a more specific host takes the requests
+)
+
+// fateOf returns what became of an entry of one side (0 is before) on the other; of an edited one, with the
+// other rule.
+func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
+	other := 1 - side
+	if e == nil || h.counterpart(other, e) != nil && h.counterpart(other, e).rule.Source.Key == e.rule.Source.Key {
+		return unchanged, nil
+	}
+	there := h.rulesOf(other)
+	if domains := there.domains[routeMatchOf(e)]; len(domains) > 0 {
+		if view := h.views[side]; view != nil && slices.Contains(domains, domainAt{h.key, view.Chain, view.Domain}) {
+			if h.views[other] == nil || h.views[other].Domain != view.Domain {
+				return hidden, nil
+			}
+			return unchanged, nil // it comes behind another one of the same match
+		}
+		return moved, nil
+	}
+	one := there.named[e.rule.Name]
+	if one == nil || one.Source.Key != e.rule.Source.Key || len(h.rulesOf(side).domains[routeMatch{one.Source.Key, matchKey(&one.Match)}]) > 0 {
+		return absent, nil
+	}
+	return edited, one
+}
+
+// order says why another rule takes the requests.
+func (h *hostPair) order(p pair) Reason {
+	was, old := h.fateOf(0, p.before)
+	is, _ := h.fateOf(1, p.after)
+	text := h.orderWords(p, was, is)
+	var at []Place
+	if p.after != nil {
+		at = append(at, h.fatePlace(p.after, is, false))
+	}
+	switch {
+	case p.before == nil || was == unchanged || was == hidden:
+	case was == edited:
+		place := placeOfRule(p.before, false)
+		last := explain.HopsOf(old)
+		place.Source = last[len(last)-1].MatchAt
+		if !slices.Contains(at, place) {
+			at = append(at, place)
+		}
+	default:
+		at = append(at, h.fatePlace(p.before, was, was == absent))
+	}
+	return Reason{text, at}
+}
+
+// fatePlace returns the place of a rule, or of what it is because of that it serves other hosts.
+func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
+	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {
+		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
+	}
+	return placeOfRule(e, before)
+}
+
+func (h *hostPair) orderWords(p pair, was, is fate) string {
+	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
+		return h.afterWords(p, is)
+	}
+	a, b := ruleOf(p.before), ruleOf(p.after)
+	switch {
+	case p.after == nil && h.views[1] == nil:
+		return fmt.Sprintf("no route serves the host any more; before, %s did", a.Words())
+	case p.after == nil:
+		return h.beforeWords(p, was) + ", and no other rule takes the requests"
+	case p.before == nil:
+		return h.afterWords(p, is)
+	case was == unchanged && p.before.match == p.after.match:
+		return fmt.Sprintf("%s now takes the requests of %s, which has the same match and comes later", b.Words(), a.Words())
+	case was == absent && is == absent:
+		return fmt.Sprintf("%s is new, in the place of %s, which is gone", b.Words(), a.Words())
+	case was == hidden:
+		return h.afterWords(p, is) + fmt.Sprintf("; the host %s is more specific than %s, which has %s", h.views[1].Domain, h.views[0].Domain, a.Words())
+	case is == hidden:
+		return h.beforeWords(p, was) + fmt.Sprintf("; the requests go to %s, which has %s", hostWords(h.views[1].Domain), b.Words())
+	case was != unchanged && is != unchanged:
+		return h.afterWords(p, is) + "; " + h.beforeWords(p, was)
+	case was != unchanged:
+		return fmt.Sprintf("%s; %s takes its requests", h.beforeWords(p, was), b.Words())
+	}
+	why := ""
+	if behind := h.counterpart(1, p.before); behind != nil {
+		why = ": " + route.Why(p.after.rule, behind.rule)
+	}
+	if is == unchanged {
+		return fmt.Sprintf("%s now comes before %s%s", b.Words(), a.Words(), why)
+	}
+	return fmt.Sprintf("%s, and comes before %s%s", h.afterWords(p, is), a.Words(), why)
+}
+
+// hostWords names the hosts of a virtual host.
+func hostWords(domain string) string {
+	if domain == "*" {
+		return "every other host"
+	}
+	return "the host " + domain
+}
+
+// afterWords says where the rule after comes from.
+func (h *hostPair) afterWords(p pair, is fate) string {
+	name := ruleOf(p.after).Words()
+	switch is {
+	case edited:
+		_, old := h.fateOf(1, p.after)
+		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(p.after.rule.Match), explain.MatchWords(old.Match))
+	case moved:
+		return fmt.Sprintf("%s serves the host now: %s changed", name, h.whatMoves(p.after))
+	case hidden, unchanged:
+		return name + " takes the requests"
+	}
+	return name + " is new"
+}
+
+// beforeWords says what became of the rule before.
+func (h *hostPair) beforeWords(p pair, was fate) string {
+	name := ruleOf(p.before).Words()
+	switch was {
+	case edited:
+		_, now := h.fateOf(0, p.before)
+		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(now.Match), explain.MatchWords(p.before.rule.Match))
+	case moved:
+		return fmt.Sprintf("%s no longer serves the host: %s changed", name, h.whatMoves(p.before))
+	case hidden, unchanged:
+		return name + " comes later"
+	}
+	return name + " is gone"
+}
+
+// whatMoves says what lets a rule serve other hosts.
+func (h *hostPair) whatMoves(e *entry) string {
+	if h.objectKinds()[e.rule.Source.Key] == Changed {
+		return "its hostnames or parentRefs"
+	}
+	return "its parents or their listeners"
+}
+
+// counterpart returns the entry of a side with the same match, nil if there is none.
+func (h *hostPair) counterpart(side int, e *entry) *entry {
+	if e.twin != nil {
+		return e.twin
+	}
+	for _, other := range h.indexes[side].all(e.rule.Match.Path) {
+		if other.match == e.match {
+			return other
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// maxChoices bounds the values that are tried of one regular expression.
+const maxChoices = 8
+
+// withHeader returns the requests with a header that is wanted.
+func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
+	name := http.CanonicalHeaderKey(want.Name)
+	for _, r := range requests {
+		if slices.ContainsFunc(r.headers[name], func(value string) bool { return l.patterns.equal(want, value) }) {
+			out = append(out, r)
+			if !want.Regex {
+				continue
+			}
+		}
+		for _, value := range values {
+			headers := r.headers.Clone()
+			headers.Add(name, value)
+			with := r
+			with.headers = headers
+			out = append(out, with)
+		}
+	}
+	return out[:min(len(out), maxChoices*maxChoices)]
+}
+
+// withParameter returns the requests with a query parameter that is wanted; none if it has another
+// value. Envoy compares the first of several.
+func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
+	for _, r := range requests {
+		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
+			if l.patterns.equal(want, r.query[i].value) {
+				out = append(out, r)
+			}
+			continue
+		}
+		for _, value := range values {
+			with := r
+			with.query = append(slices.Clone(r.query), parameter{want.Name, value})
+			out = append(out, with)
+		}
+	}
+	return out[:min(len(out), maxChoices*maxChoices)]
+}
+
+// values returns values that are wanted: of an expression, those that the fewest other rules want
+// first. free is true if no other rule wants the first one.
+func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
+	if !want.Regex {
+		return []string{want.Value}, true
+	}
+	var others []string
+	for _, list := range [][]*entry{l.before, l.after} {
+		for _, e := range list {
+			for _, other := range of(&e.rule.Match) {
+				switch {
+				case other.Name != want.Name || other == want:
+				case other.Regex:
+					others = append(others, other.Value)
+				case l.patterns.match(want.Value, other.Value):
+					others = append(others, regexp.QuoteMeta(other.Value))
+				}
+			}
+		}
+	}
+	slices.Sort(others)
+	others = slices.Compact(others)
+	if len(others) > maxOthers {
+		return l.samplesOf(want.Value, others[:maxOthers], characters), false
+	}
+	values = l.samplesOf(want.Value, others, characters)
+	return values[:min(len(values), maxChoices)], len(values) > 0 && l.patterns.count(others, values[0]) == 0
+}
+
+// maxOthers bounds the other values of the same header or parameter that a value keeps clear of.
+const maxOthers = 64
+
+// sideOf returns the pair of an entry and its twin.
+func (f *finder) sideOf(e *entry) pair {
+	if f.isBefore(e) {
+		return pair{e, e.twin}
+	}
+	return pair{e.twin, e}
+}

@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// whole reports a port that comes or goes: every request to it changes. The example is one that a route
+// serves, if there is a route.
+func (p *portPair) whole() {
+	side := 0
+	if p.ports[0] == nil {
+		side = 1
+	}
+	h, r := p.servedRequest(side)
+	h.add(pair{}, r, "every request", []Reason{{Text: p.wholeWords(side), At: h.portPlaces()}})
+}
+
+// wholeWords says which listeners come or go, and where listeners of the same name are on the other side.
+func (p *portPair) wholeWords(side int) string {
+	port := p.ports[side].Port
+	verb := []string{"is gone", "is new"}[side]
+	text := fmt.Sprintf("port %d of Gateway %s %s, with %s", p.key.port, p.key.gateway, verb, listenerNames(port.Listeners))
+	var elsewhere []string
+	for _, gateway := range [2]Side{p.before, p.after}[1-side].View.Gateways {
+		if gateway.Name != p.key.gateway {
+			continue
+		}
+		for i := range gateway.Ports {
+			other := gateway.Ports[i].Port
+			same := slices.ContainsFunc(other.Listeners, func(l ir.Listener) bool {
+				return slices.ContainsFunc(port.Listeners, func(own ir.Listener) bool { return own.ID() == l.ID() })
+			})
+			if same {
+				elsewhere = append(elsewhere, fmt.Sprintf("%s port %d", other.Scheme(), other.Port))
+			}
+		}
+		if len(elsewhere) > 0 {
+			return text + []string{"; it listens on ", "; it listened on "}[side] + strings.Join(elsewhere, " and ")
+		}
+		return text
+	}
+	if side == 0 {
+		return text + "; no Gateway of this name listens any more"
+	}
+	return text
+}
+
+func listenerNames(all []ir.Listener) string {
+	var names []string
+	for i, l := range all {
+		if i == maxListed {
+			names = append(names, fmt.Sprintf("%d more", len(all)-i))
+			break
+		}
+		names = append(names, l.ID())
+	}
+	if len(names) == 1 {
+		return "listener " + names[0]
+	}
+	return "listeners " + strings.Join(names, ", ")
+}
+
+// maxServed bounds the hosts that are tried for a request that a route serves, and the rules of each.
+const maxServed = 32
+
+// servedRequest returns a request that a route of the port's side answers: with a backend, if there is
+// such a request among the first that are tried.
+func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
+	port := p.ports[side]
+	var domains []string
+	for _, host := range port.Hosts {
+		domains = append(domains, host.Domain)
+	}
+	best, request = p.hostAt("any.example"), plainRequest()
+	rank := 0
+	for i := range port.Hosts[:min(len(port.Hosts), maxServed)] {
+		names := []string{memberOf(port.Hosts[i].Domain, domains)}
+		for rule := range port.Hosts[i].Rules { // delegated rules may be for some hosts only
+			if len(rule.Match.Hosts) > 0 {
+				names = append(names, memberOf(rule.Match.Hosts[0], nil))
+			}
+			break
+		}
+		for _, name := range names {
+			h := p.hostAt(name)
+			p.budget.host = maxHostSteps
+			first := *h.tables[side]
+			first.entries = first.entries[:min(len(first.entries), maxServed)]
+			other := &table{}
+			align(&first, other, true)
+			all, _, _ := p.pairsOf(&first, other, true)
+			for _, one := range all {
+				if r := rankOf(h.answer(side, h.query(variant{request: one.request}))); r > rank {
+					best, request, rank = h, one.request, r
+				}
+				if rank == rankOf(Answer{Outcome: explain.Forwarded}) {
+					return best, request
+				}
+			}
+		}
+	}
+	return best, request
+}
+
+// rankOf says how well an answer shows that a port serves.
+func rankOf(a Answer) int {
+	switch a.Outcome {
+	case explain.Forwarded:
+		return 4
+	case explain.Redirected:
+		return 3
+	case explain.Responded:
+		if a.Status < http.StatusInternalServerError {
+			return 2
+		}
+		return 1
+	}
+	return 0
+}
+
+func plainRequest() request {
+	return request{path: "/", method: http.MethodGet, headers: http.Header{}}
+}
+
+// hostAt returns the tables for a host of ports of which one may be nil.
+func (p *portPair) hostAt(host string) *hostPair {
+	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
+	for side, port := range p.ports {
+		if port != nil {
+			if chain, found := explain.Chain(port.Port, host); found {
+				h.views[side] = explain.Table(port, chain, host)
+			}
+		}
+	}
+	h.fill()
+	return h
+}
