@@ -86,9 +86,9 @@ func (r *Report) summarize() {
 		}
 	}
 	kinds := func(list []Change, one, many string) {
-		n, listeners := kindsOf(list)
+		n, regions, listeners := kindsOf(list)
 		on := ""
-		if listeners > 1 {
+		if regions > n {
 			on = fmt.Sprintf(" on %d listeners", listeners)
 		}
 		say(n, one+on, many+on)
@@ -130,9 +130,9 @@ func (r *Report) summarize() {
 	r.Summary = strings.Join(words, ", ")
 }
 
-// kindsOf counts the kinds of requests of changes, and the listeners that they are on. What is the same on
-// several listeners is one kind.
-func kindsOf(list []Change) (kinds, listeners int) {
+// kindsOf counts the kinds of requests of changes, their regions and the listeners that they are on. What is
+// the same on several listeners is one kind.
+func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string
 		port            uint32
@@ -140,6 +140,7 @@ func kindsOf(list []Change) (kinds, listeners int) {
 	type kind struct{ host, match, before, after string }
 	known, on := map[kind]bool{}, map[listener]bool{}
 	for _, c := range list {
+		regions += len(c.Regions)
 		for _, r := range c.Regions {
 			one := kind{r.Host, r.Match, r.Before.Envoy(), r.After.Envoy()}
 			if r.Before == nil && r.After == nil { // a connection, a port, or the hosts of listeners
@@ -148,5 +149,5 @@ func kindsOf(list []Change) (kinds, listeners int) {
 			known[one], on[listener{r.Gateway, r.Scheme, r.Port}] = true, true
 		}
 	}
-	return len(known), len(on)
+	return len(known), regions, len(on)
 }
